@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+# gp-bpf. Targets for people: all demo check bench install clean deps format cases.
+#   V=1 shows commands; SAN=address,undefined builds into its own directory; WERROR=1 as CI does.
+#   CC=gcc or clang; PREFIX, DESTDIR as usual; PYTHON= the Python whose torch the tests use.
+
+SAN     ?=
+PREFIX  ?= /usr/local
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+V       ?= 0
+Q       := $(if $(filter 1,$(V)),,@)
+msg      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
+
+comma   := ,
+O       := build/$(or $(subst $(comma),-,$(SAN)),plain)$(if $(filter clang%,$(notdir $(CC))),-clang)
+VERSION := 0.1.0
+
+PKGS    := libbpf libelf zlib capstone libcyaml libmicrohttpd libcjson
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
+           $(if $(WERROR),-Werror)
+CFLAGS  ?= -O2 -g
+override CFLAGS += -std=gnu17 $(WARN) -I. -I$(O) -D_GNU_SOURCE -DGP_VERSION='"$(VERSION)"' -pthread \
+           -DGP_PREFIX='"$(PREFIX)"' -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN))
+override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
+USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib) -lm
+LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone libcyaml zlib)
+
+ARCH    := $(shell uname -m)
+BPF_ARCH = $(if $(filter aarch64 arm64,$(1)),arm64,x86)
+# Headers of the machine the object is for; bpf/ includes linux/types.h and linux/bpf.h only.
+BPF_CFLAGS = -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. -target bpf -D__TARGET_ARCH_$(call BPF_ARCH,$(1)) \
+           -I/usr/include/$(1)-linux-gnu
+
+BPF_SRC    := $(wildcard bpf/*.bpf.c)
+BPF_SKEL   := $(patsubst bpf/%.bpf.c,$(O)/skel/%.skel.h,$(BPF_SRC))
+LOADER_SRC := $(wildcard loader/*.c)
+USER_SRC   := $(wildcard userspace/*/*.c)
+MAIN_SRC   := $(wildcard userspace/*.c)
+UNIT_SRC   := $(wildcard tests/unit/*.c)
+obj         = $(patsubst %.c,$(O)/%.o,$(1))
+
+.DELETE_ON_ERROR:
+.PHONY: all clean deps format check demo bench install cases unit bpf-arm64 workloads fuzz
+
+all: $(O)/gp-bpf
+
+# ---- kernel side: object, then skeleton; the linker strips nothing the kernel needs (BTF stays)
+$(O)/%.bpf.o: %.bpf.c
+	$(call msg,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(call BPF_CFLAGS,$(ARCH)) -MMD -MP -c $< -o $@
+$(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+$(O)/arm64/%.bpf.o: bpf/%.bpf.c
+	$(call msg,BPF64,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(call BPF_CFLAGS,aarch64) -I/usr/aarch64-linux-gnu/include -MMD -MP -c $< -o $@
+bpf-arm64: $(patsubst bpf/%.bpf.c,$(O)/arm64/%.bpf.o,$(BPF_SRC))
+
+# ---- user side
+$(O)/%.o: %.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+$(call obj,$(LOADER_SRC)): | $(BPF_SKEL)
+$(O)/libgpuser.a: $(call obj,$(USER_SRC))
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(O)/libgploader.a: $(call obj,$(LOADER_SRC))
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(O)/gp-bpf: $(call obj,$(MAIN_SRC)) $(O)/libgploader.a $(O)/libgpuser.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LOADER_LIBS) $(USER_LIBS)
+
+# ---- unit tests: tests/unit/NAME_test.c, one program each; loader_* also link the loader
+UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT_SRC))
+$(O)/tests/unit/loader_%: $(O)/tests/unit/loader_%.o $(O)/libgploader.a $(O)/libgpuser.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LOADER_LIBS) $(USER_LIBS) -lcmocka
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(USER_LIBS) -lcmocka
+unit: $(UNIT_BIN)
+
+deps:
+	$(Q)tests/tools/deps.sh $(or $(WHAT),all)
+
+check:
+	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' PYTHON='$(PYTHON)' tests/check.sh
+
+clean:
+	$(Q)rm -rf build
+
+format:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* gp_abi.h - both wires between the kernel side and user space, and the tape's records.
+ *
+ * Up: every record starts with struct gp_rec and is exactly sizeof(gp_rec) + sizeof(payload) long.
+ * Kinds 1-63 are written by BPF programs into a ring, kinds 64-127 by user space straight onto the
+ * tape; a reader of the tape cannot tell (and must not care) which side made a fact.
+ * Down: struct gp_row tells a generic program what one probe captures; struct gp_watch who is watched.
+ *
+ * Shared by clang -target bpf, gcc and clang: fixed-width types only, no implicit padding, natural
+ * alignment 8. Kinds, roles and causes are appended, never renumbered: they are on disk.
+ */
+#ifndef GP_ABI_H
+#define GP_ABI_H
+
+#include <linux/types.h>
+
+#define GP_ABI_VERSION 1
+
+#define GP_NAME_MAX 72	 /* bytes of a range's name kept, terminator included */
+#define GP_PATH_MAX 192	 /* bytes of a path kept, terminator included */
+#define GP_COMM_MAX 16	 /* TASK_COMM_LEN, include/linux/sched.h */
+#define GP_ROWS_MAX 512	 /* rows of all probe files together */
+#define GP_HOT_ROWS 32	 /* rows that are counted, not sent */
+#define GP_SLOTS 512	 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
+#define GP_ARGS 4	 /* captured scalars of one call */
+#define GP_KEEP 8	 /* name prefixes of one row that are exempt from its rate bound */
+#define GP_RANGE_DEPTH 64 /* nesting of ranges on one thread that can be told apart */
+
+/* Header of every record. */
+struct gp_rec {
+	__u64 ts_ns; /* CLOCK_MONOTONIC when emitted; a call's length stands beside it */
+	__u32 pid;   /* process (tgid) in the initial pid namespace; 0: the record is about no process */
+	__u32 tid;   /* thread in the initial pid namespace; 0 in records of user space */
+	__u16 len;   /* header + payload, bytes */
+	__u16 kind;  /* enum gp_kind */
+	__u32 probe; /* gp_probe_hash() of the probe's stable id; 0: no probe */
+};
+
+/* ---- what the kernel side writes (ring "call") ---------------------------------------------- */
+
+/* A probed function was entered. sp tells nesting of calls on one thread (a deeper frame is lower). */
+struct gp_hit {
+	__u64 sp;
+	__u64 arg[2];
+};
+
+/* A named range opened on this thread. depth: ranges already open on the thread (sent or not), so a
+ * range_end pairs with the range_begin of the same (tid, depth) even when records were lost. */
+struct gp_range_begin {
+	__u16 depth;
+	__u16 flags; /* GP_RANGE_* */
+	__u32 reserved;
+	char name[GP_NAME_MAX]; /* NUL-terminated, bytes as the process had them: hostile */
+};
+#define GP_RANGE_ANONYMOUS 1 /* this runtime announces ranges but not their names */
+
+struct gp_range_end {
+	__u16 depth; /* that of its range_begin */
+	__u16 flags;
+	__u32 reserved;
+};
+
+/* A probed function was entered and one of its arguments is a string (a path, as a rule). */
+struct gp_named {
+	__u64 arg[2];
+	char name[GP_PATH_MAX]; /* NUL-terminated, hostile */
+};
+
+/* A probed C function returned; ts_ns is the return, ts_ns - dur_ns the entry. */
+struct gp_call {
+	__u64 dur_ns;
+	__s64 ret; /* the return register as it was: sign-extend by the callee's type */
+	__u64 arg[GP_ARGS];
+};
+
+/* ---- what the kernel side writes (ring "life") ---------------------------------------------- */
+
+struct gp_fork { /* pid: the parent; written before the child runs */
+	__u64 start_ns; /* child's start_boottime */
+	__u32 child;
+	__u32 slot; /* child's slot of hot counters */
+};
+
+struct gp_exec { /* pid: the process, whose identity goes on */
+	__u64 start_ns;
+	char comm[GP_COMM_MAX];
+};
+
+struct gp_exit { /* once per process, when its last thread is gone */
+	__u64 start_ns;
+	__s32 status; /* as wait(2) reports it */
+	__u32 slot;   /* may be reused once this record was read */
+};
+
+struct gp_signal { /* a signal whose default action is fatal was sent to a watched process (pid) */
+	__u32 signal;
+	__u32 sender; /* tgid that sent it; 0: the kernel */
+	char comm[GP_COMM_MAX]; /* of the sender */
+	__s32 code; /* si_code; 0 when unknown */
+	__u32 reserved;
+};
+
+struct gp_oom { /* pid was chosen by the OOM killer */
+	__u64 reserved;
+};
+
+struct gp_map { /* pid is about to map a file executable: look for libraries a moment later */
+	__u64 reserved;
+};
+
+/* ---- what user space appends to the tape ---------------------------------------------------- */
+
+struct gp_session { /* first record of every tape; ts_ns: when gp-bpf started to watch */
+	__u32 abi;	/* GP_ABI_VERSION of the writer */
+	__u32 flags;	/* GP_SESSION_* */
+	char boot_id[40];
+	char version[24]; /* of gp-bpf */
+	char kernel[64];  /* uname release and machine */
+	char command[256]; /* what the user asked for */
+};
+#define GP_SESSION_RUN 1 /* the watched processes were started by us */
+
+struct gp_probe { /* what a probe hash means; precedes the probe's first record */
+	__u16 role;  /* enum gp_role */
+	__u16 group; /* enum gp_group */
+	__u32 flags; /* GP_PROBE_* */
+	char id[48];
+	char runtime[16];
+};
+#define GP_PROBE_COUNTED 1	/* arrives as gp_counter */
+#define GP_PROBE_RETURNS 2	/* arrives as gp_call */
+#define GP_PROBE_UNVERIFIED 4	/* row never seen working on the real library */
+#define GP_PROBE_ANON_RANGE 8	/* ranges of this probe carry no name */
+
+struct gp_tick { /* once a second: silence counts too */
+	__u64 reserved;
+};
+
+struct gp_drain { /* every record stamped before upto_ns and not lost is on the tape before this one */
+	__u64 upto_ns;
+};
+
+struct gp_loss { /* pid 0: cannot be told whose */
+	__u32 cause; /* enum gp_loss_cause */
+	__u32 reserved;
+	__u64 count; /* since the last such record */
+};
+
+struct gp_counter { /* pid called probe this often since the last such record */
+	__u64 count;
+};
+
+struct gp_process { /* identity: what is known of a process that is now watched */
+	__u64 start_ns; /* CLOCK_BOOTTIME start, key of the process together with pid and boot id */
+	__u64 start_mono_ns; /* the same instant on CLOCK_MONOTONIC, as well as can be told */
+	__u32 parent;
+	__u32 flags; /* GP_PROCESS_* */
+	__s32 rank, world_size; /* -1: unknown */
+	__s32 local_rank;
+	__u32 reserved;
+	char comm[GP_COMM_MAX];
+	char job[64];
+	char command[160]; /* argv joined by spaces, cut, control bytes replaced */
+};
+#define GP_PROCESS_FROM_START 1 /* watched since before its first instruction (or its parent was) */
+#define GP_PROCESS_TARGET 2	/* named by the user, not found by descent */
+
+struct gp_clock { /* wall clock at ts_ns; also after a step of the clock or a suspend */
+	__s64 real_ns; /* since 1970, UTC */
+	__u64 suspended_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
+};
+
+struct gp_attach { /* state of one probe in one library (kernel inode) */
+	__u64 dev, ino;
+	__u64 offset;	/* in the file, where the probe sits */
+	__u32 price_ns; /* of one hit, measured on this host at start; 0: not measured */
+	__s32 error;	/* 0 or -errno */
+	__u8 insn;	/* enum gp_insn */
+	__u8 state;	/* enum gp_attach_state */
+	__u16 reserved[3];
+	char library[96]; /* base name; hostile */
+};
+
+struct gp_config { /* a setting that changes what the model computes, as key=value */
+	char text[192];
+};
+
+struct gp_end { /* last record of a tape that was closed in order */
+	__u32 reason; /* enum gp_end_reason */
+	__s32 status; /* of CMD, as wait(2) reports it, or -1 */
+};
+
+#define GP_KINDS(X) /* id, name, payload: append, never renumber */ \
+	X(1, hit, struct gp_hit)                                     \
+	X(2, range_begin, struct gp_range_begin)                     \
+	X(3, range_end, struct gp_range_end)                         \
+	X(4, named, struct gp_named)                                 \
+	X(5, call, struct gp_call)                                   \
+	X(16, fork, struct gp_fork)                                  \
+	X(17, exec, struct gp_exec)                                  \
+	X(18, exit, struct gp_exit)                                  \
+	X(19, signal, struct gp_signal)                              \
+	X(20, oom, struct gp_oom)                                    \
+	X(21, map, struct gp_map)                                    \
+	X(64, session, struct gp_session)                            \
+	X(65, probe, struct gp_probe)                                \
+	X(66, tick, struct gp_tick)                                  \
+	X(67, drain, struct gp_drain)                                \
+	X(68, loss, struct gp_loss)                                  \
+	X(69, counter, struct gp_counter)                            \
+	X(70, process, struct gp_process)                            \
+	X(71, clock, struct gp_clock)                                \
+	X(72, attach, struct gp_attach)                              \
+	X(73, config, struct gp_config)                              \
+	X(74, end, struct gp_end)
+
+#define GP_KIND_USER 64 /* first kind of user space */
+#define GP_KIND_MAX 128
+
+enum gp_kind {
+#define X(id, name, payload) GP_KIND_##name = id,
+	GP_KINDS(X)
+#undef X
+};
+
+/* What a probe means to the model. A new runtime is a YAML file whose rows use these words. */
+#define GP_ROLES(X) /* id, name */                                                                 \
+	X(0, none)	    /* shown by `check`, not used by the model */                          \
+	X(1, range_begin)   /* a named span opens on this thread */                                \
+	X(2, range_end)	    /* the span opened last on this thread closes */                       \
+	X(3, backward)	    /* a backward pass starts; nested ones have a lower sp */              \
+	X(4, reducer)	    /* gradients of one synchronised step are reduced */                   \
+	X(5, update_op)	    /* a multi-tensor optimizer kernel; arg0 identifies the parameter list */ \
+	X(6, list_op)	    /* a multi-tensor op that optimizers use; arg0 likewise, hint only */  \
+	X(7, amp_update)    /* the gradient scaler decided: one per attempted step */              \
+	X(8, save_begin)    /* a checkpoint writer opened (name: path, when it has one) */         \
+	X(9, save_end)	    /* ... and finished */                                                 \
+	X(10, restore)	    /* a checkpoint reader opened */                                       \
+	X(11, device_init)  /* accelerator initialisation */                                       \
+	X(12, compile)	    /* a program for the device is built or loaded */                      \
+	X(13, launch)	    /* work enters a stream */                                             \
+	X(14, graph_launch) /* a recorded graph of work enters a stream */                         \
+	X(15, execute)	    /* a whole compiled program is run (arg0: which) */                    \
+	X(16, sync)	    /* the host is blocked on the device */                                \
+	X(17, copy)	    /* host-device copy (arg0: bytes, arg1: direction) */                  \
+	X(18, collective)   /* a collective is enqueued (arg0 count, arg1 type, arg2 comm) */      \
+	X(19, comm_init)    /* a communicator is made (arg0 nranks, arg1 rank) */                  \
+	X(20, comm_abort)   /* a communicator is torn down because of an error */                  \
+	X(21, error)	    /* a call that reports faults; ret says which */
+
+enum gp_role {
+#define X(id, name) GP_ROLE_##name = id,
+	GP_ROLES(X)
+#undef X
+};
+
+#define GP_GROUPS(X)                                                       \
+	X(0, marker)  /* finds steps; the last thing to be given up */     \
+	X(1, confirm) /* agrees or disagrees with the marker */            \
+	X(2, bulk)    /* hot; counted, first to be given up */             \
+	X(3, fault)   /* errors, checkpoints, life cycle: rare, kept on */
+
+enum gp_group {
+#define X(id, name) GP_GROUP_##name = id,
+	GP_GROUPS(X)
+#undef X
+};
+
+#define GP_LOSS_CAUSES(X)                                                                       \
+	X(0, ring_call)	   /* no room in the ring of calls */                                   \
+	X(1, ring_life)	   /* no room in the ring of process life */                            \
+	X(2, watch_full)   /* a child could not be watched */                                   \
+	X(3, slots_full)   /* hot calls of a process counted into the shared slot */            \
+	X(4, open_full)	   /* an entry could not be remembered until its return */              \
+	X(5, unpaired)	   /* a return or range end whose start was not seen; not a loss of data */ \
+	X(6, read_fault)   /* a string or word of the process could not be read */              \
+	X(7, rate_limited) /* names that users choose, over their bound: counted, not sent */   \
+	X(8, late)	   /* came after its place in the order was passed */                    \
+	X(9, malformed)	   /* a record of wrong length or unknown kind */                       \
+	X(10, tape)	   /* the tape could not be written */                                  \
+	X(11, stack_full)  /* no room to follow a thread's ranges */
+
+enum gp_loss_cause {
+#define X(id, name) GP_LOSS_##name = id,
+	GP_LOSS_CAUSES(X)
+#undef X
+	GP_LOSS_CAUSE_COUNT
+};
+
+/* How the kernel runs the probed instruction, cheapest first (measured: 0.2, 0.5, 16-28 us in a VM). */
+#define GP_INSNS(X)                                                                      \
+	X(0, unknown)                                                                    \
+	X(1, nop5)     /* rewritten into a call since kernel 6.18: no trap */            \
+	X(2, emulated) /* push, nop, jmp, call: trap, then emulated */                   \
+	X(3, stepped)  /* anything else: single-stepped out of line */
+
+enum gp_insn {
+#define X(id, name) GP_INSN_##name = id,
+	GP_INSNS(X)
+#undef X
+};
+
+#define GP_ATTACH_STATES(X)                                                         \
+	X(0, absent)	/* the library has no such symbol */                        \
+	X(1, attached)                                                              \
+	X(2, failed)	/* error says why */                                        \
+	X(3, refused)	/* a rule of ours forbids it (price, C++ return probe) */   \
+	X(4, detached)	/* given up, or its last user is gone */
+
+enum gp_attach_state {
+#define X(id, name) GP_ATTACH_##name = id,
+	GP_ATTACH_STATES(X)
+#undef X
+};
+
+enum gp_end_reason {
+	GP_END_TARGETS_GONE = 0, /* every watched process ended */
+	GP_END_USER = 1,	 /* q, ^C, SIGTERM */
+	GP_END_TIME = 2,	 /* --for */
+	GP_END_ERROR = 3,
+};
+
+/* ---- down: what user space tells the programs ------------------------------------------------ */
+
+/* One captured scalar. Registers are numbered as the architecture passes C arguments (x86-64: rdi rsi
+ * rdx rcx r8 r9; arm64: x0-x7); the loader has turned C positions and ABI into them. */
+struct gp_capture {
+	__u8 source;	/* GP_SRC_* or register number */
+	__u8 derefs;	/* 0: the value itself; n: follow that many pointers */
+	__u8 width;	/* bytes of the final value: 1, 2, 4, 8 */
+	__u8 reserved;
+	__s16 stack;	/* byte offset from sp when source is GP_SRC_STACK */
+	__s16 offset[1]; /* added before the last dereference */
+};
+#define GP_SRC_NONE 0xff
+#define GP_SRC_STACK 0xfe
+
+struct gp_keep { /* a name whose first 8 bytes & mask == value is exempt from max_hz */
+	__u64 value, mask;
+};
+
+struct gp_row {
+	__u32 probe;  /* hash of the stable id, copied into records */
+	__u32 gen;    /* a hit counts only when the cookie's generation is this one */
+	__u32 max_hz; /* records a second and process beyond which hits are counted only; 0: no bound */
+	__u8 flags;   /* GP_ROW_* */
+	__u8 hot;     /* index of the hot counter when GP_ROW_COUNT */
+	__u8 nkeep;
+	__u8 string;	/* 1: the pointer is the text; 2: it points to the pointer (std::string) */
+	struct gp_capture name; /* where the string is; source GP_SRC_NONE: none */
+	struct gp_capture arg[GP_ARGS];
+	struct gp_capture only; /* hit is ignored unless this value ... */
+	__u64 only_value;	/* ... equals this; source GP_SRC_NONE: no condition */
+	struct gp_keep keep[GP_KEEP];
+};
+#define GP_ROW_COUNT 1	   /* count, do not send */
+#define GP_ROW_MAY_BLOCK 2 /* visible in gp_open_calls while it runs */
+#define GP_ROW_ANON 4	   /* range without a name */
+
+/* Cookie of a link: row in the low half, generation in the high half. */
+#define GP_COOKIE(row, gen) ((__u64)(gen) << 32 | (row))
+
+struct gp_watch { /* value of gp_watched, key: tgid */
+	__u64 start_ns; /* start_boottime; 0: not known yet */
+	__u32 slot;
+	__u32 flags;
+};
+
+struct gp_open_call { /* value of gp_open_calls, key: tid << 32 | row */
+	__u64 ts_ns;
+	__u32 pid;
+	__u32 probe;
+	__u64 arg[GP_ARGS];
+};
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct gp_rec) == 24, "record header is ABI");
+_Static_assert(sizeof(struct gp_hit) == 24, "ABI");
+_Static_assert(sizeof(struct gp_range_begin) == 8 + GP_NAME_MAX, "ABI");
+_Static_assert(sizeof(struct gp_range_end) == 8, "ABI");
+_Static_assert(sizeof(struct gp_named) == 16 + GP_PATH_MAX, "ABI");
+_Static_assert(sizeof(struct gp_call) == 16 + 8 * GP_ARGS, "ABI");
+_Static_assert(sizeof(struct gp_signal) == 32, "ABI");
+_Static_assert(sizeof(struct gp_session) == 392, "ABI");
+_Static_assert(sizeof(struct gp_probe) == 72, "ABI");
+_Static_assert(sizeof(struct gp_process) == 280, "ABI");
+_Static_assert(sizeof(struct gp_attach) == 136, "ABI");
+_Static_assert(sizeof(struct gp_capture) == 8, "ABI");
+
+/* Stable id -> the 32 bits that records and cookies carry: FNV-1a (Fowler, Noll, Vo; offset basis and
+ * prime as published). Never 0. The loader refuses two ids with one hash. */
+static inline __u32 gp_probe_hash(const char *id)
+{
+	__u32 h = 2166136261u;
+
+	while (*id)
+		h = (h ^ (unsigned char)*id++) * 16777619u;
+	return h ? h : 1;
+}
+#endif
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader.h - everything user space may ask of the kernel side. The only header of loader/ that other
+ * stages include; libbpf does not show through it.
+ *
+ * One loader per process. Not thread-safe: one thread owns it (it starts threads of its own to close
+ * links and joins them before the call returns). Errors: 0 or -errno; the one line for the user is
+ * logged where the name is known (base/log.h), the caller only decides what to do next.
+ */
+#ifndef LOADER_LOADER_H
+#define LOADER_LOADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/gp_abi.h"
+
+struct loader;
+struct probe_table; /* loader/probe_file.h */
+
+struct loader_config {
+	const struct probe_table *probes; /* borrowed, must outlive the loader */
+	const char *features_off;	  /* comma-separated names of --feature NAME=off, or NULL */
+	const char *cache_dir;		  /* symbol cache; NULL: none */
+	size_t ring_call_bytes;		  /* 0: default (8 MiB); rounded up to a power of two */
+	size_t ring_life_bytes;		  /* 0: default (256 KiB) */
+};
+
+/* What the kernel and our privileges allow; rows of the feature table, in order of importance. */
+struct feature {
+	const char *name;    /* as in --feature NAME=off: bpf, btf, cookie, multi, session, task_vma, syscall_tp */
+	const char *purpose; /* what it gives */
+	const char *without; /* what is lost without it; "" when nothing works without it */
+	bool have;	     /* usable (and not switched off) */
+	bool off;	     /* switched off by the user */
+	bool required;
+	int error; /* why not, -errno of the test; 0 */
+};
+
+/* Tests each feature for real (never by kernel version). Returns the count; the array is static,
+ * filled once. Needs no loader. */
+int loader_features(const char *features_off, const struct feature **ret);
+
+/* 0, or -EPERM/-ENOSYS...: what is missing is logged in one line that names it and the remedy. The
+ * caller exits 3. Also refuses a foreign pid namespace (recipe I). */
+int loader_open(struct loader **ret, const struct loader_config *cfg);
+void loader_close(struct loader *l); /* detaches everything; NULL is fine */
+
+/* Ring buffers, for ingest/ring.h: map fd and size in bytes. */
+struct loader_ring {
+	int fd;
+	size_t bytes;
+	const char *name; /* "life", "call" */
+	enum gp_loss_cause loss;
+};
+int loader_rings(const struct loader *l, const struct loader_ring **ret); /* returns 2 */
+
+/* Starts to watch a process (its future children follow by themselves in the kernel). start_ns is its
+ * CLOCK_BOOTTIME start. -ESRCH, -ENOSPC. */
+int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_slot);
+void loader_unwatch(struct loader *l, pid_t pid);
+bool loader_watched(const struct loader *l, pid_t pid);
+/* The exit record of a process was read: its slot may be used again. */
+void loader_release_slot(struct loader *l, uint32_t slot);
+
+/* Looks at the executable mappings of one process, and attaches every probe whose library is found in
+ * it and is not attached yet. Returns how many libraries were newly attached or refreshed, or -errno
+ * (-ESRCH: it is gone). Cheap when nothing is new (0.1 ms). Each probe's outcome goes to on_attach. */
+int loader_scan(struct loader *l, pid_t pid);
+
+/* One probe in one library. Called from loader_scan(); key (probe, a.dev, a.ino, a.offset); a later call
+ * with the same key replaces the state. */
+typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
+void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
+
+/* Hot counters and losses since the last call. */
+typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, uint64_t count);
+typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count);
+int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
+
+/* Price of one empty hit on this host, ns, by instruction class and shape; measured once, at open, on a
+ * function of our own (about 20 ms). 0: could not be measured. */
+uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns);
+
+/* `check --library FILE` and `check --pid`: what would be attached, without attaching. */
+typedef void loader_plan_fn(void *ctx, const char *probe_id, const struct gp_attach *a);
+int loader_plan(const struct probe_table *t, const char *path, loader_plan_fn *fn, void *ctx);
+
+#endif

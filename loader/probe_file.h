@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe_file.h - probe rows from YAML (format: probes/README.md), read once, immutable afterwards.
+ * The text is ours or the administrator's, yet treated as hostile: bounded, and every error is one
+ * line "FILE:LINE: FIELD: what is wrong". */
+#ifndef LOADER_PROBE_FILE_H
+#define LOADER_PROBE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+
+enum probe_abi { PROBE_ABI_C, PROBE_ABI_ITANIUM, PROBE_ABI_CXX_SRET };
+enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
+
+struct probe_capture {
+	const char *name;  /* shown by `probes`; the model knows it by position */
+	int arg;	   /* C position, hidden result pointer not counted */
+	int arg_arm64;	   /* the same on arm64 when the ABI makes them differ, else equal to arg */
+	int derefs, width; /* pointers followed, bytes of the value */
+	int offset;	   /* added before the last dereference */
+};
+
+struct probe_row {
+	const char *id;	     /* stable, "runtime.name", < 48 bytes */
+	const char *runtime; /* torch, cuda... */
+	uint32_t hash;	     /* gp_probe_hash(id) */
+	const char *const *libraries; /* file-name globs, NULL-terminated ("libtorch_cpu.so*") */
+	const char *symbol;  /* exact name or prefix */
+	bool prefix;	     /* symbol is a prefix: attach to every match */
+	const char *const *variants; /* suffixes also tried on an exact symbol ("_ptsz"), NULL-terminated */
+	enum probe_abi abi;
+	enum gp_group group;
+	enum gp_role role;
+	bool count;	/* emit: count (else record) */
+	bool returns;	/* entry + return; C only */
+	bool may_block;
+	bool anonymous; /* range_begin without a name */
+	uint32_t max_hz;
+	enum probe_string string;
+	int string_arg;
+	struct probe_capture capture[GP_ARGS];
+	int captures;
+	struct probe_capture only; /* hits whose value differs are ignored in the kernel */
+	bool has_only;
+	uint64_t only_value;
+	const char *const *keep; /* name prefixes exempt from max_hz, NULL-terminated */
+	const char *versions;	 /* of the runtime this row is for, text */
+	bool verified;
+	const char *why;
+	const char *file; /* where it stands */
+	int line;
+};
+
+struct probe_table; /* opaque: rows plus the memory they live in */
+
+/* Reads every *.yaml of dir in alphabetical order. 0, -EINVAL after logging the first error of each
+ * file, -ENOENT. Row index = position = low half of the cookie. */
+int probe_table_load(struct probe_table **ret, const char *dir);
+void probe_table_free(struct probe_table *t);
+size_t probe_table_count(const struct probe_table *t);
+const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
+
+/* Fills the kernel's view of a row for this architecture; pushed_bytes: how far sp moved before the
+ * probed instruction (prologue.h). -EINVAL: an argument cannot be reached. */
+int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_row *ret);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clock.h - the one place that reads clocks, and that maps CLOCK_MONOTONIC to wall time. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t clock_mono_ns(void);
+uint64_t clock_boot_ns(void);
+int64_t clock_real_ns(void);
+
+/* CLOCK_BOOTTIME - CLOCK_MONOTONIC: time suspended since boot. */
+uint64_t clock_suspended_ns(void);
+
+/* RFC 3339, UTC, nine decimals: "2026-11-21T12:00:00.000000001Z" (31 bytes with NUL). */
+#define CLOCK_TEXT_MAX 32
+char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns);
+
+/* "31.2 ms", "1.05 s", "850 ns", "2 h 03 m": three significant digits, aligned units. out >= 16. */
+char *clock_duration(char *out, int out_len, uint64_t ns);
+
+#endif

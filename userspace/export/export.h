@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* export.h - the ways out. An exporter is one file and one row of the table in registry.c. It sees
+ * immutable facts and snapshots; a slow or dead reader of its output delays nobody. */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+
+#include <stddef.h>
+
+#include "userspace/model/fact.h"
+#include "userspace/model/snapshot.h"
+
+struct export_options {
+	const char *listen; /* ADDR:PORT or unix:PATH of the HTTP server */
+};
+
+struct exporter {
+	const char *name, *help; /* --export NAME[:ARG] */
+	/* arg may be NULL. 0 or -errno after logging one line. */
+	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
+	void (*fact)(void *state, const struct fact *f);	    /* may be NULL */
+	void (*snapshot)(void *state, struct snapshot *s);	    /* may be NULL; takes its own reference */
+	int (*close)(void *state);				    /* -errno when output was lost */
+};
+
+extern const struct exporter *const exporters[]; /* NULL-terminated */
+
+struct export_set; /* those that the user asked for */
+int export_set_new(struct export_set **ret, const struct export_options *opt);
+int export_set_add(struct export_set *set, const char *spec); /* "json:out.jsonl"; -EINVAL logged */
+void export_set_fact(struct export_set *set, const struct fact *f);
+void export_set_snapshot(struct export_set *set, struct snapshot *s);
+int export_set_close(struct export_set *set);
+
+/* What `gp-bpf schema` prints: a JSON Schema (draft 2020-12) of the JSON lines. */
+extern const char export_json_schema[];
+
+#endif

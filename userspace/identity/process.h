@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process.h - who a process is, from /proc. Everything read is hostile: bounded in bytes, control
+ * characters replaced; of the environment only the names in the allow-list are looked at. */
+#ifndef IDENTITY_PROCESS_H
+#define IDENTITY_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/gp_abi.h"
+
+/* Fills *ret (flags left 0) for a live process. root: "" or where /proc is looked for (--root).
+ * -ESRCH: no such process; -EACCES: not ours to read. Rank from RANK, OMPI_COMM_WORLD_RANK,
+ * SLURM_PROCID, PMI_RANK; world size likewise; job from TORCHELASTIC_RUN_ID, SLURM_JOB_ID (run id
+ * "none" names nothing). -1 and "" where unknown. */
+int process_read(const char *root, pid_t pid, struct gp_process *ret);
+
+/* CLOCK_BOOTTIME start from /proc/PID/stat field 22 (in 10 ms ticks). 0: no such process. */
+uint64_t process_start_ns(const char *root, pid_t pid);
+
+/* The processes that descend from pid now, pid itself first. Returns the count (malloc'd) or -errno. */
+int process_descendants(const char *root, pid_t pid, pid_t **ret);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* event.h - the one place where bytes become typed records. Pure. */
+#ifndef INGEST_EVENT_H
+#define INGEST_EVENT_H
+
+#include <stddef.h>
+
+#include "bpf/gp_abi.h"
+
+/* A decoded record: points into the caller's bytes (8-aligned), owns nothing. */
+struct event {
+	const struct gp_rec *rec;
+	union {
+		const void *payload;
+#define X(id, name, type) const type *name;
+		GP_KINDS(X)
+#undef X
+	};
+};
+
+/* 0 or -EBADMSG (short, long, unknown kind, misaligned): the caller counts it and goes on. Strings in
+ * the payload are NUL-terminated on return only if they were: use the bounded readers below. */
+int event_decode(const void *buf, size_t len, struct event *ret);
+
+/* Length on the wire of a record of this kind; 0: unknown kind. */
+size_t event_length(unsigned kind);
+const char *event_kind_name(unsigned kind); /* "range_begin"; "?" when unknown */
+const char *event_role_name(unsigned role);
+const char *event_loss_name(unsigned cause);
+const char *event_insn_name(unsigned insn);
+const char *event_attach_state_name(unsigned state);
+
+/* A record being made by user space: header and zeroed payload of this kind in buf (GP_RECORD_MAX
+ * bytes suffice for any). Returns the payload. */
+#define GP_RECORD_MAX 512
+void *event_init(void *buf, unsigned kind, __u64 ts_ns, __u32 pid, __u32 probe);
+
+#endif

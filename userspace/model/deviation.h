@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deviation.h - step-time statistics online, in fixed memory: count, mean, quantiles, ideal step,
+ * deviation, jitter. Pure. Times in ns. */
+#ifndef MODEL_DEVIATION_H
+#define MODEL_DEVIATION_H
+
+#include <stdint.h>
+
+struct deviation_view {
+	uint64_t count;
+	double mean_ns;
+	uint64_t min_ns, max_ns, last_ns;
+	uint64_t p50_ns, p95_ns, p99_ns; /* over all steps; relative error <= 1 % beyond the first 1024 */
+	uint64_t ideal_ns;    /* mean of times <= median + 3 MAD, MAD unscaled, over the last 1024; 0: under 3 steps */
+	uint64_t mad_ns;
+	double deviation_ns;  /* mean |time - ideal| over the last 128 */
+	double jitter;	      /* 1.4826 MAD / median over the last 128, a ratio */
+};
+
+struct deviation;
+struct deviation *deviation_new(void);
+void deviation_free(struct deviation *d);
+void deviation_add(struct deviation *d, uint64_t step_ns);
+void deviation_view(const struct deviation *d, struct deviation_view *ret);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fact.h - what the model says, once and for good: the stream behind JSON lines. Fields are those of
+ * design §10; times are CLOCK_MONOTONIC ns, durations ns, real_ns is wall time of the same instant. */
+#ifndef MODEL_FACT_H
+#define MODEL_FACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/model/ledger.h"
+#include "userspace/model/step.h"
+
+enum fact_type {
+	FACT_START,
+	FACT_RANK,
+	FACT_STEP,
+	FACT_CHECKPOINT,
+	FACT_RANGE,
+	FACT_DISRUPTION,
+	FACT_LEDGER,
+	FACT_HEALTH,
+	FACT_LOSS,
+	FACT_END,
+};
+
+/* Phases of a step, in the order they are shown. */
+enum phase {
+	PHASE_DATA,	  /* blocked in the loader */
+	PHASE_FORWARD,	  /* from the batch (or the start) to the first backward; host time */
+	PHASE_BACKWARD,	  /* from the first backward to the update */
+	PHASE_UPDATE,	  /* inside the optimizer's step ranges */
+	PHASE_ZERO_GRAD,
+	PHASE_SYNC,	  /* blocked on the device */
+	PHASE_COUNT,
+};
+extern const char *const phase_name[PHASE_COUNT];
+
+struct fact_step {
+	struct step step;
+	uint64_t phase_ns[PHASE_COUNT]; /* 0 and bit unset: not known */
+	uint32_t phases_known;		/* bit per phase */
+};
+
+struct fact_checkpoint {
+	bool restore;
+	bool closed; /* its end was seen */
+	uint64_t start_ns, end_ns;
+	uint64_t step;	       /* last step done when it began; 0: none */
+	uint64_t bytes;	       /* 0: unknown */
+	uint32_t files;	       /* writers merged into one checkpoint */
+	const char *file;      /* as the process named it, escaped; "" when it has no name */
+};
+
+struct fact_range {
+	const char *name;
+	enum bucket bucket;
+	uint64_t start_ns, end_ns;
+};
+
+struct fact_disruption {
+	const char *cause; /* "killed", "crashed", "exit", "oom" */
+	int exit_code;	   /* -1: by signal */
+	int signal;	   /* 0: none */
+	uint32_t sender;   /* pid that sent it; 0: unknown or the kernel */
+	const char *sender_comm;
+	uint64_t step; /* last step done */
+};
+
+struct fact {
+	enum fact_type type;
+	uint64_t mono_ns;
+	int64_t real_ns; /* 0: no clock anchor seen yet */
+	uint32_t pid;	 /* 0: about no process */
+	int rank;	 /* -1: unknown */
+	int world_size;	 /* -1: unknown */
+	const char *job; /* "" when unknown */
+	union {
+		const struct gp_session *start;
+		const struct step_state *state; /* FACT_RANK */
+		const struct fact_step *step;
+		const struct fact_checkpoint *checkpoint;
+		const struct fact_range *range;
+		const struct fact_disruption *disruption;
+		const struct ledger_view *ledger;
+		const struct gp_loss *loss;
+		const struct gp_end *end;
+	};
+};
+
+typedef void fact_fn(void *ctx, const struct fact *f); /* f is valid during the call only */
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger.h - every nanosecond of one rank's life in exactly one bucket (design §6).
+ *
+ * Integer arithmetic. The sum of all buckets equals elapsed after every call; ledger_check() says so.
+ * Time is settled from left to right: what lies after the last settled instant sits in OTHER, and
+ * `unsettled_ns` says how much of OTHER that is (the step that is running now, or silence).
+ * Pure, bounded: at most LEDGER_PENDING intervals are kept beyond the settled edge; a flood is merged
+ * and counted as coarse, never dropped from the sum.
+ */
+#ifndef MODEL_LEDGER_H
+#define MODEL_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Names as the goodput library spells them; rows in order of priority, highest first: where intervals
+ * overlap, the first one listed gets the time. */
+#define LEDGER_BUCKETS(X) /* id, name, label for people */                                              \
+	X(UNOBSERVED, "UNOBSERVED", "unobserved")                                                        \
+	X(HANG, "HANG", "hang")                                                                          \
+	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION", "recovery")                               \
+	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION", "wasted progress")                                  \
+	X(CHECKPOINT_SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME", "checkpoint save")                       \
+	X(CHECKPOINT_RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME", "checkpoint restore")              \
+	X(EVAL, "CUSTOM_BADPUT_EVENTS.EVAL", "evaluation")                                               \
+	X(DATA_LOADING, "DATA_LOADING_SYNC", "data loading")                                             \
+	X(ACCELERATOR_INIT, "TPU_INITIALIZATION", "accelerator initialization")                          \
+	X(TRAINING_PREP, "TRAINING_PREP", "training preparation")                                        \
+	X(PROGRAM_STARTUP, "PROGRAM_STARTUP", "program startup")                                         \
+	X(GOODPUT, "GOODPUT", "goodput")                                                                 \
+	X(OTHER, "OTHER", "other")
+
+enum bucket {
+#define X(id, name, label) BUCKET_##id,
+	LEDGER_BUCKETS(X)
+#undef X
+	BUCKET_COUNT
+};
+extern const char *const bucket_name[BUCKET_COUNT];
+extern const char *const bucket_label[BUCKET_COUNT];
+
+struct ledger_view {
+	uint64_t start_ns, now_ns; /* elapsed = now - start */
+	uint64_t ns[BUCKET_COUNT];
+	uint64_t unsettled_ns; /* part of OTHER that may still be claimed */
+	uint64_t productive_gross_ns; /* goodput ever booked, never falls */
+	uint64_t steps, max_step, disruptions;
+	bool ended;
+};
+
+struct ledger;
+/* start_ns: the rank's first instant; observed_ns >= start_ns: since when we watch (before: UNOBSERVED). */
+struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
+void ledger_free(struct ledger *l);
+
+/* An interval that belongs to a bucket other than GOODPUT; may overlap others, may come before the steps
+ * around it are known, may reach back as far as the settled edge (earlier parts are ignored and
+ * counted by ledger_late_ns). 0 or -ENOMEM. */
+int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns);
+/* A finished step: settles everything up to its end. Steps of parallel loops may overlap. */
+int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number);
+/* Time is now now_ns (never goes back). */
+void ledger_advance(struct ledger *l, uint64_t now_ns);
+void ledger_end(struct ledger *l, uint64_t now_ns);
+/* The ideal step is known (or better known): settles the first steps' excess as PROGRAM_STARTUP. */
+void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
+
+void ledger_view(const struct ledger *l, struct ledger_view *ret);
+uint64_t ledger_late_ns(const struct ledger *l);
+/* True while every nanosecond is in exactly one bucket. */
+bool ledger_check(const struct ledger *l);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model.h - from events to what they mean: ranks, steps, and where the time went.
+ *
+ * Pure: no clock, no file, no lock, no global; time moves only when an event says so, so a replay
+ * gives the same answer to the byte. One thread feeds; snapshots are immutable and may be read by any.
+ * Memory is bounded per process (constants in the .c files) and processes are bounded by MODEL_RANKS.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include <stdint.h>
+
+#include "userspace/ingest/event.h"
+#include "userspace/model/fact.h"
+#include "userspace/model/snapshot.h"
+
+#define MODEL_RANKS 4096 /* processes followed at once; more are counted, not followed */
+
+struct model;
+
+/* sink may be NULL. It is called during model_feed(), in order, with facts that are never taken back. */
+struct model *model_new(fact_fn *sink, void *ctx);
+void model_free(struct model *m);
+
+/* Events in order of time (ingest/stream.h). 0 or -ENOMEM (the event is then counted as lost). Settings
+ * come as gp_config events ("marker=zero_grad", "multiply=8", "ideal_ns=..."). */
+int model_feed(struct model *m, const struct event *ev);
+
+/* What is known now, as of the last event. The caller owns one reference; NULL: no memory. */
+struct snapshot *model_snapshot(struct model *m);
+
+/* How often the ledger did not add up; anything but 0 is a bug of ours. */
+uint64_t model_ledger_violations(const struct model *m);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot.h - everything the model knows at one instant, immutable, shared by reference count
+ * (thread-safe). Exporters and views read nothing else but facts. */
+#ifndef MODEL_SNAPSHOT_H
+#define MODEL_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+#include "userspace/model/deviation.h"
+#include "userspace/model/fact.h"
+#include "userspace/model/ledger.h"
+#include "userspace/model/step.h"
+
+#define SNAPSHOT_RECENT 128 /* last step times of a loop: the sparkline */
+#define SNAPSHOT_EVENTS 8   /* last notable events of a rank, for people */
+
+struct loop_view {
+	struct step_state state;
+	struct deviation_view time;
+	uint64_t last_number, last_end_ns;
+	uint64_t recent_ns[SNAPSHOT_RECENT]; /* oldest first */
+	uint32_t recent;
+	uint64_t phase_ns[PHASE_COUNT]; /* sums over all steps */
+	uint32_t phases_known;
+	uint64_t flagged[8]; /* steps with each flag bit */
+};
+
+struct event_view {
+	uint64_t mono_ns;
+	char text[120]; /* "checkpoint saved in 41.0 ms: ckpt-500.pt (step 500)" */
+};
+
+struct rank_view { /* one process that runs (or ran) a training loop, or that was named by the user */
+	uint32_t pid;
+	uint64_t start_mono_ns;
+	int rank, world_size; /* -1: unknown */
+	char comm[GP_COMM_MAX];
+	char job[64];
+	char command[160];
+	bool trainer; /* has ever shown a marker */
+	bool alive;
+	int status; /* as wait(2) reports it; valid when not alive */
+	struct ledger_view ledger;
+	struct loop_view *loops;
+	uint32_t nloops; /* at least 1 for a trainer */
+	uint64_t checkpoints, restores, checkpoint_save_ns;
+	uint64_t hits;	  /* probe hits, counted ones included */
+	uint64_t cost_ns; /* hits x price */
+	uint64_t lost;	  /* records known lost while this rank ran */
+	struct event_view events[SNAPSHOT_EVENTS];
+	uint32_t nevents;
+};
+
+struct attach_view {
+	uint32_t probe;
+	char id[48], runtime[16];
+	uint16_t role, group;
+	uint32_t flags;
+	struct gp_attach at;
+	uint64_t hits;
+};
+
+struct snapshot {
+	uint64_t number; /* 1, 2...: newer is larger */
+	uint64_t mono_ns;
+	int64_t real_ns; /* 0: unknown */
+	struct gp_session session;
+	bool ended;
+	struct gp_end end;
+	struct rank_view *ranks; /* trainers first, by rank, then by pid */
+	uint32_t nranks;
+	struct attach_view *attach;
+	uint32_t nattach;
+	uint64_t lost[GP_LOSS_CAUSE_COUNT];
+	uint64_t events;
+	uint64_t ledger_violations;
+	int references; /* atomic; use the functions */
+};
+
+struct snapshot *snapshot_ref(struct snapshot *s);
+void snapshot_unref(struct snapshot *s); /* NULL is fine */
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step.h - find training steps in one process's markers.
+ *
+ * The rules A, B2, Z2, E, I and F, and what each kind of training loop shows, are described in
+ * doc comments of step.c. Pure and deterministic. Input is struct signal (marker.h turns records into
+ * them); output is a sequence of finished steps per loop, numbered from 1, never rewritten. Nothing is
+ * given out before the lock; what was held is given out then (back-filled).
+ */
+#ifndef MODEL_STEP_H
+#define MODEL_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/model/signal.h"
+
+enum step_tier { TIER_NONE, TIER_A, TIER_B, TIER_C };
+
+/* What ends a step (design §10). */
+enum step_boundary {
+	BOUNDARY_NONE,
+	BOUNDARY_UPDATE_EXIT,
+	BOUNDARY_ZERO_GRAD,
+	BOUNDARY_BACKWARD,
+	BOUNDARY_REDUCER,
+	BOUNDARY_UPDATE_OP,
+	BOUNDARY_EXECUTE,
+	BOUNDARY_SYNC,
+};
+extern const char *const boundary_name[];
+
+#define STEP_FLAGS(X) /* bit, name */                                                       \
+	X(0, tainted)	     /* an event was lost while it ran */                            \
+	X(1, imputed)	     /* its end was not seen; deduced */                             \
+	X(2, skipped_update) /* the gradient scaler skipped the update */                    \
+	X(3, recompiled)                                                                     \
+	X(4, ambiguous)	     /* how many updates make a step cannot be told from outside */  \
+	X(5, estimated)	     /* its start is where an evaluation ended, as well as can be told */
+enum step_flag {
+#define X(bit, name) STEP_##name = 1u << (bit),
+	STEP_FLAGS(X)
+#undef X
+};
+
+struct step {
+	uint32_t loop;	 /* 0, 1...: training loops that run beside each other */
+	uint64_t number; /* from 1 in each loop */
+	uint64_t start_ns, end_ns;
+	uint32_t micro_batches; /* outermost backwards */
+	uint32_t updates;	/* optimizer updates, 1 as a rule */
+	uint32_t flags;		/* enum step_flag */
+	enum step_tier tier;
+	enum step_boundary boundary;
+	uint32_t tid; /* thread that ended it */
+};
+
+enum step_phase_state { STATE_IDLE, STATE_STARTING, STATE_LEARNING, STATE_LOCKED, STATE_SUSPECT, STATE_ENDED };
+extern const char *const step_state_name[];
+
+struct step_state { /* one per rank, or per loop where there are several */
+	enum step_phase_state state;
+	enum step_tier tier;
+	enum step_boundary boundary;
+	uint32_t loop, loops;
+	bool since_attach;  /* numbers count from the first step seen, not from the process's first */
+	double confidence;  /* 0..1; below 0.7 no step is given out */
+	uint64_t steps;
+	uint64_t updates;   /* optimizer updates seen, beside the author's steps */
+	uint32_t period;    /* updates per author's step when learnt (1 as a rule) */
+	char marker[48];    /* "Optimizer.step#AdamW" */
+	char ratios[96];    /* "backward:4 fetch:4 zero_grad:1 reducer:1", per step */
+	char reason[120];   /* why this state, for people; "" when there is nothing to say */
+};
+
+struct step_config {
+	enum step_boundary force; /* BOUNDARY_NONE: elect */
+	uint32_t multiply;	  /* that many marker hits make one step; 0, 1: as found */
+	bool from_start;	  /* the process is watched since its first instruction */
+};
+
+struct step_finder;
+struct step_finder *step_finder_new(const struct step_config *cfg);
+void step_finder_free(struct step_finder *sf);
+/* 0 or -ENOMEM (sf unchanged). Signals in order of time. */
+int step_finder_feed(struct step_finder *sf, const struct signal *s);
+/* 1: *ret is the next finished step; 0: none now. */
+int step_finder_next(struct step_finder *sf, struct step *ret);
+/* State of one loop; returns false when it does not exist. *ret_changed: since the last call. */
+bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret, bool *ret_changed);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view.h - what a person sees: the live view on a terminal, plain lines elsewhere, the report. All are
+ * functions of snapshots and facts. Single-threaded. */
+#ifndef VIEW_VIEW_H
+#define VIEW_VIEW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/model/fact.h"
+#include "userspace/model/snapshot.h"
+
+/* The report at the end, plain text, from the last snapshot only. color: ANSI allowed. */
+void report_text(struct buffer *out, const struct snapshot *s, bool color);
+/* --json: the same facts as one JSON object on one line. */
+void report_json(struct buffer *out, const struct snapshot *s);
+
+/* One frame of the live view, at most rows lines of at most cols columns (cols >= 80), no trailing
+ * spaces, no cursor movement: pure, so that it can be tested. log: last diagnostics, may be NULL. */
+void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color, const char *log);
+
+struct live; /* owns the terminal: alternate screen, raw keys, resize */
+int live_open(struct live **ret, int in_fd, int out_fd);
+void live_draw(struct live *l, const struct snapshot *s); /* one write(2) a frame; unchanged lines not redrawn */
+/* A key: 'q' (or ^C) ends. Returns the key or 0. Never blocks. */
+int live_key(struct live *l);
+void live_resize(struct live *l);
+void live_log(struct live *l, const char *line); /* kept, shown at the bottom */
+void live_close(struct live *l); /* restores the terminal; safe to call twice */
+
+/* Plain lines for a pipe: one line when something changes (state, checkpoint, disruption, loss) and one
+ * every ten seconds of a running loop. */
+void plain_fact(FILE *out, const struct fact *f);
+void plain_snapshot(FILE *out, const struct snapshot *s);
+
+#endif
