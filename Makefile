@@ -23,7 +23,7 @@ CFLAGS  ?= -O2 -g
 override CFLAGS += -std=gnu17 $(WARN) -I. -I$(O) -D_GNU_SOURCE -DGP_VERSION='"$(VERSION)"' -pthread \
            -DGP_PREFIX='"$(PREFIX)"' -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN))
 override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
-USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib) -lm
+USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1) -lm
 LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone libcyaml zlib)
 
 ARCH    := $(shell uname -m)

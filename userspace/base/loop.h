@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 struct loop;
-typedef void loop_fn(void *ctx, uint64_t value); /* fd: epoll events; timer: expirations; signal: number */
+typedef void loop_fn(void *ctx, uint64_t value); /* fd: epoll events; timer: expirations;
+						     * signal: number, si_code in the high half */
 
 int loop_new(struct loop **ret);
 void loop_free(struct loop *l); /* closes what the loop itself opened */

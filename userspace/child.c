@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+
+#define ENVIRON_MAX (1 << 20)
+#define SUDO_DEPTH  4 /* sudo may stand a few processes above us (its monitor, a shell) */
+
+struct identity {
+	bool change;
+	uid_t uid;
+	gid_t gid;
+	char name[64];
+	char **environment; /* NULL: ours */
+	char *block;	    /* what environment points into */
+};
+
+static pid_t parent_of(pid_t pid, char comm[16])
+{
+	char path[64], line[256], *p;
+	long parent = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')'))) {
+		const char *open = strchr(line, '(');
+
+		snprintf(comm, 16, "%.*s", (int)(p - open - 1), open + 1);
+		if (sscanf(p + 1, " %*c %ld", &parent) != 1)
+			parent = 0;
+	}
+	fclose(f);
+	return (pid_t)parent;
+}
+
+/* sudo hands us a trimmed environment; its own, as the user called it, is the one CMD would have had. */
+static void environment_of_caller(struct identity *id)
+{
+	pid_t pid = getpid(), parent;
+	char comm[16] = "", path[64];
+	size_t n, count = 0;
+	FILE *f;
+
+	for (int i = 0; i <= SUDO_DEPTH && pid > 1; i++, pid = parent) {
+		parent = parent_of(pid, comm);
+		if (!strcmp(comm, "sudo"))
+			break;
+	}
+	if (strcmp(comm, "sudo"))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	id->block = malloc(ENVIRON_MAX + 1);
+	n = id->block ? fread(id->block, 1, ENVIRON_MAX, f) : 0;
+	fclose(f);
+	if (!n)
+		return;
+	id->block[n] = 0;
+	for (char *p = id->block; p < id->block + n; p += strlen(p) + 1)
+		count++;
+	id->environment = calloc(count + 1, sizeof(char *));
+	count = 0;
+	for (char *p = id->block; id->environment && p < id->block + n; p += strlen(p) + 1)
+		id->environment[count++] = p;
+}
+
+static int identity_find(struct identity *id, const char *user)
+{
+	const char *sudo_uid = getenv("SUDO_UID");
+	struct passwd *pw = NULL;
+
+	if (user) {
+		pw = getpwnam(user);
+	} else if (sudo_uid && *sudo_uid && geteuid() == 0) {
+		pw = getpwuid((uid_t)strtoul(sudo_uid, NULL, 10));
+		user = sudo_uid;
+	} else {
+		return 0;
+	}
+	if (!pw) {
+		log_error("run: no such user '%s'", user);
+		return -ENOENT;
+	}
+	id->change = true;
+	id->uid = pw->pw_uid;
+	id->gid = pw->pw_gid;
+	snprintf(id->name, sizeof(id->name), "%s", pw->pw_name);
+	if (sudo_uid && *sudo_uid && strtoul(sudo_uid, NULL, 10) == id->uid)
+		environment_of_caller(id);
+	return 0;
+}
+
+static void identity_free(struct identity *id)
+{
+	free(id->environment);
+	free(id->block);
+}
+
+/* Between fork and exec: what must not return says so on standard error and exits as a shell would. */
+static void become(const struct identity *id, const char *output, char **argv)
+{
+	int fd;
+
+	if (id->change && (initgroups(id->name, id->gid) || setresgid(id->gid, id->gid, id->gid) ||
+			   setresuid(id->uid, id->uid, id->uid))) {
+		dprintf(STDERR_FILENO, "gp-bpf: run: cannot become user %s: %s\n", id->name, strerror(errno));
+		_exit(126);
+	}
+	if (output) {
+		fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
+			dprintf(STDERR_FILENO, "gp-bpf: run: output %s: %s\n", output, strerror(errno));
+			_exit(126);
+		}
+	}
+	if (id->environment)
+		environ = id->environment;
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "gp-bpf: run: %s: %s\n", argv[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+int child_spawn(struct child *c, char **argv, const char *user, const char *output)
+{
+	struct identity id = { 0 };
+	int gate[2], err;
+	char go;
+
+	err = identity_find(&id, user);
+	if (err)
+		goto done;
+	if (pipe2(gate, O_CLOEXEC)) {
+		err = -errno;
+		goto done;
+	}
+	c->pid = fork();
+	if (c->pid < 0) {
+		err = -errno;
+		close(gate[0]);
+		close(gate[1]);
+		log_error("run: cannot fork: %s", strerror(-err));
+		goto done;
+	}
+	if (!c->pid) {
+		close(gate[1]);
+		signal(SIGPIPE, SIG_DFL);
+		if (read(gate[0], &go, 1) != 1)
+			_exit(0);
+		become(&id, output, argv);
+	}
+	close(gate[0]);
+	c->release_fd = gate[1];
+done:
+	identity_free(&id);
+	return err;
+}
+
+void child_release(struct child *c)
+{
+	if (c->release_fd >= 0 && write(c->release_fd, "", 1) != 1)
+		log_error("run: cannot start the command: %s", strerror(errno));
+	if (c->release_fd >= 0)
+		close(c->release_fd);
+	c->release_fd = -1;
+}
+
+void child_abandon(struct child *c)
+{
+	if (c->release_fd >= 0)
+		close(c->release_fd);
+	c->release_fd = -1;
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int child_exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf check: what works on this host, and where each probe would sit and what it would cost. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/loader.h"
+#include "loader/probe_file.h"
+#include "userspace/base/log.h"
+#include "userspace/command.h"
+#include "userspace/identity/process.h"
+#include "userspace/ingest/event.h"
+#include "userspace/option.h"
+#include "userspace/watch.h"
+
+struct check {
+	const struct probe_table *probes;
+	struct loader *loader; /* NULL: prices are not known */
+	bool color;
+	unsigned attached, absent, failed;
+};
+
+static int features_off(const struct options *o, char *out, size_t len)
+{
+	*out = 0;
+	for (int i = 0; i < o->features.count; i++) {
+		const char *item = o->features.item[i], *eq = strchr(item, '=');
+
+		if (!eq || strcmp(eq, "=off")) {
+			log_error("--feature: '%s' is not NAME=off", item);
+			return -EINVAL;
+		}
+		snprintf(out + strlen(out), len - strlen(out), "%s%.*s", i ? "," : "", (int)(eq - item), item);
+	}
+	return 0;
+}
+
+/* Returns false when something without which nothing works is missing. */
+static bool print_features(const char *off, bool color)
+{
+	const struct feature *f;
+	int n = loader_features(off, &f);
+	bool all = true;
+
+	puts("kernel and privileges");
+	for (int i = 0; i < n; i++) {
+		const char *mark = f[i].have ? "yes" : f[i].off ? "off" : "no";
+		const char *paint = !color ? "" : f[i].have ? "\033[32m" : f[i].required ? "\033[31m" : "\033[33m";
+
+		printf("  %-12s %s%-4s%s %s", f[i].name, paint, mark, color ? "\033[0m" : "", f[i].purpose);
+		if (!f[i].have && *f[i].without)
+			printf("; without it: %s", f[i].without);
+		if (!f[i].have && f[i].error)
+			printf(" (%s)", strerror(-f[i].error));
+		putchar('\n');
+		all = all && (f[i].have || !f[i].required);
+	}
+	return all;
+}
+
+static const struct probe_row *row_by_hash(const struct probe_table *t, uint32_t hash)
+{
+	for (size_t i = 0; i < probe_table_count(t); i++)
+		if (probe_table_row(t, i)->hash == hash)
+			return probe_table_row(t, i);
+	return NULL;
+}
+
+static void print_attach(struct check *c, const char *id, bool returns, const struct gp_attach *a)
+{
+	uint32_t price = a->price_ns;
+	char cost[32] = "-";
+
+	if (!price && c->loader)
+		price = loader_price_ns(c->loader, a->insn, returns);
+	if (price && a->state == GP_ATTACH_attached)
+		snprintf(cost, sizeof(cost), "%u ns", price);
+	if (a->state == GP_ATTACH_attached)
+		printf("  %-28s %-9s %-9s %8s  %s+0x%llx\n", id, event_attach_state_name(a->state),
+		       event_insn_name(a->insn), cost, a->library, (unsigned long long)a->offset);
+	else
+		printf("  %-28s %-9s %s%s%s\n", id, event_attach_state_name(a->state), a->library,
+		       a->error ? ": " : "", a->error ? strerror(-a->error) : "");
+	c->attached += a->state == GP_ATTACH_attached;
+	c->absent += a->state == GP_ATTACH_absent;
+	c->failed += a->state == GP_ATTACH_failed || a->state == GP_ATTACH_refused;
+}
+
+static void on_plan(void *ctx, const char *probe_id, const struct gp_attach *a)
+{
+	struct check *c = ctx;
+	const struct probe_row *r = row_by_hash(c->probes, gp_probe_hash(probe_id));
+
+	print_attach(c, probe_id, r && r->returns, a);
+}
+
+static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
+{
+	struct check *c = ctx;
+	const struct probe_row *r = row_by_hash(c->probes, probe);
+
+	if (r)
+		print_attach(c, r->id, r->returns, a);
+}
+
+static void print_summary(const struct check *c, const char *what)
+{
+	if (!c->attached && !c->absent && !c->failed)
+		printf("  no library of a known runtime in %s (known: gp-bpf probes)\n", what);
+	else
+		printf("%u can be probed, %u not in this version of the library, %u failed\n", c->attached, c->absent,
+		       c->failed);
+}
+
+static int check_library(struct check *c, const char *path)
+{
+	int err;
+
+	printf("\nprobes in %s%*s class      price  place\n", path, (int)(strlen(path) < 20 ? 20 - strlen(path) : 1), "");
+	err = loader_plan(c->probes, path, on_plan, c);
+	if (err) {
+		log_error("library %s: %s", path, strerror(-err));
+		return EXIT_RUNTIME;
+	}
+	print_summary(c, path);
+	return EXIT_OK;
+}
+
+static int check_pid(struct check *c, const char *text)
+{
+	struct gp_process p;
+	char what[32];
+	int64_t pid;
+	int err;
+
+	if (option_number(text, 1, INT32_MAX, &pid)) {
+		log_error("--pid: '%s' is not a process id", text);
+		return EXIT_USAGE;
+	}
+	err = process_read("", (pid_t)pid, &p);
+	if (err) {
+		log_error("process %s: %s", text, err == -ESRCH ? "no such process" : strerror(-err));
+		return EXIT_RUNTIME;
+	}
+	snprintf(what, sizeof(what), "process %d", (int)pid);
+	printf("\nprobes in %s (%s)\n", what, p.command);
+	loader_on_attach(c->loader, on_attach, c);
+	err = loader_watch(c->loader, (pid_t)pid, p.start_ns, NULL);
+	if (!err)
+		err = loader_scan(c->loader, (pid_t)pid);
+	if (err < 0) {
+		log_error("%s: %s", what, strerror(-err));
+		return EXIT_RUNTIME;
+	}
+	print_summary(c, what);
+	return EXIT_OK;
+}
+
+static int check(const struct options *o)
+{
+	struct check c = { .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
+	struct loader_config cfg = { 0 };
+	struct probe_table *t = NULL;
+	char off[512];
+	int code = EXIT_OK, rc;
+	bool able;
+
+	if (features_off(o, off, sizeof(off)))
+		return EXIT_USAGE;
+	if (watch_probes(o, &t))
+		return o->probes ? EXIT_USAGE : EXIT_RUNTIME;
+	c.probes = cfg.probes = t;
+	cfg.features_off = off;
+	able = print_features(off, c.color);
+	if (!able || loader_open(&c.loader, &cfg))
+		code = EXIT_LACKING;
+	else
+		printf("one empty hit on this host: nop5 %u ns, push %u ns, single-stepped %u ns; with its return (push) %u ns\n",
+		       loader_price_ns(c.loader, GP_INSN_nop5, false), loader_price_ns(c.loader, GP_INSN_emulated, false),
+		       loader_price_ns(c.loader, GP_INSN_stepped, false),
+		       loader_price_ns(c.loader, GP_INSN_emulated, true));
+	if (o->library) {
+		rc = check_library(&c, o->library);
+		code = code ? code : rc;
+	}
+	for (int i = 0; c.loader && i < o->pids.count; i++) {
+		rc = check_pid(&c, o->pids.item[i]);
+		code = code ? code : rc;
+	}
+	loader_close(c.loader);
+	probe_table_free(t);
+	return code;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct options o;
+	int code;
+
+	code = options_parse(&o, CMD_CHECK, argc, argv);
+	if (code >= 0)
+		return code;
+	if (o.argc) {
+		log_error("check takes no argument '%s'; did you mean --library or --pid?", o.argv[0]);
+		code = EXIT_USAGE;
+	} else {
+		code = check(&o);
+	}
+	options_free(&o);
+	return code;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf probes: the rows that are known, and why each is there. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "loader/probe_file.h"
+#include "userspace/base/log.h"
+#include "userspace/command.h"
+#include "userspace/ingest/event.h"
+#include "userspace/option.h"
+#include "userspace/watch.h"
+
+static const char *const group_name[] = {
+#define X(id, name) [id] = #name,
+	GP_GROUPS(X)
+#undef X
+};
+
+static void print_row(const struct probe_row *r, bool color)
+{
+	const char *dim = color ? "\033[2m" : "", *bold = color ? "\033[1m" : "", *off = color ? "\033[0m" : "";
+
+	printf("%s%s%s  %s, %s, %s%s%s\n", bold, r->id, off, event_role_name(r->role), group_name[r->group],
+	       r->count ? "counted" : "recorded", r->returns ? " with its return" : "",
+	       r->verified ? "" : ", not verified on the real library");
+	printf("  %ssymbol%s  %s%s in", dim, off, r->symbol, r->prefix ? "*" : "");
+	for (const char *const *l = r->libraries; *l; l++)
+		printf(" %s", *l);
+	printf("\n  %swhy%s     %s\n", dim, off, r->why);
+}
+
+int cmd_probes(int argc, char **argv)
+{
+	struct probe_table *t = NULL;
+	struct options o;
+	int code;
+
+	code = options_parse(&o, CMD_PROBES, argc, argv);
+	if (code >= 0)
+		return code;
+	code = EXIT_OK;
+	if (o.argc) {
+		log_error("probes takes no argument");
+		code = EXIT_USAGE;
+	} else if (watch_probes(&o, &t)) {
+		code = o.probes ? EXIT_USAGE : EXIT_RUNTIME;
+	}
+	for (size_t i = 0; t && i < probe_table_count(t); i++)
+		print_row(probe_table_row(t, i), isatty(STDOUT_FILENO));
+	probe_table_free(t);
+	options_free(&o);
+	return code;
+}

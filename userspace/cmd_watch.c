@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf --pid, run and record: three ways to start the same live run. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/base/log.h"
+#include "userspace/child.h"
+#include "userspace/command.h"
+#include "userspace/option.h"
+#include "userspace/output.h"
+#include "userspace/watch.h"
+
+static int exit_code(int err)
+{
+	switch (err) {
+	case 0:
+		return EXIT_OK;
+	case -EINVAL:
+		return EXIT_USAGE;
+	case -EPERM:
+	case -ENOSYS:
+	case -EOPNOTSUPP:
+		return EXIT_LACKING;
+	default:
+		return EXIT_RUNTIME;
+	}
+}
+
+static void tell_ready(const struct options *o)
+{
+	if (o->ready_fd >= 0 && write((int)o->ready_fd, "ready\n", 6) != 6)
+		log_warn("--ready-fd %d: %s", (int)o->ready_fd, strerror(errno));
+	if (o->ready_fd > STDERR_FILENO)
+		close((int)o->ready_fd);
+}
+
+static char *command_text(int argc, char **argv)
+{
+	struct buffer b = { 0 };
+
+	for (int i = 0; i < argc; i++)
+		buffer_printf(&b, "%s%s", i ? " " : "", argv[i]);
+	return b.data;
+}
+
+static int targets(struct watch *w, const struct options *o)
+{
+	int64_t pid;
+	int err;
+
+	for (int i = 0; i < o->pids.count; i++) {
+		if (option_number(o->pids.item[i], 1, INT32_MAX, &pid)) {
+			log_error("--pid: '%s' is not a process id", o->pids.item[i]);
+			return -EINVAL;
+		}
+		err = watch_target(w, (pid_t)pid);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Watches running processes. tape NULL: nothing is recorded. */
+static int watch_pids(const struct options *o, const char *tape, const char *command)
+{
+	bool tty = isatty(STDOUT_FILENO), data = false;
+	struct output *out = NULL;
+	struct watch *w = NULL;
+	int err, lost;
+
+	/* JSON lines on standard output leave no room there for anything else. */
+	for (int i = 0; i < o->exports.count; i++)
+		data |= !strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json");
+	data |= o->json || (tape && !strcmp(tape, "-"));
+	err = output_open(&out, o, o->quiet || data ? VIEW_NONE : tty ? VIEW_LIVE : VIEW_PLAIN, STDOUT_FILENO,
+			  data ? STDERR_FILENO : STDOUT_FILENO);
+	if (err)
+		return exit_code(err);
+	err = watch_open(&w, o, out, tape, false, command);
+	if (!err)
+		err = targets(w, o);
+	if (!err) {
+		tell_ready(o);
+		err = watch_run(w, 0, NULL);
+	}
+	lost = watch_close(w);
+	err = err ? err : lost;
+	lost = output_close(out, w && !err && !o->quiet);
+	return exit_code(err ? err : lost);
+}
+
+static int run_unwatched(struct child *c)
+{
+	int status;
+
+	child_release(c);
+	while (waitpid(c->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_RUNTIME;
+	return child_exit_code(status);
+}
+
+static int watch_child(const struct options *o, struct output *out, struct watch *w, struct child *c)
+{
+	int status = -1, err = watch_target(w, c->pid);
+
+	if (err)
+		return exit_code(err);
+	tell_ready(o);
+	child_release(c);
+	err = watch_run(w, c->pid, &status);
+	(void)out;
+	if (status == -1)
+		return exit_code(err ? err : -EIO);
+	return child_exit_code(status);
+}
+
+/* Starts a command and watches it. Its exit status is ours unless we could not start it. */
+static int watch_command(const struct options *o, const char *tape, const char *command)
+{
+	struct child c = { .release_fd = -1 };
+	struct output *out = NULL;
+	struct watch *w = NULL;
+	bool live = o->live && isatty(STDOUT_FILENO);
+	int err, code;
+
+	if (o->live && !o->output) {
+		log_error("--live needs --output FILE: CMD's own output would write over the view");
+		return EXIT_USAGE;
+	}
+	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
+	if (err)
+		return EXIT_RUNTIME;
+	err = output_open(&out, o, o->quiet ? VIEW_NONE : live ? VIEW_LIVE : o->live ? VIEW_PLAIN : VIEW_NONE,
+			  STDERR_FILENO, o->live ? STDOUT_FILENO : STDERR_FILENO);
+	if (!err)
+		err = watch_open(&w, o, out, tape, true, command);
+	if (err) {
+		output_close(out, false);
+		if (o->best_effort) {
+			log_warn("run: nothing is observed; starting the command all the same (--best-effort)");
+			return run_unwatched(&c);
+		}
+		child_abandon(&c);
+		return exit_code(err);
+	}
+	code = watch_child(o, out, w, &c);
+	if (c.release_fd >= 0)
+		child_abandon(&c);
+	err = watch_close(w);
+	if (err)
+		log_error("the recording is not whole: %s", strerror(-err));
+	output_close(out, !o->quiet);
+	return code;
+}
+
+int cmd_pid(int argc, char **argv)
+{
+	char *command = command_text(argc, argv);
+	struct options o;
+	int code;
+
+	code = options_parse(&o, CMD_PID, argc, argv);
+	if (code < 0) {
+		if (o.argc) {
+			log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD", o.argv[0]);
+			code = EXIT_USAGE;
+		} else if (!o.pids.count) {
+			log_error("which process? gp-bpf --pid PID");
+			code = EXIT_USAGE;
+		} else {
+			code = watch_pids(&o, NULL, command ? command : "");
+		}
+		options_free(&o);
+	}
+	free(command);
+	return code;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	char *command = command_text(argc, argv);
+	struct options o;
+	int code;
+
+	code = options_parse(&o, CMD_RUN, argc, argv);
+	if (code < 0) {
+		if (!o.argc) {
+			log_error("run needs a command: gp-bpf run -- CMD...");
+			code = EXIT_USAGE;
+		} else {
+			code = watch_command(&o, NULL, command ? command : "");
+		}
+		options_free(&o);
+	}
+	free(command);
+	return code;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	char *command = command_text(argc, argv);
+	struct options o;
+	int code;
+
+	code = options_parse(&o, CMD_RECORD, argc, argv);
+	if (code < 0) {
+		if (!o.output || !o.argc == !o.pids.count) {
+			log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- CMD...)");
+			code = EXIT_USAGE;
+		} else if (o.argc) {
+			code = watch_command(&o, o.output, command ? command : "");
+		} else {
+			code = watch_pids(&o, o.output, command ? command : "");
+		}
+		options_free(&o);
+	}
+	free(command);
+	return code;
+}

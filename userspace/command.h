@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command.h - the commands of gp-bpf. Each gets argv of its own (argv[0] is its name) and returns the exit code. */
+#ifndef GP_COMMAND_H
+#define GP_COMMAND_H
+
+#include <stdio.h>
+
+enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2, EXIT_LACKING = 3 };
+
+/* What --help prints for a command (CMD_* of option.h). */
+void command_usage(FILE *out, unsigned command);
+
+int cmd_pid(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_probes(int argc, char **argv);
+int cmd_schema(int argc, char **argv);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* option.h - options, environment (GP_BPF_*) and config file: one table, one spelling. Flag wins over
+ * environment, environment over file. */
+#ifndef GP_OPTION_H
+#define GP_OPTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define OPTION_LIST_MAX 64
+
+struct option_list {
+	char *item[OPTION_LIST_MAX];
+	int count;
+};
+
+struct options {
+	struct option_list pids;
+	struct option_list exports;
+	struct option_list features; /* NAME=off */
+	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
+	char *output;	/* of CMD (run), or the tape (record) */
+	char *user, *library;
+	char *log_level, *log_format;
+	int64_t multiply, ready_fd;
+	int64_t for_ns, ideal_ns;
+	bool quiet, json, live, best_effort, print_config, help, version;
+	char **argv; /* what follows the options: CMD, or files */
+	int argc;
+};
+
+/* Commands an option belongs to. */
+enum {
+	CMD_PID = 1,
+	CMD_RUN = 2,
+	CMD_RECORD = 4,
+	CMD_REPLAY = 8,
+	CMD_CHECK = 16,
+	CMD_PROBES = 32,
+	CMD_SCHEMA = 64,
+	CMD_WATCH = CMD_PID | CMD_RUN | CMD_RECORD,
+	CMD_ALL = 127,
+};
+
+/* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on; else the
+ * exit code: 0 after --help, --version or --print-config, 2 after one line about what is wrong. */
+int options_parse(struct options *o, unsigned command, int argc, char **argv);
+void options_free(struct options *o);
+void options_help(FILE *out, unsigned command);
+/* --print-config: each setting, its value and where it came from. */
+void options_print(FILE *out, const struct options *o, unsigned command);
+
+/* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
+int option_duration(const char *text, int64_t *ret_ns);
+/* Whole number within [min, max]. -EINVAL. */
+int option_number(const char *text, int64_t min, int64_t max, int64_t *ret);
+
+/* config.c: calls set(ctx, "steps.marker", value, line) for each scalar of a YAML file, in order; items of
+ * a sequence share their key. -errno after one line; set() returns -errno to stop, having logged. */
+typedef int config_fn(void *ctx, const char *file, int line, const char *key, const char *value);
+int config_read(const char *file, config_fn *set, void *ctx);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/export/export.h"
+#include "userspace/ingest/stream.h"
+#include "userspace/model/model.h"
+#include "userspace/view/view.h"
+
+struct output {
+	struct stream *stream;
+	struct model *model;
+	struct export_set *exports;
+	struct live *live;
+	FILE *plain;
+	int report_fd;
+	bool json, color;
+	int error;
+};
+
+static void on_fact(void *ctx, const struct fact *f)
+{
+	struct output *out = ctx;
+
+	export_set_fact(out->exports, f);
+	if (out->plain)
+		plain_fact(out->plain, f);
+}
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct output *out = ctx;
+	int err = model_feed(out->model, ev);
+
+	if (err && !out->error) {
+		log_error("model: %s; what follows is incomplete", strerror(-err));
+		out->error = err;
+	}
+}
+
+static void on_log(void *ctx, enum log_level level, const char *line)
+{
+	(void)level;
+	live_log(((struct output *)ctx)->live, line);
+}
+
+static int open_exports(struct output *out, const struct options *o)
+{
+	struct export_options opt = { .listen = o->listen };
+	bool prometheus = false;
+	int err = export_set_new(&out->exports, &opt);
+
+	for (int i = 0; !err && i < o->exports.count; i++) {
+		prometheus |= !strncmp(o->exports.item[i], "prometheus", 10);
+		err = export_set_add(out->exports, o->exports.item[i]);
+	}
+	if (!err && o->listen && !prometheus)
+		err = export_set_add(out->exports, "prometheus");
+	return err;
+}
+
+static int open_view(struct output *out, enum output_view view, int plain_fd)
+{
+	int fd, err;
+
+	if (view == VIEW_LIVE) {
+		err = live_open(&out->live, STDIN_FILENO, STDOUT_FILENO);
+		if (!err)
+			log_sink(on_log, out);
+		return err;
+	}
+	if (view == VIEW_NONE)
+		return 0;
+	fd = dup(plain_fd);
+	if (fd < 0)
+		return -errno;
+	out->plain = fdopen(fd, "w");
+	if (!out->plain) {
+		close(fd);
+		return -errno;
+	}
+	setvbuf(out->plain, NULL, _IOLBF, 0);
+	return 0;
+}
+
+int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd, int report_fd)
+{
+	struct output *out = calloc(1, sizeof(*out));
+	int err = -ENOMEM;
+
+	if (!out)
+		return -ENOMEM;
+	out->report_fd = report_fd;
+	out->json = o->json;
+	out->color = isatty(report_fd) && !getenv("NO_COLOR");
+	out->stream = stream_new(on_event, out);
+	out->model = model_new(on_fact, out);
+	if (out->stream && out->model)
+		err = open_exports(out, o);
+	if (!err)
+		err = open_view(out, view, plain_fd);
+	if (err) {
+		output_close(out, false);
+		return err;
+	}
+	*ret = out;
+	return 0;
+}
+
+int output_feed(struct output *out, const void *records, size_t len)
+{
+	return stream_feed(out->stream, records, len);
+}
+
+void output_tick(struct output *out)
+{
+	struct snapshot *s = model_snapshot(out->model);
+
+	if (!s)
+		return;
+	export_set_snapshot(out->exports, s);
+	if (out->live)
+		live_draw(out->live, s);
+	if (out->plain)
+		plain_snapshot(out->plain, s);
+	snapshot_unref(s);
+}
+
+int output_key(struct output *out)
+{
+	return out->live ? live_key(out->live) : 0;
+}
+
+bool output_is_live(const struct output *out)
+{
+	return out->live;
+}
+
+void output_resize(struct output *out)
+{
+	if (out->live)
+		live_resize(out->live);
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_report(struct output *out, const struct snapshot *s)
+{
+	struct buffer text = { 0 };
+	int err;
+
+	if (out->json)
+		report_json(&text, s);
+	else
+		report_text(&text, s, out->color);
+	err = text.failed ? -ENOMEM : write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data, text.len);
+	if (err)
+		log_error("report: %s", strerror(-err));
+	buffer_free(&text);
+	return err;
+}
+
+int output_close(struct output *out, bool report)
+{
+	struct snapshot *s = NULL;
+	int err, lost;
+
+	if (!out)
+		return 0;
+	err = out->error;
+	if (out->stream && out->model && out->exports) {
+		stream_finish(out->stream);
+		s = model_snapshot(out->model);
+	}
+	if (s)
+		export_set_snapshot(out->exports, s);
+	if (out->live) {
+		log_sink(NULL, NULL);
+		live_close(out->live);
+	}
+	if (s && (report || out->json)) {
+		lost = write_report(out, s);
+		err = err ? err : lost;
+	}
+	snapshot_unref(s);
+	if (out->exports) {
+		lost = export_set_close(out->exports);
+		err = err ? err : lost;
+	}
+	if (out->plain)
+		fclose(out->plain);
+	model_free(out->model);
+	stream_free(out->stream);
+	free(out);
+	return err;
+}

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "loader/loader.h"
+#include "loader/probe_file.h"
+#include "userspace/base/buffer.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/loop.h"
+#include "userspace/identity/process.h"
+#include "userspace/ingest/event.h"
+#include "userspace/ingest/ring.h"
+#include "userspace/ingest/stream.h"
+#include "userspace/ingest/tape.h"
+#include "userspace/watch_process.h"
+
+#define DRAIN_PERIOD_NS 10000000ull
+#define TICK_PERIOD_NS	1000000000ull
+#define VIEW_PERIOD_NS	200000000ull
+#define PEEK_MAX_BYTES	(4u << 20)
+#define DRAIN_ROUNDS	16 /* a drain that cannot keep up ends without its mark */
+#define CLOCK_STEP_NS	10000000ll
+#define CLOCK_PERIOD_NS 60000000000ull
+
+static const enum tape_source ring_source[] = { TAPE_RING_LIFE, TAPE_RING_CALL };
+
+struct watch {
+	const struct options *options;
+	struct output *out;
+	struct probe_table *probes;
+	struct loader *loader;
+	struct ring *ring[2];
+	struct tape_writer *tape;
+	struct loop *loop;
+	struct processes *processes;
+	struct buffer batch; /* of a ring */
+	struct buffer own;   /* records of user space, not fed yet */
+	uint64_t clock_ns;   /* when the last clock anchor was made */
+	int64_t clock_offset_ns;
+	pid_t child;
+	int child_status;
+	enum gp_end_reason end;
+	bool run, rescan;
+	int error;
+};
+
+/* ---- records of our own -------------------------------------------------------------------------- */
+
+static void *own_record(struct watch *w, unsigned kind, uint32_t pid, uint32_t probe)
+{
+	size_t len = (event_length(kind) + 7) & ~(size_t)7;
+	char *at = buffer_reserve(&w->own, len);
+
+	if (!at)
+		return NULL;
+	memset(at, 0, len);
+	w->own.len += len;
+	return event_init(at, kind, clock_mono_ns(), pid, probe);
+}
+
+static int deliver(struct watch *w, enum tape_source source, const struct buffer *b, uint64_t from, uint64_t to)
+{
+	struct tape_frame frame = { source, from, to, b->data, b->len };
+	int err = w->tape ? tape_append(w->tape, &frame) : 0;
+
+	if (err && !w->error) {
+		log_error("tape: %s; recording stops here", strerror(-err));
+		w->error = err;
+		tape_close(w->tape);
+		w->tape = NULL;
+	}
+	return output_feed(w->out, b->data, b->len);
+}
+
+static void flush_own(struct watch *w)
+{
+	if (w->own.len)
+		deliver(w, TAPE_USER, &w->own, 0, 0);
+	buffer_clear(&w->own);
+}
+
+static void say_session(struct watch *w, const char *command)
+{
+	struct gp_session *s = own_record(w, GP_KIND_session, 0, 0);
+	struct utsname un;
+	ssize_t n = -1;
+	int fd;
+
+	if (!s)
+		return;
+	s->abi = GP_ABI_VERSION;
+	s->flags = w->run ? GP_SESSION_RUN : 0;
+	snprintf(s->version, sizeof(s->version), "%s", GP_VERSION);
+	if (!uname(&un))
+		snprintf(s->kernel, sizeof(s->kernel), "%.40s %.20s", un.release, un.machine);
+	log_escape(s->command, sizeof(s->command), command, strlen(command));
+	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, s->boot_id, 36);
+		close(fd);
+	}
+	if (n < 0)
+		s->boot_id[0] = 0;
+}
+
+static void say_clock(struct watch *w)
+{
+	uint64_t mono = clock_mono_ns();
+	int64_t real = clock_real_ns(), drift = real - (int64_t)mono - w->clock_offset_ns;
+	struct gp_clock *c;
+
+	if (w->clock_ns && mono - w->clock_ns < CLOCK_PERIOD_NS && llabs(drift) < CLOCK_STEP_NS)
+		return;
+	c = own_record(w, GP_KIND_clock, 0, 0);
+	if (!c)
+		return;
+	c->real_ns = real;
+	c->suspended_ns = clock_suspended_ns();
+	w->clock_ns = mono;
+	w->clock_offset_ns = real - (int64_t)mono;
+}
+
+static void say_config(struct watch *w, const char *key, const char *value)
+{
+	struct gp_config *c = own_record(w, GP_KIND_config, 0, 0);
+
+	if (c)
+		snprintf(c->text, sizeof(c->text), "%s=%s", key, value);
+}
+
+static void say_settings(struct watch *w)
+{
+	const struct options *o = w->options;
+	char number[32];
+
+	if (o->marker)
+		say_config(w, "marker", o->marker);
+	if (o->multiply > 1) {
+		snprintf(number, sizeof(number), "%lld", (long long)o->multiply);
+		say_config(w, "multiply", number);
+	}
+	if (o->ideal_ns) {
+		snprintf(number, sizeof(number), "%lld", (long long)o->ideal_ns);
+		say_config(w, "ideal_ns", number);
+	}
+}
+
+static void say_probes(struct watch *w)
+{
+	for (size_t i = 0; i < probe_table_count(w->probes); i++) {
+		const struct probe_row *r = probe_table_row(w->probes, i);
+		struct gp_probe *p = own_record(w, GP_KIND_probe, 0, r->hash);
+
+		if (!p)
+			return;
+		p->role = (__u16)r->role;
+		p->group = (__u16)r->group;
+		p->flags = (r->count ? GP_PROBE_COUNTED : 0) | (r->returns ? GP_PROBE_RETURNS : 0) |
+			   (r->verified ? 0 : GP_PROBE_UNVERIFIED) | (r->anonymous ? GP_PROBE_ANON_RANGE : 0);
+		snprintf(p->id, sizeof(p->id), "%s", r->id);
+		snprintf(p->runtime, sizeof(p->runtime), "%s", r->runtime);
+	}
+}
+
+static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
+{
+	struct gp_attach *own = own_record(ctx, GP_KIND_attach, 0, probe);
+
+	if (own)
+		*own = *a;
+}
+
+static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
+{
+	struct gp_process *own = own_record(ctx, GP_KIND_process, (uint32_t)pid, 0);
+
+	if (own)
+		*own = *p;
+}
+
+static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
+{
+	struct gp_counter *c = own_record(ctx, GP_KIND_counter, (uint32_t)pid, probe);
+
+	if (c)
+		c->count = count;
+}
+
+static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count)
+{
+	struct gp_loss *l = own_record(ctx, GP_KIND_loss, 0, 0);
+
+	if (!l)
+		return;
+	l->cause = cause;
+	l->count = count;
+}
+
+/* ---- draining ------------------------------------------------------------------------------------ */
+
+/* Process life matters here and now, before it is put in order: libraries are looked for, slots freed. */
+static void react(struct watch *w, const struct buffer *b)
+{
+	const struct gp_rec *r;
+	struct event ev;
+
+	for (size_t at = 0; at + sizeof(*r) <= b->len; at += (r->len + 7u) & ~7u) {
+		r = (const struct gp_rec *)(b->data + at);
+		if (r->len < sizeof(*r) || at + r->len > b->len)
+			return;
+		if (!event_decode(r, r->len, &ev))
+			processes_event(w->processes, &ev);
+	}
+}
+
+/* Empties one ring; false: not certain that all that was there at the start has been read. */
+static bool drain_ring(struct watch *w, int i)
+{
+	bool busy = false;
+
+	for (int round = 0; round < DRAIN_ROUNDS; round++) {
+		uint64_t from, to;
+		long n;
+
+		buffer_clear(&w->batch);
+		n = ring_peek(w->ring[i], &w->batch, PEEK_MAX_BYTES, &busy);
+		ring_position(w->ring[i], &from, &to);
+		if (n < 0 || from == to)
+			return n == 0 && !busy;
+		if (deliver(w, ring_source[i], &w->batch, from, to))
+			return false;
+		ring_advance(w->ring[i]);
+		if (ring_source[i] == TAPE_RING_LIFE)
+			react(w, &w->batch);
+		if (!ring_pending(w->ring[i]))
+			return !busy;
+	}
+	return false;
+}
+
+static void drain(struct watch *w)
+{
+	uint64_t before = clock_mono_ns();
+	struct gp_drain *mark;
+	bool whole;
+
+	whole = drain_ring(w, 0);
+	whole = drain_ring(w, 1) && whole;
+	if (whole && before > STREAM_SLACK_NS) {
+		mark = own_record(w, GP_KIND_drain, 0, 0);
+		if (mark)
+			mark->upto_ns = before - STREAM_SLACK_NS;
+	}
+	flush_own(w);
+}
+
+/* ---- timers, signals, keys ----------------------------------------------------------------------- */
+
+static void finish(struct watch *w, enum gp_end_reason why)
+{
+	w->end = why;
+	loop_stop(w->loop, 0);
+}
+
+static void on_drain(void *ctx, uint64_t value)
+{
+	struct watch *w = ctx;
+
+	(void)value;
+	drain(w);
+	processes_due(w->processes, clock_mono_ns());
+	if (!w->child && !processes_alive(w->processes))
+		finish(w, GP_END_TARGETS_GONE);
+}
+
+static void on_tick(void *ctx, uint64_t value)
+{
+	struct watch *w = ctx;
+
+	(void)value;
+	if (w->rescan)
+		processes_rescan(w->processes);
+	say_clock(w);
+	loader_sample(w->loader, on_count, on_loss, w);
+	own_record(w, GP_KIND_tick, 0, 0);
+	flush_own(w);
+	output_tick(w->out);
+}
+
+static void on_view(void *ctx, uint64_t value)
+{
+	(void)value;
+	output_tick(((struct watch *)ctx)->out);
+}
+
+static void on_key(void *ctx, uint64_t value)
+{
+	struct watch *w = ctx;
+	int key = output_key(w->out);
+
+	(void)value;
+	if ((key == 'q' || key == 3) && w->child)
+		output_tick(w->out); /* CMD decides when `run` ends */
+	else if (key == 'q' || key == 3)
+		finish(w, GP_END_USER);
+}
+
+static void on_time_up(void *ctx, uint64_t value)
+{
+	(void)value;
+	finish(ctx, GP_END_TIME);
+}
+
+static void on_resize(void *ctx, uint64_t value)
+{
+	(void)value;
+	output_resize(((struct watch *)ctx)->out);
+}
+
+/* With a command of ours, signals are its business: what a person or a manager sent us is passed on, what
+ * the terminal sent it has had already. */
+static void on_end_signal(void *ctx, uint64_t value)
+{
+	struct watch *w = ctx;
+	int signo = (int)(value & 0xffffffff), code = (int)(value >> 32);
+
+	if (!w->child)
+		finish(w, GP_END_USER);
+	else if (code <= 0)
+		kill(w->child, signo);
+}
+
+static void on_child(void *ctx, uint64_t value)
+{
+	struct watch *w = ctx;
+	int status;
+
+	(void)value;
+	if (w->child && waitpid(w->child, &status, WNOHANG) == w->child) {
+		w->child_status = status;
+		finish(w, GP_END_TARGETS_GONE);
+	}
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+int watch_probes(const struct options *o, struct probe_table **ret)
+{
+	static const char *const places[] = { "/../share/gp-bpf/probes", "/../../probes" };
+	char self[4096], path[4200];
+	ssize_t n;
+
+	if (o->probes)
+		return probe_table_load(ret, o->probes);
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n > 0) {
+		self[n] = 0;
+		*strrchr(self, '/') = 0;
+		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+			snprintf(path, sizeof(path), "%s%s", self, places[i]);
+			if (!access(path, R_OK))
+				return probe_table_load(ret, path);
+		}
+	}
+	log_error("no probe files beside the program; name their folder with --probes DIR");
+	return -ENOENT;
+}
+
+static int open_kernel(struct watch *w)
+{
+	char off[512] = "";
+	struct loader_config cfg = { .probes = w->probes, .features_off = off };
+	const struct loader_ring *rings;
+	const struct feature *f;
+	int n, err;
+
+	for (int i = 0; i < w->options->features.count; i++) {
+		const char *item = w->options->features.item[i], *eq = strchr(item, '=');
+
+		if (!eq || strcmp(eq, "=off")) {
+			log_error("--feature: '%s' is not NAME=off", item);
+			return -EINVAL;
+		}
+		snprintf(off + strlen(off), sizeof(off) - strlen(off), "%s%.*s", i ? "," : "", (int)(eq - item), item);
+	}
+	cfg.cache_dir = w->options->state_dir ? w->options->state_dir : "/var/cache/gp-bpf";
+	err = loader_open(&w->loader, &cfg);
+	if (err)
+		return err;
+	loader_on_attach(w->loader, on_attach, w);
+	n = loader_rings(w->loader, &rings);
+	for (int i = 0; i < n && i < 2; i++) {
+		err = ring_open(&w->ring[i], rings[i].fd, rings[i].bytes);
+		if (err) {
+			log_error("ring %s: %s", rings[i].name, strerror(-err));
+			return err;
+		}
+	}
+	n = loader_features(off, &f);
+	for (int i = 0; i < n; i++)
+		if (!strcmp(f[i].name, "syscall_tp"))
+			w->rescan = !f[i].have;
+	return 0;
+}
+
+static int open_loop(struct watch *w)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	const struct options *o = w->options;
+	int err = loop_new(&w->loop);
+
+	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++)
+		err = loop_add_signal(w->loop, ends[i], on_end_signal, w);
+	if (!err && w->run) {
+		err = loop_add_signal(w->loop, SIGCHLD, on_child, w);
+		err = err ? err : loop_add_signal(w->loop, SIGUSR1, on_end_signal, w);
+		err = err ? err : loop_add_signal(w->loop, SIGUSR2, on_end_signal, w);
+	}
+	if (!err)
+		err = loop_add_signal(w->loop, SIGWINCH, on_resize, w);
+	if (!err)
+		err = loop_add_timer(w->loop, DRAIN_PERIOD_NS, on_drain, w);
+	if (!err)
+		err = loop_add_timer(w->loop, TICK_PERIOD_NS, on_tick, w);
+	if (!err && o->for_ns)
+		err = loop_add_timer(w->loop, (uint64_t)o->for_ns, on_time_up, w);
+	if (!err && output_is_live(w->out)) {
+		err = loop_add_timer(w->loop, VIEW_PERIOD_NS, on_view, w);
+		/* A regular file as standard input cannot be polled: then there are no keys. */
+		if (!err && isatty(STDIN_FILENO))
+			err = loop_add_fd(w->loop, STDIN_FILENO, EPOLLIN, on_key, w);
+	}
+	return err;
+}
+
+int watch_open(struct watch **ret, const struct options *o, struct output *out, const char *tape, bool run,
+	       const char *command)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->options = o;
+	w->out = out;
+	w->run = run;
+	w->child_status = -1;
+	w->end = GP_END_ERROR;
+	err = watch_probes(o, &w->probes);
+	if (!err)
+		err = open_kernel(w);
+	if (!err)
+		err = processes_new(&w->processes, w->loader, o->root ? o->root : "", o->job, on_process, w);
+	if (!err && tape)
+		err = tape_create(&w->tape, tape);
+	if (!err)
+		err = open_loop(w);
+	if (err) {
+		watch_close(w);
+		return err;
+	}
+	say_session(w, command);
+	say_clock(w);
+	say_settings(w);
+	say_probes(w);
+	flush_own(w);
+	*ret = w;
+	return 0;
+}
+
+int watch_target(struct watch *w, pid_t pid)
+{
+	int err = processes_target(w->processes, pid, w->run);
+
+	flush_own(w);
+	return err;
+}
+
+int watch_run(struct watch *w, pid_t child, int *ret_status)
+{
+	w->child = child;
+	drain(w);
+	on_child(w, 0); /* it may have ended before its signal could be noticed */
+	if (child && w->child_status != -1)
+		return 0;
+	loop_run(w->loop);
+	if (ret_status)
+		*ret_status = w->child_status;
+	return w->error;
+}
+
+int watch_close(struct watch *w)
+{
+	struct gp_end *end;
+	int err;
+
+	if (!w)
+		return 0;
+	err = w->error;
+	if (w->loop && w->ring[0] && w->ring[1]) {
+		drain(w);
+		loader_sample(w->loader, on_count, on_loss, w);
+		loader_close(w->loader);
+		w->loader = NULL;
+		end = own_record(w, GP_KIND_end, 0, 0);
+		if (end) {
+			end->reason = w->end;
+			end->status = w->child_status;
+		}
+		flush_own(w);
+	}
+	if (w->tape && tape_close(w->tape) && !err)
+		err = -EIO;
+	processes_free(w->processes);
+	ring_close(w->ring[0]);
+	ring_close(w->ring[1]);
+	loader_close(w->loader);
+	loop_free(w->loop);
+	probe_table_free(w->probes);
+	buffer_free(&w->batch);
+	buffer_free(&w->own);
+	free(w);
+	return err;
+}

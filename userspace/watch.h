@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.h - a live run: kernel side, rings, tape and what reacts to processes as they come and go. Single-threaded.
+ *
+ * What the collector sees goes three ways in one order: onto the tape (when there is one), into the
+ * output, and, for process life, to the reactions here (look for libraries, read identity). */
+#ifndef GP_WATCH_H
+#define GP_WATCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "userspace/option.h"
+#include "userspace/output.h"
+
+struct watch;
+struct probe_table;
+
+/* Opens the kernel side and everything between it and out (borrowed). tape: file to record to, or NULL.
+ * run: the targets are started by us. 0; -errno after one line: -EPERM, -ENOSYS, -EOPNOTSUPP mean that
+ * the kernel or a privilege lacks what is needed (exit 3). */
+int watch_open(struct watch **ret, const struct options *o, struct output *out, const char *tape, bool run,
+	       const char *command);
+/* Watches a process and its present and future children, attaches to the libraries they map. -ESRCH. */
+int watch_target(struct watch *w, pid_t pid);
+/* Until every target is gone, the user ends it, or the time is up. child: reaped here, its wait status
+ * goes to *ret_status (0: none; signals sent to us are passed on to it). */
+int watch_run(struct watch *w, pid_t child, int *ret_status);
+/* Detaches, drains, writes the end onto the tape; the output stays the caller's to close. -errno when
+ * the tape could not be written whole. */
+int watch_close(struct watch *w);
+
+/* Where the probe files are: --probes, else beside the program (installed or build tree). */
+int watch_probes(const struct options *o, struct probe_table **ret);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch_process.h - the processes of a live run: who is watched, whose libraries must be looked at, who is
+ * gone. Reacts to process life as it is read from the ring; what it learns goes to the callback. */
+#ifndef GP_WATCH_PROCESS_H
+#define GP_WATCH_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "userspace/ingest/event.h"
+
+struct loader;
+struct processes;
+typedef void process_fn(void *ctx, pid_t pid, const struct gp_process *p);
+
+int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job, process_fn *fn,
+		  void *ctx);
+void processes_free(struct processes *ps);
+/* Watches pid and its descendants, attaches to what they map: watch, look, attach, look again (a library
+ * mapped in between is then seen either way). from_start: it has not run its first instruction. */
+int processes_target(struct processes *ps, pid_t pid, bool from_start);
+/* A record of the life ring. */
+void processes_event(struct processes *ps, const struct event *ev);
+/* Looks at those whose time has come. */
+void processes_due(struct processes *ps, uint64_t now_ns);
+/* Looks at all: for kernels that cannot tell when a library is mapped. */
+void processes_rescan(struct processes *ps);
+size_t processes_alive(const struct processes *ps);
+
+#endif
