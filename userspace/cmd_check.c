@@ -22,21 +22,6 @@ struct check {
 	unsigned attached, absent, failed;
 };
 
-static int features_off(const struct options *o, char *out, size_t len)
-{
-	*out = 0;
-	for (int i = 0; i < o->features.count; i++) {
-		const char *item = o->features.item[i], *eq = strchr(item, '=');
-
-		if (!eq || strcmp(eq, "=off")) {
-			log_error("--feature: '%s' is not NAME=off", item);
-			return -EINVAL;
-		}
-		snprintf(out + strlen(out), len - strlen(out), "%s%.*s", i ? "," : "", (int)(eq - item), item);
-	}
-	return 0;
-}
-
 /* Returns false when something without which nothing works is missing. */
 static bool print_features(const char *off, bool color)
 {
@@ -167,7 +152,7 @@ static int check(const struct options *o)
 	int code = EXIT_OK, rc;
 	bool able;
 
-	if (features_off(o, off, sizeof(off)))
+	if (options_features_off(o, off, sizeof(off)))
 		return EXIT_USAGE;
 	if (watch_probes(o, &t))
 		return o->probes ? EXIT_USAGE : EXIT_RUNTIME;

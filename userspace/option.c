@@ -357,6 +357,27 @@ void options_free(struct options *o)
 	}
 }
 
+int options_features_off(const struct options *o, char *out, size_t len)
+{
+	size_t used = 0;
+
+	*out = 0;
+	for (int i = 0; i < o->features.count; i++) {
+		const char *item = o->features.item[i], *eq = strchr(item, '=');
+
+		if (!eq || strcmp(eq, "=off")) {
+			log_error("--feature: '%s' is not NAME=off", item);
+			return -EINVAL;
+		}
+		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "", (int)(eq - item), item);
+		if (used >= len) {
+			log_error("--feature: too many");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 void options_help(FILE *out, unsigned command)
 {
 	char left[48];

@@ -52,6 +52,9 @@ void options_help(FILE *out, unsigned command);
 /* --print-config: each setting, its value and where it came from. */
 void options_print(FILE *out, const struct options *o, unsigned command);
 
+/* --feature NAME=off items as one comma-separated list. -EINVAL after one line. */
+int options_features_off(const struct options *o, char *out, size_t len);
+
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);
 /* Whole number within [min, max]. -EINVAL. */

@@ -384,15 +384,9 @@ static int open_kernel(struct watch *w)
 	const struct feature *f;
 	int n, err;
 
-	for (int i = 0; i < w->options->features.count; i++) {
-		const char *item = w->options->features.item[i], *eq = strchr(item, '=');
-
-		if (!eq || strcmp(eq, "=off")) {
-			log_error("--feature: '%s' is not NAME=off", item);
-			return -EINVAL;
-		}
-		snprintf(off + strlen(off), sizeof(off) - strlen(off), "%s%.*s", i ? "," : "", (int)(eq - item), item);
-	}
+	err = options_features_off(w->options, off, sizeof(off));
+	if (err)
+		return err;
 	cfg.cache_dir = w->options->state_dir ? w->options->state_dir : "/var/cache/gp-bpf";
 	err = loader_open(&w->loader, &cfg);
 	if (err)

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# make check: installs what is missing, builds, runs every test, and ends with one line of totals.
+# ALL=1 adds the large parts (every framework, other compilers). ONLY='unit e2e' runs some suites.
+# Each suite prints TAP; what failed and why something was skipped is shown, the rest is in build/check/.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+: "${MAKE:=make}" "${ALL:=}" "${ONLY:=}" "${PYTHON:=}"
+export ALL PYTHON LC_ALL=C.UTF-8
+logs=build/check
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+jobs=$(nproc)
+
+wanted() { [ -z "$ONLY" ] || [[ " $ONLY " == *" $1 "* ]]; }
+
+# suite NAME COMMAND...: runs it, counts its TAP lines; a command that fails without one counts as one.
+suite() {
+	local name=$1 log="$logs/${1//\//-}.log" start=$SECONDS rc p f s
+	shift
+	printf '%-34s ' "$name"
+	"$@" >"$log" 2>&1 </dev/null
+	rc=$?
+	p=$(grep -cE '^ok [0-9]+' "$log")
+	s=$(grep -ciE '^ok [0-9]+.*# *skip' "$log")
+	f=$(grep -cE '^not ok [0-9]+' "$log")
+	p=$((p - s))
+	[ "$rc" -ne 0 ] && [ "$f" -eq 0 ] && f=1
+	[ "$rc" -eq 0 ] && [ $((p + s + f)) -eq 0 ] && p=1
+	printf '%4d passed %3d failed %3d skipped  %4d s\n' "$p" "$f" "$s" $((SECONDS - start))
+	grep -iE '^ok [0-9]+.*# *skip' "$log" | sed 's/^ok [0-9]* *-* */    skipped: /'
+	if [ "$f" -ne 0 ]; then
+		grep -E -A8 '^not ok ' "$log" | sed 's/^/    /' | head -60
+		grep -qE '^not ok ' "$log" || tail -20 "$log" | sed 's/^/    /'
+		echo "    whole log: $log"
+	fi
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# TAP of several programs, renumbered by nobody: only the words ok and not ok count.
+unit() { # make variables...
+	"$MAKE" -s -j"$jobs" "$@" unit || return 1
+	local dir=build/plain rc=0 t
+	[ "$#" -gt 0 ] && dir=build/address-undefined
+	for t in "$dir"/tests/unit/*_test; do
+		echo "# $t"
+		CMOCKA_MESSAGE_OUTPUT=TAP UBSAN_OPTIONS=halt_on_error=1 "$t" || rc=1
+	done
+	return $rc
+}
+
+memcheck() {
+	local rc=0 t n=0
+	for t in build/plain/tests/unit/*_test; do
+		case $t in */loader_attach_test) continue ;; esac # valgrind knows no bpf(2)
+		n=$((n + 1))
+		if valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
+			"$t" >"$logs/valgrind.out" 2>&1; then
+			echo "ok $n $t"
+		else
+			echo "not ok $n $t"
+			tail -30 "$logs/valgrind.out"
+			rc=1
+		fi
+	done
+	return $rc
+}
+
+sources() { git ls-files -co --exclude-standard "$@"; }
+
+format() { sources '*.c' '*.h' | xargs clang-format --dry-run -Werror; }
+shell() { { sources '*.sh' '*.bash' '*.bats' | grep -v '^$'; echo .ci/run; } | xargs shellcheck -x; }
+check_cpp() {
+	cppcheck -q --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
+		--suppress=missingInclude --suppress=unknownMacro -I. -j "$jobs" loader userspace
+}
+tidy() {
+	sources 'loader/*.c' 'userspace/*.c' 'userspace/*/*.c' |
+		xargs -P "$jobs" -n 4 clang-tidy --quiet --warnings-as-errors='*' -- \
+			-std=gnu17 -I. -Ibuild/plain -D_GNU_SOURCE -DGP_VERSION='"0"' -DGP_PREFIX='"/usr"'
+}
+clang_build() { "$MAKE" -s -j"$jobs" WERROR=1 CC=clang; }
+e2e() { # files...
+	command -v bats >/dev/null || { echo "bats is missing: make deps"; return 1; }
+	bats --tap --print-output-on-failure "$@"
+}
+
+echo "gp-bpf checks on $(uname -rm), $(nproc) CPUs"
+wanted deps && suite deps tests/tools/deps.sh check
+suite build "$MAKE" -s -j"$jobs" WERROR=1 all unit
+if wanted static; then
+	suite static/stages tests/tools/stages.sh
+	suite static/format format
+	suite static/shellcheck shell
+	suite static/cppcheck check_cpp
+	suite static/clang-tidy tidy
+	suite static/bpf-arm64 "$MAKE" -s bpf-arm64
+	suite static/clang-build clang_build
+	[ -x tests/tools/man_options.sh ] && suite static/man-page tests/tools/man_options.sh
+fi
+if wanted unit; then
+	suite unit unit
+	suite unit/sanitizers unit SAN=address,undefined
+	suite unit/valgrind memcheck
+fi
+if wanted e2e; then
+	for f in tests/e2e/*.bats; do
+		[ -e "$f" ] && suite "e2e/$(basename "$f" .bats)" e2e "$f"
+	done
+fi
+
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

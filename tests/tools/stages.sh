@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Data flows one way: an include may point to its own stage, an earlier one, or userspace/base.
+# Only loader/ may include libbpf. Fails with one line for each include that breaks this.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+declare -A rank=([bpf]=0 [loader]=1 [userspace/base]=0 [userspace/ingest]=2 [userspace/identity]=3
+	[userspace/model]=4 [userspace/store]=5 [userspace/export]=6 [userspace/view]=6)
+bad=0
+
+stage_of() { # path -> stage
+	case $1 in
+	userspace/*/*) printf '%s\n' "$(dirname "$1")" ;;
+	userspace/*) printf 'main\n' ;;
+	*) printf '%s\n' "${1%%/*}" ;;
+	esac
+}
+
+while IFS=: read -r file line text; do
+	target=$(sed -n 's/.*#include[[:space:]]*["<]\([^">]*\)[">].*/\1/p' <<<"$text")
+	from=$(stage_of "$file")
+	case $target in
+	bpf/libbpf.h | bpf/bpf.h | bpf/btf.h | skel/*)
+		if [ "$from" != loader ]; then
+			echo "$file:$line: only loader/ may include $target"
+			bad=1
+		fi
+		continue
+		;;
+	esac
+	[ -f "$target" ] || continue
+	to=$(stage_of "$target")
+	[ "$from" = main ] && continue
+	[ "$to" = "$from" ] && continue
+	if [ "$to" = main ] || [ -z "${rank[$from]:-}" ] || [ -z "${rank[$to]:-}" ] || [ "${rank[$to]}" -ge "${rank[$from]}" ]; then
+		# bpf and base are beside each other at the bottom; everything may use them.
+		[ "$to" = userspace/base ] && [ "$from" != bpf ] && continue
+		echo "$file:$line: $from must not include $target"
+		bad=1
+	fi
+done < <(grep -Hn '#include' bpf/*.[ch] loader/*.[ch] userspace/*/*.[ch] userspace/*.[ch] 2>/dev/null)
+exit $bad
