@@ -2,12 +2,10 @@
 #include "userspace/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +19,7 @@
 #include "userspace/ingest/event.h"
 #include "userspace/ingest/ring.h"
 #include "userspace/ingest/stream.h"
-#include "userspace/ingest/tape.h"
+#include "userspace/journal.h"
 #include "userspace/watch_process.h"
 
 #define DRAIN_PERIOD_NS 10000000ull
@@ -29,8 +27,6 @@
 #define VIEW_PERIOD_NS	200000000ull
 #define PEEK_MAX_BYTES	(4u << 20)
 #define DRAIN_ROUNDS	16 /* a drain that cannot keep up ends without its mark */
-#define CLOCK_STEP_NS	10000000ll
-#define CLOCK_PERIOD_NS 60000000000ull
 
 static const enum tape_source ring_source[] = { TAPE_RING_LIFE, TAPE_RING_CALL };
 
@@ -40,141 +36,21 @@ struct watch {
 	struct probe_table *probes;
 	struct loader *loader;
 	struct ring *ring[2];
-	struct tape_writer *tape;
+	struct journal *journal;
 	struct loop *loop;
 	struct processes *processes;
 	struct buffer batch; /* of a ring */
-	struct buffer own;   /* records of user space, not fed yet */
-	uint64_t clock_ns;   /* when the last clock anchor was made */
-	int64_t clock_offset_ns;
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
 	bool run, rescan;
-	int error;
 };
 
-/* ---- records of our own -------------------------------------------------------------------------- */
-
-static void *own_record(struct watch *w, unsigned kind, uint32_t pid, uint32_t probe)
-{
-	size_t len = (event_length(kind) + 7) & ~(size_t)7;
-	char *at = buffer_reserve(&w->own, len);
-
-	if (!at)
-		return NULL;
-	memset(at, 0, len);
-	w->own.len += len;
-	return event_init(at, kind, clock_mono_ns(), pid, probe);
-}
-
-static int deliver(struct watch *w, enum tape_source source, const struct buffer *b, uint64_t from, uint64_t to)
-{
-	struct tape_frame frame = { source, from, to, b->data, b->len };
-	int err = w->tape ? tape_append(w->tape, &frame) : 0;
-
-	if (err && !w->error) {
-		log_error("tape: %s; recording stops here", strerror(-err));
-		w->error = err;
-		tape_close(w->tape);
-		w->tape = NULL;
-	}
-	return output_feed(w->out, b->data, b->len);
-}
-
-static void flush_own(struct watch *w)
-{
-	if (w->own.len)
-		deliver(w, TAPE_USER, &w->own, 0, 0);
-	buffer_clear(&w->own);
-}
-
-static void say_session(struct watch *w, const char *command)
-{
-	struct gp_session *s = own_record(w, GP_KIND_session, 0, 0);
-	struct utsname un;
-	ssize_t n = -1;
-	int fd;
-
-	if (!s)
-		return;
-	s->abi = GP_ABI_VERSION;
-	s->flags = w->run ? GP_SESSION_RUN : 0;
-	snprintf(s->version, sizeof(s->version), "%s", GP_VERSION);
-	if (!uname(&un))
-		snprintf(s->kernel, sizeof(s->kernel), "%.40s %.20s", un.release, un.machine);
-	log_escape(s->command, sizeof(s->command), command, strlen(command));
-	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, s->boot_id, 36);
-		close(fd);
-	}
-	if (n < 0)
-		s->boot_id[0] = 0;
-}
-
-static void say_clock(struct watch *w)
-{
-	uint64_t mono = clock_mono_ns();
-	int64_t real = clock_real_ns(), drift = real - (int64_t)mono - w->clock_offset_ns;
-	struct gp_clock *c;
-
-	if (w->clock_ns && mono - w->clock_ns < CLOCK_PERIOD_NS && llabs(drift) < CLOCK_STEP_NS)
-		return;
-	c = own_record(w, GP_KIND_clock, 0, 0);
-	if (!c)
-		return;
-	c->real_ns = real;
-	c->suspended_ns = clock_suspended_ns();
-	w->clock_ns = mono;
-	w->clock_offset_ns = real - (int64_t)mono;
-}
-
-static void say_config(struct watch *w, const char *key, const char *value)
-{
-	struct gp_config *c = own_record(w, GP_KIND_config, 0, 0);
-
-	if (c)
-		snprintf(c->text, sizeof(c->text), "%s=%s", key, value);
-}
-
-static void say_settings(struct watch *w)
-{
-	const struct options *o = w->options;
-	char number[32];
-
-	if (o->marker)
-		say_config(w, "marker", o->marker);
-	if (o->multiply > 1) {
-		snprintf(number, sizeof(number), "%lld", (long long)o->multiply);
-		say_config(w, "multiply", number);
-	}
-	if (o->ideal_ns) {
-		snprintf(number, sizeof(number), "%lld", (long long)o->ideal_ns);
-		say_config(w, "ideal_ns", number);
-	}
-}
-
-static void say_probes(struct watch *w)
-{
-	for (size_t i = 0; i < probe_table_count(w->probes); i++) {
-		const struct probe_row *r = probe_table_row(w->probes, i);
-		struct gp_probe *p = own_record(w, GP_KIND_probe, 0, r->hash);
-
-		if (!p)
-			return;
-		p->role = (__u16)r->role;
-		p->group = (__u16)r->group;
-		p->flags = (r->count ? GP_PROBE_COUNTED : 0) | (r->returns ? GP_PROBE_RETURNS : 0) |
-			   (r->verified ? 0 : GP_PROBE_UNVERIFIED) | (r->anonymous ? GP_PROBE_ANON_RANGE : 0);
-		snprintf(p->id, sizeof(p->id), "%s", r->id);
-		snprintf(p->runtime, sizeof(p->runtime), "%s", r->runtime);
-	}
-}
+/* ---- what the loader and the processes say --------------------------------------------------------- */
 
 static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
-	struct gp_attach *own = own_record(ctx, GP_KIND_attach, 0, probe);
+	struct gp_attach *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_attach, 0, probe);
 
 	if (own)
 		*own = *a;
@@ -182,7 +58,7 @@ static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
 
 static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 {
-	struct gp_process *own = own_record(ctx, GP_KIND_process, (uint32_t)pid, 0);
+	struct gp_process *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_process, (uint32_t)pid, 0);
 
 	if (own)
 		*own = *p;
@@ -190,7 +66,7 @@ static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 
 static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
 {
-	struct gp_counter *c = own_record(ctx, GP_KIND_counter, (uint32_t)pid, probe);
+	struct gp_counter *c = journal_record(((struct watch *)ctx)->journal, GP_KIND_counter, (uint32_t)pid, probe);
 
 	if (c)
 		c->count = count;
@@ -198,7 +74,7 @@ static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
 
 static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count)
 {
-	struct gp_loss *l = own_record(ctx, GP_KIND_loss, 0, 0);
+	struct gp_loss *l = journal_record(((struct watch *)ctx)->journal, GP_KIND_loss, 0, 0);
 
 	if (!l)
 		return;
@@ -237,7 +113,7 @@ static bool drain_ring(struct watch *w, int i)
 		ring_position(w->ring[i], &from, &to);
 		if (n < 0 || from == to)
 			return n == 0 && !busy;
-		if (deliver(w, ring_source[i], &w->batch, from, to))
+		if (journal_batch(w->journal, ring_source[i], &w->batch, from, to))
 			return false;
 		ring_advance(w->ring[i]);
 		if (ring_source[i] == TAPE_RING_LIFE)
@@ -257,11 +133,11 @@ static void drain(struct watch *w)
 	whole = drain_ring(w, 0);
 	whole = drain_ring(w, 1) && whole;
 	if (whole && before > STREAM_SLACK_NS) {
-		mark = own_record(w, GP_KIND_drain, 0, 0);
+		mark = journal_record(w->journal, GP_KIND_drain, 0, 0);
 		if (mark)
 			mark->upto_ns = before - STREAM_SLACK_NS;
 	}
-	flush_own(w);
+	journal_flush(w->journal);
 }
 
 /* ---- timers, signals, keys ----------------------------------------------------------------------- */
@@ -290,10 +166,10 @@ static void on_tick(void *ctx, uint64_t value)
 	(void)value;
 	if (w->rescan)
 		processes_rescan(w->processes);
-	say_clock(w);
+	journal_clock(w->journal);
 	loader_sample(w->loader, on_count, on_loss, w);
-	own_record(w, GP_KIND_tick, 0, 0);
-	flush_own(w);
+	journal_record(w->journal, GP_KIND_tick, 0, 0);
+	journal_flush(w->journal);
 	output_tick(w->out);
 }
 
@@ -455,19 +331,15 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out, 
 		err = open_kernel(w);
 	if (!err)
 		err = processes_new(&w->processes, w->loader, o->root ? o->root : "", o->job, on_process, w);
-	if (!err && tape)
-		err = tape_create(&w->tape, tape);
+	if (!err)
+		err = journal_open(&w->journal, out, tape);
 	if (!err)
 		err = open_loop(w);
 	if (err) {
 		watch_close(w);
 		return err;
 	}
-	say_session(w, command);
-	say_clock(w);
-	say_settings(w);
-	say_probes(w);
-	flush_own(w);
+	journal_begin(w->journal, o, w->probes, run, command);
 	*ret = w;
 	return 0;
 }
@@ -476,7 +348,7 @@ int watch_target(struct watch *w, pid_t pid)
 {
 	int err = processes_target(w->processes, pid, w->run);
 
-	flush_own(w);
+	journal_flush(w->journal);
 	return err;
 }
 
@@ -490,7 +362,7 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 	loop_run(w->loop);
 	if (ret_status)
 		*ret_status = w->child_status;
-	return w->error;
+	return 0;
 }
 
 int watch_close(struct watch *w)
@@ -500,21 +372,19 @@ int watch_close(struct watch *w)
 
 	if (!w)
 		return 0;
-	err = w->error;
 	if (w->loop && w->ring[0] && w->ring[1]) {
 		drain(w);
 		loader_sample(w->loader, on_count, on_loss, w);
 		loader_close(w->loader);
 		w->loader = NULL;
-		end = own_record(w, GP_KIND_end, 0, 0);
+		end = journal_record(w->journal, GP_KIND_end, 0, 0);
 		if (end) {
 			end->reason = w->end;
 			end->status = w->child_status;
 		}
-		flush_own(w);
+		journal_flush(w->journal);
 	}
-	if (w->tape && tape_close(w->tape) && !err)
-		err = -EIO;
+	err = journal_close(w->journal);
 	processes_free(w->processes);
 	ring_close(w->ring[0]);
 	ring_close(w->ring[1]);
@@ -522,7 +392,6 @@ int watch_close(struct watch *w)
 	loop_free(w->loop);
 	probe_table_free(w->probes);
 	buffer_free(&w->batch);
-	buffer_free(&w->own);
 	free(w);
 	return err;
 }

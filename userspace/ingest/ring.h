@@ -14,11 +14,15 @@
 struct ring;
 
 int ring_open(struct ring **ret, int map_fd, size_t bytes); /* fd stays the caller's */
+/* Over memory that the caller has laid out as the kernel does, data mapped twice in a row: for tests. */
+int ring_over(struct ring **ret, uint64_t *consumer, const uint64_t *producer, const void *data,
+	      size_t bytes);
 void ring_close(struct ring *r);
 
-/* Copies what is ready, at most max_bytes of records (each 8-aligned, back to back, gp_rec.len rounded
- * up to 8), to out. Returns bytes added or -errno. *ret_busy: stopped at a record that is still being
- * written, so the ring is not known to be drained. Nothing is consumed yet. */
+/* Copies what is ready, at most max_bytes of records (but at least one; each 8-aligned, back to back,
+ * gp_rec.len rounded up to 8), to the end of out. Returns bytes added or -errno. *ret_busy: stopped at a
+ * record that is still being written, so the ring is not known to be drained. Nothing is consumed yet.
+ * A record whose gp_rec.len is not its length in the ring is handed on as a bare header of kind 0. */
 long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_busy);
 /* Position before and after the last peek: what a tape frame remembers. */
 void ring_position(const struct ring *r, uint64_t *ret_from, uint64_t *ret_to);

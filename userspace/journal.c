@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "loader/probe_file.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/ingest/event.h"
+
+#define CLOCK_STEP_NS	10000000ll
+#define CLOCK_PERIOD_NS 60000000000ull
+
+struct journal {
+	struct output *out;
+	struct tape_writer *tape;
+	struct buffer own;  /* records of user space, not fed yet */
+	uint64_t clock_ns;  /* when the last clock anchor was made */
+	int64_t clock_offset_ns;
+	int error;
+};
+
+int journal_open(struct journal **ret, struct output *out, const char *tape)
+{
+	struct journal *j = calloc(1, sizeof(*j));
+	int err;
+
+	if (!j)
+		return -ENOMEM;
+	j->out = out;
+	err = tape ? tape_create(&j->tape, tape) : 0;
+	if (err) {
+		free(j);
+		return err;
+	}
+	*ret = j;
+	return 0;
+}
+
+int journal_close(struct journal *j)
+{
+	int err, last;
+
+	if (!j)
+		return 0;
+	journal_flush(j);
+	err = j->error;
+	last = j->tape ? tape_close(j->tape) : 0;
+	buffer_free(&j->own);
+	free(j);
+	return err ? err : last;
+}
+
+void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe)
+{
+	size_t len = (event_length(kind) + 7) & ~(size_t)7;
+	char *at = buffer_reserve(&j->own, len);
+
+	if (!at)
+		return NULL;
+	memset(at, 0, len);
+	j->own.len += len;
+	return event_init(at, kind, clock_mono_ns(), pid, probe);
+}
+
+int journal_batch(struct journal *j, enum tape_source source, const struct buffer *b, uint64_t from, uint64_t to)
+{
+	struct tape_frame frame = { source, from, to, b->data, b->len };
+	int err = j->tape ? tape_append(j->tape, &frame) : 0;
+
+	if (err && !j->error) {
+		log_error("tape: %s; recording stops here", strerror(-err));
+		j->error = err;
+		tape_close(j->tape);
+		j->tape = NULL;
+	}
+	return output_feed(j->out, b->data, b->len);
+}
+
+void journal_flush(struct journal *j)
+{
+	if (j->own.len)
+		journal_batch(j, TAPE_USER, &j->own, 0, 0);
+	buffer_clear(&j->own);
+}
+
+static void say_session(struct journal *j, bool run, const char *command)
+{
+	struct gp_session *s = journal_record(j, GP_KIND_session, 0, 0);
+	struct utsname un;
+	ssize_t n = -1;
+	int fd;
+
+	if (!s)
+		return;
+	s->abi = GP_ABI_VERSION;
+	s->flags = run ? GP_SESSION_RUN : 0;
+	snprintf(s->version, sizeof(s->version), "%s", GP_VERSION);
+	if (!uname(&un))
+		snprintf(s->kernel, sizeof(s->kernel), "%.40s %.20s", un.release, un.machine);
+	log_escape(s->command, sizeof(s->command), command, strlen(command));
+	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, s->boot_id, 36);
+		close(fd);
+	}
+	if (n < 0)
+		s->boot_id[0] = 0;
+}
+
+void journal_clock(struct journal *j)
+{
+	uint64_t mono = clock_mono_ns();
+	int64_t real = clock_real_ns(), drift = real - (int64_t)mono - j->clock_offset_ns;
+	struct gp_clock *c;
+
+	if (j->clock_ns && mono - j->clock_ns < CLOCK_PERIOD_NS && llabs(drift) < CLOCK_STEP_NS)
+		return;
+	c = journal_record(j, GP_KIND_clock, 0, 0);
+	if (!c)
+		return;
+	c->real_ns = real;
+	c->suspended_ns = clock_suspended_ns();
+	j->clock_ns = mono;
+	j->clock_offset_ns = real - (int64_t)mono;
+}
+
+static void say_config(struct journal *j, const char *key, const char *value)
+{
+	struct gp_config *c = journal_record(j, GP_KIND_config, 0, 0);
+
+	if (c)
+		snprintf(c->text, sizeof(c->text), "%s=%s", key, value);
+}
+
+static void say_settings(struct journal *j, const struct options *o)
+{
+	char number[32];
+
+	if (o->marker)
+		say_config(j, "marker", o->marker);
+	if (o->multiply > 1) {
+		snprintf(number, sizeof(number), "%lld", (long long)o->multiply);
+		say_config(j, "multiply", number);
+	}
+	if (o->ideal_ns) {
+		snprintf(number, sizeof(number), "%lld", (long long)o->ideal_ns);
+		say_config(j, "ideal_ns", number);
+	}
+}
+
+static void say_probes(struct journal *j, const struct probe_table *probes)
+{
+	for (size_t i = 0; i < probe_table_count(probes); i++) {
+		const struct probe_row *r = probe_table_row(probes, i);
+		struct gp_probe *p = journal_record(j, GP_KIND_probe, 0, r->hash);
+
+		if (!p)
+			return;
+		p->role = (__u16)r->role;
+		p->group = (__u16)r->group;
+		p->flags = (r->count ? GP_PROBE_COUNTED : 0) | (r->returns ? GP_PROBE_RETURNS : 0) |
+			   (r->verified ? 0 : GP_PROBE_UNVERIFIED) | (r->anonymous ? GP_PROBE_ANON_RANGE : 0);
+		snprintf(p->id, sizeof(p->id), "%s", r->id);
+		snprintf(p->runtime, sizeof(p->runtime), "%s", r->runtime);
+	}
+}
+
+void journal_begin(struct journal *j, const struct options *o, const struct probe_table *probes, bool run,
+		   const char *command)
+{
+	say_session(j, run, command);
+	journal_clock(j);
+	say_settings(j, o);
+	say_probes(j, probes);
+	journal_flush(j);
+}

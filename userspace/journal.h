@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* journal.h - where every record of a live run passes, in order of arrival: onto the tape (when there is
+ * one), then into the output. Also makes the records of user space. Single-threaded. */
+#ifndef GP_JOURNAL_H
+#define GP_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/ingest/tape.h"
+#include "userspace/option.h"
+#include "userspace/output.h"
+
+struct journal;
+struct probe_table;
+
+/* out: borrowed. tape: file to record to, or NULL. 0 or -errno after one line. */
+int journal_open(struct journal **ret, struct output *out, const char *tape);
+/* -errno when the tape is not whole. NULL is fine. */
+int journal_close(struct journal *j);
+
+/* A zeroed record of user space, stamped now; the caller fills in the payload that is returned. It waits
+ * for journal_flush(). NULL: no memory. */
+void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe);
+void journal_flush(struct journal *j);
+/* Records that were read from a ring, with its positions. Once it returns 0 the ring may be advanced. */
+int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch, uint64_t from, uint64_t to);
+
+/* What every tape begins with: session, clock, settings, meaning of the probes. */
+void journal_begin(struct journal *j, const struct options *o, const struct probe_table *probes, bool run,
+		   const char *command);
+/* The wall clock, when it is due or has been stepped. */
+void journal_clock(struct journal *j);
+
+#endif
