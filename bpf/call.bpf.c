@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* call.bpf.c - what a probed library function did. A few generic programs, one per shape of record; a
+ * row of gp_rows says what each probe captures. Needs no kernel BTF: the only kernel layout it knows is
+ * that of saved user registers, which is ABI.
+ *
+ * Every nanosecond here is paid by the job, so each program does the cheapest test first: is this
+ * process watched (a miss costs 5-20 ns), then is this link the one that counts. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "bpf/gp_maps.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define GP_DEREFS_MAX 3
+#define GP_SECOND_NS  1000000000ull
+
+#if defined(__TARGET_ARCH_x86)
+struct gp_regs { /* struct pt_regs, arch/x86/include/uapi/asm/ptrace.h */
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp,
+		ss;
+};
+#define GP_ARG0 di
+#define GP_ARG1 si
+#define GP_ARG2 dx
+#define GP_ARG3 cx
+#define GP_ARG4 r8
+#define GP_ARG5 r9
+#define GP_RET	ax
+#elif defined(__TARGET_ARCH_arm64)
+struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
+	__u64 regs[31], sp, pc, pstate;
+};
+#define GP_ARG0 regs[0]
+#define GP_ARG1 regs[1]
+#define GP_ARG2 regs[2]
+#define GP_ARG3 regs[3]
+#define GP_ARG4 regs[4]
+#define GP_ARG5 regs[5]
+#define GP_RET	regs[0]
+#else
+#error "no register layout for this architecture"
+#endif
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, GP_ROWS_MAX);
+	__type(key, __u32);
+	__type(value, struct gp_row);
+} gp_rows SEC(".maps");
+
+struct { /* [lane][slot][hot row] */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, GP_LANES *GP_LANE_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} gp_counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GP_RATES_MAX);
+	__type(key, struct gp_rate_key);
+	__type(value, struct gp_rate);
+} gp_rates SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 * 1024 * 1024);
+} gp_ring_call SEC(".maps");
+
+struct gp_at {	  /* one hit that counts */
+	__u64 id; /* tgid << 32 | tid */
+	const struct gp_watch *watch;
+	const struct gp_row *row;
+	__u32 index; /* of the row */
+};
+
+/* The context may only be read at constant offsets from its own pointer: a switch, and loads that the
+ * compiler cannot merge into one with a computed address. */
+#define GP_LOAD(regs, field)                                                                                 \
+	({                                                                                                   \
+		__u64 word;                                                                                  \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                                                        \
+			     : "=r"(word)                                                                    \
+			     : "r"(regs), "i"(__builtin_offsetof(struct gp_regs, field)));                   \
+		word;                                                                                        \
+	})
+
+static __always_inline __u64 gp_register(const struct gp_regs *regs, __u8 number)
+{
+	switch (number) {
+	case 0:
+		return GP_LOAD(regs, GP_ARG0);
+	case 1:
+		return GP_LOAD(regs, GP_ARG1);
+	case 2:
+		return GP_LOAD(regs, GP_ARG2);
+	case 3:
+		return GP_LOAD(regs, GP_ARG3);
+	case 4:
+		return GP_LOAD(regs, GP_ARG4);
+	case 5:
+		return GP_LOAD(regs, GP_ARG5);
+#if defined(__TARGET_ARCH_arm64)
+	case 6:
+		return GP_LOAD(regs, regs[6]);
+	case 7:
+		return GP_LOAD(regs, regs[7]);
+#endif
+	}
+	return 0;
+}
+
+static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct gp_capture *c)
+{
+	__u64 value = 0;
+
+	if (c->source == GP_SRC_NONE)
+		return 0;
+	if (c->source != GP_SRC_STACK)
+		value = gp_register(regs, c->source);
+	else if (bpf_probe_read_user(&value, sizeof(value), (void *)(regs->sp + c->stack)))
+		gp_lose(GP_LOSS_read_fault);
+#pragma unroll
+	for (int i = 0; i < GP_DEREFS_MAX; i++) {
+		bool last = i + 1 == c->derefs;
+		__u64 from = value + (last ? c->offset[0] : 0);
+		__u32 size = last ? c->width : sizeof(value);
+
+		if (i >= c->derefs)
+			break;
+		value = 0;
+		if (size > sizeof(value))
+			size = sizeof(value);
+		if (bpf_probe_read_user(&value, size, (void *)from)) {
+			gp_lose(GP_LOSS_read_fault);
+			return 0;
+		}
+	}
+	if (c->width == 4)
+		return (__u32)value;
+	if (c->width == 2)
+		return (__u16)value;
+	if (c->width == 1)
+		return (__u8)value;
+	return value;
+}
+
+static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
+{
+	__u64 cookie = bpf_get_attach_cookie(regs);
+
+	at->index = cookie;
+	at->row = bpf_map_lookup_elem(&gp_rows, &at->index);
+	return at->row && at->row->gen == cookie >> 32;
+}
+
+static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
+{
+	__u32 tgid;
+
+	at->id = bpf_get_current_pid_tgid();
+	tgid = at->id >> 32;
+	at->watch = bpf_map_lookup_elem(&gp_watched, &tgid);
+	if (!at->watch || !gp_row_find(regs, at))
+		return false;
+	return at->row->only.source == GP_SRC_NONE || gp_value(regs, &at->row->only) == at->row->only_value;
+}
+
+/* Windows of a second, not a token bucket: one compare and one add on the path that sends. */
+static __always_inline bool gp_over_rate(const struct gp_at *at)
+{
+	struct gp_rate_key key = {at->index, at->id >> 32};
+	struct gp_rate first = {bpf_ktime_get_ns(), 1};
+	struct gp_rate *rate;
+
+	if (!at->row->max_hz)
+		return false;
+	rate = bpf_map_lookup_elem(&gp_rates, &key);
+	if (!rate) {
+		bpf_map_update_elem(&gp_rates, &key, &first, BPF_ANY);
+		return false;
+	}
+	if (first.start_ns - rate->start_ns >= GP_SECOND_NS) {
+		rate->start_ns = first.start_ns;
+		rate->count = 1;
+		return false;
+	}
+	if (rate->count >= at->row->max_hz) {
+		gp_lose(GP_LOSS_rate_limited);
+		return true;
+	}
+	__sync_fetch_and_add(&rate->count, 1);
+	return false;
+}
+
+/* The text of a row's string. Always terminated; empty when it cannot be read. */
+static __always_inline void gp_text(const struct gp_regs *regs, const struct gp_row *row, char *text,
+				    __u32 size)
+{
+	__u64 at = gp_value(regs, &row->name);
+
+	/* const std::string &: the first word is the character pointer, short strings and the old ABI too */
+	if (row->string == 2 && bpf_probe_read_user(&at, sizeof(at), (void *)at))
+		at = 0;
+	if (bpf_probe_read_user_str(text, size, (void *)at) < 0) {
+		text[0] = 0;
+		gp_lose(GP_LOSS_read_fault);
+	}
+}
+
+SEC("uprobe")
+int gp_empty(struct gp_regs *regs)
+{
+	return 0;
+}
+
+SEC("uprobe")
+int gp_count(struct gp_regs *regs)
+{
+	struct gp_at at;
+	__u32 index;
+	__u64 *count;
+
+	if (!gp_match(regs, &at))
+		return 0;
+	index = (bpf_get_smp_processor_id() % GP_LANES) * GP_LANE_COUNTERS + at.watch->slot * GP_HOT_ROWS +
+		at.row->hot % GP_HOT_ROWS;
+	count = bpf_map_lookup_elem(&gp_counters, &index);
+	/* Atomic even though the lane is this CPU's: programs may be preempted between load and store. */
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+struct gp_hit_rec {
+	struct gp_rec h;
+	struct gp_hit p;
+};
+
+SEC("uprobe")
+int gp_hit(struct gp_regs *regs)
+{
+	struct gp_hit_rec *rec;
+	struct gp_at at;
+
+	if (!gp_match(regs, &at) || gp_over_rate(&at))
+		return 0;
+	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
+	if (!rec)
+		return gp_lose(GP_LOSS_ring_call);
+	gp_head(&rec->h, at.id, GP_KIND_hit, sizeof(rec->p), at.row->probe);
+	rec->p.sp = regs->sp;
+	rec->p.arg[0] = gp_value(regs, &at.row->arg[0]);
+	rec->p.arg[1] = gp_value(regs, &at.row->arg[1]);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+struct gp_named_rec {
+	struct gp_rec h;
+	struct gp_named p;
+};
+
+SEC("uprobe")
+int gp_named(struct gp_regs *regs)
+{
+	struct gp_named_rec *rec;
+	struct gp_at at;
+
+	if (!gp_match(regs, &at) || gp_over_rate(&at))
+		return 0;
+	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
+	if (!rec)
+		return gp_lose(GP_LOSS_ring_call);
+	gp_head(&rec->h, at.id, GP_KIND_named, sizeof(rec->p), at.row->probe);
+	__builtin_memset(rec->p.name, 0, sizeof(rec->p.name));
+	rec->p.arg[0] = gp_value(regs, &at.row->arg[0]);
+	rec->p.arg[1] = gp_value(regs, &at.row->arg[1]);
+	gp_text(regs, at.row, rec->p.name, sizeof(rec->p.name));
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+struct gp_range_begin_rec {
+	struct gp_rec h;
+	struct gp_range_begin p;
+};
+
+/* Names that users choose are bounded; the ones that matter are told by their first bytes. */
+static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
+{
+#pragma unroll
+	for (int i = 0; i < GP_KEEP; i++)
+		if (i < row->nkeep && (first & row->keep[i].mask) == row->keep[i].value)
+			return true;
+	return false;
+}
+
+static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_at *at, __u32 depth)
+{
+	struct gp_range_begin_rec *rec;
+	struct gp_range_begin text = {};
+
+	if (at->row->string)
+		gp_text(regs, at->row, text.name, sizeof(text.name));
+	if (at->row->max_hz && !gp_name_kept(at->row, *(__u64 *)text.name) && gp_over_rate(at))
+		return false;
+	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
+	if (!rec) {
+		gp_lose(GP_LOSS_ring_call);
+		return false;
+	}
+	gp_head(&rec->h, at->id, GP_KIND_range_begin, sizeof(rec->p), at->row->probe);
+	text.depth = depth;
+	text.flags = at->row->string ? 0 : GP_RANGE_ANONYMOUS;
+	rec->p = text;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+SEC("uprobe")
+int gp_range_begin(struct gp_regs *regs)
+{
+	struct gp_thread *thread, none = {};
+	struct gp_at at;
+	__u32 tid, depth;
+
+	if (!gp_match(regs, &at))
+		return 0;
+	tid = at.id;
+	thread = bpf_map_lookup_elem(&gp_threads, &tid);
+	if (at.row->flags & GP_ROW_ANON) { /* its end is not announced: nothing to pair */
+		gp_range_send(regs, &at, thread ? thread->depth : 0);
+		return 0;
+	}
+	if (!thread) {
+		bpf_map_update_elem(&gp_threads, &tid, &none, BPF_ANY);
+		thread = bpf_map_lookup_elem(&gp_threads, &tid);
+		if (!thread)
+			return gp_lose(GP_LOSS_stack_full);
+	}
+	depth = thread->depth++;
+	if (depth >= GP_RANGE_DEPTH)
+		return gp_lose(GP_LOSS_stack_full);
+	if (gp_range_send(regs, &at, depth))
+		thread->sent |= 1ull << depth;
+	else
+		thread->sent &= ~(1ull << depth);
+	return 0;
+}
+
+struct gp_range_end_rec {
+	struct gp_rec h;
+	struct gp_range_end p;
+};
+
+SEC("uprobe")
+int gp_range_end(struct gp_regs *regs)
+{
+	struct gp_range_end_rec *rec;
+	struct gp_thread *thread;
+	struct gp_at at;
+	__u32 tid, depth;
+
+	if (!gp_match(regs, &at))
+		return 0;
+	tid = at.id;
+	thread = bpf_map_lookup_elem(&gp_threads, &tid);
+	if (!thread || !thread->depth)
+		return gp_lose(GP_LOSS_unpaired);
+	depth = --thread->depth;
+	if (depth >= GP_RANGE_DEPTH || !(thread->sent & 1ull << depth))
+		return 0;
+	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
+	if (!rec)
+		return gp_lose(GP_LOSS_ring_call);
+	gp_head(&rec->h, at.id, GP_KIND_range_end, sizeof(rec->p), at.row->probe);
+	rec->p = (struct gp_range_end){.depth = depth};
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("uprobe")
+int gp_enter(struct gp_regs *regs)
+{
+	struct gp_open_call call, *open;
+	struct gp_at at;
+	__u64 key;
+
+	if (!gp_match(regs, &at))
+		return 0;
+	key = at.id << 32 | at.index;
+	call.pid = at.id >> 32;
+	call.probe = at.row->probe;
+#pragma unroll
+	for (int i = 0; i < GP_ARGS; i++)
+		call.arg[i] = gp_value(regs, &at.row->arg[i]);
+	open = bpf_map_lookup_elem(&gp_open_calls, &key);
+	call.ts_ns = bpf_ktime_get_ns();
+	if (open)
+		*open = call;
+	else if (bpf_map_update_elem(&gp_open_calls, &key, &call, BPF_ANY))
+		gp_lose(GP_LOSS_open_full);
+	return 0;
+}
+
+struct gp_call_rec {
+	struct gp_rec h;
+	struct gp_call p;
+};
+
+/* The open call proves that the process is watched; only a miss has to ask. */
+static __always_inline int gp_unpaired(const struct gp_at *at)
+{
+	__u32 tgid = at->id >> 32;
+
+	if (at->row->only.source == GP_SRC_NONE && bpf_map_lookup_elem(&gp_watched, &tgid))
+		gp_lose(GP_LOSS_unpaired);
+	return 0;
+}
+
+SEC("uprobe")
+int gp_leave(struct gp_regs *regs)
+{
+	struct gp_open_call *open;
+	struct gp_call_rec *rec;
+	struct gp_at at;
+	__u64 key, start_ns;
+
+	if (!gp_row_find(regs, &at))
+		return 0;
+	at.id = bpf_get_current_pid_tgid();
+	key = at.id << 32 | at.index;
+	open = bpf_map_lookup_elem(&gp_open_calls, &key);
+	if (!open || !open->ts_ns)
+		return gp_unpaired(&at);
+	start_ns = open->ts_ns;
+	open->ts_ns = 0;
+	if (gp_over_rate(&at))
+		return 0;
+	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
+	if (!rec)
+		return gp_lose(GP_LOSS_ring_call);
+	gp_head(&rec->h, at.id, GP_KIND_call, sizeof(rec->p), at.row->probe);
+	rec->p.dur_ns = rec->h.ts_ns - start_ns;
+	rec->p.ret = GP_LOAD(regs, GP_RET);
+#pragma unroll
+	for (int i = 0; i < GP_ARGS; i++)
+		rec->p.arg[i] = open->arg[i];
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* gp_kernel.h - the few kernel types that are read, each with only the fields that are read. libbpf
+ * moves every access to where the running kernel has the field (CO-RE), so no generated header of the
+ * build machine's kernel is needed. Names are the kernel's. */
+#ifndef GP_KERNEL_H
+#define GP_KERNEL_H
+
+#include <linux/types.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+	int group_exit_code;
+};
+
+struct task_struct {
+	int pid, tgid;
+	int exit_code;
+	__u64 start_boottime;
+	struct signal_struct *signal;
+};
+
+struct kernel_siginfo {
+	int si_code;
+};
+
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_flags;
+	struct file *vm_file;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+};
+
+/* Only to ask which form of the tracepoint this kernel has. */
+struct trace_event_raw_mark_victim {
+	__u32 uid;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* gp_maps.h - maps that several objects of the kernel side share. call.bpf.c makes them all (a map may be
+ * declared and not used); the loader hands the same maps to proc.bpf.c before it loads that. */
+#ifndef GP_MAPS_H
+#define GP_MAPS_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/gp_private.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GP_WATCH_MAX);
+	__type(key, __u32);
+	__type(value, struct gp_watch);
+} gp_watched SEC(".maps");
+
+/* A closed call keeps its entry with ts_ns 0: the next call of the thread writes it in place, which is
+ * three times cheaper than delete and insert. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GP_OPEN_MAX);
+	__type(key, __u64);
+	__type(value, struct gp_open_call);
+} gp_open_calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GP_THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct gp_thread);
+} gp_threads SEC(".maps");
+
+struct { /* row + 1 of each entry+return row in use; 0 ends the list */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, GP_RETURN_ROWS_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} gp_return_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, GP_LOSS_CAUSE_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} gp_losses SEC(".maps");
+
+struct { /* slot -> process that counts there */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, GP_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} gp_slot_owner SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, GP_SLOTS);
+	__uint(key_size, 0);
+	__type(value, __u32);
+} gp_free_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+} gp_ring_life SEC(".maps");
+
+static __always_inline int gp_lose(__u32 cause)
+{
+	__u64 *count = bpf_map_lookup_elem(&gp_losses, &cause);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+static __always_inline void gp_head(struct gp_rec *rec, __u64 id, __u16 kind, __u16 payload, __u32 probe)
+{
+	rec->ts_ns = bpf_ktime_get_ns();
+	rec->pid = id >> 32;
+	rec->tid = id;
+	rec->len = sizeof(*rec) + payload;
+	rec->kind = kind;
+	rec->probe = probe;
+}
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* gp_private.h - what only loader/ and the kernel side know of each other: sizes and values of maps, and
+ * the lines of the mapping iterator. Nothing here reaches a record or the tape. */
+#ifndef GP_PRIVATE_H
+#define GP_PRIVATE_H
+
+#include "bpf/gp_abi.h"
+
+#define GP_WATCH_MAX	   8192	 /* processes watched at once */
+#define GP_THREADS_MAX	   16384 /* threads whose ranges are followed */
+#define GP_OPEN_MAX	   16384 /* (thread, entry+return row) pairs */
+#define GP_RATES_MAX	   4096	 /* (process, row with max_hz) pairs */
+#define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
+#define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
+#define GP_LANE_COUNTERS   (GP_SLOTS * GP_HOT_ROWS)
+
+struct gp_thread {  /* value of gp_threads, key: tid */
+	__u64 sent; /* bit d: the begin of the range at depth d was sent, so its end will be */
+	__u32 depth;
+	__u32 reserved;
+};
+
+struct gp_rate_key {
+	__u32 row, tgid;
+};
+
+struct gp_rate {
+	__u64 start_ns;
+	__u64 count;
+};
+
+struct gp_vma {	   /* what vma.bpf.c writes for each executable file mapping of one process */
+	__u64 dev; /* kernel's dev_t (major << 20 | minor), not stat's */
+	__u64 ino;
+	__u64 start, end;
+	__u32 generation; /* tells a reused inode number from the file it named before */
+	__u32 reserved;
+};
+
+#endif
