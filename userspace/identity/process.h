@@ -12,9 +12,9 @@
 
 /* Fills *ret (flags left 0) for a live process. root: "" or where /proc is looked for (--root).
  * -ESRCH: no such process; -EACCES: not ours to read (where only its environment is not, what that would
- * tell stays unknown). Rank from RANK, OMPI_COMM_WORLD_RANK,
- * SLURM_PROCID, PMI_RANK; world size likewise; job from TORCHELASTIC_RUN_ID, SLURM_JOB_ID (run id
- * "none" names nothing). -1 and "" where unknown. */
+ * tell stays unknown). Rank from RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID, PMI_RANK; world size and
+ * local rank likewise; job from TORCHELASTIC_RUN_ID, SLURM_JOB_ID (run id "none" names nothing). -1 and
+ * "" where unknown. */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
 
 /* CLOCK_BOOTTIME start from /proc/PID/stat field 22 (in 10 ms ticks). 0: no such process. */

@@ -23,8 +23,8 @@ struct tape_frame {
 };
 
 struct tape_writer;
-int tape_create(struct tape_writer **ret,
-		const char *path); /* truncates; "-" is standard output; logs its error */
+/* Truncates; "-" is standard output; logs its error. */
+int tape_create(struct tape_writer **ret, const char *path);
 int tape_append(struct tape_writer *w, const struct tape_frame *f); /* -errno: nothing of it counts */
 uint64_t tape_bytes(const struct tape_writer *w);
 int tape_close(struct tape_writer *w); /* -errno of the last write or close */

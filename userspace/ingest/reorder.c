@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/ingest/reorder.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REORDER_ITEMS_MIN 1024
+#define REORDER_BYTES_MIN ((size_t)64 << 10)
+
+static bool item_before(const struct reorder_item *a, const struct reorder_item *b)
+{
+	return a->ts_ns != b->ts_ns ? a->ts_ns < b->ts_ns : a->arrival < b->arrival;
+}
+
+static size_t record_bytes(const struct gp_rec *rec)
+{
+	return ((size_t)rec->len + 7) & ~(size_t)7;
+}
+
+static int list_room(struct reorder_list *l)
+{
+	struct reorder_item *items;
+	size_t cap;
+
+	if (l->len < l->cap)
+		return 0;
+	/* Moving is paid for by the items that left the front since the last time. */
+	if (l->head > l->len / 2) {
+		l->len -= l->head;
+		memmove(l->items, l->items + l->head, l->len * sizeof(*l->items));
+		l->head = 0;
+		return 0;
+	}
+	cap = l->cap ? l->cap * 2 : REORDER_ITEMS_MIN;
+	items = realloc(l->items, cap * sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	l->items = items;
+	l->cap = cap;
+	return 0;
+}
+
+static void heap_add(struct reorder_list *h, struct reorder_item item)
+{
+	size_t at = h->len++, parent;
+
+	for (; at; at = parent) {
+		parent = (at - 1) / 2;
+		if (!item_before(&item, &h->items[parent]))
+			break;
+		h->items[at] = h->items[parent];
+	}
+	h->items[at] = item;
+}
+
+static void heap_drop_first(struct reorder_list *h)
+{
+	struct reorder_item item = h->items[--h->len];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < h->len) {
+		if (child + 1 < h->len && item_before(&h->items[child + 1], &h->items[child]))
+			child++;
+		if (!item_before(&h->items[child], &item))
+			break;
+		h->items[at] = h->items[child];
+		at = child;
+	}
+	if (h->len)
+		h->items[at] = item;
+}
+
+static int bytes_room(char **bytes, size_t *cap, size_t need)
+{
+	size_t grown = *cap ? *cap : REORDER_BYTES_MIN;
+	char *p;
+
+	if (need <= *cap)
+		return 0;
+	while (grown < need)
+		grown *= 2;
+	p = realloc(*bytes, grown);
+	if (!p)
+		return -ENOMEM;
+	*bytes = p;
+	*cap = grown;
+	return 0;
+}
+
+int reorder_load(struct reorder *r, const void *bytes, size_t len, const char **ret)
+{
+	size_t at = (r->len + 7) & ~(size_t)7;
+	int err;
+
+	if (len > SIZE_MAX / 4)
+		return -ENOMEM;
+	err = bytes_room(&r->bytes, &r->cap, at + len);
+	if (err)
+		return err;
+	if (len)
+		memcpy(r->bytes + at, bytes, len);
+	r->len = at + len;
+	*ret = r->bytes + at;
+	return 0;
+}
+
+int reorder_push(struct reorder *r, const struct gp_rec *rec)
+{
+	struct reorder_list *q = &r->queue;
+	struct reorder_item item = {rec->ts_ns, r->arrivals, (size_t)((const char *)rec - r->bytes)};
+	bool in_order = q->head == q->len || q->items[q->len - 1].ts_ns <= item.ts_ns;
+	struct reorder_list *l = in_order ? q : &r->heap;
+	int err = list_room(l);
+
+	if (err)
+		return err;
+	if (in_order)
+		q->items[q->len++] = item;
+	else
+		heap_add(&r->heap, item);
+	r->arrivals++;
+	r->held_bytes += record_bytes(rec);
+	return 0;
+}
+
+const struct gp_rec *reorder_pop(struct reorder *r, uint64_t until_ns)
+{
+	struct reorder_list *q = &r->queue, *h = &r->heap;
+	const struct reorder_item *item = q->head < q->len ? &q->items[q->head] : NULL;
+	bool from_heap = h->len && (!item || item_before(&h->items[0], item));
+	const struct gp_rec *rec;
+
+	if (from_heap)
+		item = &h->items[0];
+	if (!item || item->ts_ns > until_ns)
+		return NULL;
+	rec = (const void *)(r->bytes + item->at);
+	r->held_bytes -= record_bytes(rec);
+	if (from_heap)
+		heap_drop_first(h);
+	else if (++q->head == q->len)
+		q->head = q->len = 0;
+	return rec;
+}
+
+static void list_move(struct reorder *r, struct reorder_list *l, size_t *at)
+{
+	for (size_t i = l->head; i < l->len; i++) {
+		const char *from = r->bytes + l->items[i].at;
+		size_t len = record_bytes((const void *)from);
+
+		memcpy(r->spare + *at, from, len);
+		l->items[i].at = *at;
+		*at += len;
+	}
+}
+
+void reorder_trim(struct reorder *r)
+{
+	size_t at = 0, cap = r->cap;
+	char *bytes = r->bytes;
+
+	if (!reorder_count(r)) {
+		r->len = 0;
+		return;
+	}
+	/* Copying is paid for by the bytes that it frees. */
+	if (r->len - r->held_bytes < r->held_bytes + REORDER_BYTES_MIN)
+		return;
+	if (bytes_room(&r->spare, &r->spare_cap, r->held_bytes))
+		return;
+	list_move(r, &r->queue, &at);
+	list_move(r, &r->heap, &at);
+	r->bytes = r->spare;
+	r->cap = r->spare_cap;
+	r->spare = bytes;
+	r->spare_cap = cap;
+	r->len = at;
+}
+
+size_t reorder_count(const struct reorder *r)
+{
+	return r->queue.len - r->queue.head + r->heap.len;
+}
+
+void reorder_free(struct reorder *r)
+{
+	free(r->bytes);
+	free(r->spare);
+	free(r->queue.items);
+	free(r->heap.items);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/ingest/tape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "bpf/gp_abi.h"
+#include "userspace/base/log.h"
+
+#define TAPE_FORMAT	1
+#define TAPE_BYTE_ORDER 0x01020304u
+#define TAPE_FRAME_MAX	(64u << 20) /* bytes of records in one frame */
+#define TAPE_READ_BYTES (256u << 10)
+
+static const char tape_magic[8] = "GPBPFTP\1";
+
+struct tape_header {
+	char magic[8];
+	uint32_t format;
+	uint32_t abi;
+	uint32_t byte_order;
+	uint32_t crc; /* of all before it */
+};
+
+struct frame_header {
+	uint32_t len; /* of the records */
+	uint32_t crc; /* of all after it, records included */
+	uint16_t source;
+	uint16_t reserved[3];
+	uint64_t from, to;
+};
+
+/* Multiples of 8: records stay aligned wherever a reader's buffer starts. */
+_Static_assert(sizeof(struct tape_header) == 24, "on disk");
+_Static_assert(sizeof(struct frame_header) == 32, "on disk");
+
+struct tape_writer {
+	int fd;
+	int err;	/* of the last write */
+	bool broken;	/* a partial frame could not be taken back: nothing may follow it */
+	bool regular;	/* can be cut back */
+	off_t base;	/* where the tape starts in the file */
+	uint64_t bytes; /* of whole frames and the header */
+};
+
+struct tape_reader {
+	int fd;
+	char *path;
+	char *buf;
+	size_t start, end, cap; /* what is read and not used yet */
+	uint64_t offset;	/* in the tape, of start */
+	uint64_t size;		/* 0: not known */
+	bool eof;
+};
+
+static uint32_t frame_crc(const struct frame_header *h, const void *records, size_t len)
+{
+	const size_t skip = offsetof(struct frame_header, source);
+	uLong crc = crc32(0, (const Bytef *)h + skip, sizeof(*h) - skip);
+
+	return (uint32_t)crc32(crc, records, (uInt)len);
+}
+
+/* All of it, or -errno. */
+static int write_all(int fd, struct iovec *iov, int count)
+{
+	struct pollfd writable = {.fd = fd, .events = POLLOUT};
+	ssize_t n;
+
+	while (count) {
+		if (!iov->iov_len) {
+			iov++;
+			count--;
+			continue;
+		}
+		n = writev(fd, iov, count);
+		if (n < 0 && errno == EAGAIN)
+			poll(&writable, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return -errno;
+		for (; n > 0 && count; iov++, count--) {
+			if ((size_t)n < iov->iov_len) {
+				iov->iov_base = (char *)iov->iov_base + n;
+				iov->iov_len -= (size_t)n;
+				break;
+			}
+			n -= (ssize_t)iov->iov_len;
+		}
+	}
+	return 0;
+}
+
+static int write_header(struct tape_writer *w)
+{
+	struct tape_header h = {.format = TAPE_FORMAT, .abi = GP_ABI_VERSION, .byte_order = TAPE_BYTE_ORDER};
+	struct iovec iov = {&h, sizeof(h)};
+	struct stat st;
+	int err;
+
+	memcpy(h.magic, tape_magic, sizeof(h.magic));
+	h.crc = (uint32_t)crc32(0, (const Bytef *)&h, offsetof(struct tape_header, crc));
+	err = write_all(w->fd, &iov, 1);
+	if (err)
+		return err;
+	w->bytes = sizeof(h);
+	/* Asked after a write: with O_APPEND (`>> FILE`) only then does the position say where it went. */
+	w->base = lseek(w->fd, 0, SEEK_CUR) - (off_t)sizeof(h);
+	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode) && w->base >= 0;
+	return 0;
+}
+
+int tape_create(struct tape_writer **ret, const char *path)
+{
+	struct tape_writer *w = calloc(1, sizeof(*w));
+	int err = -ENOMEM;
+
+	if (!w)
+		goto out;
+	if (!strcmp(path, "-"))
+		w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (w->fd < 0) {
+		err = -errno;
+		goto out;
+	}
+	err = write_header(w);
+	if (!err) {
+		*ret = w;
+		return 0;
+	}
+	close(w->fd);
+out:
+	free(w);
+	log_error("cannot create tape %s: %s", path, strerror(-err));
+	return err;
+}
+
+static void tape_take_back(struct tape_writer *w)
+{
+	off_t end = w->base + (off_t)w->bytes;
+
+	if (!w->regular || ftruncate(w->fd, end) || lseek(w->fd, end, SEEK_SET) < 0)
+		w->broken = true;
+}
+
+int tape_append(struct tape_writer *w, const struct tape_frame *f)
+{
+	struct frame_header h = {.source = (uint16_t)f->source, .from = f->from, .to = f->to};
+	struct iovec iov[] = {{&h, sizeof(h)}, {(void *)f->records, f->len}};
+
+	if (f->len > TAPE_FRAME_MAX || f->len % 8)
+		return -EINVAL;
+	if (w->broken)
+		return w->err;
+	h.len = (uint32_t)f->len;
+	h.crc = frame_crc(&h, f->records, f->len);
+	w->err = write_all(w->fd, iov, 2);
+	if (w->err)
+		tape_take_back(w);
+	else
+		w->bytes += sizeof(h) + f->len;
+	return w->err;
+}
+
+uint64_t tape_bytes(const struct tape_writer *w)
+{
+	return w->bytes;
+}
+
+int tape_close(struct tape_writer *w)
+{
+	int err;
+
+	if (!w)
+		return 0;
+	err = w->err;
+	if (close(w->fd) && !err)
+		err = -errno;
+	free(w);
+	return err;
+}
+
+/* Until want bytes are there, or the end: 0 or -errno. */
+static int tape_fill(struct tape_reader *r, size_t want)
+{
+	size_t cap;
+	ssize_t n;
+	char *buf;
+
+	while (r->end - r->start < want && !r->eof) {
+		if (r->start) {
+			memmove(r->buf, r->buf + r->start, r->end - r->start);
+			r->end -= r->start;
+			r->start = 0;
+		}
+		if (r->end == r->cap) {
+			/* As data comes, not as a length that may be a lie says. */
+			cap = r->cap * 2;
+			buf = realloc(r->buf, cap);
+			if (!buf)
+				return -ENOMEM;
+			r->buf = buf;
+			r->cap = cap;
+		}
+		n = read(r->fd, r->buf + r->end, r->cap - r->end);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		r->eof = !n;
+		r->end += (size_t)n;
+	}
+	return 0;
+}
+
+static void tape_use(struct tape_reader *r, size_t len)
+{
+	r->start += len;
+	r->offset += len;
+}
+
+static int tape_check_header(struct tape_reader *r)
+{
+	struct tape_header h;
+	int err = tape_fill(r, sizeof(h));
+
+	if (err) {
+		log_error("cannot read tape %s: %s", r->path, strerror(-err));
+		return err;
+	}
+	if (r->end - r->start < sizeof(h) || memcmp(r->buf, tape_magic, sizeof(tape_magic))) {
+		log_error("%s is not a tape of gp-bpf", r->path);
+		return -EBADMSG;
+	}
+	memcpy(&h, r->buf, sizeof(h));
+	if (h.byte_order != TAPE_BYTE_ORDER ||
+	    h.crc != (uint32_t)crc32(0, (const Bytef *)&h, offsetof(struct tape_header, crc))) {
+		log_error("tape %s: its header is damaged", r->path);
+		return -EBADMSG;
+	}
+	if (h.format != TAPE_FORMAT || h.abi != GP_ABI_VERSION) {
+		log_error("tape %s: format %u with records of version %u; this gp-bpf reads format %u, "
+			  "records of version %u",
+			  r->path, h.format, h.abi, TAPE_FORMAT, GP_ABI_VERSION);
+		return -EPROTO;
+	}
+	tape_use(r, sizeof(h));
+	return 0;
+}
+
+int tape_open(struct tape_reader **ret, const char *path)
+{
+	struct tape_reader *r = calloc(1, sizeof(*r));
+	bool standard = !strcmp(path, "-");
+	struct stat st;
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0) {
+		err = -errno;
+		log_error("cannot open tape %s: %s", path, strerror(-err));
+		free(r);
+		return err;
+	}
+	r->path = strdup(standard ? "standard input" : path);
+	r->buf = malloc(TAPE_READ_BYTES);
+	r->cap = TAPE_READ_BYTES;
+	if (!fstat(r->fd, &st) && S_ISREG(st.st_mode))
+		r->size = (uint64_t)st.st_size;
+	err = r->path && r->buf ? tape_check_header(r) : -ENOMEM;
+	if (err) {
+		tape_reader_close(r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+/* The reading ends here: a frame behind a bad one cannot be trusted to start where it seems to. */
+static int tape_end(struct tape_reader *r, const char *why)
+{
+	if (why)
+		log_warn("tape %s: the frame at byte %llu %s; reading ends there", r->path,
+			 (unsigned long long)r->offset, why);
+	else if (r->end > r->start)
+		log_warn("tape %s: the last %zu bytes are torn; dropped", r->path, r->end - r->start);
+	r->start = r->end;
+	r->eof = true;
+	return 0;
+}
+
+int tape_next(struct tape_reader *r, struct tape_frame *ret)
+{
+	struct frame_header h;
+	const char *records;
+	int err;
+
+	err = tape_fill(r, sizeof(h));
+	if (err)
+		return err;
+	if (r->end - r->start < sizeof(h))
+		return tape_end(r, NULL);
+	memcpy(&h, r->buf + r->start, sizeof(h));
+	if (h.len > TAPE_FRAME_MAX || h.len % 8)
+		return tape_end(r, "has an impossible length");
+	err = tape_fill(r, sizeof(h) + h.len);
+	if (err)
+		return err;
+	if (r->end - r->start < sizeof(h) + h.len)
+		return tape_end(r, NULL);
+	records = r->buf + r->start + sizeof(h);
+	if (frame_crc(&h, records, h.len) != h.crc)
+		return tape_end(r, "has a wrong checksum");
+	*ret = (struct tape_frame){(enum tape_source)h.source, h.from, h.to, records, h.len};
+	tape_use(r, sizeof(h) + h.len);
+	return 1;
+}
+
+double tape_progress(const struct tape_reader *r)
+{
+	if (!r->size)
+		return -1;
+	return r->offset < r->size ? (double)r->offset / (double)r->size : 1;
+}
+
+void tape_reader_close(struct tape_reader *r)
+{
+	if (!r)
+		return;
+	close(r->fd);
+	free(r->path);
+	free(r->buf);
+	free(r);
+}
