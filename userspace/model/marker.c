@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/marker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python function
+ * and run_backward. What lies closer than this under the last one is another call path instead. */
+#define NESTED_MIN_BYTES 1024
+
+enum range_class { RANGE_OTHER, RANGE_STEP, RANGE_ZERO_GRAD, RANGE_FETCH, RANGE_FORWARD };
+
+struct range {
+	uint64_t begin_ns;
+	uint16_t depth;
+	uint8_t class;
+	bool deep;     /* an operator inside it ran below the live backward */
+	uint32_t name; /* of RANGE_STEP and RANGE_ZERO_GRAD */
+	uint64_t ident;
+	char text[GP_NAME_MAX];
+};
+
+struct thread {
+	uint32_t tid; /* 0: free */
+	uint32_t open;
+	uint32_t steps; /* RANGE_STEP among the open ones */
+	uint64_t seen_ns;
+	uint64_t outer_sp;    /* of the last outermost backward; 0: none that may still run */
+	uint16_t outer_depth; /* ranges open when it started */
+	bool saving;
+	uint64_t save_ns;
+	struct range *ranges; /* GP_RANGE_DEPTH of them */
+	char save[GP_PATH_MAX];
+};
+
+struct marker {
+	struct thread *threads[MARKER_THREADS];
+	uint32_t nthreads;
+	struct thread *last; /* most records are of the thread before */
+	uint32_t nnames;
+	char *names[MARKER_NAMES];
+};
+
+struct call { /* what one marker_feed() carries along */
+	struct marker *m;
+	const struct event *ev;
+	const struct gp_probe *probe;
+	signal_fn *emit;
+	void *ctx;
+	int made;
+};
+
+struct marker *marker_new(void)
+{
+	return calloc(1, sizeof(struct marker));
+}
+
+static void thread_free(struct thread *t)
+{
+	free(t->ranges);
+	free(t);
+}
+
+static void marker_forget(struct marker *m)
+{
+	for (uint32_t i = 0; i < m->nthreads; i++)
+		thread_free(m->threads[i]);
+	m->nthreads = 0;
+	m->last = NULL;
+}
+
+void marker_free(struct marker *m)
+{
+	if (!m)
+		return;
+	marker_forget(m);
+	for (uint32_t i = 0; i < m->nnames; i++)
+		free(m->names[i]);
+	free(m);
+}
+
+/* ---- threads ---------------------------------------------------------------------------------- */
+
+static struct thread *thread_new(struct marker *m, uint32_t tid)
+{
+	struct thread *t = NULL;
+	uint32_t idle = 0;
+
+	if (m->nthreads < MARKER_THREADS) {
+		t = calloc(1, sizeof(*t));
+		if (!t)
+			return NULL;
+		m->threads[m->nthreads++] = t;
+	} else {
+		for (uint32_t i = 1; i < m->nthreads; i++) {
+			if (m->threads[i]->seen_ns < m->threads[idle]->seen_ns)
+				idle = i;
+		}
+		t = m->threads[idle];
+		free(t->ranges);
+		memset(t, 0, sizeof(*t));
+	}
+	t->tid = tid;
+	return t;
+}
+
+/* NULL: no memory; the record is then read as if nothing was known of its thread. */
+static struct thread *thread_of(struct marker *m, const struct gp_rec *rec)
+{
+	struct thread *t = m->last;
+
+	if (!t || t->tid != rec->tid) {
+		t = NULL;
+		for (uint32_t i = 0; i < m->nthreads && !t; i++) {
+			if (m->threads[i]->tid == rec->tid)
+				t = m->threads[i];
+		}
+		if (!t)
+			t = thread_new(m, rec->tid);
+	}
+	m->last = t;
+	if (t)
+		t->seen_ns = rec->ts_ns;
+	return t;
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static uint32_t name_number(struct marker *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->nnames; i++) {
+		if (!strcmp(m->names[i], name))
+			return i + 1;
+	}
+	if (m->nnames == MARKER_NAMES)
+		return MARKER_NAMES;
+	m->names[m->nnames] = strdup(name);
+	return m->names[m->nnames] ? ++m->nnames : MARKER_NAMES;
+}
+
+/* text is "<prefix>CLASS<suffix>", whole, or was cut by the kernel side within CLASS or the suffix: then
+ * text becomes CLASS. A user's range that merely contains such a text is no match. */
+static bool name_class(char *text, const char *prefix, const char *suffix)
+{
+	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
+
+	if (strncmp(text, prefix, before))
+		return false;
+	if (len > before + after && !strcmp(text + len - after, suffix))
+		len -= after;
+	else if (len < GP_NAME_MAX - 1)
+		return false;
+	memmove(text, text + before, len - before);
+	text[len - before] = '\0';
+	return true;
+}
+
+static bool name_starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Names as torch/optim/optimizer.py, torch/utils/data/dataloader.py, torch/nn/parallel and
+ * torch/distributed/fsdp give them. */
+static void range_classify(struct marker *m, struct range *r)
+{
+	r->class = RANGE_OTHER;
+	if (name_class(r->text, "Optimizer.step#", ".step"))
+		r->class = RANGE_STEP;
+	else if (name_class(r->text, "Optimizer.zero_grad#", ".zero_grad"))
+		r->class = RANGE_ZERO_GRAD;
+	else if (name_starts(r->text, "enumerate(DataLoader)#"))
+		r->class = RANGE_FETCH;
+	else if (!strcmp(r->text, "DistributedDataParallel.forward") ||
+		 !strcmp(r->text, "DataParallel.forward") ||
+		 name_starts(r->text, "FullyShardedDataParallel.") || name_starts(r->text, "FSDP::"))
+		r->class = RANGE_FORWARD;
+	r->name = r->class == RANGE_STEP || r->class == RANGE_ZERO_GRAD ? name_number(m, r->text) : 0;
+}
+
+/* ---- signals ---------------------------------------------------------------------------------- */
+
+static void call_emit(struct call *c, struct signal *s)
+{
+	s->tid = c->ev->rec->tid;
+	s->ts_ns = c->ev->rec->ts_ns;
+	if (!s->begin_ns)
+		s->begin_ns = s->ts_ns;
+	if (!s->text)
+		s->text = "";
+	c->emit(c->ctx, s);
+	c->made++;
+}
+
+static void call_simple(struct call *c, enum signal_kind kind, uint64_t ident, uint64_t count)
+{
+	struct signal s = {.kind = kind, .ident = ident, .count = count};
+
+	call_emit(c, &s);
+}
+
+static void range_begun(struct call *c, struct thread *t, const struct range *r)
+{
+	static const int kinds[] = {
+		[RANGE_OTHER] = -1,
+		[RANGE_STEP] = SIGNAL_UPDATE_BEGIN,
+		[RANGE_ZERO_GRAD] = SIGNAL_ZERO_GRAD_BEGIN,
+		[RANGE_FETCH] = SIGNAL_FETCH_BEGIN,
+		[RANGE_FORWARD] = SIGNAL_FORWARD,
+	};
+	struct signal s = {.name = r->name, .text = r->text, .depth = t->steps};
+
+	if (kinds[r->class] < 0)
+		return;
+	s.kind = (enum signal_kind)kinds[r->class];
+	call_emit(c, &s);
+}
+
+static void range_ended(struct call *c, struct thread *t, const struct range *r, bool lost)
+{
+	static const enum signal_kind kinds[] = {
+		[RANGE_OTHER] = SIGNAL_RANGE,	      [RANGE_STEP] = SIGNAL_UPDATE,
+		[RANGE_ZERO_GRAD] = SIGNAL_ZERO_GRAD, [RANGE_FETCH] = SIGNAL_FETCH,
+		[RANGE_FORWARD] = SIGNAL_RANGE,
+	};
+	struct signal s = {
+		.kind = kinds[r->class],
+		.begin_ns = r->begin_ns,
+		.name = r->name,
+		.text = r->text,
+		.ident = r->ident,
+		.tainted = lost,
+	};
+
+	if (r->class == RANGE_STEP)
+		t->steps--;
+	s.depth = t->steps;
+	/* What was open when the backward started has closed, or a batch was fetched, or the optimizer ran
+	 * (other than in a hook, where its operators lie below the backward's frame): the pass is over. */
+	if (r->depth < t->outer_depth || r->class == RANGE_FETCH || (r->class == RANGE_STEP && !r->deep))
+		t->outer_sp = 0;
+	call_emit(c, &s);
+}
+
+/* Ranges at this depth or deeper are still on the stack though they cannot be open any more. */
+static void ranges_lost(struct call *c, struct thread *t, uint16_t depth)
+{
+	while (t->open && t->ranges[t->open - 1].depth >= depth)
+		range_ended(c, t, &t->ranges[--t->open], true);
+}
+
+static void feed_range_begin(struct call *c, struct thread *t)
+{
+	const struct gp_range_begin *b = c->ev->range_begin;
+	struct range *r;
+
+	if (b->flags & GP_RANGE_ANONYMOUS || (c->probe && c->probe->flags & GP_PROBE_ANON_RANGE)) {
+		call_simple(c, SIGNAL_ANON_RANGE, 0, 1);
+		return;
+	}
+	if (!t)
+		return;
+	if (!t->ranges)
+		t->ranges = calloc(GP_RANGE_DEPTH, sizeof(*t->ranges));
+	if (!t->ranges)
+		return;
+	ranges_lost(c, t, b->depth);
+	if (t->open == GP_RANGE_DEPTH)
+		return;
+	r = &t->ranges[t->open++];
+	*r = (struct range){.begin_ns = c->ev->rec->ts_ns, .depth = b->depth};
+	event_text(r->text, sizeof(r->text), b->name, sizeof(b->name));
+	range_classify(c->m, r);
+	if (r->class == RANGE_FETCH)
+		t->outer_sp = 0;
+	range_begun(c, t, r);
+	if (r->class == RANGE_STEP)
+		t->steps++;
+}
+
+static void feed_range_end(struct call *c, struct thread *t)
+{
+	uint16_t depth = c->ev->range_end->depth;
+
+	if (!t)
+		return;
+	if (t->open)
+		ranges_lost(c, t, depth + 1u > UINT16_MAX ? UINT16_MAX : depth + 1);
+	if (t->open && t->ranges[t->open - 1].depth == depth)
+		range_ended(c, t, &t->ranges[--t->open], false);
+	else if (depth < t->outer_depth)
+		t->outer_sp = 0; /* its begin was not seen; it proves the same */
+}
+
+/* The outermost step range that is open: the author's optimizer, not one that it wraps. */
+static struct range *range_update(struct thread *t)
+{
+	for (uint32_t i = 0; t && t->steps && i < t->open; i++) {
+		if (t->ranges[i].class == RANGE_STEP)
+			return &t->ranges[i];
+	}
+	return NULL;
+}
+
+/* Only entries are probed, so whether an earlier backward still runs must be deduced: its frame is live
+ * only while everything on its thread runs below it. */
+static void thread_at(struct thread *t, uint64_t sp)
+{
+	if (t && t->outer_sp && sp >= t->outer_sp)
+		t->outer_sp = 0;
+}
+
+static void feed_backward(struct call *c, struct thread *t, uint64_t sp)
+{
+	struct signal s = {.kind = SIGNAL_BACKWARD, .outer = true};
+
+	if (t) {
+		s.outer = !t->outer_sp || !sp || sp + NESTED_MIN_BYTES > t->outer_sp;
+		if (s.outer) {
+			t->outer_sp = sp;
+			t->outer_depth = t->open ? t->ranges[t->open - 1].depth + 1 : 0;
+		}
+	}
+	call_emit(c, &s);
+}
+
+static void feed_operator(struct call *c, struct thread *t, enum signal_kind kind, const struct gp_hit *h)
+{
+	struct range *r = range_update(t);
+
+	thread_at(t, h->sp);
+	if (r && !r->ident)
+		r->ident = h->arg[0];
+	if (r && t->outer_sp && h->sp + NESTED_MIN_BYTES <= t->outer_sp)
+		r->deep = true;
+	call_simple(c, kind, h->arg[0], 1);
+}
+
+static void feed_save_begin(struct call *c, struct thread *t)
+{
+	struct signal s = {.kind = SIGNAL_SAVE_BEGIN};
+	char text[GP_PATH_MAX] = "";
+
+	if (c->ev->rec->kind == GP_KIND_named)
+		event_text(text, sizeof(text), c->ev->named->name, sizeof(c->ev->named->name));
+	if (!strcmp(text, "archive"))
+		text[0] = '\0'; /* what torch calls a stream that has no name */
+	s.text = text;
+	if (t) {
+		t->saving = true;
+		t->save_ns = c->ev->rec->ts_ns;
+		memcpy(t->save, text, sizeof(text));
+	}
+	call_emit(c, &s);
+}
+
+static void feed_save_end(struct call *c, struct thread *t)
+{
+	struct signal s = {.kind = SIGNAL_SAVE};
+
+	if (!t || !t->saving)
+		return;
+	t->saving = false;
+	s.begin_ns = t->save_ns;
+	s.text = t->save;
+	call_emit(c, &s);
+}
+
+static void feed_sync(struct call *c)
+{
+	struct signal s = {.kind = SIGNAL_SYNC};
+	uint64_t ts_ns = c->ev->rec->ts_ns, dur_ns = 0;
+
+	if (c->ev->rec->kind == GP_KIND_call)
+		dur_ns = c->ev->call->dur_ns;
+	s.begin_ns = dur_ns < ts_ns ? ts_ns - dur_ns : ts_ns;
+	call_emit(c, &s);
+}
+
+/* A probed call: entered (hit, named), returned (call), or counted (counter). */
+static void feed_call(struct call *c, struct thread *t)
+{
+	static const struct gp_hit none;
+	const struct gp_hit *h = c->ev->rec->kind == GP_KIND_hit ? c->ev->hit : &none;
+	uint64_t count = c->ev->rec->kind == GP_KIND_counter ? c->ev->counter->count : 1;
+	uint64_t ident = c->ev->rec->kind == GP_KIND_call ? c->ev->call->arg[0] : h->arg[0];
+
+	switch (c->probe ? c->probe->role : GP_ROLE_none) {
+	case GP_ROLE_range_begin:
+		if (c->probe->flags & GP_PROBE_ANON_RANGE)
+			call_simple(c, SIGNAL_ANON_RANGE, 0, count);
+		break;
+	case GP_ROLE_backward:
+		feed_backward(c, t, h->sp);
+		break;
+	case GP_ROLE_reducer:
+		call_simple(c, SIGNAL_REDUCER, ident, count);
+		break;
+	case GP_ROLE_update_op:
+		feed_operator(c, t, SIGNAL_UPDATE_OP, h);
+		break;
+	case GP_ROLE_list_op:
+		feed_operator(c, t, SIGNAL_LIST_OP, h);
+		break;
+	case GP_ROLE_amp_update:
+		thread_at(t, h->sp);
+		call_simple(c, SIGNAL_AMP, 0, count);
+		break;
+	case GP_ROLE_save_begin:
+		feed_save_begin(c, t);
+		break;
+	case GP_ROLE_save_end:
+		feed_save_end(c, t);
+		break;
+	case GP_ROLE_restore:
+		call_simple(c, SIGNAL_RESTORE, 0, count);
+		break;
+	case GP_ROLE_execute:
+	case GP_ROLE_graph_launch:
+		call_simple(c, SIGNAL_EXECUTE, ident, count);
+		break;
+	case GP_ROLE_launch:
+		call_simple(c, SIGNAL_LAUNCH, ident, count);
+		break;
+	case GP_ROLE_sync:
+		feed_sync(c);
+		break;
+	case GP_ROLE_collective:
+		call_simple(c, SIGNAL_COLLECTIVE, ident, count);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Which losses may have eaten a marker. */
+static bool loss_matters(uint32_t cause)
+{
+	switch (cause) {
+	case GP_LOSS_ring_call:
+	case GP_LOSS_read_fault:
+	case GP_LOSS_late:
+	case GP_LOSS_malformed:
+	case GP_LOSS_tape:
+	case GP_LOSS_stack_full:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe *probe, signal_fn *emit,
+		void *ctx)
+{
+	struct call c = {.m = m, .ev = ev, .probe = probe, .emit = emit, .ctx = ctx};
+
+	switch (ev->rec->kind) {
+	case GP_KIND_range_begin:
+		feed_range_begin(&c, thread_of(m, ev->rec));
+		break;
+	case GP_KIND_range_end:
+		feed_range_end(&c, thread_of(m, ev->rec));
+		break;
+	case GP_KIND_hit:
+	case GP_KIND_named:
+	case GP_KIND_call:
+		feed_call(&c, thread_of(m, ev->rec));
+		break;
+	case GP_KIND_counter:
+		feed_call(&c, NULL);
+		break;
+	case GP_KIND_loss:
+		if (loss_matters(ev->loss->cause))
+			call_simple(&c, SIGNAL_LOSS, 0, ev->loss->count);
+		break;
+	case GP_KIND_tick:
+		call_simple(&c, SIGNAL_TICK, 0, 1);
+		break;
+	case GP_KIND_exec:
+		marker_forget(m); /* the threads of the old program are gone */
+		break;
+	case GP_KIND_exit:
+		call_simple(&c, SIGNAL_EXIT, 0, 1);
+		break;
+	default:
+		break;
+	}
+	return c.made;
+}
