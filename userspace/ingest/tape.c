@@ -66,7 +66,8 @@ static uint32_t frame_crc(const struct frame_header *h, const void *records, siz
 	const size_t skip = offsetof(struct frame_header, source);
 	uLong crc = crc32(0, (const Bytef *)h + skip, sizeof(*h) - skip);
 
-	return (uint32_t)crc32(crc, records, (uInt)len);
+	/* zlib takes NULL for a wish to start anew. */
+	return (uint32_t)(len ? crc32(crc, records, (uInt)len) : crc);
 }
 
 /* All of it, or -errno. */
