@@ -70,11 +70,11 @@ static void put_stat(int pid, const char *comm, int parent, unsigned long long t
 	put(pid, "stat", line, strlen(line));
 }
 
-static void put_process(int pid, const char *comm, const char *environ, size_t len)
+static void put_process(int pid, const char *comm, const char *env, size_t len)
 {
 	put_stat(pid, comm, 1, 4200);
 	put(pid, "cmdline", "python\0train.py\0--lr\n\0", 22);
-	put(pid, "environ", environ, len);
+	put(pid, "environ", env, len);
 }
 
 #define ENVIRON(s) s, sizeof(s)
