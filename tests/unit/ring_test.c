@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -228,6 +229,81 @@ static void test_runs_round(void **state)
 	fake_teardown(&f);
 }
 
+#define INSN(c, d, s, o, i)                                                                                  \
+	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
+
+/* The smallest program that writes a hit (of stamp 77) to the ring: any type may, so a socket filter. */
+static int load_writer(int map_fd)
+{
+	int len = (int)event_length(GP_KIND_hit);
+	struct bpf_insn insns[32];
+	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_SOCKET_FILTER};
+	int n = 0;
+
+	for (int at = 0; at < len; at += 8)
+		insns[n++] = INSN(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, (short)(at - len),
+				  at == 0    ? 77
+				  : at == 16 ? len | GP_KIND_hit << 16
+					     : 0);
+	insns[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map_fd);
+	insns[n++] = INSN(0, 0, 0, 0, 0);
+	insns[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0);
+	insns[n++] = INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -len);
+	insns[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, len);
+	insns[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_4, 0, 0, BPF_RB_NO_WAKEUP);
+	insns[n++] = INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_ringbuf_output);
+	insns[n++] = INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	attr.insns = (uintptr_t)insns;
+	attr.insn_cnt = (__u32)n;
+	attr.license = (uintptr_t) "GPL";
+	return (int)syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+/* The same against the kernel's own ring, round its end several times. */
+static void test_kernel_ring(void **state)
+{
+	size_t len = event_length(GP_KIND_hit), bytes = (size_t)sysconf(_SC_PAGESIZE), read_count = 0;
+	union bpf_attr map = {.map_type = BPF_MAP_TYPE_RINGBUF, .max_entries = (__u32)bytes};
+	int map_fd = (int)syscall(__NR_bpf, BPF_MAP_CREATE, &map, sizeof(map)), prog_fd;
+	union bpf_attr once = {0};
+	struct buffer out = {0};
+	struct ring *r = NULL;
+	char packet[64] = "";
+	bool busy;
+	long n;
+
+	(void)state;
+	if (map_fd < 0) {
+		print_message("SKIP: no BPF ring can be made here: %s\n", strerror(errno));
+		skip();
+	}
+	prog_fd = load_writer(map_fd);
+	assert_true(prog_fd >= 0);
+	once.test.prog_fd = (__u32)prog_fd;
+	once.test.data_in = (uintptr_t)packet;
+	once.test.data_size_in = sizeof(packet);
+	once.test.data_out = (uintptr_t)packet;
+	once.test.data_size_out = sizeof(packet);
+	once.test.repeat = 50;
+	assert_int_equal(ring_open(&r, map_fd, bytes), 0);
+	for (int round = 0; round < 10; round++) {
+		assert_int_equal(syscall(__NR_bpf, BPF_PROG_TEST_RUN, &once, sizeof(once)), 0);
+		assert_int_equal(ring_pending(r), 50 * (len + 8));
+		n = ring_peek(r, &out, 1 << 20, &busy);
+		assert_int_equal(n, 50 * len);
+		assert_false(busy);
+		for (size_t at = 0; at < (size_t)n; at += len, read_count++)
+			assert_int_equal(((struct gp_rec *)(void *)(out.data + at))->ts_ns, 77);
+		buffer_clear(&out);
+		ring_advance(r);
+	}
+	assert_int_equal(read_count, 500);
+	ring_close(r);
+	buffer_free(&out);
+	close(prog_fd);
+	close(map_fd);
+}
+
 static void test_refuses_bad_size(void **state)
 {
 	struct ring *r;
@@ -247,7 +323,7 @@ int main(void)
 		cmocka_unit_test(test_reads_and_advances), cmocka_unit_test(test_stops_at_busy),
 		cmocka_unit_test(test_skips_discarded),	   cmocka_unit_test(test_bounds_a_batch),
 		cmocka_unit_test(test_untrusted_lengths),  cmocka_unit_test(test_runs_round),
-		cmocka_unit_test(test_refuses_bad_size),
+		cmocka_unit_test(test_kernel_ring),	   cmocka_unit_test(test_refuses_bad_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

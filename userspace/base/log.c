@@ -153,11 +153,10 @@ void log_write(enum log_level level, const char *fmt, ...)
 	int saved = errno, len;
 	va_list ap;
 
+	va_start(ap, fmt);
 	pthread_mutex_lock(&state.lock);
 	if (level <= state.max) {
-		va_start(ap, fmt);
 		len = vsnprintf(raw, sizeof(raw), fmt, ap);
-		va_end(ap);
 		log_escape(message, sizeof(message), raw, len < 0 ? 0 : sizeof(raw));
 		log_line(line, LOG_LINE_MAX, level, message);
 		if (state.sink)
@@ -166,5 +165,6 @@ void log_write(enum log_level level, const char *fmt, ...)
 			log_emit(line);
 	}
 	pthread_mutex_unlock(&state.lock);
+	va_end(ap);
 	errno = saved;
 }
