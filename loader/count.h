@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* count.h - slots of hot counters: who owns which, and what was counted since the last look. */
+#ifndef LOADER_COUNT_H
+#define LOADER_COUNT_H
+
+#include "loader/kernel.h"
+#include "loader/loader.h"
+#include "loader/rows.h"
+
+struct counts;
+
+int counts_new(struct counts **ret, const struct kernel *k, const struct rows *rows);
+void counts_free(struct counts *c);
+
+uint32_t counts_take_slot(struct counts *c, pid_t pid); /* 0: none is free */
+/* Free again once what it counted was told by the next counts_sample(). */
+void counts_release_slot(struct counts *c, uint32_t slot);
+void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "loader/attach.h"
+#include "loader/feature.h"
+#include "loader/loader.h"
+#include "loader/tracepoint.h"
+#include "userspace/base/log.h"
+
+/* Inode of the initial pid namespace, PROC_PID_INIT_INO in include/linux/proc_ns.h. */
+#define PID_NS_INIT_INO 0xEFFFFFFCu
+
+#define BPF_OP_MOV64_IMM 0xb7 /* BPF_ALU64 | BPF_MOV | BPF_K */
+#define BPF_OP_EXIT	 0x95 /* BPF_JMP | BPF_EXIT */
+
+/* A program that does nothing, of the given kind; descriptor or -errno. */
+static int program_load(enum bpf_prog_type type, enum bpf_attach_type attach_type, int btf_id)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type,
+		    .attach_btf_id = (uint32_t)btf_id);
+	const struct bpf_insn insns[] = {
+		{.code = BPF_OP_MOV64_IMM},
+		{.code = BPF_OP_EXIT},
+	};
+
+	return bpf_prog_load(type, NULL, "GPL", insns, 2, &opts);
+}
+
+static int test_bpf(void)
+{
+	int fd = program_load(BPF_PROG_TYPE_KPROBE, 0, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int test_cookie(void)
+{
+	const struct bpf_insn insns[] = {
+		{.code = 0x85 /* call */, .imm = BPF_FUNC_get_attach_cookie},
+		{.code = BPF_OP_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", insns, 2, NULL);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* Loading such a program succeeds on every kernel; only linking tells. "/" is no file to probe: EBADF
+ * from a kernel that got as far as looking at it, EINVAL from one that does not know the link. */
+static int test_multi(void)
+{
+	const uint64_t zero = 0;
+	int fd, prog = program_load(BPF_PROG_TYPE_KPROBE, 48 /* BPF_TRACE_UPROBE_MULTI */, 0);
+
+	if (prog < 0)
+		return prog;
+	fd = attach_multi_link(prog, "/", false, &zero, &zero, 1);
+	close(prog);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || fd == -EBADF ? 0 : fd;
+}
+
+static int test_btf(void)
+{
+	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
+}
+
+static int btf_id_of(const char *name, unsigned int kind)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id;
+
+	if (!btf)
+		return -errno;
+	id = btf__find_by_name_kind(btf, name, kind);
+	btf__free(btf);
+	return id;
+}
+
+static int test_tp_btf(void)
+{
+	int fd, prog, id = btf_id_of("btf_trace_sched_process_fork", BTF_KIND_TYPEDEF);
+
+	if (id < 0)
+		return id;
+	prog = program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, id);
+	if (prog < 0)
+		return prog;
+	fd = bpf_raw_tracepoint_open(NULL, prog);
+	close(prog);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int test_task_vma(void)
+{
+	union bpf_iter_link_info info = {.task.pid = (uint32_t)getpid()};
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .iter_info = &info, .iter_info_len = sizeof(info));
+	int fd, prog, id = btf_id_of("bpf_iter_task_vma", BTF_KIND_FUNC);
+
+	if (id < 0)
+		return id;
+	prog = program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, id);
+	if (prog < 0)
+		return prog;
+	fd = bpf_link_create(prog, 0, BPF_TRACE_ITER, &opts);
+	close(prog);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int test_syscall_tp(void)
+{
+	int err = 0, event, prog = program_load(BPF_PROG_TYPE_TRACEPOINT, 0, 0);
+
+	if (prog < 0)
+		return prog;
+	event = tracepoint_open("syscalls/sys_enter_mmap");
+	if (event < 0)
+		err = event;
+	else if (ioctl(event, PERF_EVENT_IOC_SET_BPF, prog))
+		err = -errno;
+	if (event >= 0)
+		close(event);
+	close(prog);
+	return err;
+}
+
+#define FEATURE_NONE FEATURE_COUNT
+
+static struct feature features[FEATURE_COUNT] = {
+	[FEATURE_BPF] = {.name = "bpf",
+			 .purpose = "programs and probes on user functions",
+			 .without = "",
+			 .required = true},
+	[FEATURE_COOKIE] = {.name = "cookie",
+			    .purpose = "one program serves every probe (Linux 5.15)",
+			    .without = "",
+			    .required = true},
+	[FEATURE_BTF] = {.name = "btf",
+			 .purpose = "types of the running kernel",
+			 .without = "as without tp_btf, task_vma and syscall_tp"},
+	[FEATURE_TP_BTF] =
+		{.name = "tp_btf",
+		 .purpose = "fork, exec, exit and fatal signals of watched processes",
+		 .without = "children are not followed; exits are noticed late, without their cause"},
+	[FEATURE_TASK_VMA] = {.name = "task_vma",
+			      .purpose = "the kernel's own identity of a mapped library",
+			      .without = "on overlay file systems one library may be taken for two"},
+	[FEATURE_MULTI] = {.name = "multi",
+			   .purpose = "many probes in one link (Linux 6.6)",
+			   .without = "attaching takes longer, detaching seconds"},
+	[FEATURE_SYSCALL_TP] = {.name = "syscall_tp",
+				.purpose = "libraries are found the moment they are mapped",
+				.without = "libraries loaded later are found by the next periodic look"},
+};
+
+static const struct {
+	int (*test)(void);
+	enum feature_id needs;
+} tests[FEATURE_COUNT] = {
+	[FEATURE_BPF] = {test_bpf, FEATURE_NONE},
+	[FEATURE_COOKIE] = {test_cookie, FEATURE_BPF},
+	[FEATURE_BTF] = {test_btf, FEATURE_BPF},
+	[FEATURE_TP_BTF] = {test_tp_btf, FEATURE_BTF},
+	[FEATURE_TASK_VMA] = {test_task_vma, FEATURE_BTF},
+	[FEATURE_MULTI] = {test_multi, FEATURE_BPF},
+	[FEATURE_SYSCALL_TP] = {test_syscall_tp, FEATURE_TP_BTF}, /* same object, same rings */
+};
+
+static bool list_has(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; at && *at; at += strcspn(at, ",")) {
+		at += strspn(at, ",");
+		if (strcspn(at, ",") == len && !strncmp(at, name, len))
+			return true;
+	}
+	return false;
+}
+
+static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	char line[512];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, args);
+	line[strcspn(line, "\n")] = 0;
+	log_debug("%s", line);
+	return 0;
+}
+
+int loader_features(const char *features_off, const struct feature **ret)
+{
+	static bool tested;
+
+	libbpf_set_print(libbpf_log);
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		struct feature *f = &features[i];
+		enum feature_id needs = tests[i].needs;
+
+		if (!tested)
+			f->error = needs != FEATURE_NONE && features[needs].error ? features[needs].error
+										  : tests[i].test();
+		f->off = list_has(features_off, f->name);
+		f->have = !f->error && !f->off && (needs == FEATURE_NONE || features[needs].have);
+	}
+	tested = true;
+	*ret = features;
+	return FEATURE_COUNT;
+}
+
+bool feature_have(enum feature_id id)
+{
+	return features[id].have;
+}
+
+/* Each name of the list must be one of ours: a misspelt one would be believed switched off. */
+static int features_off_check(const char *list)
+{
+	char name[32];
+
+	for (const char *at = list; at && *at; at += strcspn(at, ",")) {
+		int i = 0;
+
+		at += strspn(at, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+		while (i < FEATURE_COUNT && strcmp(name, features[i].name))
+			i++;
+		if (*name && i == FEATURE_COUNT) {
+			log_error("no feature is named '%s'; see `gp-bpf check`", name);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static uint64_t capabilities_effective(void)
+{
+	uint64_t caps = 0;
+	char line[256];
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %lx", &caps) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return caps;
+}
+
+/* Numbers from include/uapi/linux/capability.h; CAP_SYS_ADMIN contains the other two. */
+static void privileges_explain(void)
+{
+	static const struct {
+		int bit;
+		const char *name;
+	} wanted[] = {{39, "CAP_BPF"}, {38, "CAP_PERFMON"}};
+	uint64_t caps = capabilities_effective();
+	char missing[64] = "";
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (!(caps >> wanted[i].bit & 1) && !(caps >> 21 & 1))
+			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
+				 *missing ? " and " : "", wanted[i].name);
+	if (*missing)
+		log_error("no permission to load BPF programs: %s missing; run as root (sudo gp-bpf ...)",
+			  missing);
+	else
+		log_error(
+			"no permission to load BPF programs although the capabilities are there: a container "
+			"profile or kernel lockdown forbids bpf(2); run privileged");
+}
+
+int feature_check(const char *features_off)
+{
+	const struct feature *list;
+	struct stat st;
+	int err = features_off_check(features_off), n = loader_features(features_off, &list);
+
+	if (err)
+		return err;
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino != PID_NS_INIT_INO) {
+		log_error(
+			"this is not the initial pid namespace, so process numbers would be the wrong ones: "
+			"run with hostPID (docker: --pid=host)");
+		return -EPERM;
+	}
+	for (int i = 0; i < n; i++) {
+		if (!list[i].required || list[i].have)
+			continue;
+		if (list[i].off)
+			log_error("feature %s is switched off, and nothing works without it", list[i].name);
+		else if (list[i].error == -EPERM || list[i].error == -EACCES)
+			privileges_explain();
+		else
+			log_error("this kernel lacks %s (%s): %s; Linux 5.15 or newer is needed",
+				  list[i].name, list[i].purpose, strerror(-list[i].error));
+		return list[i].off ? -ENOSYS : list[i].error;
+	}
+	for (int i = 0; i < n; i++)
+		if (!list[i].have)
+			log_info("without %s%s: %s", list[i].name, list[i].off ? " (switched off)" : "",
+				 list[i].without);
+	return 0;
+}

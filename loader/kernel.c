@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "loader/feature.h"
+#include "loader/kernel.h"
+#include "loader/tracepoint.h"
+#include "skel/call.skel.h"
+#include "skel/proc.skel.h"
+#include "skel/vma.skel.h"
+#include "userspace/base/log.h"
+
+#define RING_CALL_BYTES (8u << 20)
+#define RING_LIFE_BYTES (256u << 10)
+#define RING_BYTES_MAX	(1u << 30)
+#define LIFE_LINKS	6
+
+#define UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, newer than our headers */
+
+struct kernel_objects {
+	struct call_bpf *call;
+	struct proc_bpf *proc;
+	struct vma_bpf *vma;
+	struct bpf_link *life[LIFE_LINKS];
+	size_t life_count;
+};
+
+/* A ring is a power of two of whole pages. */
+static uint32_t ring_size(size_t wanted, uint32_t fallback)
+{
+	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	if (!wanted)
+		wanted = fallback;
+	while (size < wanted && size < RING_BYTES_MAX)
+		size *= 2;
+	return size;
+}
+
+static int map_share(const struct bpf_map *map, void *ret)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t value = (bpf_map__value_size(map) + 7) & ~7ul;
+	size_t len = (value * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	*(void **)ret = at;
+	return 0;
+}
+
+static int call_load(struct kernel *k, size_t ring_call_bytes, size_t ring_life_bytes)
+{
+	struct call_bpf *call = call_bpf__open();
+	struct bpf_program *prog;
+
+	if (!call)
+		return -errno;
+	k->objects->call = call;
+	k->ring_call_bytes = ring_size(ring_call_bytes, RING_CALL_BYTES);
+	k->ring_life_bytes = ring_size(ring_life_bytes, RING_LIFE_BYTES);
+	bpf_map__set_max_entries(call->maps.gp_ring_call, (uint32_t)k->ring_call_bytes);
+	bpf_map__set_max_entries(call->maps.gp_ring_life, (uint32_t)k->ring_life_bytes);
+	/* From 6.12 on a program made for one kind of link cannot be attached by the other. */
+	bpf_object__for_each_program(prog, call->obj)
+		bpf_program__set_expected_attach_type(prog, feature_have(FEATURE_MULTI) ? UPROBE_MULTI : 0);
+	return call_bpf__load(call);
+}
+
+static int call_share(struct kernel *k)
+{
+	const struct call_bpf *call = k->objects->call;
+	const struct {
+		const struct bpf_map *map;
+		void *ret;
+	} shared[] = {
+		{call->maps.gp_rows, &k->rows},
+		{call->maps.gp_return_rows, &k->return_rows},
+		{call->maps.gp_slot_owner, &k->slot_owner},
+		{call->maps.gp_counters, &k->counters},
+		{call->maps.gp_losses, &k->losses},
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(shared) / sizeof(shared[0]); i++)
+		err = map_share(shared[i].map, shared[i].ret);
+	k->program[KERNEL_RANGE_END] = call->progs.gp_range_end;
+	k->program[KERNEL_COUNT] = call->progs.gp_count;
+	k->program[KERNEL_HIT] = call->progs.gp_hit;
+	k->program[KERNEL_NAMED] = call->progs.gp_named;
+	k->program[KERNEL_LEAVE] = call->progs.gp_leave;
+	k->program[KERNEL_ENTER] = call->progs.gp_enter;
+	k->program[KERNEL_RANGE_BEGIN] = call->progs.gp_range_begin;
+	k->program[KERNEL_EMPTY] = call->progs.gp_empty;
+	k->watched_fd = bpf_map__fd(call->maps.gp_watched);
+	k->free_slots_fd = bpf_map__fd(call->maps.gp_free_slots);
+	k->ring_call_fd = bpf_map__fd(call->maps.gp_ring_call);
+	k->ring_life_fd = bpf_map__fd(call->maps.gp_ring_life);
+	return err;
+}
+
+static int life_keep(struct kernel_objects *o, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	o->life[o->life_count++] = link;
+	return 0;
+}
+
+static int mapping_attach(struct kernel_objects *o)
+{
+	struct bpf_link *link;
+	int err, fd = tracepoint_open("syscalls/sys_enter_mmap");
+
+	if (fd < 0)
+		return fd;
+	link = bpf_program__attach_perf_event(o->proc->progs.gp_mapping, fd);
+	err = life_keep(o, link);
+	if (err)
+		close(fd);
+	return err;
+}
+
+/* The maps of the call object take the place of those that this object declares. */
+static int proc_reuse_maps(struct proc_bpf *proc, const struct call_bpf *call)
+{
+	const struct {
+		struct bpf_map *to;
+		const struct bpf_map *from;
+	} same[] = {
+		{proc->maps.gp_watched, call->maps.gp_watched},
+		{proc->maps.gp_open_calls, call->maps.gp_open_calls},
+		{proc->maps.gp_threads, call->maps.gp_threads},
+		{proc->maps.gp_return_rows, call->maps.gp_return_rows},
+		{proc->maps.gp_losses, call->maps.gp_losses},
+		{proc->maps.gp_slot_owner, call->maps.gp_slot_owner},
+		{proc->maps.gp_free_slots, call->maps.gp_free_slots},
+		{proc->maps.gp_ring_life, call->maps.gp_ring_life},
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(same) / sizeof(same[0]); i++)
+		err = bpf_map__reuse_fd(same[i].to, bpf_map__fd(same[i].from));
+	return err;
+}
+
+static int proc_open(struct kernel_objects *o)
+{
+	const struct bpf_program *life[5];
+	int err;
+
+	o->proc = proc_bpf__open();
+	if (!o->proc)
+		return -errno;
+	err = proc_reuse_maps(o->proc, o->call);
+	if (!err)
+		err = bpf_program__set_autoload(o->proc->progs.gp_mapping, feature_have(FEATURE_SYSCALL_TP));
+	if (!err)
+		err = proc_bpf__load(o->proc);
+	if (err)
+		return err;
+	life[0] = o->proc->progs.gp_exited; /* before fork: a child must not outlive its only witness */
+	life[1] = o->proc->progs.gp_forked;
+	life[2] = o->proc->progs.gp_execed;
+	life[3] = o->proc->progs.gp_signalled;
+	life[4] = o->proc->progs.gp_victim;
+	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++)
+		err = life_keep(o, bpf_program__attach(life[i]));
+	if (!err && feature_have(FEATURE_SYSCALL_TP))
+		err = mapping_attach(o);
+	return err;
+}
+
+static int vma_open(struct kernel *k)
+{
+	k->objects->vma = vma_bpf__open_and_load();
+	if (!k->objects->vma)
+		return -errno;
+	k->vmas = k->objects->vma->progs.gp_vmas;
+	return 0;
+}
+
+/* Slot 0 is for those who got none. */
+static int slots_fill(const struct kernel *k)
+{
+	int err = 0;
+
+	for (uint32_t slot = 1; !err && slot < GP_SLOTS; slot++)
+		err = bpf_map_update_elem(k->free_slots_fd, NULL, &slot, BPF_ANY);
+	return err;
+}
+
+int kernel_open(struct kernel *ret, size_t ring_call_bytes, size_t ring_life_bytes)
+{
+	struct kernel k = {.objects = calloc(1, sizeof(*k.objects))};
+	const char *what = "call programs";
+	int err;
+
+	if (!k.objects)
+		return -ENOMEM;
+	err = call_load(&k, ring_call_bytes, ring_life_bytes);
+	if (!err)
+		err = call_share(&k);
+	if (!err)
+		err = slots_fill(&k);
+	if (!err && feature_have(FEATURE_TP_BTF)) {
+		what = "process-life programs";
+		err = proc_open(k.objects);
+	}
+	if (!err && feature_have(FEATURE_TASK_VMA)) {
+		what = "mapping iterator";
+		err = vma_open(&k);
+	}
+	if (err) {
+		log_error("loading the %s failed: %s (--log-level debug shows the kernel's reason)", what,
+			  strerror(-err));
+		kernel_close(&k);
+		return err;
+	}
+	*ret = k;
+	return 0;
+}
+
+static void *life_close(void *link)
+{
+	bpf_link__destroy(link);
+	return NULL;
+}
+
+/* Like uprobe links, each waits for a grace period: together they take one. */
+static void life_links_close(struct kernel_objects *o)
+{
+	pthread_t threads[LIFE_LINKS];
+	bool started[LIFE_LINKS];
+
+	for (size_t i = 0; i < o->life_count; i++)
+		started[i] = !pthread_create(&threads[i], NULL, life_close, o->life[i]);
+	for (size_t i = 0; i < o->life_count; i++) {
+		if (started[i])
+			pthread_join(threads[i], NULL);
+		else
+			life_close(o->life[i]);
+	}
+}
+
+static void map_unshare(const struct bpf_map *map, const void *at)
+{
+	size_t value = (bpf_map__value_size(map) + 7) & ~7ul;
+
+	if (at)
+		munmap((void *)(uintptr_t)at, value * bpf_map__max_entries(map));
+}
+
+void kernel_close(struct kernel *k)
+{
+	struct kernel_objects *o = k->objects;
+
+	if (!o)
+		return;
+	life_links_close(o);
+	if (o->call) {
+		map_unshare(o->call->maps.gp_rows, k->rows);
+		map_unshare(o->call->maps.gp_return_rows, k->return_rows);
+		map_unshare(o->call->maps.gp_slot_owner, k->slot_owner);
+		map_unshare(o->call->maps.gp_counters, k->counters);
+		map_unshare(o->call->maps.gp_losses, k->losses);
+	}
+	vma_bpf__destroy(o->vma);
+	proc_bpf__destroy(o->proc);
+	call_bpf__destroy(o->call);
+	free(o);
+	*k = (struct kernel){0};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* library.h - the libraries that watched processes map, by kernel inode: each is probed once, for as
+ * long as some watched process uses it. */
+#ifndef LOADER_LIBRARY_H
+#define LOADER_LIBRARY_H
+
+#include "loader/attach.h"
+#include "loader/kernel.h"
+#include "loader/loader.h"
+#include "loader/price.h"
+#include "loader/rows.h"
+
+struct libraries;
+
+struct library_deps { /* all borrowed */
+	const struct probe_table *probes;
+	const struct kernel *kernel;
+	const struct price *price;
+	struct rows *rows;
+	struct attach *attach;
+	const char *cache_dir;
+	loader_attach_fn *on_attach;
+	void *ctx;
+};
+
+/* deps is read at every call: it may change between calls. */
+int libraries_new(struct libraries **ret, const struct library_deps *deps);
+void libraries_free(struct libraries *ls); /* links are the attach module's */
+
+/* As loader_scan(). */
+int libraries_scan(struct libraries *ls, pid_t pid);
+/* The process is gone or no longer watched. */
+void libraries_forget(struct libraries *ls, pid_t pid);
+
+#endif

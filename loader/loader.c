@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/attach.h"
+#include "loader/count.h"
+#include "loader/feature.h"
+#include "loader/kernel.h"
+#include "loader/library.h"
+#include "loader/loader.h"
+#include "loader/price.h"
+#include "loader/rows.h"
+
+struct loader {
+	struct kernel kernel;
+	struct price price;
+	struct attach *attach;
+	struct rows *rows;
+	struct counts *counts;
+	struct libraries *libraries;
+	struct library_deps deps;
+	struct loader_ring rings[2];
+};
+
+int loader_open(struct loader **ret, const struct loader_config *cfg)
+{
+	struct loader *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	err = feature_check(cfg->features_off);
+	if (!err)
+		err = kernel_open(&l->kernel, cfg->ring_call_bytes, cfg->ring_life_bytes);
+	if (!err)
+		err = attach_new(&l->attach, feature_have(FEATURE_MULTI));
+	if (!err)
+		err = rows_new(&l->rows, &l->kernel, cfg->probes);
+	if (!err)
+		err = counts_new(&l->counts, &l->kernel, l->rows);
+	l->deps = (struct library_deps){
+		.probes = cfg->probes,
+		.kernel = &l->kernel,
+		.price = &l->price,
+		.rows = l->rows,
+		.attach = l->attach,
+		.cache_dir = cfg->cache_dir,
+	};
+	if (!err)
+		err = libraries_new(&l->libraries, &l->deps);
+	if (err) {
+		loader_close(l);
+		return err;
+	}
+	l->rings[0] = (struct loader_ring){l->kernel.ring_life_fd, l->kernel.ring_life_bytes, "life",
+					   GP_LOSS_ring_life};
+	l->rings[1] = (struct loader_ring){l->kernel.ring_call_fd, l->kernel.ring_call_bytes, "call",
+					   GP_LOSS_ring_call};
+	price_measure(&l->price, &l->kernel, l->attach);
+	*ret = l;
+	return 0;
+}
+
+void loader_close(struct loader *l)
+{
+	if (!l)
+		return;
+	libraries_free(l->libraries);
+	attach_free(l->attach);
+	counts_free(l->counts);
+	rows_free(l->rows);
+	kernel_close(&l->kernel);
+	free(l);
+}
+
+int loader_rings(const struct loader *l, const struct loader_ring **ret)
+{
+	*ret = l->rings;
+	return 2;
+}
+
+/* A zombie's exit has been told already, so it must not be watched any more. */
+static bool process_alive(pid_t pid)
+{
+	char path[32], text[512];
+	const char *state;
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	len = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[len] = 0;
+	state = strrchr(text, ')'); /* the name before it may hold anything */
+	return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+}
+
+/* Ends the watch unless the process's exit did; whoever deletes the entry owns its slot. */
+static void watch_end(struct loader *l, uint32_t key)
+{
+	struct gp_watch watch;
+
+	if (!bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch) &&
+	    !bpf_map_delete_elem(l->kernel.watched_fd, &key))
+		counts_release_slot(l->counts, watch.slot);
+}
+
+int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_slot)
+{
+	struct gp_watch watch = {.start_ns = start_ns};
+	uint32_t key = (uint32_t)pid;
+	int err;
+
+	if (!bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch)) {
+		*ret_slot = watch.slot; /* a child that followed by itself */
+		return 0;
+	}
+	if (!process_alive(pid))
+		return -ESRCH;
+	watch.slot = counts_take_slot(l->counts, pid);
+	err = bpf_map_update_elem(l->kernel.watched_fd, &key, &watch, BPF_NOEXIST);
+	if (err) {
+		counts_release_slot(l->counts, watch.slot);
+		return err == -E2BIG ? -ENOSPC : err;
+	}
+	/* It may have ended just before the kernel side began to look. */
+	if (!process_alive(pid)) {
+		watch_end(l, key);
+		return -ESRCH;
+	}
+	*ret_slot = watch.slot;
+	return 0;
+}
+
+void loader_unwatch(struct loader *l, pid_t pid)
+{
+	watch_end(l, (uint32_t)pid);
+	libraries_forget(l->libraries, pid);
+}
+
+bool loader_watched(const struct loader *l, pid_t pid)
+{
+	struct gp_watch watch;
+	uint32_t key = (uint32_t)pid;
+
+	return !bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch);
+}
+
+void loader_release_slot(struct loader *l, uint32_t slot)
+{
+	counts_release_slot(l->counts, slot);
+}
+
+int loader_scan(struct loader *l, pid_t pid)
+{
+	return libraries_scan(l->libraries, pid);
+}
+
+void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx)
+{
+	l->deps.on_attach = fn;
+	l->deps.ctx = ctx;
+}
+
+int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx)
+{
+	counts_sample(l->counts, count, loss, ctx);
+	return 0;
+}
+
+uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns)
+{
+	const uint32_t *price = returns ? l->price.return_ns : l->price.enter_ns;
+
+	return (unsigned int)insn <= GP_INSN_stepped ? price[insn] : 0;
+}

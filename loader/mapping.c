@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "loader/mapping.h"
+#include "userspace/base/buffer.h"
+#include "userspace/base/log.h"
+
+#define VMAS_MAX 65536 /* vm.max_map_count is 65530 by default */
+
+static int vmas_read(int fd, struct buffer *out)
+{
+	const size_t chunk = 64 * sizeof(struct gp_vma);
+	ssize_t n;
+	char *at;
+
+	do {
+		at = buffer_reserve(out, chunk);
+		if (!at)
+			return -ENOMEM;
+		n = read(fd, at, chunk);
+		if (n > 0)
+			out->len += (size_t)n;
+	} while ((n > 0 && out->len < VMAS_MAX * sizeof(struct gp_vma)) || (n < 0 && errno == EAGAIN));
+	return n < 0 ? -errno : 0;
+}
+
+static int list_by_iterator(const struct bpf_program *vmas, pid_t pid, struct buffer *out)
+{
+	union bpf_iter_link_info info = {.task.pid = (uint32_t)pid};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(vmas, &opts);
+	int fd, err;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	err = fd < 0 ? fd : vmas_read(fd, out);
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+static int list_by_maps(pid_t pid, struct buffer *out)
+{
+	unsigned long start, end, ino;
+	unsigned int major, minor;
+	struct gp_vma vma = {0};
+	size_t room = 0;
+	char path[64], perms[5], *line = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (getline(&line, &room, f) > 0 && out->len < VMAS_MAX * sizeof(vma)) {
+		if (sscanf(line, "%lx-%lx %4s %*x %x:%x %lu", &start, &end, perms, &major, &minor, &ino) !=
+			    6 ||
+		    perms[2] != 'x' || !ino)
+			continue;
+		vma = (struct gp_vma){(uint64_t)major << 20 | minor, ino, start, end, 0, 0};
+		buffer_add(out, &vma, sizeof(vma));
+	}
+	free(line);
+	fclose(f);
+	return 0;
+}
+
+int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
+{
+	struct buffer out = {0};
+	int err = vmas ? list_by_iterator(vmas, pid, &out) : list_by_maps(pid, &out);
+
+	if (!err && out.failed)
+		err = -ENOMEM;
+	if (!err && !out.len && kill(pid, 0) && errno == ESRCH)
+		err = -ESRCH; /* the iterator says nothing of a process that is gone */
+	if (err) {
+		buffer_free(&out);
+		return err;
+	}
+	*ret = (struct gp_vma *)out.data; /* malloc'd, so aligned for anything */
+	return (int)(out.len / sizeof(struct gp_vma));
+}
+
+static void map_file_name(char name[80], pid_t pid, const struct gp_vma *vma)
+{
+	snprintf(name, 80, "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)vma->start,
+		 (unsigned long)vma->end);
+}
+
+/* Where map_files is closed to us: the same text from the line of that address. */
+static int path_from_maps(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
+{
+	char name[64], *line = NULL, *at;
+	size_t room = 0;
+	unsigned long start;
+	int err = -ENOENT;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return -errno;
+	while (err && getline(&line, &room, f) > 0) {
+		if (sscanf(line, "%lx-", &start) != 1 || start != vma->start)
+			continue;
+		at = strchr(line, '/');
+		if (!at)
+			break;
+		at[strcspn(at, "\n")] = 0;
+		snprintf(path, len, "%s", at);
+		err = 0;
+	}
+	free(line);
+	fclose(f);
+	return err;
+}
+
+int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
+{
+	static const char deleted[] = " (deleted)";
+	char name[80];
+	size_t end;
+	ssize_t n;
+	int err;
+
+	map_file_name(name, pid, vma);
+	n = readlink(name, path, len - 1);
+	if (n >= 0) {
+		path[n] = 0;
+	} else {
+		err = path_from_maps(pid, vma, path, len);
+		if (err)
+			return err;
+	}
+	end = strlen(path);
+	if (end >= sizeof(deleted) && !strcmp(path + end - (sizeof(deleted) - 1), deleted))
+		path[end - (sizeof(deleted) - 1)] = 0;
+	return 0;
+}
+
+/* Inside the process's root, whatever its symbolic links say; the last component may be none. */
+static int open_by_path(pid_t pid, const char *path, uint64_t ino)
+{
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	static bool told;
+	char root[32];
+	struct stat st;
+	int fd, dir;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	close(dir);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || st.st_ino != ino) {
+		close(fd);
+		return -ESTALE;
+	}
+	if (!told)
+		log_info("mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
+	told = true;
+	return fd;
+}
+
+int mapping_open(pid_t pid, const struct gp_vma *vma, const char *path)
+{
+	char name[80];
+	struct stat st;
+	int fd;
+
+	map_file_name(name, pid, vma);
+	/* Looked at before it is opened: opening a device may do something. */
+	if (!stat(name, &st)) {
+		if (!S_ISREG(st.st_mode))
+			return -EINVAL;
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0)
+			fd = -errno;
+	} else {
+		fd = -errno;
+	}
+	if (fd == -EPERM || fd == -EACCES)
+		fd = open_by_path(pid, path, vma->ino);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/rows.h"
+
+/* Links die with us and are never replaced, so there is one generation; 0 means silent. */
+#define GENERATION   1
+#define RUNTIMES_MAX 32
+
+struct place {
+	size_t row;
+	struct gp_row compiled; /* as probe_row_compile() made it */
+};
+
+struct rows {
+	struct kernel *kernel;
+	const struct probe_table *probes;
+	struct place places[GP_ROWS_MAX];
+	size_t count, returns, hot_count, ends_count;
+	uint32_t hot_probe[GP_HOT_ROWS];
+	const char *ends[RUNTIMES_MAX];
+};
+
+int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes)
+{
+	struct rows *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->kernel = k;
+	r->probes = probes;
+	*ret = r;
+	return 0;
+}
+
+void rows_free(struct rows *r)
+{
+	free(r);
+}
+
+uint32_t rows_hot_probe(const struct rows *r, size_t hot)
+{
+	return hot < r->hot_count ? r->hot_probe[hot] : 0;
+}
+
+bool rows_runtime_ends(const struct rows *r, const char *runtime)
+{
+	for (size_t i = 0; i < r->ends_count; i++)
+		if (!strcmp(r->ends[i], runtime))
+			return true;
+	return false;
+}
+
+static bool row_waits(const struct rows *r, const struct probe_row *row)
+{
+	return row->role == GP_ROLE_range_begin && !row->anonymous && !row->count && !row->returns &&
+	       !rows_runtime_ends(r, row->runtime);
+}
+
+/* The generation is what makes a row count, so it is written last. */
+static void row_speak(const struct rows *r, size_t place)
+{
+	__atomic_store_n(&r->kernel->rows[place].gen, GENERATION, __ATOMIC_RELEASE);
+}
+
+void rows_runtime_set_ends(struct rows *r, const char *runtime)
+{
+	if (rows_runtime_ends(r, runtime) || r->ends_count == RUNTIMES_MAX)
+		return;
+	r->ends[r->ends_count++] = runtime;
+	for (size_t i = 0; i < r->count; i++)
+		if (!row_waits(r, probe_table_row(r->probes, r->places[i].row)))
+			row_speak(r, i);
+}
+
+/* One counter a row, whatever number of places it takes. */
+static int hot_assign(struct rows *r, const struct probe_row *row, struct gp_row *compiled)
+{
+	size_t hot = 0;
+
+	if (!row->count)
+		return 0;
+	while (hot < r->hot_count && r->hot_probe[hot] != row->hash)
+		hot++;
+	if (hot == GP_HOT_ROWS)
+		return -ENOSPC;
+	if (hot == r->hot_count)
+		r->hot_probe[r->hot_count++] = row->hash;
+	compiled->hot = (uint8_t)hot;
+	return 0;
+}
+
+int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
+{
+	const struct probe_row *source = probe_table_row(r->probes, row);
+	struct gp_row compiled = {0};
+	size_t at = 0;
+	int err = probe_row_compile(source, pushed, &compiled);
+
+	if (!err)
+		err = hot_assign(r, source, &compiled);
+	if (err)
+		return err;
+	compiled.gen = 0;
+	while (at < r->count &&
+	       (r->places[at].row != row || memcmp(&r->places[at].compiled, &compiled, sizeof(compiled))))
+		at++;
+	if (at == GP_ROWS_MAX || (at == r->count && source->returns && r->returns == GP_RETURN_ROWS_MAX))
+		return -ENOSPC;
+	if (at == r->count) {
+		r->places[r->count++] = (struct place){.row = row, .compiled = compiled};
+		r->kernel->rows[at] = compiled;
+		if (source->returns)
+			__atomic_store_n(&r->kernel->return_rows[r->returns++], at + 1, __ATOMIC_RELEASE);
+		if (!row_waits(r, source))
+			row_speak(r, at);
+	}
+	*ret_cookie = GP_COOKIE(at, GENERATION);
+	return 0;
+}

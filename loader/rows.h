@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows.h - gives probe rows their place in the kernel's gp_rows. A row takes one place, or several when
+ * the same function's arguments lie at different stack offsets in different libraries. */
+#ifndef LOADER_ROWS_H
+#define LOADER_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loader/kernel.h"
+#include "loader/probe_file.h"
+
+struct rows; /* opaque */
+
+int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes);
+void rows_free(struct rows *r);
+
+/* Cookie for a probe of row (index in the table) at an instruction where sp has moved by pushed bytes.
+ * -ENOSPC: more hot, returning or stack rows than there is room for; -EINVAL: an argument is out of reach. */
+int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
+
+/* Begins of ranges stay silent until an end of the same runtime is attached: a begin that nothing closes
+ * would shift every later one of its thread. Returns whether runtime's begins speak now. */
+bool rows_runtime_ends(const struct rows *r, const char *runtime);
+/* ... which this announces. */
+void rows_runtime_set_ends(struct rows *r, const char *runtime);
+
+/* Probe hash of a hot counter, 0 when it is not in use. */
+uint32_t rows_hot_probe(const struct rows *r, size_t hot);
+
+#endif

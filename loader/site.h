@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* site.h - where the probes of one library go: symbols found, the cheapest safe instruction chosen,
+ * rules applied; and putting them there. */
+#ifndef LOADER_SITE_H
+#define LOADER_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loader/attach.h"
+#include "loader/kernel.h"
+#include "loader/probe_file.h"
+#include "loader/rows.h"
+
+struct site {
+	size_t row; /* in the probe table */
+	uint64_t offset;
+	int pushed; /* bytes that sp has moved by the probed instruction */
+	enum gp_insn insn;
+	enum gp_attach_state state; /* attached: will be, or is */
+	int error;
+	uint64_t cookie;
+};
+
+/* One site for each function found, and one with state absent, failed or refused for each row that gets
+ * none. rows: indices in the table. Returns the count (array is malloc'd), or -errno when the file cannot
+ * be read as ELF. */
+int sites_find(const struct probe_table *probes, const size_t *rows, size_t n, const char *cache_dir, int fd,
+	       struct site **ret);
+
+/* Attaches those with state attached to the file; what the kernel refuses becomes failed. */
+void sites_attach(struct site *sites, size_t n, const struct probe_table *probes, struct rows *places,
+		  const struct kernel *k, struct attach *at, uint64_t tag, int fd);
+
+#endif
