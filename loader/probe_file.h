@@ -65,5 +65,7 @@ const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
 /* Fills the kernel's view of a row for this architecture; pushed_bytes: how far sp moved before the
  * probed instruction (prologue.h). -EINVAL: an argument cannot be reached. */
 int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_row *ret);
+/* The same for another machine (EM_X86_64, EM_AARCH64). */
+int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes, struct gp_row *ret);
 
 #endif

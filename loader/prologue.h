@@ -17,7 +17,10 @@ struct prologue {
 	char text[32];	  /* the instruction there, "push rbp" */
 };
 
-/* code: at least the first 64 bytes of the function (fewer: bounded by its size). machine: EM_*.
+/* How much of a function is looked at. */
+#define PROLOGUE_BYTES 256
+
+/* code: the first PROLOGUE_BYTES of the function, fewer when it is smaller. machine: EM_*.
  * Never fails: what it cannot decode is attached at +0 as GP_INSN_stepped. Skips only over
  * instructions that write no argument register and not sp (a leading endbr64 always), never past a
  * branch target within the bytes given (recipe J), never past a call or jump. */

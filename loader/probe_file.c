@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/gp_private.h"
+#include "loader/probe_check.h"
+#include "loader/probe_file.h"
+#include "loader/probe_yaml.h"
+#include "userspace/base/log.h"
+
+#define FILES_MAX 128
+
+struct probe_table {
+	struct yaml_file *files[FILES_MAX]; /* own every text that rows point to */
+	size_t files_count;
+	struct probe_row rows[GP_ROWS_MAX];
+	size_t count, counted, returning;
+	void *owned[(GP_ROWS_MAX + FILES_MAX) * 4]; /* four a row, refused ones too */
+	size_t owned_count;
+};
+
+/* One probe of one file on its way into the table. */
+struct source {
+	const struct yaml_file *file;
+	const struct yaml_probe *yaml;
+	int index;
+};
+
+static int source_error(const struct source *s, const char *field, const char *what)
+{
+	log_error("%s:%d: %s: %s", yaml_file_path(s->file), yaml_file_line(s->file, s->index, field),
+		  field ? field : "probe", what);
+	return -EINVAL;
+}
+
+static void *table_own(struct probe_table *t, void *memory)
+{
+	if (memory)
+		t->owned[t->owned_count++] = memory;
+	return memory;
+}
+
+static const char *const *list_dup(struct probe_table *t, const struct yaml_list *list)
+{
+	const char **copy = table_own(t, calloc(list->count + 1, sizeof(*copy)));
+
+	for (unsigned i = 0; copy && i < list->count; i++)
+		copy[i] = list->entry[i];
+	return copy;
+}
+
+static struct probe_capture capture_from(const struct yaml_capture *c)
+{
+	return (struct probe_capture){
+		.name = c->name,
+		.arg = c->arg,
+		.arg_arm64 = c->arm64 ? *c->arm64 : c->arg,
+		.derefs = c->deref > INT8_MAX ? INT8_MAX : (int)c->deref,
+		.width = c->width > INT8_MAX ? INT8_MAX : c->width ? (int)c->width : 8,
+		.offset = c->offset,
+	};
+}
+
+static void row_captures(const struct yaml_probe *y, struct probe_row *row)
+{
+	row->captures = (int)y->captures_count;
+	for (int i = 0; i < row->captures; i++)
+		row->capture[i] = capture_from(&y->captures[i]);
+	if (y->string) {
+		row->string = (enum probe_string)y->string->as;
+		row->string_arg = y->string->arg;
+	}
+	if (y->only) {
+		row->has_only = true;
+		row->only = capture_from(y->only);
+		row->only_value = y->only->equals;
+	}
+}
+
+static int row_texts(struct probe_table *t, const struct source *s, struct probe_row *row)
+{
+	const struct yaml_probes *file = yaml_file_probes(s->file);
+	const struct yaml_probe *y = s->yaml;
+	char *id = NULL;
+
+	if (asprintf(&id, "%s.%s", file->runtime, y->id) < 0)
+		return -ENOMEM;
+	row->id = table_own(t, id);
+	row->libraries = list_dup(t, y->libraries.count ? &y->libraries : &file->libraries);
+	row->variants = list_dup(t, &y->variants);
+	row->keep = list_dup(t, &y->keep);
+	if (!row->libraries || !row->variants || !row->keep)
+		return -ENOMEM;
+	row->runtime = file->runtime;
+	row->symbol = y->symbol ? y->symbol : y->prefix;
+	row->prefix = y->prefix;
+	row->versions = y->versions ? y->versions : "";
+	row->why = y->why;
+	row->hash = gp_probe_hash(row->id);
+	row->file = yaml_file_path(s->file);
+	row->line = yaml_file_line(s->file, s->index, NULL);
+	return 0;
+}
+
+static int row_from(struct probe_table *t, const struct source *s, struct probe_row *row)
+{
+	const struct yaml_probe *y = s->yaml;
+
+	*row = (struct probe_row){
+		.abi = (enum probe_abi)y->abi,
+		.group = (enum gp_group)y->group,
+		.role = (enum gp_role)y->role,
+		.count = y->emit,
+		.returns = y->returns,
+		.may_block = y->may_block,
+		.anonymous = y->anonymous,
+		.max_hz = y->max_hz,
+		.verified = y->status,
+	};
+	row_captures(y, row);
+	return row_texts(t, s, row);
+}
+
+/* Rules that need no more than the words of the file itself. */
+static int source_check(const struct source *s)
+{
+	const struct yaml_probe *y = s->yaml;
+	size_t room = sizeof(((struct gp_probe *)0)->id) - strlen(yaml_file_probes(s->file)->runtime) - 1;
+
+	if (!probe_name_ok(y->id, room))
+		return source_error(s, "id", "is [a-z0-9_], and with the runtime before it shorter than 48");
+	if (!y->symbol == !y->prefix)
+		return source_error(s, y->symbol ? "prefix" : "symbol", "give one of symbol and prefix");
+	return 0;
+}
+
+/* Rules about the row among the others. */
+static int table_check(const struct probe_table *t, const struct source *s, const struct probe_row *row)
+{
+	char what[160];
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->rows[i].hash != row->hash)
+			continue;
+		snprintf(what, sizeof(what), "%s %s at %s:%d",
+			 strcmp(t->rows[i].id, row->id) ? "has the hash of" : "is taken by", t->rows[i].id,
+			 t->rows[i].file, t->rows[i].line);
+		return source_error(s, "id", what);
+	}
+	if (row->count && t->counted == GP_HOT_ROWS)
+		return source_error(s, "emit", "no more than 32 rows can be counted");
+	if (row->returns && t->returning == GP_RETURN_ROWS_MAX)
+		return source_error(s, "return", "no more than 128 rows can have it");
+	return 0;
+}
+
+static int table_add(struct probe_table *t, const struct source *s)
+{
+	struct probe_fault fault = {0};
+	struct probe_row *row;
+	int err = source_check(s);
+
+	if (err)
+		return err;
+	if (t->count == GP_ROWS_MAX)
+		return source_error(s, NULL, "no more than 512 rows fit");
+	row = &t->rows[t->count];
+	err = row_from(t, s, row);
+	if (err)
+		return err;
+	if (probe_row_check(row, &fault))
+		return source_error(s, fault.field, fault.what);
+	err = table_check(t, s, row);
+	if (err)
+		return err;
+	t->counted += row->count;
+	t->returning += row->returns;
+	t->count++;
+	return 0;
+}
+
+static int table_add_file(struct probe_table *t, const char *path)
+{
+	const struct yaml_probes *probes;
+	struct source s = {.index = -1};
+	int err;
+
+	if (t->files_count == FILES_MAX) {
+		log_error("%s:1: file: no more than %d probe files are read", path, FILES_MAX);
+		return -EINVAL;
+	}
+	err = yaml_file_load(&t->files[t->files_count], path);
+	if (err)
+		return err;
+	s.file = t->files[t->files_count++];
+	probes = yaml_file_probes(s.file);
+	if (!probe_name_ok(probes->runtime, sizeof(((struct gp_probe *)0)->runtime)))
+		return source_error(&s, "runtime", "is [a-z0-9_] and shorter than 16");
+	for (unsigned i = 0; i < probes->probes_count && !err; i++) {
+		s.yaml = &probes->probes[i];
+		s.index = (int)i;
+		err = table_add(t, &s);
+	}
+	return err;
+}
+
+static int is_probe_file(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.' && !fnmatch("*.yaml", entry->d_name, 0);
+}
+
+static int table_add_entry(struct probe_table *t, const char *dir, const char *name)
+{
+	char *path = NULL;
+	int err;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		return -ENOMEM;
+	err = table_add_file(t, path);
+	free(path);
+	return err;
+}
+
+int probe_table_load(struct probe_table **ret, const char *dir)
+{
+	struct probe_table *t = calloc(1, sizeof(*t));
+	struct dirent **entries = NULL;
+	int err = 0, one, n;
+
+	if (!t)
+		return -ENOMEM;
+	n = scandir(dir, &entries, is_probe_file, alphasort);
+	if (n <= 0) {
+		err = n < 0 ? -errno : -ENOENT;
+		log_error("%s: %s", dir, n < 0 ? strerror(-err) : "has no probe file (*.yaml)");
+	}
+	for (int i = 0; i < n; i++) {
+		/* Every file is read, so that one run of ours shows what is wrong with each. */
+		one = table_add_entry(t, dir, entries[i]->d_name);
+		if (one && !err)
+			err = one == -ENOMEM ? one : -EINVAL;
+		free(entries[i]);
+	}
+	free(entries);
+	if (err)
+		probe_table_free(t);
+	else
+		*ret = t;
+	return err;
+}
+
+void probe_table_free(struct probe_table *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->owned_count; i++)
+		free(t->owned[i]);
+	for (size_t i = 0; i < t->files_count; i++)
+		yaml_file_free(t->files[i]);
+	free(t);
+}
+
+size_t probe_table_count(const struct probe_table *t)
+{
+	return t->count;
+}
+
+const struct probe_row *probe_table_row(const struct probe_table *t, size_t i)
+{
+	return i < t->count ? &t->rows[i] : NULL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe_yaml.h - one probe file as YAML says it, before any rule is applied: shape and types are right,
+ * meanings are not checked. Private to probe_file. */
+#ifndef LOADER_PROBE_YAML_H
+#define LOADER_PROBE_YAML_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct yaml_capture {
+	char *name;
+	int arg;
+	int *arm64; /* NULL: not given */
+	unsigned deref, width; /* width 0: not given */
+	int offset;
+	uint64_t equals; /* of `only` */
+};
+
+struct yaml_string {
+	int arg;
+	int as; /* enum probe_string */
+};
+
+struct yaml_list {
+	char **entry;
+	unsigned count;
+};
+
+struct yaml_probe { /* optional texts are NULL when absent */
+	char *id, *symbol, *prefix, *versions, *why;
+	struct yaml_list libraries, variants, keep;
+	int abi, group, role, emit, returns, may_block, anonymous, status;
+	unsigned max_hz;
+	struct yaml_string *string;
+	struct yaml_capture *captures;
+	unsigned captures_count;
+	struct yaml_capture *only;
+};
+
+struct yaml_probes {
+	char *runtime;
+	struct yaml_list libraries;
+	struct yaml_probe *probes;
+	unsigned probes_count;
+};
+
+struct yaml_file; /* opaque: text, places of keys, parsed values */
+
+/* Reads a regular file of at most 1 MiB. 0, or -errno after logging the first error. */
+int yaml_file_load(struct yaml_file **ret, const char *path);
+void yaml_file_free(struct yaml_file *f);
+const struct yaml_probes *yaml_file_probes(const struct yaml_file *f);
+const char *yaml_file_path(const struct yaml_file *f);
+
+/* Line of a key of probe i; of the probe itself when it has no such key or field is NULL. i < 0: a key
+ * of the file. */
+int yaml_file_line(const struct yaml_file *f, int i, const char *field);
+
+#endif
