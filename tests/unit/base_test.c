@@ -308,17 +308,26 @@ static void on_readable_remove_other(void *ctx, uint64_t value)
 	assert_int_equal(loop_add_fd(p->loop, p->other->pipe_fd[1], EPOLLOUT, on_readable_remove_other, p),
 			 0);
 	loop_remove_fd(p->loop, p->other->pipe_fd[1]);
-	loop_stop(p->loop, 42);
+}
+
+static void on_stop(void *ctx, uint64_t value)
+{
+	struct probe *p = ctx;
+
+	p->calls++;
+	p->value = value;
+	if (p->calls == 3)
+		loop_stop(p->loop, 42);
 }
 
 static void test_loop_removes_during_dispatch(void **state)
 {
-	struct probe a = {0}, b = {0};
+	struct probe a = {0}, b = {0}, later = {0};
 	struct loop *l;
 
 	(void)state;
 	assert_int_equal(loop_new(&l), 0);
-	a.loop = b.loop = l;
+	a.loop = b.loop = later.loop = l;
 	a.other = &b;
 	b.other = &a;
 	assert_int_equal(pipe(a.pipe_fd), 0);
@@ -328,6 +337,7 @@ static void test_loop_removes_during_dispatch(void **state)
 	assert_int_equal(loop_add_fd(l, b.pipe_fd[0], EPOLLIN, on_readable_remove_other, &b), -EEXIST);
 	assert_int_equal(write(a.pipe_fd[1], "x", 1), 1);
 	assert_int_equal(write(b.pipe_fd[1], "x", 1), 1);
+	assert_int_equal(loop_add_timer(l, 1000000, on_stop, &later), 0);
 	assert_int_equal(loop_run(l), 42);
 	assert_int_equal(a.calls + b.calls, 1);
 	assert_int_equal(a.value + b.value, EPOLLIN);
@@ -338,16 +348,6 @@ static void test_loop_removes_during_dispatch(void **state)
 	}
 }
 
-static void on_stop(void *ctx, uint64_t value)
-{
-	struct probe *p = ctx;
-
-	p->calls++;
-	p->value = value;
-	if (p->calls == 3)
-		loop_stop(p->loop, 0);
-}
-
 static void test_loop_timer(void **state)
 {
 	struct probe p = {0};
@@ -356,7 +356,7 @@ static void test_loop_timer(void **state)
 	assert_int_equal(loop_new(&p.loop), 0);
 	assert_int_equal(loop_add_timer(p.loop, 0, on_stop, &p), -EINVAL);
 	assert_int_equal(loop_add_timer(p.loop, 1000000, on_stop, &p), 0);
-	assert_int_equal(loop_run(p.loop), 0);
+	assert_int_equal(loop_run(p.loop), 42);
 	assert_int_equal(p.calls, 3);
 	assert_true(p.value >= 1);
 	loop_free(p.loop);
@@ -375,7 +375,7 @@ static void test_loop_signals(void **state)
 	assert_int_equal(loop_add_signal(usr1.loop, SIGUSR2, on_stop, &usr2), 0);
 	raise(SIGUSR1);
 	raise(SIGUSR2);
-	assert_int_equal(loop_run(usr1.loop), 0);
+	assert_int_equal(loop_run(usr1.loop), 42);
 	assert_int_equal((uint32_t)usr1.value, SIGUSR1);
 	assert_int_equal((int32_t)(usr1.value >> 32), SI_TKILL); /* what raise(3) sends */
 	assert_int_equal((uint32_t)usr2.value, SIGUSR2);

@@ -176,12 +176,15 @@ static void test_malformed_is_told(void **state)
 		feed(&w, &b);
 	}
 	assert_int_equal(stream_feed(w.stream, "too short", 9), 0);
+	add_hit(&b, 14, 6); /* cut short, where an earlier and longer portion left its bytes */
+	assert_int_equal(stream_feed(w.stream, b.data, b.len - 8), 0);
+	buffer_clear(&b);
 	add_drain(&b, 100);
 	feed(&w, &b);
 	assert_int_equal(w.count, 2 + 6 + 1);
 	assert_hit(&w, 1, 12, 2);
 	assert_hit(&w, 7, 13, 3);
-	assert_loss(&w, 8, 100, GP_LOSS_malformed, 1 + 6 + 1);
+	assert_loss(&w, 8, 100, GP_LOSS_malformed, 1 + 6 + 1 + 1);
 	buffer_free(&b);
 	world_close(&w);
 }
