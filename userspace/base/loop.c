@@ -193,7 +193,8 @@ static void loop_dispatch(struct loop *l, struct source *s, uint32_t events)
 		if (read(s->fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo < LOOP_SIGNALS &&
 		    l->on_signal[info.ssi_signo].fn)
 			l->on_signal[info.ssi_signo].fn(l->on_signal[info.ssi_signo].ctx,
-							info.ssi_signo | (uint64_t)(uint32_t)info.ssi_code << 32);
+							info.ssi_signo | (uint64_t)(uint32_t)info.ssi_code
+										 << 32);
 		break;
 	}
 }

@@ -7,7 +7,7 @@
 
 struct loop;
 typedef void loop_fn(void *ctx, uint64_t value); /* fd: epoll events; timer: expirations;
-						     * signal: number, si_code in the high half */
+						  * signal: number, si_code in the high half */
 
 int loop_new(struct loop **ret);
 void loop_free(struct loop *l); /* closes what the loop itself opened */
