@@ -17,9 +17,9 @@ struct exporter {
 	const char *name, *help; /* --export NAME[:ARG] */
 	/* arg may be NULL. 0 or -errno after logging one line. */
 	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
-	void (*fact)(void *state, const struct fact *f);	    /* may be NULL */
-	void (*snapshot)(void *state, struct snapshot *s);	    /* may be NULL; takes its own reference */
-	int (*close)(void *state);				    /* -errno when output was lost */
+	void (*fact)(void *state, const struct fact *f);   /* may be NULL */
+	void (*snapshot)(void *state, struct snapshot *s); /* may be NULL; takes its own reference */
+	int (*close)(void *state);			   /* -errno when output was lost */
 };
 
 extern const struct exporter *const exporters[]; /* NULL-terminated */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_text.h - writes JSON onto a buffer, one value after the other; commas come by themselves.
+ *
+ * key NULL: an element of an array, or the outermost value. Strings may hold any bytes: what is not
+ * UTF-8 becomes U+FFFD, control characters (C1 and DEL included) are escaped. Numbers print the same
+ * everywhere: integers in full, doubles with nine digits, null where a double is not finite. */
+#ifndef BASE_JSON_TEXT_H
+#define BASE_JSON_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/base/buffer.h"
+
+void json_open(struct buffer *b, const char *key, char bracket); /* '{' or '[' */
+void json_close(struct buffer *b, char bracket);		 /* '}' or ']' */
+void json_null(struct buffer *b, const char *key);
+void json_bool(struct buffer *b, const char *key, bool value);
+void json_uint(struct buffer *b, const char *key, uint64_t value);
+void json_int(struct buffer *b, const char *key, int64_t value);
+void json_real(struct buffer *b, const char *key, double value);
+void json_string(struct buffer *b, const char *key, const char *text); /* NULL: null */
+/* null when text is NULL or empty */
+void json_known(struct buffer *b, const char *key, const char *text);
+/* null when value is 0 */
+void json_nonzero(struct buffer *b, const char *key, uint64_t value);
+/* RFC 3339; null when real_ns is 0 */
+void json_time(struct buffer *b, const char *key, int64_t real_ns);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/json_line.h"
+
+#include "userspace/base/json_text.h"
+
+static const char *const tier_name[] = {[TIER_A] = "A", [TIER_B] = "B", [TIER_C] = "C"};
+
+static const char *const fact_name[] = {
+	[FACT_START] = "start",		  [FACT_RANK] = "rank",	  [FACT_STEP] = "step",
+	[FACT_CHECKPOINT] = "checkpoint", [FACT_RANGE] = "range", [FACT_DISRUPTION] = "disruption",
+	[FACT_LEDGER] = "ledger",	  [FACT_LOSS] = "loss",	  [FACT_END] = "end",
+};
+
+static const char *const cause_name[GP_LOSS_CAUSE_COUNT] = {
+#define X(id, name) [id] = #name,
+	GP_LOSS_CAUSES(X)
+#undef X
+};
+
+static const char *const end_name[] = {
+	[GP_END_TARGETS_GONE] = "targets_gone",
+	[GP_END_USER] = "user",
+	[GP_END_TIME] = "time",
+	[GP_END_ERROR] = "error",
+};
+
+static void line_rank_number(struct buffer *out, const char *key, int value)
+{
+	if (value < 0)
+		json_null(out, key);
+	else
+		json_int(out, key, value);
+}
+
+static void line_start(struct buffer *out, const struct gp_session *s)
+{
+	json_uint(out, "schema", JSON_SCHEMA_VERSION);
+	json_string(out, "version", s->version);
+	json_string(out, "kernel", s->kernel);
+	json_string(out, "command", s->command);
+}
+
+static void line_rank(struct buffer *out, const struct fact *f)
+{
+	const struct step_state *st = f->state;
+
+	json_string(out, "state", step_state_name[st->state]);
+	json_string(out, "tier", tier_name[st->tier]);
+	json_known(out, "marker", st->marker);
+	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
+	json_known(out, "ratios", st->ratios);
+	json_real(out, "confidence", st->confidence);
+	json_known(out, "reason", st->reason);
+	json_uint(out, "loop", st->loop);
+	json_uint(out, "loops", st->loops);
+	json_string(out, "numbering", st->since_attach ? "since_attach" : "process_start");
+	json_uint(out, "steps", st->steps);
+	json_uint(out, "updates", st->updates);
+	json_nonzero(out, "period", st->period);
+	line_rank_number(out, "world_size", f->world_size);
+}
+
+static void line_flags(struct buffer *out, uint32_t flags)
+{
+	json_open(out, "flags", '[');
+#define X(bit, name)                                                                                         \
+	if (flags & (1u << (bit)))                                                                           \
+		json_string(out, NULL, #name);
+	STEP_FLAGS(X)
+#undef X
+	json_close(out, ']');
+}
+
+static void line_step(struct buffer *out, const struct fact_step *fs)
+{
+	const struct step *s = &fs->step;
+
+	json_uint(out, "loop", s->loop);
+	json_uint(out, "step", s->number);
+	json_uint(out, "start_ns", s->start_ns);
+	json_uint(out, "end_ns", s->end_ns);
+	json_uint(out, "duration_ns", s->end_ns - s->start_ns);
+	json_string(out, "tier", tier_name[s->tier]);
+	json_string(out, "boundary", s->boundary ? boundary_name[s->boundary] : NULL);
+	json_string(out, "series", "host");
+	json_uint(out, "micro_batches", s->micro_batches);
+	json_uint(out, "updates", s->updates);
+	line_flags(out, s->flags);
+	json_open(out, "phases", '{');
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (fs->phases_known & (1u << i))
+			json_uint(out, phase_name[i], fs->phase_ns[i]);
+	json_close(out, '}');
+}
+
+static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
+{
+	json_string(out, "op", c->restore ? "restore" : "save");
+	json_null(out, "mode"); /* whether the job waited cannot be told yet */
+	json_uint(out, "start_ns", c->start_ns);
+	if (c->closed) {
+		json_uint(out, "end_ns", c->end_ns);
+		json_uint(out, "duration_ns", c->end_ns - c->start_ns);
+	} else {
+		json_null(out, "end_ns");
+		json_null(out, "duration_ns");
+	}
+	json_nonzero(out, "bytes", c->bytes);
+	json_uint(out, "files", c->files);
+	json_nonzero(out, "step", c->step);
+	json_known(out, "file", c->file);
+}
+
+static void line_range(struct buffer *out, const struct fact_range *r)
+{
+	json_string(out, "name", r->name ? r->name : "");
+	json_string(out, "bucket", bucket_name[r->bucket]);
+	json_uint(out, "start_ns", r->start_ns);
+	json_uint(out, "end_ns", r->end_ns);
+	json_uint(out, "duration_ns", r->end_ns - r->start_ns);
+}
+
+/* What follows a disruption (the restart) lies beyond one run: told as unknown. */
+static void line_disruption(struct buffer *out, const struct fact_disruption *d)
+{
+	json_string(out, "cause", d->cause);
+	line_rank_number(out, "exit_code", d->exit_code);
+	json_nonzero(out, "signal", (uint64_t)d->signal);
+	json_nonzero(out, "sender", d->sender);
+	json_known(out, "sender_comm", d->sender_comm);
+	json_nonzero(out, "step", d->step);
+	json_null(out, "resumed_step");
+	json_null(out, "wasted_ns");
+	json_null(out, "recovery_ns");
+	json_bool(out, "estimated", false);
+}
+
+static void line_ledger(struct buffer *out, const struct ledger_view *l)
+{
+	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
+	json_open(out, "buckets", '{');
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		json_uint(out, bucket_name[i], l->ns[i]);
+	json_close(out, '}');
+	json_open(out, "async", '{');
+	json_close(out, '}');
+	json_uint(out, "unsettled_ns", l->unsettled_ns);
+	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
+	json_uint(out, "steps", l->steps);
+	json_nonzero(out, "max_productive_step", l->max_step);
+	json_uint(out, "disruptions", l->disruptions);
+	json_string(out, "window", "cumulative");
+	json_bool(out, "final", l->ended);
+}
+
+static void line_loss(struct buffer *out, const struct gp_loss *l)
+{
+	json_string(out, "source", l->cause < GP_LOSS_CAUSE_COUNT ? cause_name[l->cause] : "unknown");
+	json_uint(out, "count", l->count);
+}
+
+static void line_end(struct buffer *out, const struct gp_end *e, const struct snapshot *last)
+{
+	uint64_t hits = 0, cost_ns = 0;
+
+	json_string(out, "reason",
+		    e->reason < sizeof(end_name) / sizeof(end_name[0]) ? end_name[e->reason] : NULL);
+	if (e->status == -1)
+		json_null(out, "status");
+	else
+		json_int(out, "status", e->status);
+	if (!last) {
+		json_null(out, "losses");
+		json_null(out, "overhead");
+		return;
+	}
+	json_open(out, "losses", '{');
+	for (int i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
+		if (last->lost[i])
+			json_uint(out, cause_name[i], last->lost[i]);
+	json_close(out, '}');
+	for (uint32_t i = 0; i < last->nranks; i++) {
+		hits += last->ranks[i].hits;
+		cost_ns += last->ranks[i].cost_ns;
+	}
+	json_open(out, "overhead", '{');
+	json_uint(out, "hits", hits);
+	json_uint(out, "cost_ns", cost_ns);
+	json_bool(out, "estimated", true);
+	json_close(out, '}');
+	json_uint(out, "events", last->events);
+}
+
+static void line_head(struct buffer *out, const struct fact *f)
+{
+	bool about_process = f->pid || f->type == FACT_RANK;
+
+	json_open(out, NULL, '{');
+	json_string(out, "type", fact_name[f->type]);
+	json_time(out, "time", f->real_ns);
+	json_uint(out, "mono_ns", f->mono_ns);
+	if (f->job && *f->job)
+		json_string(out, "job", f->job);
+	else if (about_process)
+		json_null(out, "job");
+	if (!about_process)
+		return;
+	line_rank_number(out, "rank", f->rank);
+	json_uint(out, "pid", f->pid);
+}
+
+void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last)
+{
+	if ((size_t)f->type >= sizeof(fact_name) / sizeof(fact_name[0]) || !fact_name[f->type])
+		return;
+	line_head(out, f);
+	switch (f->type) {
+	case FACT_START:
+		line_start(out, f->start);
+		break;
+	case FACT_RANK:
+		line_rank(out, f);
+		break;
+	case FACT_STEP:
+		line_step(out, f->step);
+		break;
+	case FACT_CHECKPOINT:
+		line_checkpoint(out, f->checkpoint);
+		break;
+	case FACT_RANGE:
+		line_range(out, f->range);
+		break;
+	case FACT_DISRUPTION:
+		line_disruption(out, f->disruption);
+		break;
+	case FACT_LEDGER:
+		line_ledger(out, f->ledger);
+		break;
+	case FACT_LOSS:
+		line_loss(out, f->loss);
+		break;
+	case FACT_END:
+		line_end(out, f->end, last);
+		break;
+	case FACT_HEALTH:
+		break;
+	}
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
+}

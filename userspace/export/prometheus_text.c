@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/prometheus_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/utf8.h"
+
+#define NS_PER_S 1000000000ull
+
+struct page {
+	struct buffer *out;
+	const struct snapshot *s;
+	const struct rank_view *ranks[PROMETHEUS_RANKS];
+	size_t nranks;
+	const struct attach_view **attach; /* by id, then library */
+	size_t nattach;
+};
+
+/* One family: header, then the samples of its one function. */
+struct family {
+	const char *name, *type, *help;
+	void (*all)(struct page *p, const struct family *f);
+	void (*rank)(struct page *p, const struct family *f, const struct rank_view *r);
+	void (*loop)(struct page *p, const struct family *f, const struct rank_view *r,
+		     const struct loop_view *l);
+};
+
+/* ---- samples ------------------------------------------------------------------------------------- */
+
+static void label(struct buffer *out, const char *name, const char *value)
+{
+	size_t len = strlen(value), n;
+	char last = out->len ? out->data[out->len - 1] : '{';
+	uint32_t c;
+
+	buffer_printf(out, "%s%s=\"", last == '{' ? "" : ",", name);
+	for (size_t i = 0; i < len; i += n) {
+		n = utf8_decode(value + i, len - i, &c);
+		if (!n || (c != '\n' && utf8_columns(c) < 0)) {
+			buffer_add(out, "?", 1);
+			n = n ? n : 1;
+		} else if (c == '\n') {
+			buffer_add(out, "\\n", 2);
+		} else {
+			if (c == '"' || c == '\\')
+				buffer_add(out, "\\", 1);
+			buffer_add(out, value + i, n);
+		}
+	}
+	buffer_add(out, "\"", 1);
+}
+
+static void label_int(struct buffer *out, const char *name, long long value)
+{
+	buffer_printf(out, "%s%s=\"%lld\"", out->data[out->len - 1] == '{' ? "" : ",", name, value);
+}
+
+/* "name{" and the labels of the process; the caller adds its own, then a value. */
+static struct buffer *sample_open(struct page *p, const char *name, const struct rank_view *r)
+{
+	buffer_printf(p->out, "%s{", name);
+	if (!r || p->out->failed)
+		return p->out;
+	label(p->out, "job_id", r->job);
+	if (r->rank >= 0)
+		label_int(p->out, "rank", r->rank);
+	else
+		label(p->out, "rank", "");
+	label_int(p->out, "pid", r->pid);
+	return p->out;
+}
+
+static struct buffer *sample_loop(struct page *p, const char *name, const struct rank_view *r,
+				  const struct loop_view *l)
+{
+	sample_open(p, name, r);
+	if (!p->out->failed)
+		label_int(p->out, "loop", l->state.loop);
+	return p->out;
+}
+
+static void value_uint(struct buffer *out, uint64_t value)
+{
+	buffer_printf(out, "} %llu\n", (unsigned long long)value);
+}
+
+static void value_ns(struct buffer *out, uint64_t ns)
+{
+	buffer_printf(out, "} %llu.%09llu\n", (unsigned long long)(ns / NS_PER_S),
+		      (unsigned long long)(ns % NS_PER_S));
+}
+
+static void value_real(struct buffer *out, double value)
+{
+	buffer_printf(out, "} %.9g\n", isfinite(value) ? value : 0.0);
+}
+
+/* ---- what every page has ------------------------------------------------------------------------- */
+
+static void build_info(struct page *p, const struct family *f)
+{
+	label(sample_open(p, f->name, NULL), "version", GP_VERSION);
+	value_uint(p->out, 1);
+}
+
+static void up(struct page *p, const struct family *f)
+{
+	buffer_printf(p->out, "%s 1\n", f->name);
+}
+
+static void events(struct page *p, const struct family *f)
+{
+	if (p->s)
+		buffer_printf(p->out, "%s %llu\n", f->name, (unsigned long long)p->s->events);
+}
+
+static void violations(struct page *p, const struct family *f)
+{
+	if (p->s)
+		buffer_printf(p->out, "%s %llu\n", f->name, (unsigned long long)p->s->ledger_violations);
+}
+
+static void lost(struct page *p, const struct family *f)
+{
+	static const char *const cause[GP_LOSS_CAUSE_COUNT] = {
+#define X(id, name) [id] = #name,
+		GP_LOSS_CAUSES(X)
+#undef X
+	};
+
+	for (int i = 0; p->s && i < GP_LOSS_CAUSE_COUNT; i++) {
+		label(sample_open(p, f->name, NULL), "cause", cause[i]);
+		value_uint(p->out, p->s->lost[i]);
+	}
+}
+
+/* ---- probes -------------------------------------------------------------------------------------- */
+
+static int attach_order(const void *a, const void *b)
+{
+	const struct attach_view *x = *(const struct attach_view *const *)a;
+	const struct attach_view *y = *(const struct attach_view *const *)b;
+	int order = strncmp(x->id, y->id, sizeof(x->id));
+
+	return order ? order : strncmp(x->at.library, y->at.library, sizeof(x->at.library));
+}
+
+/* Hits are known by probe, not by library: rows of one probe that is in several say the same number. */
+static void probe_hits(struct page *p, const struct family *f)
+{
+	uint64_t hits = 0;
+
+	for (size_t i = 0; i < p->nattach; i++) {
+		const struct attach_view *a = p->attach[i];
+
+		hits = a->hits > hits ? a->hits : hits;
+		if (i + 1 < p->nattach && !strcmp(a->id, p->attach[i + 1]->id))
+			continue;
+		label(sample_open(p, f->name, NULL), "probe", a->id);
+		value_uint(p->out, hits);
+		hits = 0;
+	}
+}
+
+/* Two copies of a library can have one name (two containers): attached anywhere counts. */
+static void probe_attached(struct page *p, const struct family *f)
+{
+	bool attached = false, meant = false;
+
+	for (size_t i = 0; i < p->nattach; i++) {
+		const struct attach_view *a = p->attach[i];
+
+		attached |= a->at.state == GP_ATTACH_attached;
+		meant |= a->at.state != GP_ATTACH_absent;
+		if (i + 1 < p->nattach && !attach_order(&p->attach[i], &p->attach[i + 1]))
+			continue;
+		if (meant) {
+			label(sample_open(p, f->name, NULL), "probe", a->id);
+			label(p->out, "library", a->at.library);
+			value_uint(p->out, attached);
+		}
+		attached = meant = false;
+	}
+}
+
+/* ---- processes ----------------------------------------------------------------------------------- */
+
+static void rank_elapsed(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	value_ns(sample_open(p, f->name, r), r->ledger.now_ns - r->ledger.start_ns);
+}
+
+static void rank_time(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	for (int i = 0; i < BUCKET_COUNT; i++) {
+		label(sample_open(p, f->name, r), "bucket", bucket_name[i]);
+		value_ns(p->out, r->ledger.ns[i]);
+	}
+}
+
+static void rank_goodput(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	uint64_t observed = r->ledger.now_ns - r->ledger.start_ns - r->ledger.ns[BUCKET_UNOBSERVED];
+
+	if (r->trainer && observed)
+		value_real(sample_open(p, f->name, r),
+			   (double)r->ledger.ns[BUCKET_GOODPUT] / (double)observed);
+}
+
+static void rank_productive(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	value_ns(sample_open(p, f->name, r), r->ledger.productive_gross_ns);
+}
+
+static void rank_checkpoints(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	label(sample_open(p, f->name, r), "op", "save");
+	value_uint(p->out, r->checkpoints);
+	label(sample_open(p, f->name, r), "op", "restore");
+	value_uint(p->out, r->restores);
+}
+
+static void rank_checkpoint_time(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	value_ns(sample_open(p, f->name, r), r->checkpoint_save_ns);
+}
+
+static void rank_disruptions(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	value_uint(sample_open(p, f->name, r), r->ledger.disruptions);
+}
+
+static void rank_overhead(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	value_ns(sample_open(p, f->name, r), r->cost_ns);
+}
+
+/* ---- loops --------------------------------------------------------------------------------------- */
+
+static void loop_state(struct page *p, const struct family *f, const struct rank_view *r,
+		       const struct loop_view *l)
+{
+	for (int i = STATE_IDLE; i <= STATE_ENDED; i++) {
+		label(sample_loop(p, f->name, r, l), "state", step_state_name[i]);
+		value_uint(p->out, (int)l->state.state == i);
+	}
+}
+
+static void loop_info(struct page *p, const struct family *f, const struct rank_view *r,
+		      const struct loop_view *l)
+{
+	static const char *const tier[] = {"", "A", "B", "C"};
+
+	if (l->state.tier == TIER_NONE)
+		return;
+	label(sample_loop(p, f->name, r, l), "tier", tier[l->state.tier]);
+	label(p->out, "marker", l->state.marker);
+	label(p->out, "boundary", boundary_name[l->state.boundary]);
+	value_uint(p->out, 1);
+}
+
+static void loop_confidence(struct page *p, const struct family *f, const struct rank_view *r,
+			    const struct loop_view *l)
+{
+	value_real(sample_loop(p, f->name, r, l), l->state.confidence);
+}
+
+static bool loop_known(const struct loop_view *l)
+{
+	return l->state.confidence >= PROMETHEUS_CONFIDENCE && l->time.count;
+}
+
+static void loop_steps(struct page *p, const struct family *f, const struct rank_view *r,
+		       const struct loop_view *l)
+{
+	value_uint(sample_loop(p, f->name, r, l), l->state.steps);
+}
+
+static void loop_number(struct page *p, const struct family *f, const struct rank_view *r,
+			const struct loop_view *l)
+{
+	if (l->last_number)
+		value_uint(sample_loop(p, f->name, r, l), l->last_number);
+}
+
+static void loop_seconds(struct page *p, const struct family *f, const struct rank_view *r,
+			 const struct loop_view *l)
+{
+	const struct deviation_view *t = &l->time;
+	const struct {
+		const char *quantile;
+		uint64_t ns;
+	} q[] = {{"0.5", t->p50_ns}, {"0.95", t->p95_ns}, {"0.99", t->p99_ns}};
+
+	if (!loop_known(l))
+		return;
+	for (size_t i = 0; i < sizeof(q) / sizeof(q[0]); i++) {
+		label(sample_loop(p, f->name, r, l), "quantile", q[i].quantile);
+		value_ns(p->out, q[i].ns);
+	}
+	value_real(sample_loop(p, "gpbpf_step_seconds_sum", r, l), t->mean_ns * (double)t->count / NS_PER_S);
+	value_uint(sample_loop(p, "gpbpf_step_seconds_count", r, l), t->count);
+}
+
+static void loop_max(struct page *p, const struct family *f, const struct rank_view *r,
+		     const struct loop_view *l)
+{
+	if (loop_known(l))
+		value_ns(sample_loop(p, f->name, r, l), l->time.max_ns);
+}
+
+static void loop_ideal(struct page *p, const struct family *f, const struct rank_view *r,
+		       const struct loop_view *l)
+{
+	if (loop_known(l) && l->time.ideal_ns)
+		value_ns(sample_loop(p, f->name, r, l), l->time.ideal_ns);
+}
+
+static void loop_deviation(struct page *p, const struct family *f, const struct rank_view *r,
+			   const struct loop_view *l)
+{
+	if (loop_known(l) && l->time.ideal_ns)
+		value_real(sample_loop(p, f->name, r, l), l->time.deviation_ns / NS_PER_S);
+}
+
+static void loop_jitter(struct page *p, const struct family *f, const struct rank_view *r,
+			const struct loop_view *l)
+{
+	if (loop_known(l) && l->time.ideal_ns)
+		value_real(sample_loop(p, f->name, r, l), l->time.jitter);
+}
+
+static void loop_phases(struct page *p, const struct family *f, const struct rank_view *r,
+			const struct loop_view *l)
+{
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (l->phases_known & (1u << i)) {
+			label(sample_loop(p, f->name, r, l), "phase", phase_name[i]);
+			value_ns(p->out, l->phase_ns[i]);
+		}
+}
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+static const struct family families[] = {
+	{"gpbpf_build_info", "gauge", "Version of gp-bpf.", .all = build_info},
+	{"gpbpf_up", "gauge", "1 while gp-bpf observes.", .all = up},
+	{"gpbpf_rank_state", "gauge", "1 for the state that a training loop is in.", .loop = loop_state},
+	{"gpbpf_loop_info", "gauge", "What ends the steps of a training loop.", .loop = loop_info},
+	{"gpbpf_confidence_ratio", "gauge", "How certain the steps are; below 0.7 no step time is given.",
+	 .loop = loop_confidence},
+	{"gpbpf_steps_total", "counter", "Training steps observed.", .loop = loop_steps},
+	{"gpbpf_step_number", "gauge", "Number of the newest step.", .loop = loop_number},
+	{"gpbpf_step_seconds", "summary", "Time of a training step, over all steps.", .loop = loop_seconds},
+	{"gpbpf_step_max_seconds", "gauge", "Longest step.", .loop = loop_max},
+	{"gpbpf_step_ideal_seconds", "gauge", "Mean of the steps no slower than the median plus three MAD.",
+	 .loop = loop_ideal},
+	{"gpbpf_step_deviation_seconds", "gauge", "Mean distance of the last 128 steps from the ideal step.",
+	 .loop = loop_deviation},
+	{"gpbpf_step_jitter_ratio", "gauge", "Spread of the last 128 steps over their median.",
+	 .loop = loop_jitter},
+	{"gpbpf_step_phase_seconds_total", "counter", "Host time inside steps, by phase.",
+	 .loop = loop_phases},
+	{"gpbpf_time_seconds", "gauge", "Where the time of a process went; its buckets add up to elapsed.",
+	 .rank = rank_time},
+	{"gpbpf_elapsed_seconds", "gauge", "Age of a process, or its life when it has ended.",
+	 .rank = rank_elapsed},
+	{"gpbpf_goodput_ratio", "gauge", "Share of the observed time that became training progress.",
+	 .rank = rank_goodput},
+	{"gpbpf_productive_seconds_total", "counter",
+	 "Time ever booked as training progress; what a restart disproves is not taken back here.",
+	 .rank = rank_productive},
+	{"gpbpf_checkpoints_total", "counter", "Checkpoints written and read.", .rank = rank_checkpoints},
+	{"gpbpf_checkpoint_save_seconds_total", "counter", "Time spent writing checkpoints.",
+	 .rank = rank_checkpoint_time},
+	{"gpbpf_disruptions_total", "counter", "Ends other than by finishing.", .rank = rank_disruptions},
+	{"gpbpf_overhead_seconds_total", "counter",
+	 "Estimated price of observing: hits times measured price.", .rank = rank_overhead},
+	{"gpbpf_records_lost_total", "counter", "Records that did not arrive.", .all = lost},
+	{"gpbpf_events_total", "counter", "Records the model was given.", .all = events},
+	{"gpbpf_ledger_violations_total", "counter", "Times that the buckets did not add up to elapsed.",
+	 .all = violations},
+	{"gpbpf_probe_hits_total", "counter", "Hits of a probe.", .all = probe_hits},
+	{"gpbpf_probe_attached", "gauge", "1 where a probe is attached, 0 where it could not be.",
+	 .all = probe_attached},
+};
+
+static void family_text(struct page *p, const struct family *f)
+{
+	size_t start = p->out->len, header;
+
+	buffer_printf(p->out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, f->type);
+	header = p->out->len;
+	if (f->all)
+		f->all(p, f);
+	for (size_t i = 0; i < p->nranks && !p->out->failed; i++) {
+		if (f->rank)
+			f->rank(p, f, p->ranks[i]);
+		for (uint32_t j = 0; f->loop && j < p->ranks[i]->nloops && !p->out->failed; j++)
+			f->loop(p, f, p->ranks[i], &p->ranks[i]->loops[j]);
+	}
+	if (p->out->len == header && !p->out->failed) /* no sample: no family */
+		p->out->len = start;
+}
+
+/* A pid that was used again names the process that has it now: a series must not appear twice. */
+static bool page_superseded(const struct snapshot *s, uint32_t at)
+{
+	for (uint32_t i = 0; i < s->nranks; i++)
+		if (i != at && s->ranks[i].pid == s->ranks[at].pid &&
+		    (s->ranks[i].start_mono_ns > s->ranks[at].start_mono_ns ||
+		     (s->ranks[i].start_mono_ns == s->ranks[at].start_mono_ns && i < at)))
+			return true;
+	return false;
+}
+
+static void page_collect(struct page *p)
+{
+	for (uint32_t i = 0; i < p->s->nranks && p->nranks < PROMETHEUS_RANKS; i++)
+		if (!page_superseded(p->s, i))
+			p->ranks[p->nranks++] = &p->s->ranks[i];
+	p->attach = calloc(p->s->nattach ? p->s->nattach : 1, sizeof(const struct attach_view *));
+	if (!p->attach) {
+		p->out->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < p->s->nattach; i++)
+		p->attach[p->nattach++] = &p->s->attach[i];
+	qsort(p->attach, p->nattach, sizeof(const struct attach_view *), attach_order);
+}
+
+void prometheus_text(struct buffer *out, const struct snapshot *s)
+{
+	struct page *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		out->failed = true;
+		return;
+	}
+	p->out = out;
+	p->s = s;
+	if (s)
+		page_collect(p);
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && !out->failed; i++)
+		family_text(p, &families[i]);
+	free(p->attach);
+	free(p);
+}
