@@ -102,13 +102,32 @@ static bool process_alive(pid_t pid)
 	return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
 }
 
+static void fast_set(const struct loader *l, uint32_t pid, uint32_t slot)
+{
+	uint64_t none = 0;
+
+	__atomic_compare_exchange_n(&l->kernel.watched_fast[pid % GP_FAST_MAX], &none, GP_FAST(pid, slot),
+				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void fast_clear(const struct loader *l, uint32_t pid)
+{
+	uint64_t *place = &l->kernel.watched_fast[pid % GP_FAST_MAX];
+	uint64_t entry = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	if ((uint32_t)entry == pid)
+		__atomic_compare_exchange_n(place, &entry, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 /* Ends the watch unless the process's exit did; whoever deletes the entry owns its slot. */
 static void watch_end(struct loader *l, uint32_t key)
 {
 	struct gp_watch watch;
 
-	if (!bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch) &&
-	    !bpf_map_delete_elem(l->kernel.watched_fd, &key))
+	if (bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch))
+		return;
+	fast_clear(l, key);
+	if (!bpf_map_delete_elem(l->kernel.watched_fd, &key))
 		counts_release_slot(l->counts, watch.slot);
 }
 
@@ -119,7 +138,8 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 	int err;
 
 	if (!bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch)) {
-		*ret_slot = watch.slot; /* a child that followed by itself */
+		if (ret_slot)
+			*ret_slot = watch.slot; /* a child that followed by itself */
 		return 0;
 	}
 	if (!process_alive(pid))
@@ -130,12 +150,14 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 		counts_release_slot(l->counts, watch.slot);
 		return err == -E2BIG ? -ENOSPC : err;
 	}
+	fast_set(l, key, watch.slot);
 	/* It may have ended just before the kernel side began to look. */
 	if (!process_alive(pid)) {
 		watch_end(l, key);
 		return -ESRCH;
 	}
-	*ret_slot = watch.slot;
+	if (ret_slot)
+		*ret_slot = watch.slot;
 	return 0;
 }
 
@@ -156,6 +178,12 @@ bool loader_watched(const struct loader *l, pid_t pid)
 void loader_release_slot(struct loader *l, uint32_t slot)
 {
 	counts_release_slot(l->counts, slot);
+}
+
+void loader_gone(struct loader *l, pid_t pid, uint32_t slot)
+{
+	counts_release_slot(l->counts, slot);
+	libraries_forget(l->libraries, pid);
 }
 
 int loader_scan(struct loader *l, pid_t pid)

@@ -29,7 +29,8 @@ struct loader_config {
 
 /* What the kernel and our privileges allow; rows of the feature table, in order of importance. */
 struct feature {
-	const char *name;    /* as in --feature NAME=off: bpf, btf, cookie, multi, session, task_vma, syscall_tp */
+	const char
+		*name; /* as in --feature NAME=off: bpf, btf, cookie, multi, session, task_vma, syscall_tp */
 	const char *purpose; /* what it gives */
 	const char *without; /* what is lost without it; "" when nothing works without it */
 	bool have;	     /* usable (and not switched off) */
@@ -57,12 +58,15 @@ struct loader_ring {
 int loader_rings(const struct loader *l, const struct loader_ring **ret); /* returns 2 */
 
 /* Starts to watch a process (its future children follow by themselves in the kernel). start_ns is its
- * CLOCK_BOOTTIME start. -ESRCH, -ENOSPC. */
+ * CLOCK_BOOTTIME start. ret_slot may be NULL. -ESRCH, -ENOSPC. */
 int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_slot);
 void loader_unwatch(struct loader *l, pid_t pid);
 bool loader_watched(const struct loader *l, pid_t pid);
-/* The exit record of a process was read: its slot may be used again. */
+/* The slot of a process that is gone may be used again. */
 void loader_release_slot(struct loader *l, uint32_t slot);
+/* The exit record of a process was read: its slot may be used again, and its libraries have one user less.
+ * The kernel ended the watch; an entry of that pid by now is another process's. */
+void loader_gone(struct loader *l, pid_t pid, uint32_t slot);
 
 /* Looks at the executable mappings of one process, and attaches every probe whose library is found in
  * it and is not attached yet. Returns how many libraries were newly attached or refreshed, or -errno

@@ -137,8 +137,7 @@ static void on_exit_record(struct processes *ps, const struct event *ev)
 {
 	struct entry *e = table_take(ps->table, ev->rec->pid);
 
-	loader_unwatch(ps->loader, (pid_t)ev->rec->pid);
-	loader_release_slot(ps->loader, ev->exit->slot);
+	loader_gone(ps->loader, (pid_t)ev->rec->pid, ev->exit->slot);
 	if (e && e->due_ns)
 		ps->due--;
 	free(e);
