@@ -25,9 +25,9 @@ static int fault(struct probe_fault *f, const char *field, const char *what)
 }
 
 /* A probe in one of these is paid by every process of the host (design §4 rule 3). */
-static const char *const everyones[] = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
-					"libstdc++.so.6", "libm.so.6", "libpthread.so.0", "libgcc_s.so.1",
-					"libdl.so.2"};
+static const char *const everyones[] = {
+	"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libstdc++.so.6",
+	"libm.so.6", "libpthread.so.0",	     "libgcc_s.so.1",	      "libdl.so.2"};
 
 static int check_libraries(const struct probe_row *row, struct probe_fault *f)
 {
@@ -126,8 +126,12 @@ static int check_captures(const struct probe_row *row, struct probe_fault *f)
 	if (row->captures > HIT_ARGS && !row->returns)
 		return fault(f, "captures", "are at most 2 without return: true");
 	/* Both machines, so that a file which loads here loads everywhere. */
-	if (probe_row_compile_for(EM_X86_64, row, 0, &unused) || probe_row_compile_for(EM_AARCH64, row, 0, &unused))
-		return fault(f, row->captures ? "captures" : row->has_only ? "only" : "string",
+	if (probe_row_compile_for(EM_X86_64, row, 0, &unused) ||
+	    probe_row_compile_for(EM_AARCH64, row, 0, &unused))
+		return fault(f,
+			     row->captures   ? "captures"
+			     : row->has_only ? "only"
+					     : "string",
 			     "arg is out of reach");
 	return 0;
 }

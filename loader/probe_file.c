@@ -60,7 +60,9 @@ static struct probe_capture capture_from(const struct yaml_capture *c)
 		.arg = c->arg,
 		.arg_arm64 = c->arm64 ? *c->arm64 : c->arg,
 		.derefs = c->deref > INT8_MAX ? INT8_MAX : (int)c->deref,
-		.width = c->width > INT8_MAX ? INT8_MAX : c->width ? (int)c->width : 8,
+		.width = c->width > INT8_MAX ? INT8_MAX
+			 : c->width	     ? (int)c->width
+					     : 8,
 		.offset = c->offset,
 	};
 }

@@ -23,18 +23,18 @@ struct probe_capture {
 };
 
 struct probe_row {
-	const char *id;	     /* stable, "runtime.name", < 48 bytes */
-	const char *runtime; /* torch, cuda... */
-	uint32_t hash;	     /* gp_probe_hash(id) */
+	const char *id;		      /* stable, "runtime.name", < 48 bytes */
+	const char *runtime;	      /* torch, cuda... */
+	uint32_t hash;		      /* gp_probe_hash(id) */
 	const char *const *libraries; /* file-name globs, NULL-terminated ("libtorch_cpu.so*") */
-	const char *symbol;  /* exact name or prefix */
-	bool prefix;	     /* symbol is a prefix: attach to every match */
-	const char *const *variants; /* suffixes also tried on an exact symbol ("_ptsz"), NULL-terminated */
+	const char *symbol;	      /* exact name or prefix */
+	bool prefix;		      /* symbol is a prefix: attach to every match */
+	const char *const *variants;  /* suffixes also tried on an exact symbol ("_ptsz"), NULL-terminated */
 	enum probe_abi abi;
 	enum gp_group group;
 	enum gp_role role;
-	bool count;	/* emit: count (else record) */
-	bool returns;	/* entry + return; C only */
+	bool count;   /* emit: count (else record) */
+	bool returns; /* entry + return; C only */
 	bool may_block;
 	bool anonymous; /* range_begin without a name */
 	uint32_t max_hz;

@@ -11,7 +11,7 @@
 #define DEPTH_MAX 8 /* file, probes, probe, captures, capture: five, and some air */
 
 struct key {
-	char name[24]; /* cut: longer names are unknown keys anyway */
+	char name[24];	     /* cut: longer names are unknown keys anyway */
 	size_t line, column; /* from 1 */
 	int depth;	     /* containers around it */
 	int probe;	     /* entry of `probes` it belongs to, -1 outside */
@@ -95,7 +95,8 @@ static int walk_scalar(struct walk *w, const yaml_event_t *e)
 		return start_add(w, e->start_mark.line + 1);
 	}
 	w->want_key[w->depth - 1] = false;
-	return key_add(w, (const char *)e->data.scalar.value, e->start_mark.line + 1, e->start_mark.column + 1);
+	return key_add(w, (const char *)e->data.scalar.value, e->start_mark.line + 1,
+		       e->start_mark.column + 1);
 }
 
 static int walk_open(struct walk *w, const yaml_event_t *e)
@@ -216,7 +217,8 @@ size_t probe_keys_line(const struct probe_keys *k, int i, const char *key)
 	int depth = i < 0 ? 1 : 3;
 
 	for (size_t j = 0; key && j < k->count; j++)
-		if (k->keys[j].probe == (i < 0 ? -1 : i) && k->keys[j].depth == depth && !strcmp(k->keys[j].name, key))
+		if (k->keys[j].probe == (i < 0 ? -1 : i) && k->keys[j].depth == depth &&
+		    !strcmp(k->keys[j].name, key))
 			return k->keys[j].line;
 	return i >= 0 && (size_t)i < k->starts_count ? k->starts[i] : 1;
 }

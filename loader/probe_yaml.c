@@ -26,12 +26,12 @@ struct yaml_file {
 
 /* ---- what a file may say: the format itself, see probes/README.md */
 
-#define PTR CYAML_FLAG_POINTER
-#define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
+#define PTR				  CYAML_FLAG_POINTER
+#define OPT				  (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define TEXT(title, flags, owner, member) CYAML_FIELD_STRING_PTR(title, flags, owner, member, 1, TEXT_MAX)
-#define CHOICE(title, flags, owner, member, names) \
+#define CHOICE(title, flags, owner, member, names)                                                           \
 	CYAML_FIELD_ENUM(title, (flags) | CYAML_FLAG_STRICT, owner, member, names, CYAML_ARRAY_LEN(names))
-#define LIST(title, flags, owner, member, size) \
+#define LIST(title, flags, owner, member, size)                                                              \
 	CYAML_FIELD_SEQUENCE_COUNT(title, flags, owner, member.entry, member.count, &text_schema, 1, size)
 
 static const cyaml_strval_t bools[] = {{"true", 1}, {"yes", 1}, {"false", 0}, {"no", 0}};
@@ -120,8 +120,8 @@ static const cyaml_schema_value_t file_schema = {
 
 struct complaint {
 	char what[160], field[64];
-	size_t line, column;	/* of the innermost place that libcyaml named */
-	size_t entry_line;	/* of the innermost list entry */
+	size_t line, column; /* of the innermost place that libcyaml named */
+	size_t entry_line;   /* of the innermost list entry */
 	unsigned places;
 	bool in_backtrace;
 };
@@ -168,7 +168,8 @@ static void complaint_hear(cyaml_log_t level, void *ctx, const char *fmt, va_lis
 
 static void complaint_say(const struct yaml_file *f, const struct complaint *c)
 {
-	static const char unknown[] = "Load: Unexpected key: ", missing[] = "Load: Missing required mapping field: ";
+	static const char unknown[] = "Load: Unexpected key: ",
+			  missing[] = "Load: Missing required mapping field: ";
 	const char *what = c->what, *field = c->field[0] ? c->field : "file";
 	size_t line = c->line ? c->line : 1;
 

@@ -10,7 +10,7 @@
 struct yaml_capture {
 	char *name;
 	int arg;
-	int *arm64; /* NULL: not given */
+	int *arm64;	       /* NULL: not given */
 	unsigned deref, width; /* width 0: not given */
 	int offset;
 	uint64_t equals; /* of `only` */

@@ -43,21 +43,29 @@ static bool is_relative_branch(const cs_insn *insn)
 	return b[0] == 0x0f && b[1] >= 0x80 && b[1] <= 0x8f && insn->size == 6;
 }
 
+/* Its prefix makes no difference to the kernel. */
+static bool is_nop(const cs_insn *insn)
+{
+	const uint8_t *b = insn->bytes;
+
+	return b[0] == 0x90 ? insn->size == 1 : insn->size == 2 && b[0] == 0x66 && b[1] == 0x90;
+}
+
 static enum gp_insn x86_class(const cs_insn *insn)
 {
 	if (is_nop5(insn))
 		return GP_INSN_nop5;
-	if (is_push(insn) || is_relative_branch(insn) || (insn->size == 1 && insn->bytes[0] == 0x90))
+	if (is_push(insn) || is_relative_branch(insn) || is_nop(insn))
 		return GP_INSN_emulated;
 	return GP_INSN_stepped;
 }
 
 static const x86_reg argument_registers[] = {
-	X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL, X86_REG_RSI, X86_REG_ESI, X86_REG_SI,
-	X86_REG_SIL, X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH, X86_REG_RCX,
-	X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH, X86_REG_R8, X86_REG_R8D, X86_REG_R8W,
-	X86_REG_R8B, X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B, X86_REG_RSP, X86_REG_ESP,
-	X86_REG_SP, X86_REG_SPL,
+	X86_REG_RDI, X86_REG_EDI, X86_REG_DI,  X86_REG_DIL, X86_REG_RSI, X86_REG_ESI,
+	X86_REG_SI,  X86_REG_SIL, X86_REG_RDX, X86_REG_EDX, X86_REG_DX,	 X86_REG_DL,
+	X86_REG_DH,  X86_REG_RCX, X86_REG_ECX, X86_REG_CX,  X86_REG_CL,	 X86_REG_CH,
+	X86_REG_R8,  X86_REG_R8D, X86_REG_R8W, X86_REG_R8B, X86_REG_R9,	 X86_REG_R9D,
+	X86_REG_R9W, X86_REG_R9B, X86_REG_RSP, X86_REG_ESP, X86_REG_SP,	 X86_REG_SPL,
 };
 
 static bool x86_matters(unsigned reg)
@@ -70,7 +78,7 @@ static bool x86_matters(unsigned reg)
 
 static bool x86_leaves_line(csh cs, const cs_insn *insn)
 {
-	static const unsigned groups[] = {CS_GRP_JUMP, CS_GRP_CALL,	 CS_GRP_RET,
+	static const unsigned groups[] = {CS_GRP_JUMP, CS_GRP_CALL, CS_GRP_RET,
 					  CS_GRP_INT,  CS_GRP_IRET, CS_GRP_PRIVILEGE};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -120,7 +128,7 @@ static bool x86_branched_into(csh cs, const cs_insn *insns, size_t n, uint64_t s
 
 static void describe(const cs_insn *insn, struct prologue *out)
 {
-	snprintf(out->text, sizeof(out->text), "%s%s%s", insn->mnemonic, insn->op_str[0] ? " " : "",
+	snprintf(out->text, sizeof(out->text), "%.10s%s%.20s", insn->mnemonic, insn->op_str[0] ? " " : "",
 		 insn->op_str);
 }
 
