@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What watching costs a training loop. The figure held against the bar is hits a step times the price of a
+hit on this machine, as gp-bpf itself reports; beside it, as a check of sanity, the same loop in one process
+with gp-bpf attached and not, in turns, whose noise is larger than what is looked for."""
+import os
+import statistics
+
+from benchlib import TOP, Folder, Row, Talker, Watcher, main, progress, torch_python
+
+LOOP = os.path.join(TOP, "tests/bench/loop.py")
+# step wanted, window in seconds, turns, and the bar: percent of the step, by steps a second (design: 1 % at
+# 700 steps/s, 0.1 % at 10 steps/s)
+LOOPS = [(0.8, 1.5, 11, 1.0), (30.0, 2.5, 9, 0.1)]
+
+
+def window(job, steps):
+    job.say(str(steps))
+    _, n, seconds = job.line().split()
+    return float(seconds) / int(n)
+
+
+def cost_of(report):
+    """(hits, cost in ns, steps) of the one trainer in a report."""
+    rank = next(r for r in report["ranks"] if r["hits"])
+    return rank["hits"], rank["cost_ns"], rank["steps"]
+
+
+def turn(job, steps, cache):
+    """One A B: step time alone and watched, and what gp-bpf says of the watched window."""
+    alone = window(job, steps)
+    w = Watcher([job.pid], ["--json", "--quiet"], state_dir=cache)
+    try:
+        watched = window(job, steps)
+    finally:
+        w.stop()
+    hits, cost_ns, _ = cost_of(w.report())
+    return alone, watched, hits / steps, cost_ns / steps
+
+
+def loop_rows(python, wanted_ms, window_s, turns, bar, cache):
+    with Talker([python, LOOP, str(wanted_ms)]) as job:
+        job.until("ready")
+        step_s = window(job, max(5, int(0.5 / (wanted_ms / 1e3))))
+        steps = max(10, int(window_s / step_s))
+        results = []
+        for i in range(turns):
+            progress(f"slowdown: {step_s * 1e3:.2f} ms steps, turn {i + 1} of {turns}")
+            results.append(turn(job, steps, cache))
+    alone_s = statistics.median(r[0] for r in results)
+    label = f"{alone_s * 1e3:.2g} ms steps"
+    hits = statistics.median(r[2] for r in results)
+    yield Row(f"slowdown of {label}: hits x price", [r[3] / (r[0] * 1e9) * 100 for r in results], "%", (bar, "max"),
+              f"{hits:.1f} hits a step, {statistics.median(r[3] for r in results):.0f} ns a step", 3)
+    yield Row(f"slowdown of {label}: paired", [(r[1] / r[0] - 1) * 100 for r in results], "%", None,
+              "attached and not in turns; noise included", 2)
+
+
+def bench():
+    python, version = torch_python()
+    progress(f"slowdown: torch {version} of {python}")
+    with Folder() as folder:
+        for wanted_ms, window_s, turns, bar in LOOPS:
+            yield from loop_rows(python, wanted_ms, window_s, turns, bar, folder.path)
+
+
+if __name__ == "__main__":
+    main(bench)
