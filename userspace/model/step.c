@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step.c - signals in, steps out: which thread did what, and which signals are marks.
+ *
+ * Families of markers, each able to find steps alone (step_elect.c chooses one):
+ *   ranges     A: an optimizer's step range that is not inside another one, grouped by B2
+ *   zero_grad  Z2: zero_grad with a backward since the one before (compiled optimizers show no range)
+ *   update_op  fused optimizer kernels, grouped like ranges; the boundary is the entry
+ *   reducer    DDP's end of a synchronised backward
+ *   anon       ranges without names (torch 1.13): their order between backwards, step_anon.c
+ *   backward   E: outermost backward passes; micro-batches and steps cannot be told apart
+ *   execute, sync  whole compiled programs, blocking waits: when the user names them
+ */
+#include "userspace/model/step_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOIN_NS 1000000000ull /* after so long nothing joins an update any more */
+
+static enum family boundary_family(enum step_boundary b)
+{
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (f != FAMILY_ANON && family_boundary((enum family)f) == b)
+			return (enum family)f;
+	}
+	return FAMILY_NONE;
+}
+
+struct step_finder *step_finder_new(const struct step_config *cfg)
+{
+	struct step_finder *sf = calloc(1, sizeof(*sf));
+
+	if (!sf)
+		return NULL;
+	sf->config = *cfg;
+	sf->elected = boundary_family(cfg->force);
+	sf->fixed = sf->elected != FAMILY_NONE;
+	sf->zero_grad_first = true; /* as torch's own examples do, until seen otherwise */
+	return sf;
+}
+
+void step_finder_free(struct step_finder *sf)
+{
+	if (!sf)
+		return;
+	for (int f = 0; f < FAMILY_COUNT; f++)
+		tracker_free(sf->trackers[f]);
+	free(sf->anon);
+	free(sf->out);
+	free(sf);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+static void thread_reset(struct step_finder *sf, uint32_t i)
+{
+	if (sf->threads[i].update_open)
+		sf->updates_open--;
+	sf->threads[i] = (struct step_thread){0};
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (sf->trackers[f])
+			sf->trackers[f]->lane_of[i] = 0;
+	}
+	if (sf->backward_thread == i + 1)
+		sf->backward_thread = 0;
+}
+
+static const struct step_thread *thread_find(const struct step_finder *sf, uint32_t tid)
+{
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		if (sf->threads[i].tid == tid)
+			return &sf->threads[i];
+	}
+	return NULL;
+}
+
+static struct step_thread *thread_of(struct step_finder *sf, uint32_t tid)
+{
+	uint32_t idle = 0, i;
+
+	for (i = 0; i < sf->nthreads; i++) {
+		if (sf->threads[i].tid == tid)
+			break;
+		if (sf->threads[i].seen_seq < sf->threads[idle].seen_seq)
+			idle = i;
+	}
+	if (i == sf->nthreads && i == STEP_THREADS) {
+		i = idle;
+		thread_reset(sf, i);
+	} else if (i == sf->nthreads) {
+		sf->nthreads++;
+	}
+	sf->threads[i].tid = tid;
+	sf->threads[i].seen_seq = sf->seq;
+	return &sf->threads[i];
+}
+
+/* What the threads that a mark listens to did since its mark before. */
+static void mark_listen(struct step_finder *sf, enum family f, struct step_thread *t, struct mark *m)
+{
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		struct step_thread *to = &sf->threads[i];
+
+		if (to != t && !thread_listens(sf, f, to, t))
+			continue;
+		m->hits = hits_add(m->hits, hits_sub(to->hits, to->base[f]));
+		to->base[f] = to->hits;
+		if (to->backward_seq > m->sep_seq)
+			m->sep_seq = to->backward_seq;
+		if (to->fetch_seq > m->sep_seq)
+			m->sep_seq = to->fetch_seq;
+		if (to->fetch_seq > m->fetch_seq)
+			m->fetch_seq = to->fetch_seq;
+	}
+}
+
+static struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t,
+			     const struct signal *s)
+{
+	struct mark m = {
+		.begin_ns = s->begin_ns,
+		.end_ns = s->ts_ns,
+		.span_ns = t->span_ns[f],
+		.seq = sf->seq,
+		.ident = s->ident,
+		.name = s->name,
+		.tid = s->tid,
+		.flags = s->tainted ? STEP_tainted | STEP_imputed : 0,
+		.thread = (uint32_t)(t - sf->threads),
+	};
+
+	t->owns |= 1u << f;
+	mark_listen(sf, f, t, &m);
+	t->span_ns[f] = 0;
+	sf->last_mark_ns = s->ts_ns;
+	return m;
+}
+
+/* A backward or a fetch on this thread: what listens to it can be joined no more. */
+static void threads_separate(struct step_finder *sf, const struct step_thread *by)
+{
+	static const enum family grouped[] = {FAMILY_RANGES, FAMILY_UPDATE_OP, FAMILY_REDUCER};
+
+	for (size_t k = 0; k < sizeof(grouped) / sizeof(*grouped); k++) {
+		struct tracker *t = sf->trackers[grouped[k]];
+		const struct step_thread *to;
+
+		for (uint32_t i = 0; t && i < t->nlanes; i++) {
+			struct lane *l = t->lanes[i];
+
+			if ((l->open || l->loose) && (to = thread_find(sf, l->group.tid)) &&
+			    thread_listens(sf, grouped[k], by, to))
+				lane_close(sf, l, true);
+		}
+	}
+}
+
+/* ---- signals ------------------------------------------------------------------------------------ */
+
+static void thread_class(struct step_finder *sf, const struct signal *s)
+{
+	if (s->text)
+		snprintf(sf->class, sizeof(sf->class), "%.39s", s->text);
+}
+
+static void feed_update_begin(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	if (s->depth)
+		return;
+	if (!t->update_open)
+		sf->updates_open++;
+	t->update_open = true;
+	t->update_ident = 0;
+	sf->updates_begun++;
+}
+
+static void feed_update(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	struct signal with = *s;
+	struct mark m;
+
+	if (s->depth)
+		return;
+	if (t->update_open)
+		sf->updates_open--;
+	t->update_open = false;
+	if (!with.ident)
+		with.ident = t->update_ident;
+	t->amp_update = true;
+	thread_class(sf, s);
+	sf->step_class[s->name / 32 % 32] |= 1u << s->name % 32;
+	m = mark_make(sf, FAMILY_RANGES, t, &with);
+	stream_mark(sf, FAMILY_RANGES, &m);
+}
+
+/* Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it last, and the
+ * start of the next one that calls it first. */
+static void feed_zero_grad(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	uint64_t backwards = 0;
+	struct mark m;
+
+	sf->zero_grad = true;
+	thread_class(sf, s);
+	sf->zero_grad_class[s->name / 32 % 32] |= 1u << s->name % 32;
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		if (thread_listens(sf, FAMILY_ZERO_GRAD, &sf->threads[i], t))
+			backwards += sf->threads[i].hits.backward;
+	}
+	if (!sf->zero_grad_known) {
+		sf->zero_grad_known = true;
+		if (t->fetch_seq)
+			sf->zero_grad_first = t->fetch_seq > t->backward_seq;
+		else if (sf->config.from_start)
+			sf->zero_grad_first = !backwards;
+	}
+	if (backwards != t->zero_grad_backwards || (!t->zero_grad_seen && backwards)) {
+		m = mark_make(sf, FAMILY_ZERO_GRAD, t, s);
+		m.apart = true;
+		stream_mark(sf, FAMILY_ZERO_GRAD, &m);
+	}
+	t->zero_grad_seen = true;
+	t->zero_grad_backwards = backwards;
+	t->hits.zero_grad++;
+}
+
+/* Rule E listens to one thread: on a GPU the device thread runs the nested passes of re-entrant
+ * checkpointing, and nothing tells them from outer ones. Another one takes over when the first is silent. */
+static bool backward_elects(struct step_finder *sf, const struct step_thread *t)
+{
+	uint32_t i = (uint32_t)(t - sf->threads) + 1;
+
+	if (!sf->backward_thread)
+		sf->backward_thread = i;
+	if (sf->backward_thread == i)
+		return true;
+	if (sf->now_ns - sf->threads[sf->backward_thread - 1].backward_ns < 10 * JOIN_NS)
+		return false;
+	sf->backward_thread = i;
+	return true;
+}
+
+static void feed_backward(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	struct mark m;
+
+	if (!s->outer)
+		return;
+	if (!sf->backward)
+		sf->first_backward_seq = sf->seq;
+	sf->backward = t->backward = true;
+	threads_separate(sf, t);
+	t->hits.backward++;
+	t->backward_seq = sf->seq;
+	t->amp_backward = true;
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (!t->span_ns[f])
+			t->span_ns[f] = s->ts_ns;
+	}
+	if (backward_elects(sf, t)) {
+		m = mark_make(sf, FAMILY_BACKWARD, t, s);
+		m.apart = true;
+		anon_backward(sf, &m);
+		stream_mark(sf, FAMILY_BACKWARD, &m);
+	}
+	t->backward_ns = s->ts_ns;
+}
+
+static void feed_fetch(struct step_finder *sf, struct step_thread *t)
+{
+	sf->fetched = true;
+	if (t->backward || !sf->backward)
+		threads_separate(sf, t);
+	t->hits.fetch++;
+	t->fetch_seq = sf->seq;
+}
+
+static void feed_mark(struct step_finder *sf, enum family f, struct step_thread *t, const struct signal *s)
+{
+	struct mark m = mark_make(sf, f, t, s);
+
+	m.apart = f == FAMILY_EXECUTE || f == FAMILY_SYNC;
+	stream_mark(sf, f, &m);
+}
+
+/* The scaler decides once per attempted step, after the optimizer: no update since it last did, but a
+ * backward, is a step whose gradients overflowed. */
+static void feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	struct mark m;
+
+	sf->amps++;
+	if (!t->amp_update && t->amp_backward) {
+		sf->skips++;
+		m = mark_make(sf, FAMILY_RANGES, t, s);
+		m.skipped = true;
+		stream_mark(sf, FAMILY_RANGES, &m);
+	}
+	t->amp_update = t->amp_backward = false;
+}
+
+static void feed_op(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	if (t->update_open && !t->update_ident)
+		t->update_ident = s->ident;
+	if (s->kind == SIGNAL_UPDATE_OP)
+		feed_mark(sf, FAMILY_UPDATE_OP, t, s);
+}
+
+static void lanes_each(struct step_finder *sf, void (*fn)(struct step_finder *, struct lane *))
+{
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++)
+			fn(sf, sf->trackers[f]->lanes[i]);
+	}
+}
+
+static void lane_taint(struct step_finder *sf, struct lane *l)
+{
+	(void)sf;
+	l->taint = true;
+	if (l->open)
+		l->group.flags |= STEP_tainted;
+	if (l->sum_groups)
+		l->sum.flags |= STEP_tainted;
+}
+
+static void lane_tick(struct step_finder *sf, struct lane *l)
+{
+	if (l->open && sf->now_ns - l->group.end_ns >= JOIN_NS && sf->now_ns > l->group.end_ns)
+		lane_close(sf, l, false);
+}
+
+/* A loop that calls zero_grad first has no call after its last step. */
+static void zero_grad_finish(struct step_finder *sf)
+{
+	for (uint32_t i = 0; sf->zero_grad_first && i < sf->nthreads; i++) {
+		struct step_thread *t = &sf->threads[i];
+		struct signal s = {.tid = t->tid, .ts_ns = t->backward_ns, .begin_ns = t->backward_ns};
+		struct mark m;
+
+		if (!t->zero_grad_seen || t->hits.backward == t->zero_grad_backwards)
+			continue;
+		m = mark_make(sf, FAMILY_ZERO_GRAD, t, &s);
+		m.apart = true;
+		m.flags |= STEP_imputed;
+		stream_mark(sf, FAMILY_ZERO_GRAD, &m);
+	}
+}
+
+static void feed_exit(struct step_finder *sf)
+{
+	if (sf->elected != FAMILY_RANGES)
+		zero_grad_finish(sf);
+	anon_finish(sf);
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (sf->trackers[f])
+			stream_settle(sf, sf->trackers[f]);
+	}
+	step_elect(sf, true);
+	lanes_each(sf, lane_finish);
+	sf->ended = true;
+}
+
+static void thread_first(struct step_finder *sf, struct step_thread *t, uint64_t ts_ns)
+{
+	if (!t->first_ns)
+		t->first_ns = ts_ns;
+	if (!sf->first_ns)
+		sf->first_ns = ts_ns;
+}
+
+static void feed_thread(struct step_finder *sf, const struct signal *s)
+{
+	struct step_thread *t = thread_of(sf, s->tid);
+
+	thread_first(sf, t, s->begin_ns);
+	switch (s->kind) {
+	case SIGNAL_UPDATE_BEGIN:
+		feed_update_begin(sf, t, s);
+		break;
+	case SIGNAL_UPDATE:
+		feed_update(sf, t, s);
+		break;
+	case SIGNAL_ZERO_GRAD_BEGIN:
+		feed_zero_grad(sf, t, s);
+		break;
+	case SIGNAL_FETCH_BEGIN:
+		feed_fetch(sf, t);
+		break;
+	case SIGNAL_BACKWARD:
+		feed_backward(sf, t, s);
+		break;
+	case SIGNAL_REDUCER:
+		t->hits.reducer++;
+		feed_mark(sf, FAMILY_REDUCER, t, s);
+		break;
+	case SIGNAL_UPDATE_OP:
+	case SIGNAL_LIST_OP:
+		feed_op(sf, t, s);
+		break;
+	case SIGNAL_AMP:
+		feed_amp(sf, t, s);
+		break;
+	case SIGNAL_ANON_RANGE:
+		anon_open(sf, s->tid, s->ts_ns);
+		break;
+	case SIGNAL_EXECUTE:
+		feed_mark(sf, FAMILY_EXECUTE, t, s);
+		break;
+	case SIGNAL_SYNC:
+		feed_mark(sf, FAMILY_SYNC, t, s);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool signal_matters(const struct step_finder *sf, enum signal_kind kind)
+{
+	switch (kind) {
+	case SIGNAL_UPDATE_BEGIN:
+	case SIGNAL_UPDATE:
+	case SIGNAL_ZERO_GRAD_BEGIN:
+	case SIGNAL_FETCH_BEGIN:
+	case SIGNAL_BACKWARD:
+	case SIGNAL_REDUCER:
+	case SIGNAL_UPDATE_OP:
+	case SIGNAL_AMP:
+	case SIGNAL_ANON_RANGE:
+		return true;
+	case SIGNAL_LIST_OP:
+		return sf->updates_open > 0;
+	case SIGNAL_EXECUTE:
+		return sf->elected == FAMILY_EXECUTE;
+	case SIGNAL_SYNC:
+		return sf->elected == FAMILY_SYNC;
+	default:
+		return false;
+	}
+}
+
+int step_finder_feed(struct step_finder *sf, const struct signal *s)
+{
+	if (sf->ended)
+		return 0;
+	sf->error = 0;
+	sf->seq++;
+	if (s->ts_ns > sf->now_ns)
+		sf->now_ns = s->ts_ns;
+	if (signal_matters(sf, s->kind)) {
+		feed_thread(sf, s);
+		step_elect(sf, false);
+	} else if (s->kind == SIGNAL_TICK) {
+		lanes_each(sf, lane_tick);
+	} else if (s->kind == SIGNAL_LOSS) {
+		sf->losses += s->count;
+		lanes_each(sf, lane_taint);
+	} else if (s->kind == SIGNAL_EXIT) {
+		feed_exit(sf);
+	}
+	return sf->error;
+}
+
+int step_finder_next(struct step_finder *sf, struct step *ret)
+{
+	if (sf->out_head == sf->nout) {
+		sf->out_head = sf->nout = 0;
+		return 0;
+	}
+	*ret = sf->out[sf->out_head++];
+	return 1;
+}

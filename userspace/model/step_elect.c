@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_elect.c - which family of markers counts.
+ *
+ * Step ranges, as soon as there is one. Another family only when it went through several cycles without
+ * them: the first range of a job that accumulates over n batches comes after n backwards.
+ */
+#include "userspace/model/step_internal.h"
+
+#include <stddef.h>
+
+#define CYCLES_FIRST 3	/* marks of a family without any of a better one, when none of that was ever seen */
+#define CYCLES_AFTER 8	/* ... when there were some, early on */
+#define CYCLES_SKIPS 24 /* ... when a gradient scaler works: its first steps are often skipped */
+/* Backwards without anything better: accumulation over 32 batches must not look like 32 steps. */
+#define BACKWARDS_FIRST 33
+#define BACKWARDS_AFTER 128
+#define BACKWARDS_EACH	4 /* ... and that many times those of the largest update seen */
+
+static uint64_t family_marks(const struct step_finder *sf, enum family f)
+{
+	return sf->trackers[f] ? sf->trackers[f]->marks : 0;
+}
+
+static uint64_t family_last(const struct step_finder *sf, enum family f)
+{
+	return sf->trackers[f] ? sf->trackers[f]->last_seq : 0;
+}
+
+/* Marks of f since the last one of a family of more trust. */
+static uint64_t family_cycles(const struct step_finder *sf, enum family f)
+{
+	return sf->trackers[f] ? sf->trackers[f]->since_better : 0;
+}
+
+static bool better_seen(const struct step_finder *sf, enum family f)
+{
+	for (int b = 0; b < (int)f; b++) {
+		if (family_marks(sf, (enum family)b))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t cycles_needed(const struct step_finder *sf, enum family f)
+{
+	bool after = better_seen(sf, f) || sf->updates_begun;
+	bool each = f == FAMILY_BACKWARD;
+	uint64_t backwards = family_marks(sf, FAMILY_BACKWARD);
+
+	if (f == FAMILY_REDUCER && backwards < 2 * family_marks(sf, f))
+		each = true; /* no sign that it tells micro-batches from steps */
+	if (each)
+		return after ? BACKWARDS_AFTER : sf->amps ? 2 * BACKWARDS_FIRST : BACKWARDS_FIRST;
+	return after ? CYCLES_AFTER : sf->amps ? CYCLES_SKIPS : CYCLES_FIRST;
+}
+
+static bool family_ready(const struct step_finder *sf, enum family f, bool final)
+{
+	uint64_t n = family_cycles(sf, f);
+
+	switch (f) {
+	case FAMILY_RANGES:
+		return family_marks(sf, f) && sf->elected != FAMILY_RANGES &&
+		       (sf->elected == FAMILY_NONE || n >= CYCLES_FIRST);
+	case FAMILY_ZERO_GRAD:
+	case FAMILY_REDUCER:
+	case FAMILY_ANON:
+		break;
+	case FAMILY_UPDATE_OP:
+		if (!sf->backward)
+			return false;
+		break;
+	case FAMILY_BACKWARD:
+		if (final && !better_seen(sf, f))
+			return n > 1;
+		if (sf->anon && sf->anon->backwards)
+			return false;
+		break;
+	default:
+		return false;
+	}
+	if (final && !better_seen(sf, f) && n)
+		return true;
+	if (sf->updates_open)
+		return false;
+	return n >= cycles_needed(sf, f);
+}
+
+static void family_elect(struct step_finder *sf, enum family f)
+{
+	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
+
+	for (uint32_t i = 0; t && i < t->nlanes; i++) {
+		t->lanes[i]->live = false;
+		lane_forget(t->lanes[i]);
+	}
+	sf->elected = f;
+	t = sf->trackers[f];
+	sf->nloops = sf->nloops > t->nlanes ? sf->nloops : t->nlanes;
+	for (uint32_t i = 0; i < t->nlanes; i++) {
+		t->lanes[i]->live = true;
+		lane_digest(sf, t->lanes[i]);
+	}
+}
+
+/* A mark of a better family: what the lesser ones hold is not needed. */
+static void families_forget(struct step_finder *sf, enum family better)
+{
+	for (int f = (int)better + 1; f < FAMILY_COUNT; f++) {
+		struct tracker *t = sf->trackers[f];
+
+		if (!t || sf->elected == (enum family)f)
+			continue;
+		t->since_better = 0;
+		for (uint32_t i = 0; i < t->nlanes; i++)
+			lane_forget(t->lanes[i]);
+	}
+}
+
+void step_elect(struct step_finder *sf, bool final)
+{
+	if (sf->fixed)
+		return;
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		/* zero_grad and operators come around every update; only ranges clear the others. */
+		if (f == FAMILY_RANGES && family_last(sf, FAMILY_RANGES) == sf->seq)
+			families_forget(sf, FAMILY_RANGES);
+		if ((int)sf->elected != f && family_ready(sf, (enum family)f, final)) {
+			if (sf->elected == FAMILY_NONE || f == FAMILY_RANGES ||
+			    sf->elected == FAMILY_RANGES || f < (int)sf->elected)
+				family_elect(sf, (enum family)f);
+			return;
+		}
+	}
+}

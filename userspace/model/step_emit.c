@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_emit.c - numbers and times of finished steps. */
+#include "userspace/model/step_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum step_boundary family_boundary(enum family f)
+{
+	static const enum step_boundary boundary[] = {
+		[FAMILY_RANGES] = BOUNDARY_UPDATE_EXIT,	 [FAMILY_ZERO_GRAD] = BOUNDARY_ZERO_GRAD,
+		[FAMILY_UPDATE_OP] = BOUNDARY_UPDATE_OP, [FAMILY_REDUCER] = BOUNDARY_REDUCER,
+		[FAMILY_ANON] = BOUNDARY_BACKWARD,	 [FAMILY_BACKWARD] = BOUNDARY_BACKWARD,
+		[FAMILY_EXECUTE] = BOUNDARY_EXECUTE,	 [FAMILY_SYNC] = BOUNDARY_SYNC,
+		[FAMILY_NONE] = BOUNDARY_NONE,
+	};
+
+	return boundary[f];
+}
+
+enum step_tier family_tier(enum family f)
+{
+	if (f == FAMILY_NONE)
+		return TIER_NONE;
+	return f <= FAMILY_REDUCER ? TIER_A : TIER_B;
+}
+
+static void out_push(struct step_finder *sf, const struct step *s)
+{
+	uint32_t cap = sf->out_cap ? 2 * sf->out_cap : 64;
+	struct step *out;
+
+	if (sf->out_head && sf->out_head == sf->nout)
+		sf->out_head = sf->nout = 0;
+	if (sf->nout == sf->out_cap) {
+		out = realloc(sf->out, cap * sizeof(*out));
+		if (!out) {
+			sf->error = -ENOMEM;
+			return;
+		}
+		sf->out = out;
+		sf->out_cap = cap;
+	}
+	sf->out[sf->nout++] = *s;
+}
+
+static void loop_remember(struct loop *lp, const struct step *s, struct hits hits)
+{
+	lp->recent[lp->nrecent % STEP_RECENT] = hits;
+	lp->recent_ns[lp->nrecent % STEP_RECENT] = s->end_ns - s->start_ns;
+	lp->nrecent++;
+	lp->tainted = lp->tainted << 1 | !!(s->flags & STEP_tainted);
+	lp->steps++;
+}
+
+static void loop_give(struct step_finder *sf, struct lane *l, const struct group *g, uint32_t flags)
+{
+	struct loop *lp = &sf->loops[l->loop];
+	struct step s = {
+		.loop = l->loop,
+		.start_ns = lp->start_ns,
+		.end_ns = g->end_ns,
+		.micro_batches = (uint32_t)g->hits.backward,
+		.updates = g->updates,
+		.flags = flags,
+		.tier = family_tier(l->family),
+		.boundary = family_boundary(l->family),
+		.tid = g->tid,
+	};
+
+	if (!g->skipped)
+		lp->number++;
+	s.number = lp->number;
+	lp->start_ns = s.end_ns;
+	loop_remember(lp, &s, g->hits);
+	out_push(sf, &s);
+}
+
+void step_emit(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	struct loop *lp = &sf->loops[l->loop];
+	uint32_t flags = g->flags;
+	uint64_t start_ns = lp->start_ns;
+
+	/* A family elected late finds in its hands what another one gave out already. */
+	if (lp->nrecent && g->end_ns <= start_ns)
+		return;
+	if (l->unit.ambiguous)
+		flags |= STEP_ambiguous;
+	if (g->skipped) {
+		loop_give(sf, l, g, flags | STEP_skipped_update);
+		return;
+	}
+	if (sf->config.multiply <= 1) {
+		loop_give(sf, l, g, flags);
+		return;
+	}
+	if (!lp->nmany)
+		lp->many = *g;
+	else {
+		lp->many.end_ns = g->end_ns;
+		lp->many.tid = g->tid;
+		lp->many.updates += g->updates;
+		lp->many.hits = hits_add(lp->many.hits, g->hits);
+		lp->many.flags |= flags;
+	}
+	if (++lp->nmany < sf->config.multiply)
+		return;
+	lp->nmany = 0;
+	loop_give(sf, l, &lp->many, lp->many.flags);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_internal.h - what the step_*.c files share; step.h is for everybody else.
+ *
+ *   signals -> threads (step.c) -> marks, one stream per family of markers
+ *           -> lanes (step_stream.c): one per training loop, told apart by overlap in time
+ *           -> groups (step_lane.c): marks that make one update of the parameters (rule B2)
+ *           -> steps: as many groups as the author's iteration has (rules I and F, step_unit.c)
+ */
+#ifndef MODEL_STEP_INTERNAL_H
+#define MODEL_STEP_INTERNAL_H
+
+#include "userspace/model/step.h"
+
+#define STEP_THREADS 64	  /* followed at once; the one idle longest gives way */
+#define STEP_LOOPS   16	  /* told apart; further ones share the last */
+#define STEP_HELD    256  /* groups held before the lock */
+#define STEP_QUEUE   64	  /* marks held until a thread's loop is known */
+#define STEP_MEMBERS 1024 /* marks of one group that can still be told apart again */
+#define STEP_RECENT  64	  /* steps behind ratios and the median */
+#define STEP_PERIOD  32	  /* longest period of updates looked for */
+#define STEP_TOKENS  80	  /* tokens looked at before giving up: 2 periods and some */
+
+/* Kinds of markers, each able to find steps alone; in order of trust. */
+enum family {
+	FAMILY_RANGES,
+	FAMILY_ZERO_GRAD,
+	FAMILY_UPDATE_OP,
+	FAMILY_REDUCER,
+	FAMILY_ANON,
+	FAMILY_BACKWARD,
+	FAMILY_EXECUTE,
+	FAMILY_SYNC,
+	FAMILY_COUNT,
+};
+#define FAMILY_NONE FAMILY_COUNT
+
+struct hits {
+	uint64_t backward, fetch, zero_grad, reducer;
+};
+
+struct step_thread {
+	uint32_t tid;
+	bool backward; /* ever ran one */
+	uint32_t owns; /* bit per family: its marks came from this thread */
+	uint64_t seen_seq;
+	uint64_t backward_seq, fetch_seq; /* last ones; 0: never */
+	uint64_t backward_ns;
+	uint64_t first_ns; /* first sign of training */
+	bool update_open;
+	uint64_t update_ident;
+	bool amp_backward, amp_update; /* since the last decision of the gradient scaler */
+	uint64_t zero_grad_backwards;  /* backwards when zero_grad was last called */
+	bool zero_grad_seen;
+	struct hits hits;
+	struct hits base[FAMILY_COUNT]; /* hits at the last mark */
+	uint64_t span_ns[FAMILY_COUNT]; /* first backward since the last mark; 0: none */
+};
+
+/* One marker hit that may end a step. */
+struct mark {
+	uint64_t begin_ns, end_ns;
+	uint64_t span_ns; /* first backward since the thread's mark before; 0: none */
+	uint64_t seq;
+	uint64_t sep_seq;   /* last backward or fetch on the threads it listens to */
+	uint64_t fetch_seq; /* last fetch there */
+	struct hits hits;   /* there, since the mark before */
+	uint64_t ident;
+	uint32_t name, tid, flags;
+	uint32_t thread; /* index */
+	bool apart;	 /* nothing joins it */
+	bool skipped;	 /* no update: the gradient scaler skipped it */
+};
+
+/* What the period is looked for in: which optimizer, and did it get a fresh batch. */
+struct token {
+	uint64_t ident;
+	uint32_t name;
+	bool fetched;
+};
+
+struct unit {		 /* how many groups make the author's step */
+	uint32_t period; /* 0: none found */
+	uint32_t size;	 /* groups per step */
+	uint32_t from;	 /* index of the first token that fits */
+	uint32_t first;	 /* ... and of the first that starts a step */
+	uint32_t fresh;	 /* groups of one period that got a fresh batch */
+	bool ambiguous;
+	bool any;			   /* tokens need not match: every group is a step */
+	bool by_class;			   /* identities say nothing here */
+	struct token pattern[STEP_PERIOD]; /* from the first group of a step */
+};
+
+struct unit_input {
+	const struct token *tokens;
+	uint32_t count;
+	bool from_start; /* tokens[0] starts a step; else what came before it is not known */
+	bool fetch_ends; /* the mark that follows a fetch ends a step, it does not start one */
+};
+
+/* true: *ret is settled. */
+bool unit_learn(const struct unit_input *in, struct unit *ret);
+/* The best reading of what there is; always settles. */
+void unit_guess(const struct unit_input *in, struct unit *ret);
+bool token_equal(const struct token *a, const struct token *b, bool by_class);
+
+struct group { /* marks that make one update */
+	struct token token;
+	uint64_t begin_ns, end_ns, seq;
+	struct hits hits;
+	uint32_t updates, tid, flags;
+	bool skipped;
+};
+
+enum lane_mode { LANE_LEARNING, LANE_LOCKED, LANE_RELEARNING };
+
+struct lane {
+	enum family family;
+	uint32_t loop;
+	bool live; /* its family was elected: it may give out steps */
+	bool any;  /* a mark was seen */
+	bool open;
+	bool loose;	  /* updates without a backward between them count one by one, for now */
+	bool taint;	  /* the next group */
+	uint32_t largest; /* group closed by a backward */
+	uint64_t last_seq;
+	struct group group;
+	uint64_t *ends; /* of the open group's marks */
+	uint32_t ends_cap;
+	struct group *held;
+	uint32_t nheld, held_cap;
+	enum lane_mode mode;
+	struct unit unit;
+	struct group sum; /* of the step in progress */
+	uint32_t sum_groups;
+	struct token history[STEP_TOKENS]; /* last ones, oldest overwritten */
+	uint64_t tokens;		   /* ever */
+	uint64_t odd[4];		   /* when tokens last did not fit, latest first */
+	uint32_t regrouped;
+	struct hits rest; /* hits of groups dropped or joined late */
+	uint64_t marks, backward_marks;
+};
+
+struct loop { /* what outlives a change of family */
+	bool used;
+	uint64_t start_ns; /* of the step in progress: end of the one before, or the first sign */
+	uint64_t steps, number, updates;
+	struct group many; /* multiply: steps so far of the one in progress */
+	uint32_t nmany;
+	uint64_t many_start_ns;
+	struct hits recent[STEP_RECENT];
+	uint64_t recent_ns[STEP_RECENT];
+	uint64_t nrecent;	/* ever */
+	uint32_t tainted;	/* bit per step, latest lowest */
+	char name[40];		/* optimizer class of the marker */
+	struct step_state told; /* last state given out */
+};
+
+struct tracker { /* one family's marks, by loop */
+	struct lane *lanes[STEP_LOOPS];
+	uint32_t nlanes;
+	uint8_t lane_of[STEP_THREADS]; /* lane + 1; 0: not known */
+	struct mark queue[STEP_QUEUE];
+	uint32_t nqueue;
+	uint64_t last_end_ns; /* of the first lane's last mark */
+	uint32_t last_thread;
+	uint32_t neighbours, overlaps;
+	uint64_t marks, last_seq;
+	uint64_t since_better; /* marks since a family of more trust made one */
+};
+
+/* A runtime whose ranges have no names (step_anon.c). */
+#define ANON_PASSES 64 /* backwards looked at before what they mean is settled */
+
+struct anon_pass { /* a backward and what followed it on its thread */
+	struct mark mark;
+	uint64_t second_ns; /* second range: where an optimizer called first had ended; 0: none */
+	uint32_t opens;
+};
+
+struct anon {
+	uint64_t backwards;
+	bool running, settled, accumulates;
+	uint32_t base; /* ranges between two micro-batches */
+	uint32_t gathered, backlog;
+	struct anon_pass pass, passes[ANON_PASSES];
+};
+
+struct step_finder {
+	struct step_config config;
+	uint64_t seq;
+	uint64_t now_ns, first_ns, last_mark_ns;
+	bool ended, backward, fetched, zero_grad, named; /* ever seen */
+	uint64_t first_backward_seq;
+	uint64_t updates_begun, updates_open, amps, skips, losses;
+	uint32_t zero_grad_class[32], step_class[32]; /* bit sets of classes seen */
+	bool zero_grad_first;			      /* it is called before the backward */
+	bool zero_grad_known;
+	char class[40]; /* optimizer class seen last */
+	enum family elected;
+	bool fixed; /* by the user */
+	struct tracker *trackers[FAMILY_COUNT];
+	struct anon *anon;
+	struct step_thread threads[STEP_THREADS];
+	uint32_t nthreads;
+	uint32_t backward_thread; /* index + 1: rule E listens to it */
+	uint64_t backward_other;  /* backwards elsewhere since it last ran one */
+	struct loop loops[STEP_LOOPS];
+	uint32_t nloops;
+	struct step *out;
+	uint32_t nout, out_cap, out_head;
+	int error;
+};
+
+/* step_stream.c */
+void stream_mark(struct step_finder *sf, enum family f, const struct mark *m);
+void stream_settle(struct step_finder *sf, struct tracker *t);
+struct tracker *tracker_of(struct step_finder *sf, enum family f);
+void tracker_free(struct tracker *t);
+bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
+		    const struct step_thread *t);
+
+/* step_lane.c */
+struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop);
+void lane_free(struct lane *l);
+void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m);
+void lane_close(struct step_finder *sf, struct lane *l, bool by_backward); /* nothing can join any more */
+void lane_digest(struct step_finder *sf, struct lane *l); /* what is held, as far as it is settled */
+void lane_finish(struct step_finder *sf, struct lane *l);
+void lane_forget(struct lane *l); /* what is held */
+
+/* step_emit.c */
+void step_emit(struct step_finder *sf, struct lane *l, const struct group *g);
+enum step_boundary family_boundary(enum family f);
+enum step_tier family_tier(enum family f);
+
+/* step_elect.c */
+void step_elect(struct step_finder *sf, bool final);
+
+/* step_anon.c */
+void anon_backward(struct step_finder *sf, const struct mark *m);
+void anon_open(struct step_finder *sf, uint32_t tid, uint64_t ts_ns);
+void anon_finish(struct step_finder *sf);
+
+static inline struct hits hits_add(struct hits a, struct hits b)
+{
+	return (struct hits){a.backward + b.backward, a.fetch + b.fetch, a.zero_grad + b.zero_grad,
+			     a.reducer + b.reducer};
+}
+
+static inline struct hits hits_sub(struct hits a, struct hits b)
+{
+	return (struct hits){a.backward - b.backward, a.fetch - b.fetch, a.zero_grad - b.zero_grad,
+			     a.reducer - b.reducer};
+}
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_lane.c - one training loop as one family of markers shows it: rule B2, the lock, and what makes
+ * a step of its groups.
+ *
+ * B2: a mark opens a new group if a backward or a fetch lies between the mark before it and its own end
+ * (a closure runs the backward inside the range); otherwise it joins (several optimizers per step, an
+ * optimizer per parameter inside the backward). A group is closed when nothing can join it any more.
+ */
+#include "userspace/model/step_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
+#define ODD_WINDOW 64 /* tokens within which so many ... */
+#define ODD_LIMIT  4  /* ... misfits mean that there is no fixed order */
+
+struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop)
+{
+	struct lane *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->family = f;
+	l->loop = loop;
+	l->live = sf->elected == f;
+	return l;
+}
+
+void lane_free(struct lane *l)
+{
+	if (!l)
+		return;
+	free(l->ends);
+	free(l->held);
+	free(l);
+}
+
+void lane_forget(struct lane *l)
+{
+	l->nheld = 0;
+	l->open = false;
+}
+
+/* ---- from groups to steps ----------------------------------------------------------------------- */
+
+static void held_drop(struct lane *l, uint32_t n)
+{
+	l->nheld -= n;
+	memmove(l->held, l->held + n, l->nheld * sizeof(*l->held));
+}
+
+static void group_join(struct group *to, const struct group *g)
+{
+	uint64_t begin_ns = to->updates ? to->begin_ns : g->begin_ns;
+	struct token token = to->updates ? to->token : g->token;
+	struct hits hits = hits_add(to->hits, g->hits);
+	uint32_t updates = to->updates + g->updates, flags = to->flags | g->flags;
+
+	*to = *g;
+	to->begin_ns = begin_ns;
+	to->token = token;
+	to->hits = hits;
+	to->updates = updates;
+	to->flags = flags;
+}
+
+static void sum_emit(struct step_finder *sf, struct lane *l)
+{
+	struct group g = l->sum;
+
+	if (!l->sum_groups)
+		return;
+	l->sum_groups = 0;
+	l->sum = (struct group){0};
+	step_emit(sf, l, &g);
+}
+
+/* One group, in its place: known to fit. */
+static void lane_place(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	if (g->skipped) {
+		step_emit(sf, l, g);
+		return;
+	}
+	group_join(&l->sum, g);
+	if (++l->sum_groups >= l->unit.size)
+		sum_emit(sf, l);
+}
+
+/* A group that belongs to no step of the pattern. */
+static void lane_place_alone(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	sum_emit(sf, l);
+	step_emit(sf, l, g);
+}
+
+static uint32_t held_tokens(const struct lane *l, struct token *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->nheld && n < max; i++) {
+		if (!l->held[i].skipped)
+			out[n++] = l->held[i].token;
+	}
+	return n;
+}
+
+/* An update before the process's first backward only sets up the optimizer's state (checkpoint loaders do
+ * that), unless no backward ever comes (evolution strategies). */
+static void held_drop_setup(struct step_finder *sf, struct lane *l)
+{
+	uint32_t n = 0;
+
+	if (!sf->config.from_start || !sf->backward || l->family > FAMILY_UPDATE_OP)
+		return;
+	while (n < l->nheld && l->held[n].seq < sf->first_backward_seq && !l->held[n].skipped)
+		n++;
+	held_drop(l, n);
+}
+
+/* The lock: what was held is given out. Groups before the first whole step are what was seen of one at
+ * attach; later, after a change of pattern, they were counted with the step before. */
+static void lane_lock(struct step_finder *sf, struct lane *l, const struct unit *u)
+{
+	bool first_time = l->mode == LANE_LEARNING, attached = first_time && !sf->config.from_start;
+	uint32_t i = 0;
+
+	if (!first_time && (u->size != l->unit.size || u->period != l->unit.period))
+		l->regrouped++;
+	l->unit = *u;
+	l->mode = LANE_LOCKED;
+	for (uint32_t n = 0; n < l->nheld; n++) {
+		const struct group *g = &l->held[n];
+
+		if (g->skipped || i >= u->first) {
+			lane_place(sf, l, g);
+		} else if (i < u->from && !(attached && u->from == 1)) {
+			lane_place_alone(sf, l, g);
+		} else if (attached) {
+			group_join(&l->sum, g);
+			l->sum_groups = 1;
+			if (i + 1 == u->first)
+				sum_emit(sf, l);
+		}
+		i += !g->skipped;
+	}
+	l->nheld = 0;
+}
+
+static void lane_input(const struct step_finder *sf, const struct lane *l, struct unit_input *ret)
+{
+	ret->from_start = l->mode == LANE_RELEARNING || sf->config.from_start;
+	ret->fetch_ends = l->family == FAMILY_ZERO_GRAD && sf->zero_grad_first;
+}
+
+static bool lane_odd_often(struct lane *l)
+{
+	memmove(l->odd + 1, l->odd, sizeof(l->odd) - sizeof(l->odd[0]));
+	l->odd[0] = l->tokens;
+	return l->odd[ODD_LIMIT - 1] && l->tokens - l->odd[ODD_LIMIT - 1] <= ODD_WINDOW;
+}
+
+/* While relearning: does the old pattern go on? Then what came between are steps of their own. */
+static bool lane_resume(struct step_finder *sf, struct lane *l, const struct token *t, uint32_t n)
+{
+	uint32_t size = l->unit.size, need = size + 1;
+
+	if (n < need)
+		return false;
+	for (uint32_t i = 0; i < need; i++) {
+		if (!token_equal(&t[n - need + i], &l->unit.pattern[i % size], l->unit.by_class))
+			return false;
+	}
+	l->mode = LANE_LOCKED;
+	for (uint32_t i = 0, k = 0; i < l->nheld; i++) {
+		const struct group *g = &l->held[i];
+
+		if (g->skipped || k >= n - need)
+			lane_place(sf, l, g);
+		else
+			lane_place_alone(sf, l, g);
+		k += !g->skipped;
+	}
+	l->nheld = 0;
+	return true;
+}
+
+static void lane_learn(struct step_finder *sf, struct lane *l)
+{
+	struct token t[STEP_TOKENS];
+	struct unit_input in = {.tokens = t};
+	struct unit u;
+
+	if (l->mode == LANE_LEARNING)
+		held_drop_setup(sf, l);
+	in.count = held_tokens(l, t, STEP_TOKENS);
+	lane_input(sf, l, &in);
+	if (l->mode == LANE_RELEARNING && lane_resume(sf, l, t, in.count))
+		return;
+	if (unit_learn(&in, &u)) {
+		if (sf->config.multiply > 1)
+			u = (struct unit){.period = 1, .size = 1, .any = true};
+		lane_lock(sf, l, &u);
+	} else if (l->nheld == STEP_HELD) {
+		unit_guess(&in, &u);
+		lane_lock(sf, l, &u);
+	}
+}
+
+static bool lane_fits(const struct lane *l, const struct group *g)
+{
+	const struct unit *u = &l->unit;
+
+	return g->skipped || u->any || token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
+}
+
+/* Tokens that follow no order may come to follow one: another stage of the training began. */
+static void lane_look_again(struct step_finder *sf, struct lane *l)
+{
+	struct token t[STEP_TOKENS];
+	struct unit_input in = {.tokens = t, .count = STEP_TOKENS, .from_start = true};
+	struct unit u;
+
+	if (!l->unit.any || sf->config.multiply > 1 || l->tokens < STEP_TOKENS || l->tokens % STEP_TOKENS)
+		return;
+	for (uint32_t i = 0; i < STEP_TOKENS; i++)
+		t[i] = l->history[(l->tokens + i) % STEP_TOKENS];
+	lane_input(sf, l, &in);
+	in.from_start = false;
+	if (!unit_learn(&in, &u) || !u.period || u.size == 1) {
+		l->unit.period = u.period;
+		l->unit.fresh = u.fresh;
+		l->unit.ambiguous = u.period != 1;
+		return;
+	}
+	/* The pattern starts with its first token; until that comes, groups count as before. */
+	l->unit = u;
+	l->mode = LANE_RELEARNING;
+	l->regrouped++;
+}
+
+/* The lane is locked and the token does not fit. */
+static void lane_unfit(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	sum_emit(sf, l);
+	if (lane_fits(l, g)) { /* the step was cut short; the next one starts */
+		lane_place(sf, l, g);
+	} else if (lane_odd_often(l)) {
+		l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
+		lane_place(sf, l, g);
+	} else {
+		l->mode = LANE_RELEARNING;
+		l->held[l->nheld++] = *g;
+		lane_learn(sf, l);
+	}
+}
+
+static void lane_push(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	if (!l->held)
+		l->held = calloc(STEP_HELD, sizeof(*l->held));
+	if (!l->held) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	if (l->live && !g->skipped) {
+		l->history[l->tokens % STEP_TOKENS] = g->token;
+		l->tokens++;
+		lane_look_again(sf, l);
+	}
+	if (l->live && l->mode == LANE_LOCKED) {
+		if (lane_fits(l, g))
+			lane_place(sf, l, g);
+		else
+			lane_unfit(sf, l, g);
+		return;
+	}
+	if (l->nheld == STEP_HELD)
+		held_drop(l, STEP_HELD / 2);
+	l->held[l->nheld++] = *g;
+	if (l->live)
+		lane_learn(sf, l);
+}
+
+void lane_digest(struct step_finder *sf, struct lane *l)
+{
+	struct group *held = l->held;
+	uint32_t n = l->nheld;
+
+	if (!l->live || !n)
+		return;
+	l->held = NULL;
+	l->nheld = 0;
+	for (uint32_t i = 0; i < n; i++)
+		lane_push(sf, l, &held[i]);
+	free(held);
+}
+
+/* ---- from marks to groups ----------------------------------------------------------------------- */
+
+/* Each mark of the open group was an update of its own. */
+static void lane_split(struct step_finder *sf, struct lane *l)
+{
+	struct group g = l->group, one = g;
+
+	l->open = false;
+	one.updates = 1;
+	for (uint32_t i = 0; i < g.updates && i < STEP_MEMBERS; i++) {
+		one.end_ns = l->ends[i];
+		if (i)
+			one.hits = (struct hits){0};
+		lane_push(sf, l, &one);
+	}
+}
+
+static uint32_t lane_limit(const struct lane *l)
+{
+	return 4 * l->largest > GROUP_MIN ? 4 * l->largest : GROUP_MIN;
+}
+
+void lane_close(struct step_finder *sf, struct lane *l, bool by_backward)
+{
+	struct group g = l->group;
+
+	if (by_backward)
+		l->loose = false;
+	if (!l->open)
+		return;
+	l->open = false;
+	if (by_backward && g.updates > l->largest)
+		l->largest = g.updates;
+	lane_push(sf, l, &g);
+}
+
+static bool lane_remember_end(struct lane *l, uint64_t end_ns)
+{
+	uint64_t *ends;
+	uint32_t cap = l->ends_cap ? 2 * l->ends_cap : 8;
+
+	if (l->group.updates > STEP_MEMBERS)
+		return true;
+	if (l->group.updates > l->ends_cap) {
+		ends = realloc(l->ends, cap * sizeof(*ends));
+		if (!ends)
+			return false;
+		l->ends = ends;
+		l->ends_cap = cap;
+	}
+	l->ends[l->group.updates - 1] = end_ns;
+	return true;
+}
+
+static void group_open(struct lane *l, const struct mark *m, bool fetched)
+{
+	l->group = (struct group){
+		.token = {.ident = m->ident, .name = m->name, .fetched = fetched},
+		.begin_ns = m->begin_ns,
+		.end_ns = m->end_ns,
+		.seq = m->seq,
+		.hits = hits_add(m->hits, l->rest),
+		.updates = !m->skipped,
+		.tid = m->tid,
+		.flags = m->flags | (l->taint ? STEP_tainted : 0),
+		.skipped = m->skipped,
+	};
+	l->rest = (struct hits){0};
+	l->taint = false;
+	l->open = true;
+}
+
+static void group_add(struct lane *l, const struct mark *m)
+{
+	struct group *g = &l->group;
+
+	g->updates++;
+	g->end_ns = m->end_ns;
+	g->tid = m->tid;
+	g->flags |= m->flags;
+	g->hits = hits_add(g->hits, m->hits);
+}
+
+void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
+{
+	bool fetched = m->fetch_seq > l->last_seq;
+	bool opens = !l->any || !sf->backward || m->sep_seq > l->last_seq || m->apart || m->skipped ||
+		     l->loose;
+
+	if (m->sep_seq > l->last_seq)
+		lane_close(sf, l, true);
+	if (!l->any && l->family <= FAMILY_ZERO_GRAD)
+		memcpy(sf->loops[l->loop].name, sf->class, sizeof(sf->class));
+	l->any = true;
+	l->last_seq = m->seq;
+	l->marks += !m->skipped;
+	sf->loops[l->loop].updates += l->live && !m->skipped;
+	if (opens) {
+		lane_close(sf, l, false);
+		group_open(l, m, fetched);
+	} else if (l->open) {
+		group_add(l, m);
+	} else { /* its group was given out a while ago: no new step */
+		l->rest = hits_add(l->rest, m->hits);
+		return;
+	}
+	if (!lane_remember_end(l, m->end_ns))
+		sf->error = -ENOMEM;
+	if (m->apart || m->skipped)
+		lane_close(sf, l, false);
+	else if (l->group.updates >= STEP_MEMBERS ||
+		 (l->mode == LANE_LOCKED && l->group.updates > lane_limit(l))) {
+		l->loose = true;
+		lane_split(sf, l);
+	}
+}
+
+/* The process ended: what is held is read as well as it can be. */
+void lane_finish(struct step_finder *sf, struct lane *l)
+{
+	struct token t[STEP_TOKENS];
+	struct unit_input in = {.tokens = t};
+	struct unit u;
+
+	if (l->open && l->group.updates > lane_limit(l))
+		lane_split(sf, l);
+	lane_close(sf, l, false);
+	if (!l->live)
+		return;
+	if (l->nheld && l->mode == LANE_RELEARNING) {
+		for (uint32_t i = 0; i < l->nheld; i++)
+			lane_place_alone(sf, l, &l->held[i]);
+		l->nheld = 0;
+		return;
+	}
+	held_drop_setup(sf, l);
+	in.count = held_tokens(l, t, STEP_TOKENS);
+	if (l->mode == LANE_LOCKED || !l->nheld)
+		return;
+	lane_input(sf, l, &in);
+	unit_guess(&in, &u);
+	if (sf->config.multiply > 1)
+		u = (struct unit){.period = 1, .size = 1, .any = true};
+	lane_lock(sf, l, &u);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_state.c - what is known of a loop, in words. */
+#include "userspace/model/step_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SILENT_NS	30000000000ull /* at least, before a loop that stands still is suspect */
+#define SILENT_STEPS	10
+#define CONFIDENCE_B	0.95
+#define CONFIDENT_STEPS 8 /* of tier B */
+#define AMBIGUOUS	0.8
+
+const char *const boundary_name[] = {
+	[BOUNDARY_NONE] = "none",	    [BOUNDARY_UPDATE_EXIT] = "update_exit",
+	[BOUNDARY_ZERO_GRAD] = "zero_grad", [BOUNDARY_BACKWARD] = "backward",
+	[BOUNDARY_REDUCER] = "reducer",	    [BOUNDARY_UPDATE_OP] = "update_op",
+	[BOUNDARY_EXECUTE] = "execute",	    [BOUNDARY_SYNC] = "sync",
+};
+
+const char *const step_state_name[] = {
+	[STATE_IDLE] = "idle",	   [STATE_STARTING] = "starting", [STATE_LEARNING] = "learning",
+	[STATE_LOCKED] = "locked", [STATE_SUSPECT] = "suspect",	  [STATE_ENDED] = "ended",
+};
+
+static const char *const marker_text[] = {
+	[FAMILY_RANGES] = "Optimizer.step",
+	[FAMILY_ZERO_GRAD] = "Optimizer.zero_grad",
+	[FAMILY_UPDATE_OP] = "fused update",
+	[FAMILY_REDUCER] = "Reducer.finalize_backward",
+	[FAMILY_ANON] = "unnamed ranges",
+	[FAMILY_BACKWARD] = "Engine.execute",
+	[FAMILY_EXECUTE] = "execute",
+	[FAMILY_SYNC] = "sync",
+	[FAMILY_NONE] = "",
+};
+
+static struct lane *state_lane(struct step_finder *sf, uint32_t loop)
+{
+	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
+
+	return t && loop < t->nlanes ? t->lanes[loop] : NULL;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t loop_median(struct loop *lp)
+{
+	uint64_t ns[STEP_RECENT];
+	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+
+	if (!n)
+		return 0;
+	memcpy(ns, lp->recent_ns, n * sizeof(*ns));
+	qsort(ns, n, sizeof(*ns), compare_ns);
+	return ns[n / 2];
+}
+
+/* Only a loop that may be silent for too long pays for the median. */
+static bool loop_silent(const struct step_finder *sf, struct loop *lp)
+{
+	uint64_t since_ns = sf->now_ns > lp->start_ns ? sf->now_ns - lp->start_ns : 0;
+
+	return lp->nrecent && since_ns >= SILENT_NS && since_ns / SILENT_STEPS >= loop_median(lp);
+}
+
+static void text_add(char *out, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void text_add(char *out, size_t cap, const char *fmt, ...)
+{
+	size_t len = strlen(out);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out + len, cap - len, fmt, ap);
+	va_end(ap);
+}
+
+static void ratio_add(char *out, size_t cap, const struct loop *lp, const char *name, size_t field)
+{
+	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+	uint64_t sum = 0, first = 0;
+	bool constant = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t hits = *(const uint64_t *)((const char *)&lp->recent[i] + field);
+
+		first = i ? first : hits;
+		constant &= hits == first;
+		sum += hits;
+	}
+	if (!sum)
+		return;
+	if (*out)
+		text_add(out, cap, " ");
+	if (constant)
+		text_add(out, cap, "%s:%llu", name, (unsigned long long)first);
+	else
+		text_add(out, cap, "%s:%.1f", name, (double)sum / n);
+}
+
+static void state_ratios(const struct loop *lp, struct step_state *st)
+{
+	size_t cap = sizeof(st->ratios);
+
+	ratio_add(st->ratios, cap, lp, "backward", offsetof(struct hits, backward));
+	ratio_add(st->ratios, cap, lp, "fetch", offsetof(struct hits, fetch));
+	ratio_add(st->ratios, cap, lp, "zero_grad", offsetof(struct hits, zero_grad));
+	ratio_add(st->ratios, cap, lp, "reducer", offsetof(struct hits, reducer));
+}
+
+static bool classes_without_step(const struct step_finder *sf)
+{
+	for (int i = 0; i < 32; i++) {
+		if (sf->zero_grad_class[i] & ~sf->step_class[i])
+			return true;
+	}
+	return false;
+}
+
+static const char *family_reason(const struct step_finder *sf)
+{
+	switch (sf->elected) {
+	case FAMILY_RANGES:
+		return classes_without_step(sf) ? "an optimizer is zeroed but shows no step (perhaps "
+						  "compiled): its updates are not counted"
+						: "";
+	case FAMILY_ZERO_GRAD:
+		return "optimizer steps show no ranges (compiled?): counting zero_grad after a backward";
+	case FAMILY_UPDATE_OP:
+		return "no optimizer ranges in this torch: counting fused updates";
+	case FAMILY_REDUCER:
+		return "no optimizer ranges in this torch: counting synchronised backward passes";
+	case FAMILY_ANON:
+		return sf->anon && sf->anon->accumulates
+			       ? "this torch's ranges have no names: steps read from their order"
+			       : "this torch's ranges have no names: every backward pass counts as a step";
+	case FAMILY_BACKWARD:
+		return "no optimizer ranges: counting backward passes; micro-batches and steps cannot be "
+		       "told apart";
+	default:
+		return "";
+	}
+}
+
+static void reason_locked(const struct step_finder *sf, const struct lane *l, struct step_state *st)
+{
+	const char *why = family_reason(sf);
+
+	if (l->unit.ambiguous && l->unit.period > 1)
+		snprintf(st->reason, sizeof(st->reason),
+			 "ambiguous: updates repeat every %u, %u with a fresh batch; each counts as a step",
+			 l->unit.period, l->unit.fresh);
+	else if (l->unit.ambiguous)
+		snprintf(st->reason, sizeof(st->reason),
+			 "ambiguous: updates follow no fixed order; each counts as a step");
+	else if (*why)
+		snprintf(st->reason, sizeof(st->reason), "%s", why);
+	else if (l->regrouped)
+		snprintf(st->reason, sizeof(st->reason),
+			 "the order of updates changed: steps are grouped anew since then");
+	else if (sf->amps && !sf->skips && sf->trackers[FAMILY_UPDATE_OP])
+		snprintf(st->reason, sizeof(st->reason),
+			 "gradient scaler with a fused optimizer: skipped updates cannot be seen");
+}
+
+static void state_reason(struct step_finder *sf, const struct lane *l, struct step_state *st)
+{
+	switch (st->state) {
+	case STATE_IDLE:
+		snprintf(st->reason, sizeof(st->reason), "no sign of training yet");
+		break;
+	case STATE_STARTING:
+		snprintf(st->reason, sizeof(st->reason), "batches are loaded; no backward pass yet");
+		break;
+	case STATE_LEARNING:
+		if (l)
+			snprintf(st->reason, sizeof(st->reason), "%u updates seen, order not settled yet",
+				 l->nheld + l->open);
+		else
+			snprintf(st->reason, sizeof(st->reason),
+				 "backward passes seen, what ends a step is not settled yet");
+		break;
+	case STATE_SUSPECT:
+		snprintf(st->reason, sizeof(st->reason), "no step for long");
+		break;
+	case STATE_ENDED:
+		if (l && l->mode == LANE_LOCKED)
+			reason_locked(sf, l, st);
+		break;
+	case STATE_LOCKED:
+		reason_locked(sf, l, st);
+		break;
+	}
+}
+
+static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp, const struct lane *l)
+{
+	if (sf->ended)
+		return STATE_ENDED;
+	if (loop_silent(sf, lp))
+		return STATE_SUSPECT;
+	if (l && (l->mode != LANE_LEARNING || lp->nrecent))
+		return STATE_LOCKED;
+	if (sf->backward || sf->updates_begun || l)
+		return STATE_LEARNING;
+	return sf->fetched || sf->zero_grad ? STATE_STARTING : STATE_IDLE;
+}
+
+static double state_confidence(const struct loop *lp, const struct lane *l, enum step_tier tier)
+{
+	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
+	double c = 1;
+
+	if (!l || !lp->nrecent)
+		return 0;
+	if (tier != TIER_A) {
+		c = CONFIDENCE_B;
+		if (lp->nrecent < CONFIDENT_STEPS)
+			c *= (double)lp->nrecent / CONFIDENT_STEPS;
+	}
+	if (l->unit.ambiguous)
+		c *= AMBIGUOUS;
+	return c * (1 - (double)__builtin_popcount(lp->tainted) / n);
+}
+
+/* What is worth telling anew; counts and ratios change all the time. */
+static bool state_differs(const struct step_state *a, const struct step_state *b)
+{
+	return a->state != b->state || a->tier != b->tier || a->boundary != b->boundary ||
+	       a->loops != b->loops || a->period != b->period || strcmp(a->marker, b->marker) ||
+	       strcmp(a->reason, b->reason) || fabs(a->confidence - b->confidence) > 0.1;
+}
+
+bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret, bool *ret_changed)
+{
+	struct lane *l = state_lane(sf, loop);
+	struct step_state st = {.loop = loop, .loops = sf->nloops ? sf->nloops : 1};
+	struct loop *lp;
+
+	if (loop >= st.loops)
+		return false;
+	lp = &sf->loops[loop];
+	st.state = state_phase(sf, lp, l);
+	if (l && (lp->nrecent || l->mode != LANE_LEARNING)) {
+		st.tier = family_tier(sf->elected);
+		st.boundary = family_boundary(sf->elected);
+		st.period = l->unit.period ? l->unit.period : 1;
+		snprintf(st.marker, sizeof(st.marker), "%s%s%s", marker_text[sf->elected],
+			 *lp->name ? "#" : "", lp->name);
+	}
+	st.since_attach = !sf->config.from_start;
+	st.steps = lp->number;
+	st.updates = lp->updates;
+	st.confidence = state_confidence(lp, l, st.tier);
+	state_ratios(lp, &st);
+	state_reason(sf, l, &st);
+	if (ret_changed)
+		*ret_changed = state_differs(&lp->told, &st);
+	lp->told = st;
+	*ret = st;
+	return true;
+}
