@@ -222,6 +222,7 @@ static void feed_zero_grad(struct step_finder *sf, struct step_thread *t, const 
 		stream_mark(sf, FAMILY_ZERO_GRAD, &m);
 	}
 	t->zero_grad_seen = true;
+	t->zero_grad_name = s->name;
 	t->zero_grad_backwards = backwards;
 	t->hits.zero_grad++;
 }
@@ -341,6 +342,7 @@ static void zero_grad_finish(struct step_finder *sf)
 		struct signal s = {.tid = t->tid, .ts_ns = t->backward_ns, .begin_ns = t->backward_ns};
 		struct mark m;
 
+		s.name = t->zero_grad_name;
 		if (!t->zero_grad_seen || t->hits.backward == t->zero_grad_backwards)
 			continue;
 		m = mark_make(sf, FAMILY_ZERO_GRAD, t, &s);

@@ -31,14 +31,13 @@ static struct mark pass_mark(struct step_finder *sf, const struct anon_pass *p, 
 	return m;
 }
 
-static void pass_give(struct step_finder *sf, const struct anon_pass *p, bool last)
+static void pass_give(struct step_finder *sf, const struct anon_pass *p)
 {
 	struct anon *a = sf->anon;
-	uint32_t base = last ? 0 : a->base;
 	struct mark m;
 
 	a->gathered++;
-	if (a->accumulates && p->opens < base + OPENS_UPDATE)
+	if (a->accumulates && p->opens < a->base + OPENS_UPDATE)
 		return;
 	m = pass_mark(sf, p, a->accumulates || a->base >= OPENS_UPDATE);
 	a->gathered = 0;
@@ -74,7 +73,7 @@ static void anon_settle(struct step_finder *sf, bool final)
 	a->base = base;
 	a->accumulates = base < OPENS_UPDATE && high && low;
 	for (uint32_t i = 0; i < a->backlog; i++)
-		pass_give(sf, &a->passes[i], false);
+		pass_give(sf, &a->passes[i]);
 	a->backlog = 0;
 }
 
@@ -83,7 +82,7 @@ static void anon_pass(struct step_finder *sf, const struct anon_pass *p)
 	struct anon *a = sf->anon;
 
 	if (a->settled) {
-		pass_give(sf, p, false);
+		pass_give(sf, p);
 		return;
 	}
 	a->passes[a->backlog++] = *p;
@@ -139,12 +138,17 @@ void anon_open(struct step_finder *sf, uint32_t tid, uint64_t ts_ns)
 void anon_finish(struct step_finder *sf)
 {
 	struct anon *a = sf->anon;
+	uint32_t low, high;
 
 	if (!a)
 		return;
+	/* The batch that would have followed was not fetched any more. */
+	if (a->running && !a->settled)
+		anon_count(a, &a->base, &low, &high);
+	a->pass.opens += a->base;
+	if (a->running)
+		anon_pass(sf, &a->pass);
+	a->running = false;
 	if (!a->settled)
 		anon_settle(sf, true);
-	if (a->running)
-		pass_give(sf, &a->pass, true);
-	a->running = false;
 }

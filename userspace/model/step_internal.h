@@ -51,6 +51,7 @@ struct step_thread {
 	bool amp_backward, amp_update; /* since the last decision of the gradient scaler */
 	uint64_t zero_grad_backwards;  /* backwards when zero_grad was last called */
 	bool zero_grad_seen;
+	uint32_t zero_grad_name;
 	struct hits hits;
 	struct hits base[FAMILY_COUNT]; /* hits at the last mark */
 	uint64_t span_ns[FAMILY_COUNT]; /* first backward since the last mark; 0: none */
@@ -99,6 +100,8 @@ struct unit_input {
 
 /* true: *ret is settled. */
 bool unit_learn(const struct unit_input *in, struct unit *ret);
+/* A period that most of many tokens fit. */
+bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
 /* The best reading of what there is; always settles. */
 void unit_guess(const struct unit_input *in, struct unit *ret);
 bool token_equal(const struct token *a, const struct token *b, bool by_class);
@@ -143,7 +146,7 @@ struct lane {
 struct loop { /* what outlives a change of family */
 	bool used;
 	uint64_t start_ns; /* of the step in progress: end of the one before, or the first sign */
-	uint64_t steps, number, updates;
+	uint64_t steps, number;
 	struct group many; /* multiply: steps so far of the one in progress */
 	uint32_t nmany;
 	uint64_t many_start_ns;

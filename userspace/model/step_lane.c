@@ -220,16 +220,17 @@ static bool lane_fits(const struct lane *l, const struct group *g)
 static void lane_look_again(struct step_finder *sf, struct lane *l)
 {
 	struct token t[STEP_TOKENS];
-	struct unit_input in = {.tokens = t, .count = STEP_TOKENS, .from_start = true};
+	struct unit_input in = {.tokens = t, .count = STEP_TOKENS};
 	struct unit u;
 
 	if (!l->unit.any || sf->config.multiply > 1 || l->tokens < STEP_TOKENS || l->tokens % STEP_TOKENS)
 		return;
 	for (uint32_t i = 0; i < STEP_TOKENS; i++)
 		t[i] = l->history[(l->tokens + i) % STEP_TOKENS];
-	lane_input(sf, l, &in);
-	in.from_start = false;
-	if (!unit_learn(&in, &u) || !u.period || u.size == 1) {
+	in.fetch_ends = l->family == FAMILY_ZERO_GRAD && sf->zero_grad_first;
+	if (!unit_learn_mostly(&in, &u))
+		u = (struct unit){.size = 1};
+	if (u.size == 1) {
 		l->unit.period = u.period;
 		l->unit.fresh = u.fresh;
 		l->unit.ambiguous = u.period != 1;
@@ -389,12 +390,11 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 
 	if (m->sep_seq > l->last_seq)
 		lane_close(sf, l, true);
-	if (!l->any && l->family <= FAMILY_ZERO_GRAD)
+	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped : !l->any && !*sf->loops[l->loop].name)
 		memcpy(sf->loops[l->loop].name, sf->class, sizeof(sf->class));
 	l->any = true;
 	l->last_seq = m->seq;
 	l->marks += !m->skipped;
-	sf->loops[l->loop].updates += l->live && !m->skipped;
 	if (opens) {
 		lane_close(sf, l, false);
 		group_open(l, m, fetched);
@@ -404,7 +404,7 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 		l->rest = hits_add(l->rest, m->hits);
 		return;
 	}
-	if (!lane_remember_end(l, m->end_ns))
+	if (!m->skipped && !lane_remember_end(l, m->end_ns))
 		sf->error = -ENOMEM;
 	if (m->apart || m->skipped)
 		lane_close(sf, l, false);

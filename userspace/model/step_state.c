@@ -259,7 +259,7 @@ bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state 
 	}
 	st.since_attach = !sf->config.from_start;
 	st.steps = lp->number;
-	st.updates = lp->updates;
+	st.updates = l ? l->marks : 0;
 	st.confidence = state_confidence(lp, l, st.tier);
 	state_ratios(lp, &st);
 	state_reason(sf, l, &st);

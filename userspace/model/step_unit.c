@@ -84,7 +84,7 @@ static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, 
 	memcpy(ret->pattern + (from + p - ret->first), t, (ret->first - from) * sizeof(*t));
 }
 
-static bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
+bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 {
 	for (uint32_t p = 1; p <= STEP_PERIOD; p++) {
 		uint32_t pairs = in->count - p;
