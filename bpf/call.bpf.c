@@ -71,9 +71,9 @@ struct {
 	__uint(max_entries, 8 * 1024 * 1024);
 } gp_ring_call SEC(".maps");
 
-struct gp_at {	  /* one hit that counts */
-	__u64 id; /* tgid << 32 | tid */
-	const struct gp_watch *watch;
+struct gp_at {	    /* one hit that counts */
+	__u64 id;   /* tgid << 32 | tid */
+	__u32 slot; /* of hot counters */
 	const struct gp_row *row;
 	__u32 index; /* of the row */
 };
@@ -158,14 +158,29 @@ static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
 	return at->row && at->row->gen == cookie >> 32;
 }
 
+static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
+{
+	__u32 place = tgid % GP_FAST_MAX;
+	const __u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+	const struct gp_watch *watch;
+
+	if (fast) {
+		__u64 entry = *(const volatile __u64 *)fast; /* once: both halves of one process */
+
+		*slot = entry >> 32;
+		if ((__u32)entry == tgid)
+			return true;
+	}
+	watch = bpf_map_lookup_elem(&gp_watched, &tgid);
+	if (watch)
+		*slot = watch->slot;
+	return watch;
+}
+
 static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
 {
-	__u32 tgid;
-
 	at->id = bpf_get_current_pid_tgid();
-	tgid = at->id >> 32;
-	at->watch = bpf_map_lookup_elem(&gp_watched, &tgid);
-	if (!at->watch || !gp_row_find(regs, at))
+	if (!gp_is_watched(at->id >> 32, &at->slot) || !gp_row_find(regs, at))
 		return false;
 	return at->row->only.source == GP_SRC_NONE || gp_value(regs, &at->row->only) == at->row->only_value;
 }
@@ -227,8 +242,8 @@ int gp_count(struct gp_regs *regs)
 
 	if (!gp_match(regs, &at))
 		return 0;
-	index = (bpf_get_smp_processor_id() % GP_LANES) * GP_LANE_COUNTERS + at.watch->slot * GP_HOT_ROWS +
-		at.row->hot % GP_HOT_ROWS;
+	index = (bpf_get_smp_processor_id() % GP_LANES) * GP_LANE_COUNTERS +
+		at.slot % GP_SLOTS * GP_HOT_ROWS + at.row->hot % GP_HOT_ROWS;
 	count = bpf_map_lookup_elem(&gp_counters, &index);
 	/* Atomic even though the lane is this CPU's: programs may be preempted between load and store. */
 	if (count)
@@ -416,9 +431,9 @@ struct gp_call_rec {
 /* The open call proves that the process is watched; only a miss has to ask. */
 static __always_inline int gp_unpaired(const struct gp_at *at)
 {
-	__u32 tgid = at->id >> 32;
+	__u32 slot;
 
-	if (at->row->only.source == GP_SRC_NONE && bpf_map_lookup_elem(&gp_watched, &tgid))
+	if (at->row->only.source == GP_SRC_NONE && gp_is_watched(at->id >> 32, &slot))
 		gp_lose(GP_LOSS_unpaired);
 	return 0;
 }

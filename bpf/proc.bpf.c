@@ -48,6 +48,24 @@ static __always_inline void gp_forget_thread(__u32 tid)
 	}
 }
 
+static __always_inline void gp_fast_set(__u32 tgid, __u32 slot)
+{
+	__u32 place = tgid % GP_FAST_MAX;
+	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+
+	if (fast && !*fast)
+		*fast = GP_FAST(tgid, slot);
+}
+
+static __always_inline void gp_fast_clear(__u32 tgid)
+{
+	__u32 place = tgid % GP_FAST_MAX;
+	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+
+	if (fast && (__u32)*fast == tgid)
+		*fast = 0;
+}
+
 struct gp_fork_rec {
 	struct gp_rec h;
 	struct gp_fork p;
@@ -79,6 +97,7 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 			bpf_map_push_elem(&gp_free_slots, &slot, 0);
 		return gp_lose(GP_LOSS_watch_full);
 	}
+	gp_fast_set(to, slot);
 	rec = gp_life(sizeof(*rec));
 	if (!rec)
 		return 0;
@@ -136,6 +155,7 @@ int BPF_PROG(gp_exited, struct task_struct *task)
 	/* The last two threads may both find none alive, so the first to delete the entry speaks. */
 	if (task->signal->live.counter || bpf_map_delete_elem(&gp_watched, &tgid))
 		return 0;
+	gp_fast_clear(tgid);
 	rec = gp_life(sizeof(*rec));
 	if (!rec)
 		return 0;

@@ -84,6 +84,7 @@ static int call_share(struct kernel *k)
 		{call->maps.gp_rows, &k->rows},
 		{call->maps.gp_return_rows, &k->return_rows},
 		{call->maps.gp_slot_owner, &k->slot_owner},
+		{call->maps.gp_watched_fast, &k->watched_fast},
 		{call->maps.gp_counters, &k->counters},
 		{call->maps.gp_losses, &k->losses},
 	};
@@ -269,6 +270,7 @@ void kernel_close(struct kernel *k)
 		map_unshare(o->call->maps.gp_rows, k->rows);
 		map_unshare(o->call->maps.gp_return_rows, k->return_rows);
 		map_unshare(o->call->maps.gp_slot_owner, k->slot_owner);
+		map_unshare(o->call->maps.gp_watched_fast, k->watched_fast);
 		map_unshare(o->call->maps.gp_counters, k->counters);
 		map_unshare(o->call->maps.gp_losses, k->losses);
 	}

@@ -32,6 +32,7 @@ struct kernel {
 	struct gp_row *rows;		/* GP_ROWS_MAX, shared with the kernel */
 	uint64_t *return_rows;		/* GP_RETURN_ROWS_MAX */
 	uint64_t *slot_owner;		/* GP_SLOTS: pid */
+	uint64_t *watched_fast;		/* GP_FAST_MAX */
 	const uint64_t *counters;	/* GP_LANES * GP_LANE_COUNTERS */
 	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
 	int watched_fd, free_slots_fd;

@@ -20,7 +20,7 @@
 /* One function for each class of instruction at its first byte. They must be real functions of an
  * executable file: that is what uprobes can be put on. */
 #if defined(__x86_64__)
-#define BODY_nop5     "nopl 0x0(%rax,%rax,1)\n\tret"
+#define BODY_nop5     ".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret" /* an assembler may choose a shorter nopl */
 #define BODY_emulated "push %rbp\n\tpop %rbp\n\tret"
 #define BODY_stepped  "xor %eax,%eax\n\tret"
 #elif defined(__aarch64__)
