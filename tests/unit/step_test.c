@@ -471,6 +471,35 @@ static void test_compiled_optimizer(void **state)
 	}
 }
 
+/* An optimizer that steps once an epoch beside a compiled one; then a job whose ranges come late. */
+static void test_election_again(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++) {
+		fetch(&r);
+		zero_grad(&r, 1);
+		backward(&r);
+		if (i % 50 == 49)
+			update(&r, 2, 2);
+	}
+	run_close(&r);
+	check_steps(&r, 0, 200);
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++) {
+		fetch(&r);
+		zero_grad(&r, 1);
+		backward(&r);
+		if (i >= 100)
+			update(&r, 1, 1);
+	}
+	run_close(&r);
+	check_steps(&r, 0, 200);
+	assert_int_equal(r.steps[199].boundary, BOUNDARY_UPDATE_EXIT);
+}
+
 static void test_manual(void **state)
 {
 	struct run r;
@@ -857,6 +886,7 @@ int main(void)
 		cmocka_unit_test(test_nested_optimizer),
 		cmocka_unit_test(test_amp),
 		cmocka_unit_test(test_compiled_optimizer),
+		cmocka_unit_test(test_election_again),
 		cmocka_unit_test(test_manual),
 		cmocka_unit_test(test_inference),
 		cmocka_unit_test(test_no_backward),

@@ -144,7 +144,7 @@ static bool name_class(char *text, const char *prefix, const char *suffix)
 {
 	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
 
-	if (strncmp(text, prefix, before))
+	if (strncmp(text, prefix, before) != 0)
 		return false;
 	if (len > before + after && !strcmp(text + len - after, suffix))
 		len -= after;

@@ -29,13 +29,13 @@ enum step_boundary {
 };
 extern const char *const boundary_name[];
 
-#define STEP_FLAGS(X) /* bit, name */                                                       \
-	X(0, tainted)	     /* an event was lost while it ran */                            \
-	X(1, imputed)	     /* its end was not seen; deduced */                             \
-	X(2, skipped_update) /* the gradient scaler skipped the update */                    \
-	X(3, recompiled)                                                                     \
-	X(4, ambiguous)	     /* how many updates make a step cannot be told from outside */  \
-	X(5, estimated)	     /* its start is where an evaluation ended, as well as can be told */
+#define STEP_FLAGS(X)	     /* bit, name */                                                                 \
+	X(0, tainted)	     /* an event was lost while it ran */                                            \
+	X(1, imputed)	     /* its end was not seen; deduced */                                             \
+	X(2, skipped_update) /* the gradient scaler skipped the update */                                    \
+	X(3, recompiled)                                                                                     \
+	X(4, ambiguous) /* how many updates make a step cannot be told from outside */                       \
+	X(5, estimated) /* its start is where an evaluation ended, as well as can be told */
 enum step_flag {
 #define X(bit, name) STEP_##name = 1u << (bit),
 	STEP_FLAGS(X)
@@ -54,7 +54,14 @@ struct step {
 	uint32_t tid; /* thread that ended it */
 };
 
-enum step_phase_state { STATE_IDLE, STATE_STARTING, STATE_LEARNING, STATE_LOCKED, STATE_SUSPECT, STATE_ENDED };
+enum step_phase_state {
+	STATE_IDLE,
+	STATE_STARTING,
+	STATE_LEARNING,
+	STATE_LOCKED,
+	STATE_SUSPECT,
+	STATE_ENDED
+};
 extern const char *const step_state_name[];
 
 struct step_state { /* one per rank, or per loop where there are several */
@@ -62,14 +69,14 @@ struct step_state { /* one per rank, or per loop where there are several */
 	enum step_tier tier;
 	enum step_boundary boundary;
 	uint32_t loop, loops;
-	bool since_attach;  /* numbers count from the first step seen, not from the process's first */
-	double confidence;  /* 0..1; below 0.7 no step is given out */
+	bool since_attach; /* numbers count from the first step seen, not from the process's first */
+	double confidence; /* 0..1; below 0.7 no step is given out */
 	uint64_t steps;
-	uint64_t updates;   /* optimizer updates seen, beside the author's steps */
-	uint32_t period;    /* updates per author's step when learnt (1 as a rule) */
-	char marker[48];    /* "Optimizer.step#AdamW" */
-	char ratios[96];    /* "backward:4 fetch:4 zero_grad:1 reducer:1", per step */
-	char reason[120];   /* why this state, for people; "" when there is nothing to say */
+	uint64_t updates; /* optimizer updates seen, beside the author's steps */
+	uint32_t period;  /* updates per author's step when learnt (1 as a rule) */
+	char marker[48];  /* "Optimizer.step#AdamW" */
+	char ratios[96];  /* "backward:4 fetch:4 zero_grad:1 reducer:1", per step */
+	char reason[120]; /* why this state, for people; "" when there is nothing to say */
 };
 
 struct step_config {

@@ -109,9 +109,11 @@ static void families_forget(struct step_finder *sf, enum family better)
 	for (int f = (int)better + 1; f < FAMILY_COUNT; f++) {
 		struct tracker *t = sf->trackers[f];
 
-		if (!t || sf->elected == (enum family)f)
+		if (!t)
 			continue;
 		t->since_better = 0;
+		if (sf->elected == (enum family)f)
+			continue;
 		for (uint32_t i = 0; i < t->nlanes; i++)
 			lane_forget(t->lanes[i]);
 	}

@@ -3,7 +3,6 @@
 #include "userspace/model/step_internal.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,20 +72,11 @@ static bool loop_silent(const struct step_finder *sf, struct loop *lp)
 	return lp->nrecent && since_ns >= SILENT_NS && since_ns / SILENT_STEPS >= loop_median(lp);
 }
 
-static void text_add(char *out, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void text_add(char *out, size_t cap, const char *fmt, ...)
-{
-	size_t len = strlen(out);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(out + len, cap - len, fmt, ap);
-	va_end(ap);
-}
-
 static void ratio_add(char *out, size_t cap, const struct loop *lp, const char *name, size_t field)
 {
 	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+	size_t len = strlen(out);
+	const char *space = len ? " " : "";
 	uint64_t sum = 0, first = 0;
 	bool constant = true;
 
@@ -99,12 +89,10 @@ static void ratio_add(char *out, size_t cap, const struct loop *lp, const char *
 	}
 	if (!sum)
 		return;
-	if (*out)
-		text_add(out, cap, " ");
 	if (constant)
-		text_add(out, cap, "%s:%llu", name, (unsigned long long)first);
+		snprintf(out + len, cap - len, "%s%s:%llu", space, name, (unsigned long long)first);
 	else
-		text_add(out, cap, "%s:%.1f", name, (double)sum / n);
+		snprintf(out + len, cap - len, "%s%s:%.1f", space, name, (double)sum / n);
 }
 
 static void state_ratios(const struct loop *lp, struct step_state *st)
@@ -236,8 +224,8 @@ static double state_confidence(const struct loop *lp, const struct lane *l, enum
 static bool state_differs(const struct step_state *a, const struct step_state *b)
 {
 	return a->state != b->state || a->tier != b->tier || a->boundary != b->boundary ||
-	       a->loops != b->loops || a->period != b->period || strcmp(a->marker, b->marker) ||
-	       strcmp(a->reason, b->reason) || fabs(a->confidence - b->confidence) > 0.1;
+	       a->loops != b->loops || a->period != b->period || strcmp(a->marker, b->marker) != 0 ||
+	       strcmp(a->reason, b->reason) != 0 || fabs(a->confidence - b->confidence) > 0.1;
 }
 
 bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret, bool *ret_changed)

@@ -13,6 +13,7 @@
 
 #define DECIDE_MARKS   3  /* of a new thread, before its loop is decided */
 #define DECIDE_PATIENT 32 /* ... while another thread is in the middle of a step */
+#define RARE_MARKS     4
 #define OVERLAP_SHARE  50 /* 1 in 50 */
 #define OVERLAP_SEEN   32 /* neighbours before a thread is moved to a loop of its own */
 
@@ -201,6 +202,10 @@ void stream_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		t->marks++;
 		t->last_seq = m->seq;
 		t->since_better++;
+		/* Ranges take over from what counts now only when they come as often. */
+		if (sf->elected == f && f != FAMILY_RANGES && sf->trackers[FAMILY_RANGES] &&
+		    t->since_better > RARE_MARKS)
+			sf->trackers[FAMILY_RANGES]->since_better = 0;
 	}
 	if (!t->lane_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_ANON))
 		tracker_map(sf, t, f, m->thread, false);
