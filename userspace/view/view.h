@@ -18,16 +18,19 @@ void report_json(struct buffer *out, const struct snapshot *s);
 
 /* One frame of the live view, at most rows lines of at most cols columns (cols >= 80), no trailing
  * spaces, no cursor movement: pure, so that it can be tested. log: last diagnostics, may be NULL. */
-void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color, const char *log);
+void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color,
+		const char *log);
 
 struct live; /* owns the terminal: alternate screen, raw keys, resize */
 int live_open(struct live **ret, int in_fd, int out_fd);
-void live_draw(struct live *l, const struct snapshot *s); /* one write(2) a frame; unchanged lines not redrawn */
-/* A key: 'q' (or ^C) ends. Returns the key or 0. Never blocks. */
+void live_draw(struct live *l,
+	       const struct snapshot *s); /* one write(2) a frame; unchanged lines not redrawn */
+/* A key, 0: none; arrows and j, k choose the process shown and are not returned. ^C stays a signal.
+ * Never blocks. */
 int live_key(struct live *l);
 void live_resize(struct live *l);
-void live_log(struct live *l, const char *line); /* kept, shown at the bottom */
-void live_close(struct live *l); /* restores the terminal; safe to call twice */
+void live_log(struct live *l, const char *line); /* the last one is shown at the bottom */
+void live_close(struct live *l);		 /* restores the terminal, frees l; NULL is fine */
 
 /* Plain lines for a pipe: one line when something changes (state, checkpoint, disruption, loss) and one
  * every ten seconds of a running loop. */

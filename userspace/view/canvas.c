@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/view/canvas.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/utf8.h"
+
+static const char *const style_code[STYLE_COUNT] = {
+	[STYLE_BOLD] = "1",	[STYLE_DIM] = "2",   [STYLE_GREEN] = "32",
+	[STYLE_YELLOW] = "33",	[STYLE_RED] = "31",  [STYLE_BLUE] = "34",
+	[STYLE_MAGENTA] = "35", [STYLE_CYAN] = "36", [STYLE_INVERSE] = "7",
+};
+
+void canvas_open(struct canvas *c, int cols, bool color)
+{
+	*c = (struct canvas){.cols = cols, .color = color};
+}
+
+void canvas_line(struct canvas *c, int importance)
+{
+	if (c->lines)
+		buffer_add(&c->text, "\n", 1);
+	if (c->lines == CANVAS_LINES) /* what comes now is written over the last line */
+		c->text.len = c->start[--c->lines];
+	c->start[c->lines] = c->text.len;
+	c->weight[c->lines] = importance;
+	c->lines++;
+	c->col = c->pad = 0;
+}
+
+static void canvas_pad(struct canvas *c)
+{
+	static const char spaces[] = "                ";
+
+	for (int n; c->pad; c->pad -= n) {
+		n = c->pad < (int)sizeof(spaces) - 1 ? c->pad : (int)sizeof(spaces) - 1;
+		buffer_add(&c->text, spaces, (size_t)n);
+	}
+}
+
+/* One character. Spaces wait until something follows them. */
+static void canvas_char(struct canvas *c, const char *s, size_t len, int width, const char *code, bool *open)
+{
+	c->col += width;
+	if (len == 1 && *s == ' ') {
+		c->pad++;
+		return;
+	}
+	if (c->pad && *open) { /* no colour across spaces: a dropped tail must not leave one on */
+		buffer_add(&c->text, "\033[0m", 4);
+		*open = false;
+	}
+	canvas_pad(c);
+	if (code && !*open)
+		buffer_printf(&c->text, "\033[%sm", code);
+	*open = code;
+	buffer_add(&c->text, s, len);
+}
+
+int canvas_width(const char *text)
+{
+	size_t len = strlen(text), n;
+	int width = 0, w;
+	uint32_t c;
+
+	for (size_t i = 0; i < len; i += n) {
+		n = utf8_decode(text + i, len - i, &c);
+		w = n ? utf8_columns(c) : -1;
+		width += w < 0 ? 1 : w;
+		n = n ? n : 1;
+	}
+	return width;
+}
+
+static void canvas_text(struct canvas *c, enum style st, const char *text)
+{
+	const char *code = c->color ? style_code[st] : NULL, *from;
+	bool open = false, cut = c->col + canvas_width(text) > c->cols;
+	size_t len = strlen(text), n;
+	uint32_t ch;
+	int width;
+
+	for (size_t i = 0; i < len; i += n) {
+		from = text + i;
+		n = utf8_decode(from, len - i, &ch);
+		width = n ? utf8_columns(ch) : -1;
+		if (c->col + (width < 0 ? 1 : width) > c->cols - cut)
+			break;
+		if (width < 0)
+			canvas_char(c, "?", 1, 1, code, &open);
+		else
+			canvas_char(c, from, n, width, code, &open);
+		n = n ? n : 1;
+	}
+	if (cut && c->col < c->cols)
+		canvas_char(c, "…", strlen("…"), 1, code, &open);
+	if (open)
+		buffer_add(&c->text, "\033[0m", 4);
+}
+
+void canvas_put(struct canvas *c, enum style st, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	canvas_text(c, st, text);
+}
+
+void canvas_at(struct canvas *c, int col)
+{
+	if (col > c->cols)
+		col = c->cols;
+	if (col <= c->col)
+		return;
+	c->pad += col - c->col;
+	c->col = col;
+}
+
+void canvas_right(struct canvas *c, int col, enum style st, const char *text)
+{
+	canvas_at(c, col - canvas_width(text));
+	canvas_text(c, st, text);
+}
+
+/* The weight from which lines go, so that rows are left; of the lines with just that weight the last go. */
+void canvas_finish(struct canvas *c, struct buffer *out, int rows)
+{
+	int kept = c->lines, worst;
+
+	if (c->lines)
+		buffer_add(&c->text, "\n", 1);
+	while (kept > rows && kept > 0) {
+		worst = -1;
+		for (int i = 0; i < c->lines; i++)
+			if (c->weight[i] != INT_MIN && (worst < 0 || c->weight[i] >= c->weight[worst]))
+				worst = i;
+		c->weight[worst] = INT_MIN;
+		kept--;
+	}
+	for (int i = 0; i < c->lines && !c->text.failed; i++) {
+		size_t end = i + 1 < c->lines ? c->start[i + 1] : c->text.len;
+
+		if (c->weight[i] != INT_MIN)
+			buffer_add(out, c->text.data + c->start[i], end - c->start[i]);
+	}
+	out->failed |= c->text.failed;
+	buffer_free(&c->text);
+}
+
+void canvas_flush(struct canvas *c, struct buffer *out)
+{
+	int cols = c->cols;
+	bool color = c->color;
+
+	canvas_finish(c, out, INT_MAX);
+	canvas_open(c, cols, color);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* frame_rank.h - the parts of a frame that are about one rank. */
+#ifndef VIEW_FRAME_RANK_H
+#define VIEW_FRAME_RANK_H
+
+#include "userspace/model/snapshot.h"
+#include "userspace/view/canvas.h"
+
+/* What a line is worth when there is not room for all. */
+enum worth {
+	WORTH_ALWAYS,
+	WORTH_MAIN,
+	WORTH_KEY,
+	WORTH_GOOD,
+	WORTH_MORE,
+	WORTH_DETAIL,
+	WORTH_OLD,
+	WORTH_BLANK
+};
+
+void frame_loops(struct canvas *c, const struct rank_view *r, int rows);
+void frame_time(struct canvas *c, const struct ledger_view *l);
+
+/* A word for the state, in its colour. */
+void frame_state(struct canvas *c, const struct step_state *st);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/view/canvas.h"
+#include "userspace/view/frame.h"
+#include "userspace/view/frame_rank.h"
+#include "userspace/view/spark.h"
+#include "userspace/view/view.h"
+#include "userspace/view/words.h"
+
+#define FRAME_EVENTS 5
+
+static void frame_head(struct canvas *c, const struct snapshot *s)
+{
+	char text[WORD_MAX];
+	const char *now = view_time(text, s, s->mono_ns);
+
+	canvas_line(c, WORTH_KEY);
+	canvas_put(c, STYLE_BOLD, "gp-bpf %s", s->session.version);
+	canvas_put(c, STYLE_DIM, "  %.*s", c->cols > 40 ? c->cols - 30 : 0, s->session.command);
+	canvas_right(c, c->cols, STYLE_DIM, now);
+}
+
+static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool selected)
+{
+	const struct loop_view *l = view_main_loop(r);
+	char text[WORD_MAX];
+	struct spark sp;
+
+	canvas_line(c, selected ? WORTH_KEY : WORTH_GOOD);
+	canvas_put(c, STYLE_BOLD, selected ? ">" : " ");
+	if (r->rank >= 0)
+		canvas_put(c, selected ? STYLE_BOLD : STYLE_PLAIN, "rank %d", r->rank);
+	canvas_at(c, 10);
+	canvas_put(c, STYLE_DIM, "pid %u ", r->pid);
+	canvas_at(c, 22);
+	if (!r->trainer || !l) {
+		canvas_put(c, STYLE_DIM, "no training yet  %s", r->comm);
+		return;
+	}
+	frame_state(c, &l->state);
+	canvas_at(c, 33);
+	canvas_put(c, STYLE_PLAIN, "step %llu ", (unsigned long long)l->last_number);
+	canvas_right(c, 55, STYLE_PLAIN, l->time.count ? view_duration(text, l->time.last_ns) : "");
+	canvas_right(c, 72, STYLE_DIM, "goodput");
+	canvas_right(c, 80, STYLE_PLAIN,
+		     view_percent(text, r->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&r->ledger)));
+	if (c->cols < 96 || l->recent < 2)
+		return;
+	canvas_at(c, 83);
+	spark_scale(&sp, l->recent_ns, (int)l->recent, c->cols - 84);
+	spark_row(c, &sp, 0, 1);
+}
+
+/* A window of the list around the chosen one. */
+static void frame_ranks(struct canvas *c, const struct snapshot *s, uint32_t selected, int rows)
+{
+	uint32_t room = rows / 3 > 3 ? (uint32_t)rows / 3 : 3, first;
+
+	if (s->nranks < 2)
+		return;
+	first = selected < room / 2 ? 0 : selected - room / 2;
+	if (first + room > s->nranks)
+		first = s->nranks > room ? s->nranks - room : 0;
+	for (uint32_t i = first; i < s->nranks && i < first + room; i++)
+		frame_rank_line(c, &s->ranks[i], i == selected);
+	if (s->nranks > room) {
+		canvas_line(c, WORTH_MORE);
+		canvas_put(c, STYLE_DIM, " %u of %u processes shown", room, s->nranks);
+	}
+	canvas_line(c, WORTH_BLANK);
+}
+
+static void frame_identity(struct canvas *c, const struct rank_view *r)
+{
+	char rank[WORD_MAX], fate[96];
+
+	canvas_line(c, WORTH_KEY);
+	canvas_at(c, 1);
+	if (r->rank >= 0)
+		canvas_put(c, STYLE_BOLD, "%s  ", view_rank(rank, r->rank, r->world_size));
+	canvas_put(c, STYLE_BOLD, "pid %u", r->pid);
+	if (*r->job)
+		canvas_put(c, STYLE_CYAN, "  job %s", r->job);
+	if (!r->alive)
+		canvas_put(c, r->status ? STYLE_RED : STYLE_PLAIN, "  %s", view_fate(fate, sizeof(fate), r));
+	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
+}
+
+static void frame_events(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	uint32_t n = r->nevents < SNAPSHOT_EVENTS ? r->nevents : SNAPSHOT_EVENTS;
+	uint32_t first = n > FRAME_EVENTS ? n - FRAME_EVENTS : 0;
+	char text[WORD_MAX];
+
+	if (!n)
+		return;
+	canvas_line(c, WORTH_BLANK);
+	for (uint32_t i = first; i < n; i++) {
+		canvas_line(c, i + 1 == n ? WORTH_GOOD : i + 2 == n ? WORTH_DETAIL : WORTH_OLD);
+		canvas_at(c, 1);
+		canvas_put(c, STYLE_DIM, "%s  ", view_time(text, s, r->events[i].mono_ns));
+		canvas_put(c, STYLE_PLAIN, "%s", r->events[i].text);
+	}
+}
+
+static void frame_cost(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	uint64_t observed = r ? view_observed_ns(&r->ledger) : 0;
+	char text[256];
+
+	canvas_line(c, WORTH_BLANK);
+	canvas_line(c, WORTH_GOOD);
+	canvas_at(c, 1);
+	if (r && r->hits) {
+		canvas_put(c, STYLE_DIM, "overhead ");
+		if (r->cost_ns && observed)
+			canvas_put(c, STYLE_PLAIN, "%.3f %% ", 100.0 * (double)r->cost_ns / (double)observed);
+		canvas_put(c, STYLE_DIM, "(%llu hits%s)   ", (unsigned long long)r->hits,
+			   r->cost_ns ? " × measured price" : ", price unknown");
+	}
+	canvas_put(c, STYLE_DIM, "records lost ");
+	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s", view_losses(text, sizeof(text), s));
+}
+
+static void frame_hint(struct canvas *c, const struct snapshot *s)
+{
+	canvas_line(c, WORTH_MAIN);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_BOLD, "q");
+	canvas_put(c, STYLE_DIM, " quit (the job goes on)");
+	if (s->nranks < 2)
+		return;
+	canvas_put(c, STYLE_BOLD, "   ↑ ↓");
+	canvas_put(c, STYLE_DIM, " choose a process");
+}
+
+static void frame_nothing(struct canvas *c, const struct snapshot *s)
+{
+	const char *why, *hint;
+
+	view_why_nothing(s, &why, &hint);
+	canvas_line(c, WORTH_BLANK);
+	canvas_line(c, WORTH_MAIN);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_YELLOW, "no training yet: ");
+	canvas_put(c, STYLE_PLAIN, "%s", why);
+	canvas_line(c, WORTH_GOOD);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_DIM, "%s", hint);
+}
+
+void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o)
+{
+	uint32_t selected = o->selected < s->nranks ? o->selected : s->nranks ? s->nranks - 1 : 0;
+	const struct rank_view *r = s->nranks ? &s->ranks[selected] : NULL;
+	bool trainer = false;
+	struct canvas c;
+
+	canvas_open(&c, o->cols, o->color);
+	for (uint32_t i = 0; i < s->nranks; i++)
+		trainer |= s->ranks[i].trainer;
+	frame_head(&c, s);
+	canvas_line(&c, WORTH_BLANK);
+	frame_ranks(&c, s, selected, o->rows);
+	if (r) {
+		frame_identity(&c, r);
+		frame_loops(&c, r, o->rows);
+	}
+	if (!trainer)
+		frame_nothing(&c, s);
+	if (r) {
+		frame_time(&c, &r->ledger);
+		frame_events(&c, s, r);
+	}
+	frame_cost(&c, s, r);
+	if (o->log && *o->log) {
+		canvas_line(&c, WORTH_MORE);
+		canvas_at(&c, 1);
+		canvas_put(&c, STYLE_YELLOW, "%s", o->log);
+	}
+	frame_hint(&c, s);
+	canvas_finish(&c, out, o->rows);
+}
+
+void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color, const char *log)
+{
+	frame_draw(out, s, &(struct frame_options){.cols = cols, .rows = rows, .color = color, .log = log});
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plain lines, for a pipe or a log: what changed, and how it goes. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/view/view.h"
+#include "userspace/view/words.h"
+
+#define NS_PER_S	1000000000ll
+#define PLAIN_PERIOD_NS 10000000000ull
+#define PLAIN_TEXT_MAX	256
+
+/* A process that a person can tell apart from others: "12:00:03 rank 0 pid 4242". */
+static void plain_head(FILE *out, const char *when, int rank, uint32_t pid)
+{
+	fputs(when, out);
+	if (rank >= 0)
+		fprintf(out, " rank %d", rank);
+	if (pid)
+		fprintf(out, " pid %" PRIu32, pid);
+}
+
+static const char *plain_clock(char out[WORD_MAX], int64_t real_ns)
+{
+	time_t t = (time_t)(real_ns / NS_PER_S);
+	struct tm tm;
+
+	if (!real_ns)
+		return "--:--:--";
+	localtime_r(&t, &tm);
+	strftime(out, WORD_MAX, "%H:%M:%S", &tm);
+	return out;
+}
+
+static void plain_rank(FILE *out, const struct fact *f)
+{
+	const struct step_state *st = f->state;
+	char marker[sizeof(st->marker) + 1], ratios[sizeof(st->ratios) + 1], reason[PLAIN_TEXT_MAX];
+
+	fprintf(out, " %s", step_state_name[st->state]);
+	if (st->loops > 1)
+		fprintf(out, " loop %" PRIu32, st->loop + 1);
+	if (st->tier != TIER_NONE)
+		fprintf(out, " (tier %s by %s)", tier_letter[st->tier],
+			log_escape(marker, sizeof(marker), st->marker, sizeof(st->marker)));
+	if (st->steps)
+		fprintf(out, " after %" PRIu64 " step%s", st->steps, st->steps == 1 ? "" : "s");
+	if (st->ratios[0])
+		fprintf(out, ", each with %s",
+			log_escape(ratios, sizeof(ratios), st->ratios, sizeof(st->ratios)));
+	if (st->reason[0])
+		fprintf(out, ": %s", log_escape(reason, sizeof(reason), st->reason, sizeof(st->reason)));
+}
+
+static void plain_checkpoint(FILE *out, const struct fact_checkpoint *c)
+{
+	char file[PLAIN_TEXT_MAX], text[WORD_MAX];
+
+	fprintf(out, " checkpoint %s", c->restore ? "restored" : "saved");
+	if (c->closed)
+		fprintf(out, " in %s", view_duration(text, c->end_ns - c->start_ns));
+	else
+		fputs(", its end was not seen", out);
+	if (c->step)
+		fprintf(out, " after step %" PRIu64, c->step);
+	if (c->file && *c->file)
+		fprintf(out, ": %s", log_escape(file, sizeof(file), c->file, strlen(c->file)));
+}
+
+static void plain_disruption(FILE *out, const struct fact_disruption *d)
+{
+	char comm[PLAIN_TEXT_MAX];
+
+	fprintf(out, " disruption: %s", d->cause);
+	if (d->signal)
+		fprintf(out, " by signal %d (%s)", d->signal, strsignal(d->signal));
+	else if (d->exit_code >= 0)
+		fprintf(out, ", exit status %d", d->exit_code);
+	if (d->sender)
+		fprintf(out, " sent by pid %" PRIu32, d->sender);
+	if (d->sender && d->sender_comm && *d->sender_comm)
+		fprintf(out, " (%s)", log_escape(comm, sizeof(comm), d->sender_comm, strlen(d->sender_comm)));
+	if (d->step)
+		fprintf(out, ", last step %" PRIu64, d->step);
+}
+
+static void plain_loss(FILE *out, const struct gp_loss *l)
+{
+	static const char *const cause[GP_LOSS_CAUSE_COUNT] = {
+#define X(id, name) [id] = #name,
+		GP_LOSS_CAUSES(X)
+#undef X
+	};
+
+	fprintf(out, " %" PRIu64 " records lost: %s", (uint64_t)l->count,
+		l->cause < GP_LOSS_CAUSE_COUNT ? cause[l->cause] : "unknown cause");
+}
+
+void plain_fact(FILE *out, const struct fact *f)
+{
+	char when[WORD_MAX];
+
+	switch (f->type) {
+	case FACT_RANK:
+	case FACT_CHECKPOINT:
+	case FACT_DISRUPTION:
+		break;
+	case FACT_LOSS:
+		if (f->loss->cause != GP_LOSS_unpaired && f->loss->cause != GP_LOSS_rate_limited)
+			break;
+		return;
+	default:
+		return;
+	}
+	plain_head(out, plain_clock(when, f->real_ns), f->rank, f->pid);
+	if (f->type == FACT_RANK)
+		plain_rank(out, f);
+	else if (f->type == FACT_CHECKPOINT)
+		plain_checkpoint(out, f->checkpoint);
+	else if (f->type == FACT_DISRUPTION)
+		plain_disruption(out, f->disruption);
+	else
+		plain_loss(out, f->loss);
+	fputc('\n', out);
+}
+
+static void plain_loop(FILE *out, const char *when, const struct rank_view *r, const struct loop_view *l)
+{
+	char text[WORD_MAX];
+
+	plain_head(out, when, r->rank, r->pid);
+	if (r->nloops > 1)
+		fprintf(out, " loop %" PRIu32, l->state.loop + 1);
+	fprintf(out, " step %" PRIu64, l->last_number);
+	fprintf(out, ", median %s", view_duration(text, l->time.p50_ns));
+	fprintf(out, ", p99 %s", view_duration(text, l->time.p99_ns));
+	fprintf(out, ", goodput %s\n",
+		view_percent(text, r->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&r->ledger)));
+}
+
+void plain_snapshot(FILE *out, const struct snapshot *s)
+{
+	/* The one thing remembered between calls; the view is single-threaded. */
+	static uint64_t last_ns;
+	char when[WORD_MAX];
+
+	if (s->mono_ns >= last_ns && s->mono_ns - last_ns < PLAIN_PERIOD_NS)
+		return;
+	last_ns = s->mono_ns;
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+
+		for (uint32_t j = 0; r->alive && j < r->nloops; j++)
+			if (r->loops[j].state.state == STATE_LOCKED && r->loops[j].last_number)
+				plain_loop(out, plain_clock(when, s->real_ns), r, &r->loops[j]);
+	}
+}

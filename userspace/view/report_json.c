@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as one JSON object; names as in the JSON lines (design §10). */
+#include <sys/wait.h>
+
+#include "userspace/base/json_text.h"
+#include "userspace/view/view.h"
+#include "userspace/view/words.h"
+
+static void number_or_null(struct buffer *out, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_uint(out, key, value);
+	else
+		json_null(out, key);
+}
+
+static void rank_or_null(struct buffer *out, const char *key, int value)
+{
+	number_or_null(out, key, value >= 0, (uint64_t)value);
+}
+
+static void json_step_time(struct buffer *out, const struct deviation_view *t)
+{
+	bool ideal = t->ideal_ns;
+
+	if (!t->count) {
+		json_null(out, "step_time");
+		return;
+	}
+	json_open(out, "step_time", '{');
+	json_uint(out, "count", t->count);
+	json_uint(out, "mean_ns", (uint64_t)(t->mean_ns + 0.5));
+	json_uint(out, "min_ns", t->min_ns);
+	json_uint(out, "p50_ns", t->p50_ns);
+	json_uint(out, "p95_ns", t->p95_ns);
+	json_uint(out, "p99_ns", t->p99_ns);
+	json_uint(out, "max_ns", t->max_ns);
+	json_nonzero(out, "ideal_ns", t->ideal_ns);
+	number_or_null(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
+	if (ideal)
+		json_real(out, "jitter", t->jitter);
+	else
+		json_null(out, "jitter");
+	json_close(out, '}');
+}
+
+static void json_loop(struct buffer *out, const struct loop_view *l)
+{
+	static const char *const flag[] = {
+#define X(bit, name) [bit] = #name,
+		STEP_FLAGS(X)
+#undef X
+	};
+	const struct step_state *st = &l->state;
+
+	json_open(out, NULL, '{');
+	json_uint(out, "loop", st->loop);
+	json_string(out, "state", step_state_name[st->state]);
+	json_known(out, "tier", tier_letter[st->tier]);
+	json_known(out, "marker", st->marker);
+	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
+	json_known(out, "ratios", st->ratios);
+	json_real(out, "confidence", st->confidence);
+	json_known(out, "reason", st->reason);
+	json_string(out, "numbering", st->since_attach ? "since_attach" : "process_start");
+	json_uint(out, "steps", st->steps);
+	json_nonzero(out, "last_step", l->last_number);
+	json_uint(out, "updates", st->updates);
+	json_nonzero(out, "period", st->period);
+	json_open(out, "flags", '{');
+	for (size_t i = 0; i < sizeof(flag) / sizeof(flag[0]); i++)
+		if (l->flagged[i])
+			json_uint(out, flag[i], l->flagged[i]);
+	json_close(out, '}');
+	json_step_time(out, &l->time);
+	json_open(out, "phases", '{');
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (l->phases_known & (1u << i))
+			json_uint(out, phase_name[i], l->phase_ns[i]);
+	json_close(out, '}');
+	json_close(out, '}');
+}
+
+static void json_ledger(struct buffer *out, const struct ledger_view *l, bool trainer)
+{
+	uint64_t observed = view_observed_ns(l);
+
+	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
+	json_uint(out, "observed_ns", observed);
+	if (trainer && observed)
+		json_real(out, "goodput_ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed);
+	else
+		json_null(out, "goodput_ratio");
+	json_open(out, "buckets", '{');
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		json_uint(out, bucket_name[i], l->ns[i]);
+	json_close(out, '}');
+	json_uint(out, "unsettled_ns", l->unsettled_ns);
+	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
+	json_nonzero(out, "max_productive_step", l->max_step);
+	json_uint(out, "disruptions", l->disruptions);
+}
+
+static void json_fate(struct buffer *out, const struct rank_view *r)
+{
+	bool signaled = !r->alive && WIFSIGNALED(r->status);
+
+	json_bool(out, "alive", r->alive);
+	number_or_null(out, "exit_code", !r->alive && !signaled, (uint64_t)WEXITSTATUS(r->status));
+	number_or_null(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
+}
+
+static void json_rank(struct buffer *out, const struct snapshot *s, const struct rank_view *r)
+{
+	int64_t offset = s->real_ns ? s->real_ns - (int64_t)s->mono_ns : 0;
+
+	json_open(out, NULL, '{');
+	json_known(out, "job", r->job);
+	rank_or_null(out, "rank", r->rank);
+	rank_or_null(out, "world_size", r->world_size);
+	json_uint(out, "pid", r->pid);
+	json_string(out, "comm", r->comm);
+	json_known(out, "command", r->command);
+	json_bool(out, "trainer", r->trainer);
+	json_fate(out, r);
+	json_open(out, "loops", '[');
+	for (uint32_t i = 0; i < r->nloops; i++)
+		json_loop(out, &r->loops[i]);
+	json_close(out, ']');
+	json_ledger(out, &r->ledger, r->trainer);
+	json_uint(out, "checkpoints", r->checkpoints);
+	json_uint(out, "restores", r->restores);
+	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
+	json_uint(out, "hits", r->hits);
+	number_or_null(out, "overhead_ns", r->cost_ns || !r->hits, r->cost_ns);
+	json_uint(out, "lost", r->lost);
+	json_open(out, "last_events", '[');
+	for (uint32_t i = 0; i < r->nevents && i < SNAPSHOT_EVENTS; i++) {
+		json_open(out, NULL, '{');
+		json_time(out, "time", offset ? offset + (int64_t)r->events[i].mono_ns : 0);
+		json_uint(out, "mono_ns", r->events[i].mono_ns);
+		json_string(out, "text", r->events[i].text);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+	json_close(out, '}');
+}
+
+static void json_losses(struct buffer *out, const struct snapshot *s)
+{
+	static const char *const cause[GP_LOSS_CAUSE_COUNT] = {
+#define X(id, name) [id] = #name,
+		GP_LOSS_CAUSES(X)
+#undef X
+	};
+
+	json_open(out, "losses", '{');
+	for (int i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
+		if (s->lost[i])
+			json_uint(out, cause[i], s->lost[i]);
+	json_close(out, '}');
+}
+
+void report_json(struct buffer *out, const struct snapshot *s)
+{
+	const char *why = NULL, *hint = NULL;
+	bool trainer = false;
+
+	for (uint32_t i = 0; i < s->nranks; i++)
+		trainer |= s->ranks[i].trainer;
+	if (!trainer)
+		view_why_nothing(s, &why, &hint);
+	json_open(out, NULL, '{');
+	json_string(out, "type", "report");
+	json_time(out, "time", s->real_ns);
+	json_uint(out, "mono_ns", s->mono_ns);
+	json_uint(out, "schema", 1);
+	json_string(out, "version", s->session.version);
+	json_string(out, "kernel", s->session.kernel);
+	json_string(out, "command", s->session.command);
+	json_open(out, "ranks", '[');
+	for (uint32_t i = 0; i < s->nranks; i++)
+		json_rank(out, s, &s->ranks[i]);
+	json_close(out, ']');
+	json_string(out, "nothing_found", why);
+	json_uint(out, "events", s->events);
+	json_losses(out, s);
+	json_uint(out, "ledger_violations", s->ledger_violations);
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
+}

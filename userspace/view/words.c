@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/view/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "userspace/base/clock.h"
+
+#define NS_PER_S 1000000000ll
+
+const char *const tier_letter[] = {"", "A", "B", "C"};
+
+const struct part_look part_look[PART_COUNT] = {
+	[BUCKET_GOODPUT] = {"█", STYLE_GREEN},
+	[BUCKET_DATA_LOADING] = {"▓", STYLE_YELLOW},
+	[BUCKET_CHECKPOINT_SAVE] = {"▚", STYLE_CYAN},
+	[BUCKET_CHECKPOINT_RESTORE] = {"▞", STYLE_CYAN},
+	[BUCKET_EVAL] = {"▒", STYLE_BLUE},
+	[BUCKET_PROGRAM_STARTUP] = {"░", STYLE_MAGENTA},
+	[BUCKET_TRAINING_PREP] = {"▤", STYLE_MAGENTA},
+	[BUCKET_ACCELERATOR_INIT] = {"▥", STYLE_MAGENTA},
+	[BUCKET_RECOVERY] = {"╱", STYLE_RED},
+	[BUCKET_WASTED] = {"╲", STYLE_RED},
+	[BUCKET_HANG] = {"╳", STYLE_RED},
+	[BUCKET_OTHER] = {"·", STYLE_DIM},
+	[BUCKET_UNOBSERVED] = {"╌", STYLE_DIM},
+	[PART_RUNNING] = {"─", STYLE_PLAIN},
+};
+
+const char *view_duration(char out[WORD_MAX], uint64_t ns)
+{
+	if (!ns)
+		return "unknown";
+	return clock_duration(out, WORD_MAX, ns);
+}
+
+const char *view_percent(char out[WORD_MAX], uint64_t part, uint64_t whole)
+{
+	double percent;
+
+	if (!whole)
+		return "unknown";
+	percent = 100.0 * (double)part / (double)whole;
+	if (!part)
+		return "0 %";
+	if (percent < 0.1)
+		return "<0.1 %";
+	if (part < whole && percent >= 99.95) /* all is a claim: keep it for when it is true */
+		return ">99.9 %";
+	snprintf(out, WORD_MAX, "%.1f %%", percent);
+	return out;
+}
+
+const char *view_time(char out[WORD_MAX], const struct snapshot *s, uint64_t mono_ns)
+{
+	time_t t;
+	struct tm tm;
+
+	if (!s->real_ns)
+		return "--:--:--";
+	t = (time_t)((s->real_ns - (int64_t)(s->mono_ns - mono_ns)) / NS_PER_S);
+	localtime_r(&t, &tm);
+	strftime(out, WORD_MAX, "%H:%M:%S", &tm);
+	return out;
+}
+
+const char *view_date(char out[WORD_MAX + 8], int64_t real_ns)
+{
+	time_t t = (time_t)(real_ns / NS_PER_S);
+	struct tm tm;
+
+	if (!real_ns)
+		return "";
+	gmtime_r(&t, &tm);
+	strftime(out, WORD_MAX + 8, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	return out;
+}
+
+const char *view_rank(char out[WORD_MAX], int rank, int world_size)
+{
+	if (rank < 0)
+		return "";
+	if (world_size > 0)
+		snprintf(out, WORD_MAX, "rank %d of %d", rank, world_size);
+	else
+		snprintf(out, WORD_MAX, "rank %d", rank);
+	return out;
+}
+
+uint64_t view_observed_ns(const struct ledger_view *l)
+{
+	uint64_t elapsed = l->now_ns - l->start_ns, unseen = l->ns[BUCKET_UNOBSERVED];
+
+	return unseen < elapsed ? elapsed - unseen : 0;
+}
+
+const char *part_label(int id)
+{
+	return id == PART_RUNNING ? "running now" : bucket_label[id];
+}
+
+static int part_order(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if ((x->id == BUCKET_GOODPUT) != (y->id == BUCKET_GOODPUT))
+		return x->id == BUCKET_GOODPUT ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->id - y->id;
+}
+
+int view_parts(struct part parts[PART_COUNT], const struct ledger_view *l)
+{
+	int n = 0;
+
+	for (int i = 0; i < BUCKET_COUNT; i++) {
+		uint64_t ns = l->ns[i];
+
+		if (i == BUCKET_OTHER)
+			ns -= l->unsettled_ns < ns ? l->unsettled_ns : ns;
+		if (ns)
+			parts[n++] = (struct part){i, ns};
+	}
+	if (l->unsettled_ns)
+		parts[n++] = (struct part){PART_RUNNING, l->unsettled_ns};
+	qsort(parts, (size_t)n, sizeof(*parts), part_order);
+	return n;
+}
+
+void view_apportion(const struct part *parts, int nparts, int cells, int *ret_cells)
+{
+	uint64_t total = 0;
+	int given = 0, step, most;
+
+	for (int i = 0; i < nparts; i++)
+		total += parts[i].ns;
+	for (int i = 0; i < nparts; i++) {
+		double share = total ? (double)parts[i].ns / (double)total : 0;
+
+		ret_cells[i] = (int)(share * cells + 0.5);
+		if (!ret_cells[i] && share >= 0.002)
+			ret_cells[i] = 1;
+		given += ret_cells[i];
+	}
+	/* What rounding gave too much or too little is the largest part's. */
+	while (nparts && given != cells) {
+		most = 0;
+		for (int i = 1; i < nparts; i++)
+			if (ret_cells[i] > ret_cells[most])
+				most = i;
+		step = given < cells ? 1 : -1;
+		if (!ret_cells[most] && step < 0)
+			break;
+		ret_cells[most] += step;
+		given += step;
+	}
+}
+
+const struct loop_view *view_main_loop(const struct rank_view *r)
+{
+	const struct loop_view *best = NULL;
+
+	for (uint32_t i = 0; i < r->nloops; i++)
+		if (!best || r->loops[i].last_end_ns > best->last_end_ns)
+			best = &r->loops[i];
+	return best;
+}
+
+const char *view_fate(char *out, size_t len, const struct rank_view *r)
+{
+	if (r->alive)
+		return "running";
+	if (WIFSIGNALED(r->status))
+		snprintf(out, len, "killed by signal %d (%s)", WTERMSIG(r->status),
+			 strsignal(WTERMSIG(r->status)));
+	else if (WEXITSTATUS(r->status))
+		snprintf(out, len, "exit status %d", WEXITSTATUS(r->status));
+	else
+		return "finished";
+	return out;
+}
+
+void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint)
+{
+	uint64_t hits = 0;
+	bool attached = false, failed = false;
+
+	for (uint32_t i = 0; i < s->nattach; i++) {
+		attached |= s->attach[i].at.state == GP_ATTACH_attached ||
+			    s->attach[i].at.state == GP_ATTACH_detached;
+		failed |= s->attach[i].at.state == GP_ATTACH_failed ||
+			  s->attach[i].at.state == GP_ATTACH_refused;
+		if (s->attach[i].group == GP_GROUP_marker)
+			hits += s->attach[i].hits;
+	}
+	if (!attached && failed) {
+		*ret_why = "a runtime library is there, but no probe could be attached to it";
+		*ret_hint = "see why: gp-bpf check --pid PID";
+	} else if (!attached) {
+		*ret_why = "no process mapped a runtime library that gp-bpf knows (libtorch and others)";
+		*ret_hint = "is it the right process? gp-bpf probes lists the libraries that are known";
+	} else if (!hits) {
+		*ret_why = "probes are attached, but none that marks training was hit";
+		*ret_hint = "did training run during this time? See what is attached: gp-bpf check --pid PID";
+	} else {
+		*ret_why = "the framework was at work, but no training step was seen: inference or "
+			   "preparation only";
+		*ret_hint = "training without an optimizer of the framework? Name its marker: --marker NAME";
+	}
+}
+
+static bool is_loss(int cause)
+{
+	return cause != GP_LOSS_unpaired && cause != GP_LOSS_rate_limited;
+}
+
+uint64_t view_lost(const struct snapshot *s)
+{
+	uint64_t lost = 0;
+
+	for (int i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
+		if (is_loss(i))
+			lost += s->lost[i];
+	return lost;
+}
+
+const char *view_losses(char *out, size_t len, const struct snapshot *s)
+{
+	static const char *const words[GP_LOSS_CAUSE_COUNT] = {
+		[GP_LOSS_ring_call] = "call ring full",
+		[GP_LOSS_ring_life] = "life ring full",
+		[GP_LOSS_watch_full] = "child not watched",
+		[GP_LOSS_slots_full] = "shared counter slot",
+		[GP_LOSS_open_full] = "open calls full",
+		[GP_LOSS_unpaired] = "unpaired",
+		[GP_LOSS_read_fault] = "unreadable argument",
+		[GP_LOSS_rate_limited] = "rate limited",
+		[GP_LOSS_late] = "late",
+		[GP_LOSS_malformed] = "malformed",
+		[GP_LOSS_tape] = "tape not written",
+		[GP_LOSS_stack_full] = "range stack full",
+	};
+	size_t at = 0;
+
+	for (int i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
+		if (is_loss(i) && s->lost[i] && at < len)
+			at += (size_t)snprintf(out + at, len - at, "%s%llu %s", at ? ", " : "",
+					       (unsigned long long)s->lost[i], words[i]);
+	return at ? out : "none";
+}

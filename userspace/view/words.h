@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* words.h - how facts are put into words, one way for the report, the live view and plain lines. Pure,
+ * but for the time zone of view_time(). */
+#ifndef VIEW_WORDS_H
+#define VIEW_WORDS_H
+
+#include "userspace/model/snapshot.h"
+#include "userspace/view/canvas.h"
+
+#define WORD_MAX 32
+
+/* What is known of a duration: "31.2 ms", "unknown" for 0. */
+const char *view_duration(char out[WORD_MAX], uint64_t ns);
+/* "93.1 %", "<0.1 %", "0 %"; "unknown" when whole is 0. */
+const char *view_percent(char out[WORD_MAX], uint64_t part, uint64_t whole);
+/* "12:00:03" in the time zone of the person who looks; "--:--:--" when wall time is unknown. */
+const char *view_time(char out[WORD_MAX], const struct snapshot *s, uint64_t mono_ns);
+/* "2026-11-21 12:00:03 UTC"; "" when unknown. */
+const char *view_date(char out[WORD_MAX + 8], int64_t real_ns);
+/* "rank 0 of 2", "rank 0"; "" when the rank is unknown. */
+const char *view_rank(char out[WORD_MAX], int rank, int world_size);
+
+extern const char *const tier_letter[]; /* by enum step_tier; "" for none */
+
+/* Time that was observed: elapsed without UNOBSERVED. */
+uint64_t view_observed_ns(const struct ledger_view *l);
+
+/* Parts of the time as people see them: the buckets, and what runs now and may still be claimed. */
+#define PART_RUNNING BUCKET_COUNT
+#define PART_COUNT   (BUCKET_COUNT + 1)
+struct part {
+	int id; /* enum bucket, or PART_RUNNING */
+	uint64_t ns;
+};
+extern const struct part_look {
+	const char *glyph;
+	enum style style;
+} part_look[PART_COUNT];
+const char *part_label(int id);
+/* Those that are not zero, goodput first, then the largest first. Returns how many. */
+int view_parts(struct part parts[PART_COUNT], const struct ledger_view *l);
+/* How many of `cells` cells each part gets: all are given out, a part of 0.2 % or more gets at least one. */
+void view_apportion(const struct part *parts, int nparts, int cells, int *ret_cells);
+
+/* The loop that a person wants to see: the one with the newest step. NULL when there is none. */
+const struct loop_view *view_main_loop(const struct rank_view *r);
+
+/* "killed by signal 9 (Killed)", "exit status 1", "finished", "running". */
+const char *view_fate(char *out, size_t len, const struct rank_view *r);
+/* "no runtime library..." when no trainer was found; hint: what to try. out is one sentence each. */
+void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint);
+/* Records that did not arrive, in words: "none", "12 ring_call, 3 late". */
+const char *view_losses(char *out, size_t len, const struct snapshot *s);
+uint64_t view_lost(const struct snapshot *s);
+
+#endif
