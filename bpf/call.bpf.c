@@ -189,11 +189,11 @@ static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
 static __always_inline bool gp_over_rate(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};
-	struct gp_rate first = {bpf_ktime_get_ns(), 1};
-	struct gp_rate *rate;
+	struct gp_rate *rate, first = {.count = 1};
 
 	if (!at->row->max_hz)
 		return false;
+	first.start_ns = bpf_ktime_get_ns();
 	rate = bpf_map_lookup_elem(&gp_rates, &key);
 	if (!rate) {
 		bpf_map_update_elem(&gp_rates, &key, &first, BPF_ANY);

@@ -13,9 +13,11 @@
 
 #define CLOSERS_MAX 64 /* closing sleeps in the kernel (RCU), so threads cost nothing but their stacks */
 
+#define TAG_ADOPTED (UINT64_MAX - 1) /* nobody drops these alone */
+
 struct link {
 	uint64_t tag;
-	struct bpf_link *perf; /* or */
+	struct bpf_link *object; /* NULL: */
 	int multi_fd;
 };
 
@@ -66,8 +68,8 @@ int attach_new(struct attach **ret, bool multi)
 
 static void link_close(const struct link *link)
 {
-	if (link->perf)
-		bpf_link__destroy(link->perf);
+	if (link->object)
+		bpf_link__destroy(link->object);
 	else
 		close(link->multi_fd);
 }
@@ -86,6 +88,17 @@ static int link_room(struct attach *at)
 	at->links = links;
 	at->room = room;
 	return 0;
+}
+
+int attach_adopt(struct attach *at, struct bpf_link *link)
+{
+	int err = link_room(at);
+
+	if (err)
+		bpf_link__destroy(link);
+	else
+		at->links[at->count++] = (struct link){.tag = TAG_ADOPTED, .object = link};
+	return err;
 }
 
 struct request { /* what all sites of one call share */
@@ -107,7 +120,7 @@ static int site_attach_perf(const struct request *rq, struct attach_site *site)
 	link = bpf_program__attach_uprobe_opts(rq->prog, -1, rq->path, site->offset, &opts);
 	if (!link)
 		return -errno;
-	rq->at->links[rq->at->count++] = (struct link){.tag = rq->tag, .perf = link};
+	rq->at->links[rq->at->count++] = (struct link){.tag = rq->tag, .object = link};
 	return 0;
 }
 

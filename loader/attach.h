@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach.h - owns every uprobe link. One multi link for many offsets of a file where the kernel can, one
+/* attach.h - owns every link. One multi link for many offsets of a file where the kernel can, one
  * perf link for each offset otherwise; callers need not know which. */
 #ifndef LOADER_ATTACH_H
 #define LOADER_ATTACH_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct attach; /* all links */
+struct bpf_link;
 struct bpf_program;
 
 struct attach_site {
@@ -25,6 +26,8 @@ void attach_free(struct attach *at); /* closes all, in parallel; NULL is fine */
  * attach_drop(). 0 also when some sites failed; -errno: none was tried. */
 int attach_sites(struct attach *at, uint64_t tag, const struct bpf_program *prog, bool returns, int fd,
 		 struct attach_site *sites, size_t n);
+/* Takes over a link made elsewhere, also when it fails (then the link is closed). */
+int attach_adopt(struct attach *at, struct bpf_link *link);
 /* Closes every link of the tag and comes back when the last is gone. */
 void attach_drop(struct attach *at, uint64_t tag);
 

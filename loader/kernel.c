@@ -2,7 +2,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +18,6 @@
 #define RING_CALL_BYTES (8u << 20)
 #define RING_LIFE_BYTES (256u << 10)
 #define RING_BYTES_MAX	(1u << 30)
-#define LIFE_LINKS	6
 
 #define UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, newer than our headers */
 
@@ -27,8 +25,6 @@ struct kernel_objects {
 	struct call_bpf *call;
 	struct proc_bpf *proc;
 	struct vma_bpf *vma;
-	struct bpf_link *life[LIFE_LINKS];
-	size_t life_count;
 };
 
 /* A ring is a power of two of whole pages. */
@@ -107,15 +103,7 @@ static int call_share(struct kernel *k)
 	return err;
 }
 
-static int life_keep(struct kernel_objects *o, struct bpf_link *link)
-{
-	if (!link)
-		return -errno;
-	o->life[o->life_count++] = link;
-	return 0;
-}
-
-static int mapping_attach(struct kernel_objects *o)
+static int mapping_attach(struct kernel_objects *o, struct attach *links)
 {
 	struct bpf_link *link;
 	int err, fd = tracepoint_open("syscalls/sys_enter_mmap");
@@ -123,10 +111,12 @@ static int mapping_attach(struct kernel_objects *o)
 	if (fd < 0)
 		return fd;
 	link = bpf_program__attach_perf_event(o->proc->progs.gp_mapping, fd);
-	err = life_keep(o, link);
-	if (err)
+	if (!link) {
+		err = -errno;
 		close(fd);
-	return err;
+		return err;
+	}
+	return attach_adopt(links, link);
 }
 
 /* The maps of the call object take the place of those that this object declares. */
@@ -152,9 +142,10 @@ static int proc_reuse_maps(struct proc_bpf *proc, const struct call_bpf *call)
 	return err;
 }
 
-static int proc_open(struct kernel_objects *o)
+static int proc_open(struct kernel_objects *o, struct attach *links)
 {
 	const struct bpf_program *life[5];
+	struct bpf_link *link;
 	int err;
 
 	o->proc = proc_bpf__open();
@@ -172,10 +163,12 @@ static int proc_open(struct kernel_objects *o)
 	life[2] = o->proc->progs.gp_execed;
 	life[3] = o->proc->progs.gp_signalled;
 	life[4] = o->proc->progs.gp_victim;
-	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++)
-		err = life_keep(o, bpf_program__attach(life[i]));
+	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++) {
+		link = bpf_program__attach(life[i]);
+		err = link ? attach_adopt(links, link) : -errno;
+	}
 	if (!err && feature_have(FEATURE_SYSCALL_TP))
-		err = mapping_attach(o);
+		err = mapping_attach(o, links);
 	return err;
 }
 
@@ -198,7 +191,7 @@ static int slots_fill(const struct kernel *k)
 	return err;
 }
 
-int kernel_open(struct kernel *ret, size_t ring_call_bytes, size_t ring_life_bytes)
+int kernel_open(struct kernel *ret, struct attach *links, size_t ring_call_bytes, size_t ring_life_bytes)
 {
 	struct kernel k = {.objects = calloc(1, sizeof(*k.objects))};
 	const char *what = "call programs";
@@ -213,7 +206,7 @@ int kernel_open(struct kernel *ret, size_t ring_call_bytes, size_t ring_life_byt
 		err = slots_fill(&k);
 	if (!err && feature_have(FEATURE_TP_BTF)) {
 		what = "process-life programs";
-		err = proc_open(k.objects);
+		err = proc_open(k.objects, links);
 	}
 	if (!err && feature_have(FEATURE_TASK_VMA)) {
 		what = "mapping iterator";
@@ -227,28 +220,6 @@ int kernel_open(struct kernel *ret, size_t ring_call_bytes, size_t ring_life_byt
 	}
 	*ret = k;
 	return 0;
-}
-
-static void *life_close(void *link)
-{
-	bpf_link__destroy(link);
-	return NULL;
-}
-
-/* Like uprobe links, each waits for a grace period: together they take one. */
-static void life_links_close(struct kernel_objects *o)
-{
-	pthread_t threads[LIFE_LINKS];
-	bool started[LIFE_LINKS];
-
-	for (size_t i = 0; i < o->life_count; i++)
-		started[i] = !pthread_create(&threads[i], NULL, life_close, o->life[i]);
-	for (size_t i = 0; i < o->life_count; i++) {
-		if (started[i])
-			pthread_join(threads[i], NULL);
-		else
-			life_close(o->life[i]);
-	}
 }
 
 static void map_unshare(const struct bpf_map *map, const void *at)
@@ -265,7 +236,6 @@ void kernel_close(struct kernel *k)
 
 	if (!o)
 		return;
-	life_links_close(o);
 	if (o->call) {
 		map_unshare(o->call->maps.gp_rows, k->rows);
 		map_unshare(o->call->maps.gp_return_rows, k->return_rows);

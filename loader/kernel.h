@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.h - the kernel side, loaded: programs by shape, the maps that are shared memory, and the links
- * that follow process life. What it opens it owns; nothing is pinned. */
+/* kernel.h - the kernel side, loaded: programs by shape, the maps that are shared memory, and the
+ * programs that follow process life. What it opens it owns; nothing is pinned. */
 #ifndef LOADER_KERNEL_H
 #define LOADER_KERNEL_H
 
@@ -9,6 +9,7 @@
 
 #include "bpf/gp_abi.h"
 #include "bpf/gp_private.h"
+#include "loader/attach.h"
 
 /* In the order in which they must be attached: ends before their begins and returns before their
  * entries, so that nothing opens that cannot close. */
@@ -23,8 +24,6 @@ enum kernel_program {
 	KERNEL_EMPTY, /* for measuring */
 	KERNEL_PROGRAMS
 };
-
-struct bpf_program;
 
 struct kernel {
 	const struct bpf_program *program[KERNEL_PROGRAMS];
@@ -41,8 +40,9 @@ struct kernel {
 	struct kernel_objects *objects; /* private */
 };
 
-/* Sizes: 0 is the default. 0 or -errno, after a line that says why. */
-int kernel_open(struct kernel *ret, size_t ring_call_bytes, size_t ring_life_bytes);
+/* Sizes: 0 is the default. 0 or -errno, after a line that says why. The links that follow process life
+ * go to links: all that are open close together. */
+int kernel_open(struct kernel *ret, struct attach *links, size_t ring_call_bytes, size_t ring_life_bytes);
 void kernel_close(struct kernel *k);
 
 #endif

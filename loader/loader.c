@@ -35,9 +35,9 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		return -ENOMEM;
 	err = feature_check(cfg->features_off);
 	if (!err)
-		err = kernel_open(&l->kernel, cfg->ring_call_bytes, cfg->ring_life_bytes);
-	if (!err)
 		err = attach_new(&l->attach, feature_have(FEATURE_MULTI));
+	if (!err)
+		err = kernel_open(&l->kernel, l->attach, cfg->ring_call_bytes, cfg->ring_life_bytes);
 	if (!err)
 		err = rows_new(&l->rows, &l->kernel, cfg->probes);
 	if (!err)
