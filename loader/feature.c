@@ -248,7 +248,7 @@ static int features_off_check(const char *list)
 
 		at += strspn(at, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
-		while (i < FEATURE_COUNT && strcmp(name, features[i].name))
+		while (i < FEATURE_COUNT && strcmp(name, features[i].name) != 0)
 			i++;
 		if (*name && i == FEATURE_COUNT) {
 			log_error("no feature is named '%s'; see `gp-bpf check`", name);
