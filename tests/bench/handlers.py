@@ -6,7 +6,8 @@ import statistics
 
 from benchlib import PROBES, RUNS, Folder, Row, Talker, Watcher, main, program, progress
 
-CALLS = 60000
+CALLS = 40000
+PASSES = 5
 TURNS = max(RUNS, 9)
 # shape of the table: sites that make it up, its bar
 SHAPES = [
@@ -19,9 +20,16 @@ SHAPES = [
 ]
 
 
-def measure(target, calls=CALLS):
+def measure_once(target, calls):
     target.say(str(calls))
     return {name: float(ns) for _, name, ns in (line.split() for line in target.until("done"))}
+
+
+def measure(target, calls=CALLS):
+    """ns per call of each site, the median of a few passes; the first few calls after attaching do not count."""
+    measure_once(target, 2000)
+    passes = [measure_once(target, calls) for _ in range(PASSES)]
+    return {name: statistics.median(p[name] for p in passes) for name in passes[0]}
 
 
 def turn(target, sites, cache):
@@ -29,11 +37,9 @@ def turn(target, sites, cache):
     offsets = [offset + ("r" if name.endswith("_call") else "") for name, offset in sites.items()]
     with Talker([program("empty"), program("empty.bpf.o"), program("libgpbench.so"), *offsets]) as empty:
         empty.until("ready")
-        measure(target, 2000)
         base = measure(target)
     gp_bpf = Watcher([target.pid], ["--quiet"], probes=PROBES, state_dir=cache)
     try:
-        measure(target, 2000)
         mine = measure(target)
     finally:
         gp_bpf.stop()
