@@ -39,7 +39,7 @@ static uint32_t ring_size(size_t wanted, uint32_t fallback)
 	return size;
 }
 
-static int map_share(const struct bpf_map *map, void *ret)
+static int map_share(const struct bpf_map *map, void **ret)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t value = (bpf_map__value_size(map) + 7) & ~7ul;
@@ -48,7 +48,7 @@ static int map_share(const struct bpf_map *map, void *ret)
 
 	if (at == MAP_FAILED)
 		return -errno;
-	*(void **)ret = at;
+	*ret = at;
 	return 0;
 }
 
@@ -73,21 +73,18 @@ static int call_load(struct kernel *k, size_t ring_call_bytes, size_t ring_life_
 static int call_share(struct kernel *k)
 {
 	const struct call_bpf *call = k->objects->call;
-	const struct {
-		const struct bpf_map *map;
-		void *ret;
-	} shared[] = {
-		{call->maps.gp_rows, &k->rows},
-		{call->maps.gp_return_rows, &k->return_rows},
-		{call->maps.gp_slot_owner, &k->slot_owner},
-		{call->maps.gp_watched_fast, &k->watched_fast},
-		{call->maps.gp_counters, &k->counters},
-		{call->maps.gp_losses, &k->losses},
-	};
-	int err = 0;
+	int err = map_share(call->maps.gp_rows, (void **)&k->rows);
 
-	for (size_t i = 0; !err && i < sizeof(shared) / sizeof(shared[0]); i++)
-		err = map_share(shared[i].map, shared[i].ret);
+	if (!err)
+		err = map_share(call->maps.gp_return_rows, (void **)&k->return_rows);
+	if (!err)
+		err = map_share(call->maps.gp_slot_owner, (void **)&k->slot_owner);
+	if (!err)
+		err = map_share(call->maps.gp_watched_fast, (void **)&k->watched_fast);
+	if (!err)
+		err = map_share(call->maps.gp_counters, (void **)&k->counters);
+	if (!err)
+		err = map_share(call->maps.gp_losses, (void **)&k->losses);
 	k->program[KERNEL_RANGE_END] = call->progs.gp_range_end;
 	k->program[KERNEL_COUNT] = call->progs.gp_count;
 	k->program[KERNEL_HIT] = call->progs.gp_hit;

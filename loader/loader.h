@@ -29,8 +29,7 @@ struct loader_config {
 
 /* What the kernel and our privileges allow; rows of the feature table, in order of importance. */
 struct feature {
-	const char
-		*name; /* as in --feature NAME=off: bpf, btf, cookie, multi, session, task_vma, syscall_tp */
+	const char *name;    /* as in --feature NAME=off: bpf, cookie, btf, tp_btf, task_vma, multi... */
 	const char *purpose; /* what it gives */
 	const char *without; /* what is lost without it; "" when nothing works without it */
 	bool have;	     /* usable (and not switched off) */

@@ -92,6 +92,11 @@ static int hot_assign(struct rows *r, const struct probe_row *row, struct gp_row
 	return 0;
 }
 
+static bool place_is(const struct place *p, size_t row, const struct gp_row *compiled)
+{
+	return p->row == row && memcmp(&p->compiled, compiled, sizeof(*compiled)) == 0;
+}
+
 int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 {
 	const struct probe_row *source = probe_table_row(r->probes, row);
@@ -104,8 +109,7 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 	if (err)
 		return err;
 	compiled.gen = 0;
-	while (at < r->count &&
-	       (r->places[at].row != row || memcmp(&r->places[at].compiled, &compiled, sizeof(compiled))))
+	while (at < r->count && !place_is(&r->places[at], row, &compiled))
 		at++;
 	if (at == GP_ROWS_MAX || (at == r->count && source->returns && r->returns == GP_RETURN_ROWS_MAX))
 		return -ENOSPC;

@@ -136,7 +136,7 @@ static int sites_fill(const struct probe_table *probes, const struct names *name
 	const size_t *rows = (const size_t *)names->rows.data;
 	size_t count = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; rows && i < n; i++) {
 		struct site site = {.row = rows[found[i].want]};
 
 		site_choose(ef, probe_table_row(probes, site.row), &found[i], &site);

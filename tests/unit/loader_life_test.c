@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs root. */
+#include <sched.h>
+
+#include "tests/unit/probed.h"
+
+/* ---- process life ------------------------------------------------------------------------------ */
+
+static void hits(int n)
+{
+	while (n--) {
+		gpt_hit(1, 1);
+		gpt_count();
+	}
+}
+
+static void body_family(void)
+{
+	pid_t first = fork(), second;
+	int status;
+
+	if (!first) {
+		hits(11);
+		second = fork();
+		if (!second) {
+			execl(exe, exe, "hits", "13", NULL);
+			_exit(99);
+		}
+		waitpid(second, &status, 0);
+		_exit(5);
+	}
+	waitpid(first, &status, 0);
+	hits(7);
+	_exit(3);
+}
+
+static void children_are_followed(void **state)
+{
+	pid_t pids[3];
+	const int status[3] = {3, 5, 17}, calls[3] = {7, 11, 13};
+	struct event ev;
+	struct watch *w;
+	struct child c;
+	size_t pos = 0;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	c = child_start(w, body_family);
+	assert_int_equal(WEXITSTATUS(child_run(&c)), 3);
+	watch_collect(w);
+	pids[0] = c.pid;
+	for (int i = 1; i < 3; i++) {
+		assert_true(record_next(w, &pos, GP_KIND_fork, &ev));
+		assert_int_equal(ev.rec->pid, pids[i - 1]);
+		assert_int_not_equal(ev.fork->slot, 0);
+		assert_int_not_equal(ev.fork->start_ns, 0);
+		pids[i] = (pid_t)ev.fork->child;
+	}
+	assert_int_equal(records_count(w, GP_KIND_exec, NULL, 0), 1);
+	assert_int_equal(records_count(w, GP_KIND_exec, NULL, pids[2]), 1);
+	assert_true(records_count(w, GP_KIND_map, NULL, pids[2]) > 0);
+	assert_int_equal(records_count(w, GP_KIND_exit, NULL, 0), 3);
+	pos = 0;
+	for (int i = 2; i >= 0; i--) {
+		assert_true(record_next(w, &pos, GP_KIND_exit, &ev));
+		assert_int_equal(ev.rec->pid, pids[i]);
+		assert_int_equal(WEXITSTATUS(ev.exit->status), status[i]);
+		assert_int_equal(records_count(w, GP_KIND_hit, "test.hit", pids[i]), calls[i]);
+		assert_int_equal(counted(w, "test.count", pids[i]), calls[i]);
+		assert_false(loader_watched(w->loader, pids[i]));
+	}
+	assert_int_equal(ev.exit->start_ns, 77); /* as loader_watch() was told */
+	watch_close(w);
+}
+
+static void body_waits(void)
+{
+	for (;;)
+		pause();
+}
+
+static void signals_name_their_sender(void **state)
+{
+	struct event ev;
+	struct watch *w;
+	struct child c;
+	size_t pos = 0;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	c = child_start(w, body_waits);
+	kill(c.pid, SIGCHLD); /* harmless: not told */
+	kill(c.pid, SIGKILL);
+	assert_int_equal(WTERMSIG(child_run(&c)), SIGKILL);
+	watch_collect(w);
+	assert_int_equal(records_count(w, GP_KIND_signal, NULL, 0), 1);
+	assert_true(record_next(w, &pos, GP_KIND_signal, &ev));
+	assert_int_equal(ev.rec->pid, c.pid);
+	assert_int_equal(ev.signal->signal, SIGKILL);
+	assert_int_equal(ev.signal->sender, getpid());
+	pos = 0;
+	assert_true(record_next(w, &pos, GP_KIND_exit, &ev));
+	assert_int_equal(ev.exit->status, SIGKILL);
+	watch_close(w);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static void unknown_features_and_processes(void **state)
+{
+	struct loader_config cfg = {.features_off = "multi,bogus"};
+	struct probe_table *probes;
+	struct loader *l = NULL;
+	struct watch *w;
+	uint32_t slot;
+	pid_t pid;
+
+	(void)state;
+	need_root();
+	assert_int_equal(probe_table_load(&probes, probe_folder), 0);
+	cfg.probes = probes;
+	assert_int_equal(loader_open(&l, &cfg), -EINVAL);
+	cfg.features_off = "cookie";
+	assert_int_equal(loader_open(&l, &cfg), -ENOSYS);
+	assert_null(l);
+	probe_table_free(probes);
+	w = watch_open(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	siginfo_t info;
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(loader_watch(w->loader, pid, 0, &slot), -ESRCH); /* a zombie */
+	waitpid(pid, NULL, 0);
+	assert_int_equal(loader_watch(w->loader, pid, 0, &slot), -ESRCH);
+	assert_int_equal(loader_scan(w->loader, pid), -ESRCH);
+	watch_close(w);
+}
+
+static int open_result(void)
+{
+	struct probe_table *probes = NULL;
+	struct loader_config cfg = {0};
+	struct loader *l = NULL;
+	int err = probe_table_load(&probes, probe_folder);
+
+	cfg.probes = probes;
+	if (!err)
+		err = loader_open(&l, &cfg);
+	loader_close(l);
+	probe_table_free(probes);
+	return -err;
+}
+
+/* In a program of its own: what the kernel allows is asked once. */
+static int run_self(const char *mode)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl(exe, exe, mode, NULL);
+		_exit(99);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void refusals_are_clean(void **state)
+{
+	(void)state;
+	need_root();
+	assert_int_equal(run_self("as-nobody"), EPERM);
+	assert_int_equal(run_self("in-pid-namespace"), EPERM);
+}
+
+static int mode_run(char **argv)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (!strcmp(argv[1], "as-nobody"))
+		return open_result();
+	if (unshare(CLONE_NEWPID))
+		return 1;
+	pid = fork();
+	if (!pid)
+		_exit(open_result());
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(children_are_followed),
+		cmocka_unit_test(signals_name_their_sender),
+		cmocka_unit_test(unknown_features_and_processes),
+		cmocka_unit_test(refusals_are_clean),
+	};
+
+	if (argc > 2 && !strcmp(argv[1], "hits")) {
+		hits(atoi(argv[2]));
+		_exit(17); /* at once: a sanitizer's own child at exit would be one too many */
+	}
+	if (argc > 1 && !strcmp(argv[1], "as-nobody") && (setgid(65534) || setuid(65534)))
+		return 1;
+	if (probed_setup())
+		return 1;
+	if (argc > 1)
+		return mode_run(argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
