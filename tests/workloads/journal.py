@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log that a training program keeps of itself, and the register of training programs.
+
+Kept in memory, written at the end: one JSON line each.
+  meta        kind, torch, pid, steps, updates, loops
+  step        n (from 1 in each loop; 0 when skipped), loop, start, end, micro, updates, skipped
+  eval        start, end
+  checkpoint  op (save, restore), start, end, file
+  hold        start, end: the program stood still so that someone could attach
+Times are CLOCK_MONOTONIC, ns. A step's end is taken right after the author's optimizer step returned, the
+last one where several make a step. micro is the number of backward passes in the step, nested ones not
+counted: what the autograd engine is asked for, whatever the author calls it. "loop" tells loops that run at the
+same time apart; one after the other is one loop."""
+import json
+import os
+import sys
+import threading
+import time
+
+KINDS = {}
+now = time.monotonic_ns
+
+
+def kind(name, steps=120, hold=0):
+    """Registers a function(log) that trains for log.steps of the author's steps."""
+
+    def add(function):
+        KINDS[name] = (function, steps, hold)
+        return function
+
+    return add
+
+
+class Log:
+    def __init__(self, name, out, steps, go=None, hold=0):
+        self.kind, self.out, self.steps, self.go, self.hold_at = name, out, steps, go, hold
+        self.events, self.counts, self.updates = [], {}, 0
+        self.lock = threading.Lock()
+
+    def step(self, start, end=None, loop=0, micro=1, updates=1, skipped=False):
+        """Call right after optimizer.step(). Returns the time it took as the end: the next step's start."""
+        end = end or now()
+        with self.lock:
+            n = self.counts.get(loop, 0) + (not skipped)
+            self.counts[loop] = n
+            self.updates += 0 if skipped else updates
+            self.events.append({"type": "step", "n": 0 if skipped else n, "loop": loop, "start": start, "end": end,
+                                "micro": micro, "updates": updates, "skipped": skipped})
+        if self.go and n == self.hold_at and loop == 0 and not skipped:
+            self.wait()
+        return end
+
+    def wait(self):
+        start = now()
+        with open(self.go + ".ready", "w", encoding="utf-8") as f:
+            f.write(f"{os.getpid()}\n")
+        while not os.path.exists(self.go):
+            time.sleep(0.01)
+        self.events.append({"type": "hold", "start": start, "end": now()})
+
+    def evaluation(self, start):
+        self.events.append({"type": "eval", "start": start, "end": now()})
+
+    def checkpoint(self, op, start, file):
+        self.events.append({"type": "checkpoint", "op": op, "start": start, "end": now(), "file": file})
+
+    def write(self):
+        torch = sys.modules.get("torch")
+        meta = {"type": "meta", "kind": self.kind, "torch": torch.__version__ if torch else None, "pid": os.getpid(),
+                "steps": sum(self.counts.values()), "updates": self.updates, "loops": len(self.counts)}
+        path = self.out + ("." + os.environ["RANK"] if "RANK" in os.environ else "")
+        with open(path + ".tmp", "w", encoding="utf-8") as f:
+            for event in [meta] + self.events:
+                f.write(json.dumps(event) + "\n")
+        os.replace(path + ".tmp", path)
