@@ -10,38 +10,12 @@
 #include <stdbool.h>
 
 #include "bpf/gp_maps.h"
+#include "bpf/gp_regs.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define GP_DEREFS_MAX 3
 #define GP_SECOND_NS  1000000000ull
-
-#if defined(__TARGET_ARCH_x86)
-struct gp_regs { /* struct pt_regs, arch/x86/include/uapi/asm/ptrace.h */
-	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp,
-		ss;
-};
-#define GP_ARG0 di
-#define GP_ARG1 si
-#define GP_ARG2 dx
-#define GP_ARG3 cx
-#define GP_ARG4 r8
-#define GP_ARG5 r9
-#define GP_RET	ax
-#elif defined(__TARGET_ARCH_arm64)
-struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
-	__u64 regs[31], sp, pc, pstate;
-};
-#define GP_ARG0 regs[0]
-#define GP_ARG1 regs[1]
-#define GP_ARG2 regs[2]
-#define GP_ARG3 regs[3]
-#define GP_ARG4 regs[4]
-#define GP_ARG5 regs[5]
-#define GP_RET	regs[0]
-#else
-#error "no register layout for this architecture"
-#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -77,42 +51,6 @@ struct gp_at {	    /* one hit that counts */
 	const struct gp_row *row;
 	__u32 index; /* of the row */
 };
-
-/* The context may only be read at constant offsets from its own pointer: a switch, and loads that the
- * compiler cannot merge into one with a computed address. */
-#define GP_LOAD(regs, field)                                                                                 \
-	({                                                                                                   \
-		__u64 word;                                                                                  \
-		asm volatile("%0 = *(u64 *)(%1 + %2)"                                                        \
-			     : "=r"(word)                                                                    \
-			     : "r"(regs), "i"(__builtin_offsetof(struct gp_regs, field)));                   \
-		word;                                                                                        \
-	})
-
-static __always_inline __u64 gp_register(const struct gp_regs *regs, __u8 number)
-{
-	switch (number) {
-	case 0:
-		return GP_LOAD(regs, GP_ARG0);
-	case 1:
-		return GP_LOAD(regs, GP_ARG1);
-	case 2:
-		return GP_LOAD(regs, GP_ARG2);
-	case 3:
-		return GP_LOAD(regs, GP_ARG3);
-	case 4:
-		return GP_LOAD(regs, GP_ARG4);
-	case 5:
-		return GP_LOAD(regs, GP_ARG5);
-#if defined(__TARGET_ARCH_arm64)
-	case 6:
-		return GP_LOAD(regs, regs[6]);
-	case 7:
-		return GP_LOAD(regs, regs[7]);
-#endif
-	}
-	return 0;
-}
 
 static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct gp_capture *c)
 {
@@ -337,27 +275,61 @@ static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_
 	return true;
 }
 
+/* State of the calling thread, in its fast place if it has one. */
+static __always_inline struct gp_thread *gp_thread_find(__u32 tid, struct gp_thread **fast)
+{
+	__u32 place = tid % GP_FAST_MAX;
+
+	*fast = bpf_map_lookup_elem(&gp_threads_fast, &place);
+	if (*fast && (*fast)->tid == tid)
+		return *fast;
+	return bpf_map_lookup_elem(&gp_threads, &tid);
+}
+
+/* Two threads may want one place at once. Each adds first and looks then, so at most one reads 1; when
+ * both read 2 the place is lost, and both go on in the hash. */
+static __always_inline bool gp_thread_claim(struct gp_thread *fast, __u32 tid)
+{
+	if (!fast || fast->claims)
+		return false;
+	__sync_fetch_and_add(&fast->claims, 1);
+	if (*(volatile __u64 *)&fast->claims != 1)
+		return false;
+	fast->depth = 0;
+	fast->sent = 0;
+	fast->tid = tid;
+	return true;
+}
+
+static __always_inline struct gp_thread *gp_thread_get(__u32 tid)
+{
+	struct gp_thread *fast, none = {}, *thread = gp_thread_find(tid, &fast);
+
+	if (thread)
+		return thread;
+	if (gp_thread_claim(fast, tid))
+		return fast;
+	bpf_map_update_elem(&gp_threads, &tid, &none, BPF_ANY);
+	return bpf_map_lookup_elem(&gp_threads, &tid);
+}
+
 SEC("uprobe")
 int gp_range_begin(struct gp_regs *regs)
 {
-	struct gp_thread *thread, none = {};
+	struct gp_thread *thread, *fast;
 	struct gp_at at;
-	__u32 tid, depth;
+	__u32 depth;
 
 	if (!gp_match(regs, &at))
 		return 0;
-	tid = at.id;
-	thread = bpf_map_lookup_elem(&gp_threads, &tid);
 	if (at.row->flags & GP_ROW_ANON) { /* its end is not announced: nothing to pair */
+		thread = gp_thread_find(at.id, &fast);
 		gp_range_send(regs, &at, thread ? thread->depth : 0);
 		return 0;
 	}
-	if (!thread) {
-		bpf_map_update_elem(&gp_threads, &tid, &none, BPF_ANY);
-		thread = bpf_map_lookup_elem(&gp_threads, &tid);
-		if (!thread)
-			return gp_lose(GP_LOSS_stack_full);
-	}
+	thread = gp_thread_get(at.id);
+	if (!thread)
+		return gp_lose(GP_LOSS_stack_full);
 	depth = thread->depth++;
 	if (depth >= GP_RANGE_DEPTH)
 		return gp_lose(GP_LOSS_stack_full);
@@ -376,15 +348,14 @@ struct gp_range_end_rec {
 SEC("uprobe")
 int gp_range_end(struct gp_regs *regs)
 {
+	struct gp_thread *thread, *fast;
 	struct gp_range_end_rec *rec;
-	struct gp_thread *thread;
 	struct gp_at at;
-	__u32 tid, depth;
+	__u32 depth;
 
 	if (!gp_match(regs, &at))
 		return 0;
-	tid = at.id;
-	thread = bpf_map_lookup_elem(&gp_threads, &tid);
+	thread = gp_thread_find(at.id, &fast);
 	if (!thread || !thread->depth)
 		return gp_lose(GP_LOSS_unpaired);
 	depth = --thread->depth;

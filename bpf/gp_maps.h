@@ -40,6 +40,13 @@ struct {
 	__type(value, struct gp_thread);
 } gp_threads SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GP_FAST_MAX);
+	__type(key, __u32);
+	__type(value, struct gp_thread);
+} gp_threads_fast SEC(".maps");
+
 struct { /* row + 1 of each entry+return row in use; 0 ends the list */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -10,7 +10,7 @@
 #define GP_THREADS_MAX	   16384 /* threads whose ranges are followed */
 #define GP_OPEN_MAX	   16384 /* (thread, entry+return row) pairs */
 #define GP_RATES_MAX	   4096	 /* (process, row with max_hz) pairs */
-#define GP_FAST_MAX	   4096	 /* places for watched processes that are found without hashing */
+#define GP_FAST_MAX	   4096	 /* places for processes, and for threads, that are found without hashing */
 #define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
 #define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
 #define GP_LANE_COUNTERS   (GP_SLOTS * GP_HOT_ROWS)
@@ -19,10 +19,13 @@
  * gp_watched, which always knows. */
 #define GP_FAST(tgid, slot) ((__u64)(slot) << 32 | (tgid))
 
-struct gp_thread {  /* value of gp_threads, key: tid */
-	__u64 sent; /* bit d: the begin of the range at depth d was sent, so its end will be */
+/* A thread's open ranges: value of gp_threads (key: tid), or of gp_threads_fast at tid % GP_FAST_MAX for
+ * the one thread that has that place. */
+struct gp_thread {
+	__u64 sent;   /* bit d: the begin of the range at depth d was sent, so its end will be */
+	__u64 claims; /* of the fast place; whoever made it 1 has it */
 	__u32 depth;
-	__u32 reserved;
+	__u32 tid; /* of the fast place; 0: free, or claimed by two at once and left alone */
 };
 
 struct gp_rate_key {

@@ -34,9 +34,21 @@ static __always_inline void *gp_life(__u32 size)
 	return rec;
 }
 
+static __always_inline void gp_forget_ranges(__u32 tid)
+{
+	__u32 place = tid % GP_FAST_MAX;
+	struct gp_thread *fast = bpf_map_lookup_elem(&gp_threads_fast, &place);
+
+	if (fast && fast->tid == tid) {
+		fast->tid = 0;
+		*(volatile __u64 *)&fast->claims = 0; /* last: from now on it is another's */
+	}
+}
+
 /* What the thread left open dies with it: its ranges, and calls that will never return. */
 static __always_inline void gp_forget_thread(__u32 tid)
 {
+	gp_forget_ranges(tid);
 	bpf_map_delete_elem(&gp_threads, &tid);
 	for (__u32 i = 0; i < GP_RETURN_ROWS_MAX; i++) {
 		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &i);
@@ -148,8 +160,10 @@ int BPF_PROG(gp_exited, struct task_struct *task)
 	struct gp_exit_rec *rec;
 	struct gp_watch last;
 
-	if (!watch)
+	if (!watch) {
+		gp_forget_ranges(task->pid); /* it may have been watched once */
 		return 0;
+	}
 	last = *watch;
 	gp_forget_thread(task->pid);
 	/* The last two threads may both find none alive, so the first to delete the entry speaks. */

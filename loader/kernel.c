@@ -126,6 +126,7 @@ static int proc_reuse_maps(struct proc_bpf *proc, const struct call_bpf *call)
 		{proc->maps.gp_watched, call->maps.gp_watched},
 		{proc->maps.gp_open_calls, call->maps.gp_open_calls},
 		{proc->maps.gp_threads, call->maps.gp_threads},
+		{proc->maps.gp_threads_fast, call->maps.gp_threads_fast},
 		{proc->maps.gp_return_rows, call->maps.gp_return_rows},
 		{proc->maps.gp_losses, call->maps.gp_losses},
 		{proc->maps.gp_slot_owner, call->maps.gp_slot_owner},
