@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,6 +36,9 @@ static int listen_split(const char *where, char *host, size_t host_len, char *po
 		return -EINVAL; /* ::1:9847 could be read in two ways */
 	}
 	if (!len || len >= host_len || strlen(colon + 1) >= port_len)
+		return -EINVAL;
+	/* getaddrinfo() takes 99999 and keeps its low half. */
+	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || atoi(colon + 1) > 65535)
 		return -EINVAL;
 	memcpy(host, where, len);
 	host[len] = '\0';

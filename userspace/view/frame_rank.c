@@ -2,12 +2,13 @@
 #include "userspace/view/frame_rank.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/view/spark.h"
 #include "userspace/view/words.h"
 
-#define LEGEND_WIDTH 40 /* glyph, label, time and share of one bucket */
+#define LEGEND_WIDTH 39 /* glyph, label, time and share of one bucket */
 
 static const enum style state_style[] = {
 	[STATE_IDLE] = STYLE_DIM,     [STATE_STARTING] = STYLE_CYAN, [STATE_LEARNING] = STYLE_YELLOW,
@@ -185,7 +186,7 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 			canvas_line(c, i == 0 ? WORTH_KEY : i < 2 * across ? WORTH_GOOD : WORTH_DETAIL);
 		canvas_at(c, left);
 		canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
-		canvas_put(c, STYLE_PLAIN, " %.*s", width - 23, part_label(parts[i].id));
+		canvas_put(c, STYLE_PLAIN, " %.*s", width - 21, part_label(parts[i].id));
 		canvas_right(c, left + width - 10, STYLE_PLAIN, clock_duration(time, WORD_MAX, parts[i].ns));
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			canvas_right(c, left + width - 2, STYLE_DIM,
@@ -201,6 +202,10 @@ void frame_time(struct canvas *c, const struct ledger_view *l)
 	char text[WORD_MAX];
 
 	n = view_parts(parts, l);
+	/* The running step is always a bit of something: as long as it is small it would only flicker. */
+	for (int i = 0; i < n; i++)
+		if (parts[i].id == PART_RUNNING && parts[i].ns < observed / 100)
+			memmove(&parts[i], &parts[i + 1], (size_t)(--n - i) * sizeof(*parts));
 	if (!n)
 		return;
 	view_apportion(parts, n, width, cells);

@@ -152,6 +152,14 @@ static void frame_nothing(struct canvas *c, const struct snapshot *s)
 	canvas_put(c, STYLE_DIM, "%s", hint);
 }
 
+/* A process without a loop has no goodput to speak of. */
+static void frame_quiet(struct canvas *c)
+{
+	canvas_line(c, WORTH_MAIN);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_DIM, "no training seen in this process");
+}
+
 void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o)
 {
 	uint32_t selected = o->selected < s->nranks ? o->selected : s->nranks ? s->nranks - 1 : 0;
@@ -171,10 +179,12 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 	}
 	if (!trainer)
 		frame_nothing(&c, s);
-	if (r) {
+	if (r && r->trainer)
 		frame_time(&c, &r->ledger);
+	else if (r && trainer)
+		frame_quiet(&c);
+	if (r)
 		frame_events(&c, s, r);
-	}
 	frame_cost(&c, s, r);
 	if (o->log && *o->log) {
 		canvas_line(&c, WORTH_MORE);

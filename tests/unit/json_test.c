@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+
+#include "tests/unit/fixture.h"
+#include "userspace/base/json_text.h"
+#include "userspace/base/log.h"
+#include "userspace/export/export.h"
+#include "userspace/export/json_line.h"
+
+static void text_is_escaped(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{"plain", "\"plain\""},
+		{"", "\"\""},
+		{"a\"b\\c", "\"a\\\"b\\\\c\""},
+		{"\n\t\x01\x1f", "\"\\u000a\\u0009\\u0001\\u001f\""},
+		{"\x7f", "\"\\u007f\""},
+		{"\302\233", "\"\\u009b\""},	    /* C1: drives terminals */
+		{"gr\303\274n", "\"gr\303\274n\""}, /* UTF-8 stays */
+		{"\360\237\230\200", "\"\360\237\230\200\""},
+		{"\xff", "\"\357\277\275\""},				      /* no UTF-8 */
+		{"\300\257", "\"\357\277\275\357\277\275\""},		      /* overlong */
+		{"\355\240\200", "\"\357\277\275\357\277\275\357\277\275\""}, /* surrogate */
+		{"x\342\202", "\"x\357\277\275\357\277\275\""},		      /* cut */
+	};
+	struct buffer b = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		buffer_clear(&b);
+		json_string(&b, NULL, cases[i].in);
+		assert_string_equal(b.data, cases[i].out);
+	}
+	buffer_free(&b);
+}
+
+static void every_byte_pair_parses(void **state)
+{
+	struct buffer b = {0};
+	cJSON *j;
+
+	(void)state;
+	for (unsigned x = 1; x < 65536; x += 7) {
+		char text[3] = {(char)(x & 0xff), (char)(x >> 8), 0};
+
+		buffer_clear(&b);
+		json_string(&b, NULL, text);
+		j = cJSON_Parse(b.data);
+		assert_true(cJSON_IsString(j));
+		cJSON_Delete(j);
+	}
+	buffer_free(&b);
+}
+
+static void numbers_and_commas(void **state)
+{
+	struct buffer b = {0};
+
+	(void)state;
+	json_open(&b, NULL, '{');
+	json_uint(&b, "max", UINT64_MAX);
+	json_int(&b, "min", INT64_MIN);
+	json_uint(&b, "zero", 0);
+	json_real(&b, "real", 0.1);
+	json_real(&b, "nan", NAN);
+	json_real(&b, "inf", INFINITY);
+	json_open(&b, "list", '[');
+	json_bool(&b, NULL, true);
+	json_null(&b, NULL);
+	json_open(&b, NULL, '{');
+	json_close(&b, '}');
+	json_close(&b, ']');
+	json_known(&b, "empty", "");
+	json_nonzero(&b, "none", 0);
+	json_close(&b, '}');
+	assert_string_equal(b.data, "{\"max\":18446744073709551615,\"min\":-9223372036854775808,\"zero\":0,"
+				    "\"real\":0.1,\"nan\":null,\"inf\":null,\"list\":[true,null,{}],"
+				    "\"empty\":null,\"none\":null}");
+	buffer_free(&b);
+}
+
+/* ---- a JSON Schema validator of what the schema uses ------------------------------------------------ */
+
+static bool validates(const cJSON *root, const cJSON *schema, const cJSON *v);
+
+static bool is_type(const char *type, const cJSON *v)
+{
+	if (!strcmp(type, "integer"))
+		return cJSON_IsNumber(v) && floor(v->valuedouble) == v->valuedouble;
+	return (!strcmp(type, "object") && cJSON_IsObject(v)) ||
+	       (!strcmp(type, "array") && cJSON_IsArray(v)) ||
+	       (!strcmp(type, "string") && cJSON_IsString(v)) ||
+	       (!strcmp(type, "number") && cJSON_IsNumber(v)) ||
+	       (!strcmp(type, "boolean") && cJSON_IsBool(v)) || (!strcmp(type, "null") && cJSON_IsNull(v));
+}
+
+static bool any_type(const cJSON *types, const cJSON *v)
+{
+	const cJSON *t;
+
+	if (cJSON_IsString(types))
+		return is_type(types->valuestring, v);
+	cJSON_ArrayForEach(t, types) if (is_type(t->valuestring, v)) return true;
+	return false;
+}
+
+static bool object_validates(const cJSON *root, const cJSON *schema, const cJSON *v)
+{
+	const cJSON *properties = cJSON_GetObjectItem(schema, "properties");
+	const cJSON *more = cJSON_GetObjectItem(schema, "additionalProperties"), *i, *p;
+
+	cJSON_ArrayForEach(i, cJSON_GetObjectItem(schema, "required")) if (!cJSON_GetObjectItemCaseSensitive(
+										   v, i->valuestring))
+	{
+		print_message("missing: %s\n", i->valuestring);
+		return false;
+	}
+	cJSON_ArrayForEach(i, v)
+	{
+		p = properties ? cJSON_GetObjectItemCaseSensitive(properties, i->string) : NULL;
+		p = p ? p : more;
+		/* Stricter than JSON Schema: what we write must be described. */
+		if (!p || !validates(root, p, i)) {
+			print_message("%s: not as described\n", i->string);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool validates(const cJSON *root, const cJSON *schema, const cJSON *v)
+{
+	const cJSON *k, *i;
+
+	k = cJSON_GetObjectItem(schema, "$ref");
+	if (k) {
+		assert_memory_equal(k->valuestring, "#/$defs/", 8);
+		k = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItem(root, "$defs"), k->valuestring + 8);
+		assert_non_null(k);
+		return validates(root, k, v);
+	}
+	k = cJSON_GetObjectItem(schema, "const");
+	if (k && !cJSON_Compare(k, v, true))
+		return false;
+	k = cJSON_GetObjectItem(schema, "type");
+	if (k && !any_type(k, v))
+		return false;
+	k = cJSON_GetObjectItem(schema, "minimum");
+	if (k && cJSON_IsNumber(v) && v->valuedouble < k->valuedouble)
+		return false;
+	k = cJSON_GetObjectItem(schema, "enum");
+	if (k) {
+		cJSON_ArrayForEach(i, k) if (cJSON_Compare(i, v, true)) return true;
+		return false;
+	}
+	k = cJSON_GetObjectItem(schema, "items");
+	if (k)
+		cJSON_ArrayForEach(i, v) if (!validates(root, k, i)) return false;
+	return !cJSON_IsObject(v) || object_validates(root, schema, v);
+}
+
+static cJSON *line_of(const char *text)
+{
+	cJSON *schema = cJSON_Parse(export_json_schema), *j = cJSON_Parse(text);
+	const cJSON *defs = cJSON_GetObjectItem(schema, "$defs"), *type;
+
+	assert_non_null(schema);
+	assert_non_null(j);
+	assert_string_equal(j->child->string, "type");
+	type = cJSON_GetObjectItemCaseSensitive(defs, j->child->valuestring);
+	assert_non_null(type);
+	if (!validates(schema, type, j))
+		fail_msg("not as the schema says: %s", text);
+	cJSON_Delete(schema);
+	return j;
+}
+
+static cJSON *line(const struct fact *f, const struct snapshot *last)
+{
+	struct buffer b = {0};
+	cJSON *j;
+
+	json_line(&b, f, last);
+	assert_false(b.failed);
+	assert_int_equal(b.data[b.len - 1], '\n');
+	assert_ptr_equal(strchr(b.data, '\n'), b.data + b.len - 1);
+	j = line_of(b.data);
+	buffer_free(&b);
+	return j;
+}
+
+static struct fact fact(enum fact_type type)
+{
+	return (struct fact){.type = type,
+			     .mono_ns = 12 * S,
+			     .real_ns = 1795262400ll * (int64_t)S + 5,
+			     .pid = 4242,
+			     .rank = 0,
+			     .world_size = 2,
+			     .job = "mnist"};
+}
+
+static const cJSON *get(const cJSON *j, const char *key)
+{
+	const cJSON *i = cJSON_GetObjectItemCaseSensitive(j, key);
+
+	if (!i)
+		fail_msg("no field %s", key);
+	return i;
+}
+
+static void start_and_end(void **state)
+{
+	static struct fixture fx;
+	struct gp_end end = {.reason = GP_END_USER, .status = -1};
+	struct fact f = fact(FACT_START);
+	cJSON *j;
+
+	(void)state;
+	fixture_init(&fx);
+	fixture_trainer(&fx, 4242, 0, 2);
+	fx.s.lost[GP_LOSS_late] = 3;
+	f.start = &fx.s.session;
+	f.pid = 0;
+	f.real_ns = 0;
+	f.job = "";
+	j = line(&f, NULL);
+	assert_int_equal(get(j, "schema")->valueint, JSON_SCHEMA_VERSION);
+	assert_true(cJSON_IsNull(get(j, "time")));
+	assert_null(cJSON_GetObjectItem(j, "pid"));
+	cJSON_Delete(j);
+	f = fact(FACT_END);
+	f.pid = 0;
+	f.end = &end;
+	j = line(&f, &fx.s);
+	assert_string_equal(get(j, "reason")->valuestring, "user");
+	assert_true(cJSON_IsNull(get(j, "status")));
+	assert_int_equal(get(get(j, "losses"), "late")->valueint, 3);
+	assert_int_equal(get(get(j, "overhead"), "hits")->valueint, 12340);
+	cJSON_Delete(j);
+	cJSON_Delete(line(&f, NULL));
+}
+
+static void rank_line(void **state)
+{
+	struct step_state st = {.state = STATE_LOCKED,
+				.tier = TIER_A,
+				.boundary = BOUNDARY_UPDATE_EXIT,
+				.confidence = 0.99,
+				.since_attach = true,
+				.marker = "Optimizer.step#\x1b[2J",
+				.ratios = "backward:4"};
+	struct fact f = fact(FACT_RANK);
+	cJSON *j;
+
+	(void)state;
+	f.state = &st;
+	j = line(&f, NULL);
+	assert_string_equal(get(j, "time")->valuestring, "2026-11-21T12:00:00.000000005Z");
+	assert_string_equal(get(j, "state")->valuestring, "locked");
+	assert_string_equal(get(j, "numbering")->valuestring, "since_attach");
+	assert_string_equal(get(j, "marker")->valuestring, "Optimizer.step#\x1b[2J");
+	assert_string_equal(get(j, "boundary")->valuestring, "update_exit");
+	assert_true(cJSON_IsNull(get(j, "reason")));
+	assert_int_equal(get(j, "world_size")->valueint, 2);
+	cJSON_Delete(j);
+	st = (struct step_state){.reason = "inference only"};
+	f.rank = f.world_size = -1;
+	f.job = "";
+	j = line(&f, NULL);
+	assert_true(cJSON_IsNull(get(j, "rank")));
+	assert_true(cJSON_IsNull(get(j, "world_size")));
+	assert_true(cJSON_IsNull(get(j, "job")));
+	assert_true(cJSON_IsNull(get(j, "tier")));
+	assert_true(cJSON_IsNull(get(j, "boundary")));
+	cJSON_Delete(j);
+}
+
+static void step_line(void **state)
+{
+	struct fact_step fs = {.step = {.number = 7,
+					.start_ns = 10 * S,
+					.end_ns = 10 * S + 31 * MS,
+					.micro_batches = 4,
+					.updates = 1,
+					.tier = TIER_B,
+					.flags = STEP_tainted | STEP_estimated,
+					.boundary = BOUNDARY_BACKWARD},
+			       .phases_known = 1u << PHASE_DATA | 1u << PHASE_SYNC};
+	struct fact f = fact(FACT_STEP);
+	cJSON *j;
+
+	(void)state;
+	fs.phase_ns[PHASE_DATA] = 5;
+	fs.phase_ns[PHASE_UPDATE] = 99; /* not known: not told */
+	f.step = &fs;
+	j = line(&f, NULL);
+	assert_int_equal(get(j, "step")->valueint, 7);
+	assert_int_equal(get(j, "duration_ns")->valueint, 31000000);
+	assert_string_equal(get(j, "series")->valuestring, "host");
+	assert_int_equal(cJSON_GetArraySize(get(j, "flags")), 2);
+	assert_string_equal(get(j, "flags")->child->valuestring, "tainted");
+	assert_int_equal(cJSON_GetArraySize(get(j, "phases")), 2);
+	assert_int_equal(get(get(j, "phases"), phase_name[PHASE_DATA])->valueint, 5);
+	assert_int_equal(get(get(j, "phases"), phase_name[PHASE_SYNC])->valueint, 0);
+	cJSON_Delete(j);
+}
+
+static void other_lines(void **state)
+{
+	struct fact_checkpoint c = {.start_ns = 5, .files = 1, .file = "ckpt \"1\".pt"};
+	struct fact_range r = {.name = "evaluate", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
+	struct fact_disruption d = {.cause = "killed", .exit_code = -1, .signal = 9, .sender_comm = ""};
+	struct gp_loss loss = {.cause = 200, .count = 4};
+	struct ledger_view l = {.start_ns = 5, .now_ns = 105};
+	struct fact f = fact(FACT_CHECKPOINT);
+	cJSON *j;
+
+	(void)state;
+	f.checkpoint = &c;
+	j = line(&f, NULL);
+	assert_true(cJSON_IsNull(get(j, "end_ns")));
+	assert_true(cJSON_IsNull(get(j, "bytes")));
+	assert_string_equal(get(j, "op")->valuestring, "save");
+	cJSON_Delete(j);
+	f = fact(FACT_RANGE);
+	f.range = &r;
+	j = line(&f, NULL);
+	assert_int_equal(get(j, "duration_ns")->valueint, 3);
+	assert_string_equal(get(j, "bucket")->valuestring, "CUSTOM_BADPUT_EVENTS.EVAL");
+	cJSON_Delete(j);
+	f = fact(FACT_DISRUPTION);
+	f.disruption = &d;
+	j = line(&f, NULL);
+	assert_true(cJSON_IsNull(get(j, "exit_code")));
+	assert_int_equal(get(j, "signal")->valueint, 9);
+	assert_true(cJSON_IsNull(get(j, "wasted_ns")));
+	cJSON_Delete(j);
+	l.ns[BUCKET_GOODPUT] = 60;
+	l.ns[BUCKET_OTHER] = 40;
+	f = fact(FACT_LEDGER);
+	f.ledger = &l;
+	j = line(&f, NULL);
+	assert_int_equal(get(j, "elapsed_ns")->valueint, 100);
+	assert_int_equal(cJSON_GetArraySize(get(j, "buckets")), BUCKET_COUNT);
+	assert_true(cJSON_IsNull(get(j, "max_productive_step")));
+	cJSON_Delete(j);
+	f = fact(FACT_LOSS);
+	f.pid = 0;
+	f.loss = &loss;
+	j = line(&f, NULL);
+	assert_string_equal(get(j, "source")->valuestring, "unknown");
+	cJSON_Delete(j);
+}
+
+/* ---- the exporter --------------------------------------------------------------------------------- */
+
+static char captured[4096];
+
+static void capture(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	snprintf(captured + strlen(captured), sizeof(captured) - strlen(captured), "%s\n", text);
+}
+
+static int quiet(void **state)
+{
+	(void)state;
+	captured[0] = '\0';
+	log_sink(capture, NULL);
+	return 0;
+}
+
+static int loud(void **state)
+{
+	(void)state;
+	log_sink(NULL, NULL);
+	return 0;
+}
+
+static struct export_set *set_of(const char *spec)
+{
+	struct export_set *set;
+
+	assert_int_equal(export_set_new(&set, &(struct export_options){0}), 0);
+	assert_int_equal(export_set_add(set, spec), 0);
+	return set;
+}
+
+static void file_is_written_whole(void **state)
+{
+	char path[] = "/tmp/gp-bpf-json-XXXXXX", spec[64], text[4096];
+	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
+	struct gp_end end = {.status = 0};
+	static struct fixture fx;
+	struct export_set *set;
+	struct fact f;
+	int fd = mkstemp(path), lines = 0;
+	ssize_t n;
+
+	(void)state;
+	assert_true(fd >= 0);
+	fixture_init(&fx);
+	snprintf(spec, sizeof(spec), "json:%s", path);
+	set = set_of(spec);
+	f = fact(FACT_RANGE);
+	f.range = &r;
+	export_set_fact(set, &f);
+	export_set_fact(set, &f);
+	export_set_snapshot(set, &fx.s);
+	f = fact(FACT_END);
+	f.pid = 0;
+	f.end = &end;
+	export_set_fact(set, &f);
+	export_set_snapshot(set, &fx.s);
+	assert_int_equal(export_set_close(set), 0);
+	n = read(fd, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n"), lines++)
+		cJSON_Delete(line_of(at));
+	assert_int_equal(lines, 3);
+	close(fd);
+	unlink(path);
+}
+
+static void full_disk_is_told_once(void **state)
+{
+	struct export_set *set = set_of("json:/dev/full");
+	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL};
+	struct fact f = fact(FACT_RANGE);
+	static struct fixture fx;
+
+	(void)state;
+	fixture_init(&fx);
+	f.range = &r;
+	for (int i = 0; i < 3; i++) {
+		export_set_fact(set, &f);
+		export_set_snapshot(set, &fx.s);
+	}
+	assert_int_equal(export_set_close(set), -ENOSPC);
+	assert_non_null(strstr(captured, "No space left"));
+	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
+}
+
+static void closed_pipe_ends_the_export(void **state)
+{
+	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL};
+	struct fact f = fact(FACT_RANGE);
+	static struct fixture fx;
+	struct export_set *set;
+	char spec[64];
+	int p[2];
+
+	(void)state;
+	fixture_init(&fx);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(p), 0);
+	snprintf(spec, sizeof(spec), "json:/dev/fd/%d", p[1]);
+	set = set_of(spec);
+	close(p[0]);
+	f.range = &r;
+	for (int i = 0; i < 3; i++) {
+		export_set_fact(set, &f);
+		export_set_snapshot(set, &fx.s);
+	}
+	assert_int_equal(export_set_close(set), -EPIPE);
+	assert_non_null(strstr(captured, "reader is gone"));
+	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
+	close(p[1]);
+}
+
+/* Nobody reads: the collector goes on, whole lines are dropped and counted, memory is bounded. */
+static void stuck_reader_costs_lines(void **state)
+{
+	struct fact_range r = {.name = "a name of some length, so that the backlog fills",
+			       .bucket = BUCKET_EVAL};
+	struct fact f = fact(FACT_RANGE);
+	struct export_set *set;
+	char spec[64];
+	int p[2];
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(p), 0);
+	snprintf(spec, sizeof(spec), "json:/dev/fd/%d", p[1]);
+	set = set_of(spec);
+	f.range = &r;
+	for (int i = 0; i < 100000; i++)
+		export_set_fact(set, &f);
+	assert_non_null(strstr(captured, "too slow"));
+	close(p[0]);
+	assert_int_equal(export_set_close(set), -EPIPE);
+	assert_non_null(strstr(captured, "lines lost"));
+	close(p[1]);
+}
+
+static void bad_specs(void **state)
+{
+	struct export_set *set;
+
+	(void)state;
+	assert_int_equal(export_set_new(&set, &(struct export_options){0}), 0);
+	assert_int_equal(export_set_add(set, "jso"), -EINVAL);
+	assert_non_null(strstr(captured, "json, prometheus"));
+	assert_int_equal(export_set_add(set, "json:/nonexistent/x"), -ENOENT);
+	assert_int_equal(export_set_close(set), 0);
+}
+
+static void schema_is_complete(void **state)
+{
+	cJSON *schema = cJSON_Parse(export_json_schema), *i, *bad;
+	int types = 0;
+
+	(void)state;
+	assert_non_null(schema);
+	cJSON_ArrayForEach(i, cJSON_GetObjectItem(schema, "oneOf"))
+	{
+		const char *ref = cJSON_GetObjectItem(i, "$ref")->valuestring;
+		const cJSON *def = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItem(schema, "$defs"),
+								    ref + 8);
+
+		assert_non_null(def);
+		assert_string_equal(get(get(get(def, "properties"), "type"), "const")->valuestring, ref + 8);
+		/* The validator above refuses: nothing that is required may be absent. */
+		bad = cJSON_CreateObject();
+		assert_false(validates(schema, def, bad));
+		cJSON_Delete(bad);
+		types++;
+	}
+	assert_int_equal(types, 9);
+	cJSON_Delete(schema);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_escaped),
+		cmocka_unit_test(every_byte_pair_parses),
+		cmocka_unit_test(numbers_and_commas),
+		cmocka_unit_test(schema_is_complete),
+		cmocka_unit_test(start_and_end),
+		cmocka_unit_test(rank_line),
+		cmocka_unit_test(step_line),
+		cmocka_unit_test(other_lines),
+		cmocka_unit_test_setup_teardown(file_is_written_whole, quiet, loud),
+		cmocka_unit_test_setup_teardown(full_disk_is_told_once, quiet, loud),
+		cmocka_unit_test_setup_teardown(closed_pipe_ends_the_export, quiet, loud),
+		cmocka_unit_test_setup_teardown(stuck_reader_costs_lines, quiet, loud),
+		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),
+	};
+
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+
+#include "tests/unit/fixture.h"
+#include "userspace/base/utf8.h"
+#include "userspace/view/canvas.h"
+#include "userspace/view/spark.h"
+#include "userspace/view/view.h"
+#include "userspace/view/words.h"
+
+static struct fixture fx;
+
+static int setup(void **state)
+{
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	fixture_init(&fx);
+	return 0;
+}
+
+/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, bounded width. */
+static char *report(bool color)
+{
+	struct buffer b = {0};
+	char *copy, *save = NULL;
+
+	report_text(&b, &fx.s, color);
+	assert_false(b.failed);
+	assert_null(strstr(b.data, " \n"));
+	assert_null(strcasestr(b.data, "nan "));
+	assert_null(strstr(b.data, "-nan"));
+	assert_null(strstr(b.data, "(null)"));
+	if (color)
+		return b.data;
+	assert_null(strchr(b.data, '\x1b'));
+	copy = strdup(b.data);
+	for (char *at = strtok_r(copy, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
+		assert_in_range(canvas_width(at), 0, 100);
+	free(copy);
+	return b.data;
+}
+
+static void has(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("no '%s' in:\n%s", what, text);
+}
+
+static void trainer(void **state)
+{
+	char *text;
+
+	(void)state;
+	fixture_trainer(&fx, 4242, 0, 2);
+	fixture_process(&fx, 4100);
+	text = report(false);
+	has(text, "rank 0 of 2, pid 4242");
+	has(text, "Optimizer.step#AdamW  tier A, boundary update_exit, confidence 0.99");
+	has(text, "backward:4 fetch:4 zero_grad:1");
+	has(text, "count from the process's first step");
+	has(text, "31.2 ms");
+	has(text, "goodput");
+	has(text, "72.4 %");
+	has(text, "12.1 s");
+	has(text, "= elapsed");
+	has(text, "4 saved in 900 ms");
+	has(text, "12:00:41  checkpoint saved in 210 ms");
+	has(text, "12340 probe hits, 6.10 ms = 0.006 % of the time");
+	has(text, "lost: none");
+	has(text, "no training in 4100 python3");
+	free(text);
+	text = report(true);
+	has(text, "\033[32m");
+	free(text);
+}
+
+static void unknown_is_said(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, -1, -1);
+	char *text;
+
+	(void)state;
+	fx.s.real_ns = 0;
+	r->loops[0].time = (struct deviation_view){
+		.count = 2, .mean_ns = 5e6, .p50_ns = 5000000, .jitter = 0.0 / 1};
+	r->loops[0].recent = 0;
+	r->loops[0].phases_known = 0;
+	r->loops[0].state.marker[0] = '\0';
+	r->loops[0].state.since_attach = true;
+	r->cost_ns = 0;
+	text = report(false);
+	has(text, "rank unknown");
+	has(text, "ideal     unknown");
+	has(text, "price unknown");
+	has(text, "count from the first step seen");
+	has(text, "--:--:--");
+	free(text);
+}
+
+static void a_leak_in_the_ledger_shows(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	char *text;
+
+	(void)state;
+	r->ledger.ns[BUCKET_OTHER] -= 1 * S;
+	fx.s.ledger_violations = 3;
+	text = report(false);
+	assert_null(strstr(text, "= elapsed"));
+	has(text, "elapsed is 1 m 40 s");
+	has(text, "did not close 3 times");
+	free(text);
+}
+
+static void unobserved_is_beside(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	char *text;
+
+	(void)state;
+	r->ledger.start_ns -= 900 * S;
+	r->ledger.ns[BUCKET_UNOBSERVED] = 900 * S;
+	text = report(false);
+	has(text, "72.4 %"); /* of what was observed, not of all */
+	has(text, "beside it");
+	has(text, "= elapsed");
+	free(text);
+}
+
+static void losses_and_ends(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	char *text;
+
+	(void)state;
+	fx.s.lost[GP_LOSS_ring_call] = 12;
+	fx.s.lost[GP_LOSS_unpaired] = 5; /* no loss of data */
+	r->alive = false;
+	r->status = 9;
+	r->ledger.disruptions = 1;
+	r->loops[0].flagged[0] = 12;
+	r->loops[0].flagged[2] = 1;
+	text = report(false);
+	has(text, "lost: 12 call ring full\n");
+	has(text, "killed by signal 9 (Killed)");
+	has(text, "12 tainted, 1 skipped");
+	free(text);
+}
+
+static void why_nothing_was_found(void **state)
+{
+	struct attach_view *a;
+	char *text;
+
+	(void)state;
+	text = report(false);
+	has(text, "no process mapped a runtime library");
+	free(text);
+	a = fixture_attach(&fx, "torch.step", "libtorch_cpu.so", GP_ATTACH_failed, 0);
+	text = report(false);
+	has(text, "no probe could be attached");
+	free(text);
+	a->at.state = GP_ATTACH_attached;
+	text = report(false);
+	has(text, "none that marks training was hit");
+	free(text);
+	a->hits = 100;
+	text = report(false);
+	has(text, "inference or preparation only");
+	free(text);
+}
+
+static void hostile_text_is_harmless(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	struct buffer b = {0};
+	cJSON *j;
+	char *text;
+
+	(void)state;
+	memset(r->command, 'x', sizeof(r->command) - 1);
+	memcpy(r->command, "\033[2J\a\n\xff\302\233", 8);
+	snprintf(r->events[0].text, sizeof(r->events[0].text), "\033]0;owned\a %s", "%s%n");
+	snprintf(r->loops[0].state.marker, sizeof(r->loops[0].state.marker), "\342\200\256gnp");
+	text = report(false); /* asserts that no escape is left */
+	has(text, "?[2J??");
+	has(text, "%s%n");
+	assert_null(strstr(text, "\342\200\256"));
+	free(text);
+	report_json(&b, &fx.s);
+	j = cJSON_Parse(b.data);
+	assert_non_null(j);
+	cJSON_Delete(j);
+	buffer_free(&b);
+}
+
+static const cJSON *get(const cJSON *j, const char *key)
+{
+	const cJSON *i = cJSON_GetObjectItemCaseSensitive(j, key);
+
+	if (!i)
+		fail_msg("no field %s", key);
+	return i;
+}
+
+static void as_json(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	const cJSON *rank, *loop, *i;
+	struct buffer b = {0};
+	double sum = 0;
+	cJSON *j;
+
+	(void)state;
+	r->loops[0].time.ideal_ns = 0;
+	fixture_process(&fx, 4100);
+	report_json(&b, &fx.s);
+	assert_ptr_equal(strchr(b.data, '\n'), b.data + b.len - 1);
+	j = cJSON_Parse(b.data);
+	assert_non_null(j);
+	rank = cJSON_GetArrayItem(get(j, "ranks"), 0);
+	loop = cJSON_GetArrayItem(get(rank, "loops"), 0);
+	assert_int_equal(get(loop, "steps")->valueint, 2000);
+	assert_int_equal(get(get(loop, "step_time"), "p50_ns")->valueint, 31200000);
+	assert_true(cJSON_IsNull(get(get(loop, "step_time"), "ideal_ns")));
+	assert_true(cJSON_IsNull(get(get(loop, "step_time"), "deviation_ns")));
+	cJSON_ArrayForEach(i, get(rank, "buckets")) sum += i->valuedouble;
+	assert_true(sum == get(rank, "elapsed_ns")->valuedouble);
+	assert_true(cJSON_IsNull(get(rank, "exit_code")));
+	assert_true(cJSON_IsNull(get(cJSON_GetArrayItem(get(j, "ranks"), 1), "rank")));
+	assert_true(cJSON_IsNull(get(cJSON_GetArrayItem(get(j, "ranks"), 1), "goodput_ratio")));
+	assert_true(cJSON_IsNull(get(j, "nothing_found")));
+	cJSON_Delete(j);
+	buffer_free(&b);
+}
+
+static void shares(void **state)
+{
+	struct part parts[3] = {{0, 9990}, {1, 9}, {2, 1}};
+	char text[WORD_MAX];
+	int cells[3];
+
+	(void)state;
+	assert_string_equal(view_percent(text, 0, 0), "unknown");
+	assert_string_equal(view_percent(text, 0, 5), "0 %");
+	assert_string_equal(view_percent(text, 1, 100000), "<0.1 %");
+	assert_string_equal(view_percent(text, 99999, 100000), ">99.9 %");
+	assert_string_equal(view_percent(text, 5, 5), "100.0 %");
+	for (int width = 1; width < 300; width++) {
+		parts[1].ns = 40;
+		view_apportion(parts, 3, width, cells);
+		assert_int_equal(cells[0] + cells[1] + cells[2], width);
+		assert_int_equal(cells[2] > 1, 0);
+	}
+	assert_int_equal(cells[1] > 0, 1);
+	parts[0].ns = parts[1].ns = parts[2].ns = 0;
+	view_apportion(parts, 3, 10, cells);
+	assert_int_equal(cells[0] + cells[1] + cells[2], 10);
+}
+
+static void widths(void **state)
+{
+	static const struct {
+		const char *text;
+		int width;
+	} cases[] = {{"abc", 3},	 {"gr\303\274n", 4},	  {"\346\227\245\346\234\254", 4},
+		     {"e\314\201", 1},	 {"\360\237\230\200", 2}, {"\xff", 1},
+		     {"\xe2\x96\x88", 1}};
+	uint32_t c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(canvas_width(cases[i].text), cases[i].width);
+	assert_int_equal(utf8_decode("\355\240\200", 3, &c), 0);
+	assert_int_equal(utf8_decode("\364\220\200\200", 4, &c), 0);
+	assert_int_equal(utf8_decode("", 0, &c), 0);
+	assert_int_equal(utf8_decode("\303", 1, &c), 0);
+	assert_int_equal(utf8_columns(0x9b), -1);
+	assert_int_equal(utf8_columns(0x202e), -1);
+}
+
+static void sparks(void **state)
+{
+	uint64_t ns[200], steady[3] = {1000, 1001, 1002};
+	struct buffer out = {0};
+	struct canvas c;
+	struct spark sp;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		ns[i] = i == 150 ? 100 * MS : 30 * MS;
+	spark_scale(&sp, ns, 200, 100);
+	assert_int_equal(sp.n, 100);
+	assert_true(sp.high_ns < 100 * MS);
+	canvas_open(&c, 200, false);
+	canvas_line(&c, 0);
+	spark_row(&c, &sp, 0, 1);
+	canvas_finish(&c, &out, 10);
+	assert_int_equal(canvas_width(out.data) - 1, 100); /* and the line feed */
+	assert_non_null(strstr(out.data, "▲"));
+	buffer_free(&out);
+	spark_scale(&sp, steady, 3, 100);
+	assert_true(sp.high_ns - sp.low_ns >= 100); /* noise is not blown up */
+	spark_scale(&sp, ns, 0, 100);
+	assert_int_equal(sp.n, 0);
+	spark_scale(&sp, ns, 5, -3);
+	assert_int_equal(sp.n, 0);
+	memset(ns, 0, sizeof(ns));
+	spark_scale(&sp, ns, 5, 100);
+	canvas_open(&c, 200, false);
+	canvas_line(&c, 0);
+	spark_row(&c, &sp, 0, 1);
+	canvas_finish(&c, &out, 10);
+	assert_string_equal(out.data, "▁▁▁▁▁\n");
+	buffer_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(trainer, setup),
+		cmocka_unit_test_setup(unknown_is_said, setup),
+		cmocka_unit_test_setup(a_leak_in_the_ledger_shows, setup),
+		cmocka_unit_test_setup(unobserved_is_beside, setup),
+		cmocka_unit_test_setup(losses_and_ends, setup),
+		cmocka_unit_test_setup(why_nothing_was_found, setup),
+		cmocka_unit_test_setup(hostile_text_is_harmless, setup),
+		cmocka_unit_test_setup(as_json, setup),
+		cmocka_unit_test(shares),
+		cmocka_unit_test(widths),
+		cmocka_unit_test(sparks),
+	};
+
+	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
