@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -370,88 +369,6 @@ static void test_files_that_are_none(void **state)
 	free(huge);
 }
 
-/* ---- into the kernel's view */
-
-static void test_compile(void **state)
-{
-	struct probe_table *t;
-	struct gp_row x86, arm;
-	uint64_t word = 0;
-
-	(void)state;
-	assert_int_equal(load_one(whole, &t), 0);
-	assert_int_equal(probe_row_compile_for(EM_X86_64, probe_table_row(t, 0), 0, &x86), 0);
-	assert_int_equal(probe_row_compile_for(EM_AARCH64, probe_table_row(t, 0), 0, &arm), 0);
-	assert_int_equal(x86.probe, gp_probe_hash("fake.all"));
-	assert_int_equal(x86.flags, GP_ROW_MAY_BLOCK);
-	assert_int_equal(x86.arg[1].source, 2);
-	assert_int_equal(arm.arg[1].source, 3);
-	assert_int_equal(x86.arg[1].width, 4);
-	assert_int_equal(x86.arg[2].derefs, 2);
-	assert_int_equal(x86.arg[2].offset[0], -16);
-	assert_int_equal(x86.arg[3].source, GP_SRC_NONE);
-	assert_int_equal(x86.name.source, GP_SRC_NONE);
-	assert_int_equal(x86.only.source, 4);
-	assert_int_equal(x86.only_value, 7);
-
-	/* The hidden result pointer takes a register on x86-64 only. */
-	assert_int_equal(probe_row_compile_for(EM_X86_64, probe_table_row(t, 1), 0, &x86), 0);
-	assert_int_equal(probe_row_compile_for(EM_AARCH64, probe_table_row(t, 1), 0, &arm), 0);
-	assert_int_equal(x86.name.source, 1);
-	assert_int_equal(arm.name.source, 0);
-	assert_int_equal(x86.string, 2);
-	assert_int_equal(x86.max_hz, 200);
-	assert_int_equal(x86.nkeep, 2);
-	memcpy(&word, "Optimize", 8);
-	assert_int_equal(x86.keep[0].value, word);
-	assert_true(x86.keep[0].mask == UINT64_MAX);
-	memcpy(&word, "DDP\0\0\0\0", 8);
-	assert_int_equal(x86.keep[1].value, word);
-	word = 0;
-	memset(&word, 0xff, 3);
-	assert_int_equal(x86.keep[1].mask, word);
-
-	assert_int_equal(probe_row_compile_for(EM_X86_64, probe_table_row(t, 2), 0, &x86), 0);
-	assert_int_equal(x86.flags, GP_ROW_COUNT);
-	assert_int_equal(x86.only.source, GP_SRC_NONE);
-	assert_int_equal(probe_row_compile_for(EM_S390, probe_table_row(t, 2), 0, &x86), -EINVAL);
-	probe_table_free(t);
-}
-
-static void test_stack_arguments(void **state)
-{
-	static const struct {
-		int arg;
-		enum probe_abi abi;
-		int pushed, x86_source, x86_stack, arm_source, arm_stack;
-	} cases[] = {
-		{5, PROBE_ABI_C, 0, 5, 0, 5, 0},
-		{5, PROBE_ABI_CXX_SRET, 0, GP_SRC_STACK, 8, 5, 0},
-		{6, PROBE_ABI_C, 0, GP_SRC_STACK, 8, 6, 0},
-		{6, PROBE_ABI_ITANIUM, 8, GP_SRC_STACK, 16, 6, 0},
-		{8, PROBE_ABI_C, 24, GP_SRC_STACK, 48, GP_SRC_STACK, 24},
-		{9, PROBE_ABI_CXX_SRET, 0, GP_SRC_STACK, 40, GP_SRC_STACK, 8},
-	};
-	static const char *const none[] = {NULL};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct probe_row row = {.abi = cases[i].abi, .captures = 1, .keep = none};
-		struct gp_row x86, arm;
-
-		row.capture[0] = (struct probe_capture){
-			.arg = cases[i].arg, .arg_arm64 = cases[i].arg, .width = 8};
-		assert_int_equal(probe_row_compile_for(EM_X86_64, &row, cases[i].pushed, &x86), 0);
-		assert_int_equal(probe_row_compile_for(EM_AARCH64, &row, cases[i].pushed, &arm), 0);
-		assert_int_equal(x86.arg[0].source, cases[i].x86_source);
-		assert_int_equal(x86.arg[0].stack, cases[i].x86_stack);
-		assert_int_equal(arm.arg[0].source, cases[i].arm_source);
-		assert_int_equal(arm.arg[0].stack, cases[i].arm_stack);
-		row.capture[0].arg = row.capture[0].arg_arm64 = 500;
-		assert_int_equal(probe_row_compile(&row, 0, &x86), -EINVAL);
-	}
-}
-
 /* The files that are shipped. */
 static void test_shipped(void **state)
 {
@@ -497,7 +414,6 @@ int main(void)
 		cmocka_unit_test(test_every_key),   cmocka_unit_test(test_alphabetical),
 		cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_each_file_is_told),
 		cmocka_unit_test(test_bounds),	    cmocka_unit_test(test_files_that_are_none),
-		cmocka_unit_test(test_compile),	    cmocka_unit_test(test_stack_arguments),
 		cmocka_unit_test(test_shipped),
 	};
 
