@@ -11,16 +11,21 @@ struct deviation_view {
 	double mean_ns;
 	uint64_t min_ns, max_ns, last_ns;
 	uint64_t p50_ns, p95_ns, p99_ns; /* over all steps; relative error <= 1 % beyond the first 1024 */
-	uint64_t ideal_ns;    /* mean of times <= median + 3 MAD, MAD unscaled, over the last 1024; 0: under 3 steps */
+	uint64_t ideal_ns; /* mean of times <= median + 3 MAD, MAD unscaled, over the last 1024; 0: under 3
+			      steps */
 	uint64_t mad_ns;
-	double deviation_ns;  /* mean |time - ideal| over the last 128 */
-	double jitter;	      /* 1.4826 MAD / median over the last 128, a ratio */
+	double deviation_ns; /* mean |time - ideal| over the last 128 */
+	double jitter;	     /* 1.4826 MAD / median over the last 128, a ratio */
 };
 
 struct deviation;
 struct deviation *deviation_new(void);
 void deviation_free(struct deviation *d);
+/* The user's ideal step, instead of the one that is found; 0: as found. */
+void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns);
 void deviation_add(struct deviation *d, uint64_t step_ns);
+/* Ideal and MAD alone: cheaper. 0 and 0 under 3 steps. */
+void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns);
 void deviation_view(const struct deviation *d, struct deviation_view *ret);
 
 #endif

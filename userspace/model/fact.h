@@ -25,12 +25,12 @@ enum fact_type {
 
 /* Phases of a step, in the order they are shown. */
 enum phase {
-	PHASE_DATA,	  /* blocked in the loader */
-	PHASE_FORWARD,	  /* from the batch (or the start) to the first backward; host time */
-	PHASE_BACKWARD,	  /* from the first backward to the update */
-	PHASE_UPDATE,	  /* inside the optimizer's step ranges */
+	PHASE_DATA,	/* blocked in the loader */
+	PHASE_FORWARD,	/* from the batch (or the start) to the first backward; host time */
+	PHASE_BACKWARD, /* from the first backward to the update */
+	PHASE_UPDATE,	/* inside the optimizer's step ranges */
 	PHASE_ZERO_GRAD,
-	PHASE_SYNC,	  /* blocked on the device */
+	PHASE_SYNC, /* blocked on the device */
 	PHASE_COUNT,
 };
 extern const char *const phase_name[PHASE_COUNT];
@@ -44,11 +44,12 @@ struct fact_step {
 struct fact_checkpoint {
 	bool restore;
 	bool closed; /* its end was seen */
+	bool async;  /* written by a thread that does not train: no step waited for it */
 	uint64_t start_ns, end_ns;
-	uint64_t step;	       /* last step done when it began; 0: none */
-	uint64_t bytes;	       /* 0: unknown */
-	uint32_t files;	       /* writers merged into one checkpoint */
-	const char *file;      /* as the process named it, escaped; "" when it has no name */
+	uint64_t step;	  /* last step done when it began; 0: none */
+	uint64_t bytes;	  /* 0: unknown */
+	uint32_t files;	  /* writers merged into one checkpoint */
+	const char *file; /* as the process named it, escaped; "" when it has no name */
 };
 
 struct fact_range {

@@ -16,26 +16,26 @@
 
 /* Names as the goodput library spells them; rows in order of priority, highest first: where intervals
  * overlap, the first one listed gets the time. */
-#define LEDGER_BUCKETS(X) /* id, name, label for people */                                              \
-	X(UNOBSERVED, "UNOBSERVED", "unobserved")                                                        \
-	X(HANG, "HANG", "hang")                                                                          \
-	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION", "recovery")                               \
-	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION", "wasted progress")                                  \
-	X(CHECKPOINT_SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME", "checkpoint save")                       \
-	X(CHECKPOINT_RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME", "checkpoint restore")              \
-	X(EVAL, "CUSTOM_BADPUT_EVENTS.EVAL", "evaluation")                                               \
-	X(DATA_LOADING, "DATA_LOADING_SYNC", "data loading")                                             \
-	X(ACCELERATOR_INIT, "TPU_INITIALIZATION", "accelerator initialization")                          \
-	X(TRAINING_PREP, "TRAINING_PREP", "training preparation")                                        \
-	X(PROGRAM_STARTUP, "PROGRAM_STARTUP", "program startup")                                         \
-	X(GOODPUT, "GOODPUT", "goodput")                                                                 \
+#define LEDGER_BUCKETS(X) /* id, name, label for people */                                                   \
+	X(UNOBSERVED, "UNOBSERVED", "unobserved")                                                            \
+	X(HANG, "HANG", "hang")                                                                              \
+	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION", "recovery")                                   \
+	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION", "wasted progress")                                      \
+	X(CHECKPOINT_SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME", "checkpoint save")                           \
+	X(CHECKPOINT_RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME", "checkpoint restore")                  \
+	X(EVAL, "CUSTOM_BADPUT_EVENTS.EVAL", "evaluation")                                                   \
+	X(DATA_LOADING, "DATA_LOADING_SYNC", "data loading")                                                 \
+	X(ACCELERATOR_INIT, "TPU_INITIALIZATION", "accelerator initialization")                              \
+	X(TRAINING_PREP, "TRAINING_PREP", "training preparation")                                            \
+	X(PROGRAM_STARTUP, "PROGRAM_STARTUP", "program startup")                                             \
+	X(GOODPUT, "GOODPUT", "goodput")                                                                     \
 	X(OTHER, "OTHER", "other")
 
 enum bucket {
 #define X(id, name, label) BUCKET_##id,
 	LEDGER_BUCKETS(X)
 #undef X
-	BUCKET_COUNT
+		BUCKET_COUNT
 };
 extern const char *const bucket_name[BUCKET_COUNT];
 extern const char *const bucket_label[BUCKET_COUNT];
@@ -44,10 +44,14 @@ struct ledger_view {
 	uint64_t start_ns, now_ns; /* elapsed = now - start */
 	uint64_t ns[BUCKET_COUNT];
 	uint64_t unsettled_ns; /* part of OTHER that may still be claimed */
-	uint64_t productive_gross_ns; /* goodput ever booked, never falls */
-	uint64_t steps, max_step, disruptions;
+	/* Goodput once the first steps are settled, 0 before: it never falls. */
+	uint64_t productive_gross_ns;
+	uint64_t steps, max_step;
+	uint64_t disruptions; /* counted by the rank: 0 in what ledger_view() gives */
 	bool ended;
 };
+
+#define LEDGER_PENDING 1024
 
 struct ledger;
 /* start_ns: the rank's first instant; observed_ns >= start_ns: since when we watch (before: UNOBSERVED). */
@@ -63,11 +67,13 @@ int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t num
 /* Time is now now_ns (never goes back). */
 void ledger_advance(struct ledger *l, uint64_t now_ns);
 void ledger_end(struct ledger *l, uint64_t now_ns);
-/* The ideal step is known (or better known): settles the first steps' excess as PROGRAM_STARTUP. */
+/* The ideal step is known (or better known). The first call settles the first steps' excess as
+ * PROGRAM_STARTUP; or, where we came in the middle of a step, the piece of it that was seen as UNOBSERVED. */
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
 uint64_t ledger_late_ns(const struct ledger *l);
+uint64_t ledger_coarse(const struct ledger *l); /* intervals merged because there were too many */
 /* True while every nanosecond is in exactly one bucket. */
 bool ledger_check(const struct ledger *l);
 

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/deviation.h"
+
+#include <stdlib.h>
+
+#define WINDOW	  1024 /* last times behind the ideal; quantiles are exact up to as many */
+#define RECENT	  128  /* last times behind deviation and jitter */
+#define IDEAL_MIN 3    /* steps */
+/* MAD to standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
+#define MAD_SCALE 1.4826
+
+/* Histogram of all times: exact below 2^7 ns, then 64 classes per power of two, so that the middle of a
+ * class is within 1/128 of whatever fell into it. */
+#define FINE	6
+#define EXACT	(2u << FINE)
+#define CLASSES (EXACT + ((64 - FINE - 1) << FINE))
+
+struct deviation {
+	uint64_t count, sum_ns, min_ns, max_ns;
+	uint64_t ideal_ns; /* the user's; 0: found */
+	uint64_t last_ns[WINDOW];
+	uint32_t classes[CLASSES];
+};
+
+struct deviation *deviation_new(void)
+{
+	return calloc(1, sizeof(struct deviation));
+}
+
+void deviation_free(struct deviation *d)
+{
+	free(d);
+}
+
+void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns)
+{
+	d->ideal_ns = ideal_ns;
+}
+
+static uint32_t class_of(uint64_t ns)
+{
+	unsigned exponent;
+
+	if (ns < EXACT)
+		return (uint32_t)ns;
+	exponent = 63u - (unsigned)__builtin_clzll(ns);
+	return EXACT + ((exponent - FINE - 1) << FINE) +
+	       (uint32_t)(ns >> (exponent - FINE) & ((1u << FINE) - 1));
+}
+
+static uint64_t class_middle(uint32_t i)
+{
+	unsigned exponent;
+	uint64_t low;
+
+	if (i < EXACT)
+		return i;
+	exponent = ((i - EXACT) >> FINE) + FINE + 1;
+	low = (1ull << FINE | ((i - EXACT) & ((1u << FINE) - 1))) << (exponent - FINE);
+	return low + (1ull << (exponent - FINE)) / 2;
+}
+
+void deviation_add(struct deviation *d, uint64_t step_ns)
+{
+	d->last_ns[d->count % WINDOW] = step_ns;
+	if (!d->count || step_ns < d->min_ns)
+		d->min_ns = step_ns;
+	if (step_ns > d->max_ns)
+		d->max_ns = step_ns;
+	d->count++;
+	d->sum_ns += step_ns;
+	d->classes[class_of(step_ns)]++;
+}
+
+/* ---- order statistics ---------------------------------------------------------------------------- */
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+	uint64_t t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
+{
+	if (a > b)
+		swap(&a, &b);
+	return c < a ? a : c > b ? b : c;
+}
+
+/* The k-th smallest of n; smaller ones stand before it afterwards. (Hoare, Algorithm 65: Find, 1961.) */
+static uint64_t nth(uint64_t *a, uint32_t n, uint32_t k)
+{
+	int64_t low = 0, high = (int64_t)n - 1;
+
+	while (low < high) {
+		uint64_t pivot = middle_of(a[low], a[low + (high - low) / 2], a[high]);
+		int64_t i = low, j = high;
+
+		while (i <= j) {
+			while (a[i] < pivot)
+				i++;
+			while (a[j] > pivot)
+				j--;
+			if (i <= j)
+				swap(&a[i++], &a[j--]);
+		}
+		if ((int64_t)k <= j)
+			high = j;
+		else if ((int64_t)k >= i)
+			low = i;
+		else
+			break;
+	}
+	return a[k];
+}
+
+static uint64_t median(uint64_t *a, uint32_t n)
+{
+	uint64_t upper = nth(a, n, n / 2), lower = 0;
+
+	if (n % 2)
+		return upper;
+	for (uint32_t i = 0; i < n / 2; i++)
+		lower = a[i] > lower ? a[i] : lower;
+	return lower + (upper - lower) / 2;
+}
+
+/* Median absolute deviation; a is overwritten. */
+static uint64_t spread(uint64_t *a, uint32_t n, uint64_t med)
+{
+	for (uint32_t i = 0; i < n; i++)
+		a[i] = a[i] > med ? a[i] - med : med - a[i];
+	return median(a, n);
+}
+
+/* The last n times, n <= WINDOW, in no particular order. */
+static uint32_t last_times(const struct deviation *d, uint32_t n, uint64_t *out)
+{
+	uint32_t have = d->count < n ? (uint32_t)d->count : n;
+
+	for (uint32_t i = 0; i < have; i++)
+		out[i] = d->last_ns[(d->count - 1 - i) % WINDOW];
+	return have;
+}
+
+static uint64_t quantile(const struct deviation *d, unsigned percent)
+{
+	uint64_t rank = (d->count * percent + 99) / 100, seen = 0, ns; /* nearest rank, from 1 */
+	uint64_t a[WINDOW];
+	uint32_t i;
+
+	if (d->count <= WINDOW)
+		return nth(a, last_times(d, WINDOW, a), (uint32_t)rank - 1);
+	for (i = 0; i < CLASSES - 1; i++) {
+		seen += d->classes[i];
+		if (seen >= rank)
+			break;
+	}
+	ns = class_middle(i);
+	return ns < d->min_ns ? d->min_ns : ns > d->max_ns ? d->max_ns : ns;
+}
+
+void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns)
+{
+	uint64_t a[WINDOW], med, limit, sum = 0, count = 0;
+	uint32_t n = last_times(d, WINDOW, a);
+
+	*ret_ideal_ns = *ret_mad_ns = 0;
+	if (n < IDEAL_MIN)
+		return;
+	med = median(a, n);
+	*ret_mad_ns = spread(a, n, med);
+	limit = med + 3 * *ret_mad_ns;
+	for (uint32_t i = 0; i < n; i++) {
+		if (d->last_ns[i] <= limit) {
+			sum += d->last_ns[i];
+			count++;
+		}
+	}
+	*ret_ideal_ns = d->ideal_ns ? d->ideal_ns : sum / count;
+}
+
+static void recent(const struct deviation *d, struct deviation_view *v)
+{
+	uint64_t a[RECENT], med;
+	uint32_t n = last_times(d, RECENT, a);
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += a[i] > v->ideal_ns ? (double)(a[i] - v->ideal_ns) : (double)(v->ideal_ns - a[i]);
+	v->deviation_ns = sum / n;
+	med = median(a, n);
+	if (med)
+		v->jitter = MAD_SCALE * (double)spread(a, n, med) / (double)med;
+}
+
+void deviation_view(const struct deviation *d, struct deviation_view *ret)
+{
+	struct deviation_view v = {.count = d->count};
+
+	if (d->count) {
+		v.mean_ns = (double)d->sum_ns / (double)d->count;
+		v.min_ns = d->min_ns;
+		v.max_ns = d->max_ns;
+		v.last_ns = d->last_ns[(d->count - 1) % WINDOW];
+		v.p50_ns = quantile(d, 50);
+		v.p95_ns = quantile(d, 95);
+		v.p99_ns = quantile(d, 99);
+		deviation_ideal(d, &v.ideal_ns, &v.mad_ns);
+		if (v.ideal_ns)
+			recent(d, &v);
+	}
+	*ret = v;
+}
