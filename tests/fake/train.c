@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train OPERATION...: a training process without torch. It calls the probed functions of the stand-in
+ * libraries as torch does, and runs its operations in order:
+ *
+ *   load[=DIR]  maps the libraries (of DIR, else those beside this program)
+ *   wait        until each function that a step calls is probed; exits with 4 after 30 s without that
+ *   sites       prints "sites N": how many of those functions are probed now
+ *   steps=N     takes N steps, then prints "steps N"
+ *   save=PATH   a checkpoint
+ *   say=TEXT    prints TEXT
+ *   pause       until a line, or the end, is read from standard input
+ *   fork        a child goes on with the rest; this process ends as the child does
+ *   children=N  N children, one after the other, each go on with the rest; so does fork, N times
+ *   exec        replaces itself by itself, for the rest
+ *   kill=N      sends itself that signal
+ *   exit=N      ends */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/fake/torch.h"
+
+#define WAIT_ROUNDS 30000 /* of a millisecond */
+#define SITE_BYTES  16	  /* a probe sits within a function's first instructions */
+#define BACKWARD_NS 400000
+
+struct text { /* as std::string begins */
+	const char *at;
+	size_t len;
+	char small[16];
+};
+
+enum site_id { RANGE_BEGIN, BACKWARD, REDUCER, FUSED_ADAM, SAVE_BEGIN, SAVE_END, RANGE_END, SITES };
+
+static const struct {
+	const char *symbol;
+	int library;
+	bool step; /* called in every step */
+} sites[SITES] = {
+	[RANGE_BEGIN] = {TORCH_RANGE_BEGIN, 0, true}, [BACKWARD] = {TORCH_BACKWARD, 0, true},
+	[REDUCER] = {TORCH_REDUCER, 0, true},	      [FUSED_ADAM] = {TORCH_FUSED_ADAM, 0, true},
+	[SAVE_BEGIN] = {TORCH_SAVE_BEGIN, 0, false},  [SAVE_END] = {TORCH_SAVE_END, 0, false},
+	[RANGE_END] = {TORCH_RANGE_END, 1, true},
+};
+
+static void *function[SITES];
+static unsigned char original[SITES][SITE_BYTES]; /* as the file has them: a probe is seen in memory only */
+static const char *const library[] = {"libtorch_cpu.so", "libtorch_python.so"};
+
+static void fail(const char *what, const char *why)
+{
+	fprintf(stderr, "train: %s: %s\n", what, why);
+	exit(3);
+}
+
+static void read_original(int i, int fd)
+{
+	Dl_info info;
+	off_t offset;
+
+	if (!dladdr(function[i], &info))
+		fail(sites[i].symbol, "no address");
+	/* The linker lays these small libraries out as they are in the file. */
+	offset = (off_t)((uintptr_t)function[i] - (uintptr_t)info.dli_fbase);
+	if (pread(fd, original[i], SITE_BYTES, offset) != SITE_BYTES)
+		fail(info.dli_fname, strerror(errno));
+}
+
+static void load(const char *dir)
+{
+	char path[PATH_MAX + 32], self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		fail("/proc/self/exe", strerror(errno));
+	self[n] = 0;
+	*strrchr(self, '/') = 0;
+	for (int l = 0; l < 2; l++) {
+		void *handle;
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s", dir ? dir : self, library[l]);
+		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		if (!handle)
+			fail("load", dlerror());
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			fail(path, strerror(errno));
+		for (int i = 0; i < SITES; i++) {
+			if (sites[i].library != l)
+				continue;
+			function[i] = dlsym(handle, sites[i].symbol);
+			if (!function[i])
+				fail("load", dlerror());
+			read_original(i, fd);
+		}
+		close(fd);
+	}
+}
+
+static int sites_probed(int *ret_wanted)
+{
+	int n = 0, wanted = 0;
+
+	for (int i = 0; i < SITES; i++) {
+		if (!sites[i].step)
+			continue;
+		wanted++;
+		n += function[i] && memcmp(function[i], original[i], SITE_BYTES) != 0;
+	}
+	if (ret_wanted)
+		*ret_wanted = wanted;
+	return n;
+}
+
+static void pause_ns(long ns)
+{
+	struct timespec ts = {0, ns};
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+static void wait_probed(void)
+{
+	int wanted;
+
+	for (int i = 0; i < WAIT_ROUNDS; i++) {
+		if (sites_probed(&wanted) == wanted)
+			return;
+		pause_ns(1000000);
+	}
+	fprintf(stderr, "train: not probed\n");
+	exit(4);
+}
+
+static void range_begin(const char *name)
+{
+	struct text text = {name, strlen(name), ""};
+	void *result = NULL;
+
+	((void (*)(void **, struct text *))function[RANGE_BEGIN])(&result, &text);
+}
+
+static void range_end(void)
+{
+	((void (*)(void))function[RANGE_END])();
+}
+
+static void range(const char *name)
+{
+	range_begin(name);
+	range_end();
+}
+
+static void step(void)
+{
+	static void *tensor, *list[] = {&tensor};
+	void *result = NULL;
+
+	range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+	range("Optimizer.zero_grad#AdamW.zero_grad");
+	((void (*)(void **))function[BACKWARD])(&result);
+	pause_ns(BACKWARD_NS);
+	((void (*)(void))function[REDUCER])();
+	range_begin("Optimizer.step#AdamW.step");
+	((void (*)(void **))function[FUSED_ADAM])(list);
+	range_end();
+}
+
+static void steps(long n)
+{
+	for (long i = 0; i < n; i++)
+		step();
+	printf("steps %ld\n", n);
+}
+
+static void save(const char *path)
+{
+	struct text text = {path, strlen(path), ""};
+	void *writer = NULL;
+
+	((void (*)(void **, struct text *))function[SAVE_BEGIN])(&writer, &text);
+	pause_ns(BACKWARD_NS);
+	((void (*)(void **))function[SAVE_END])(&writer);
+}
+
+/* Returns in the child; the parent ends as the last child did. */
+static void children(long n)
+{
+	int status = 0;
+	pid_t pid;
+
+	for (long i = 0; i < n; i++) {
+		pid = fork();
+		if (pid < 0)
+			fail("fork", strerror(errno));
+		if (!pid)
+			return;
+		if (waitpid(pid, &status, 0) != pid)
+			fail("waitpid", strerror(errno));
+		if (status)
+			break;
+	}
+	exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void run(char **op)
+{
+	const char *arg = strchr(*op, '=');
+	size_t len = arg ? (size_t)(arg++ - *op) : strlen(*op);
+	char line[64];
+
+#define IS(name) (len == sizeof(name) - 1 && !strncmp(*op, name, len))
+	if (IS("load"))
+		load(arg);
+	else if (IS("wait"))
+		wait_probed();
+	else if (IS("sites"))
+		printf("sites %d\n", sites_probed(NULL));
+	else if (IS("steps"))
+		steps(atol(arg));
+	else if (IS("save"))
+		save(arg);
+	else if (IS("say"))
+		puts(arg);
+	else if (IS("pause"))
+		(void)!fgets(line, sizeof(line), stdin);
+	else if (IS("fork"))
+		children(1);
+	else if (IS("children"))
+		children(atol(arg));
+	else if (IS("kill"))
+		kill(getpid(), atoi(arg));
+	else if (IS("exit"))
+		exit(atoi(arg));
+	else
+		fail(*op, "no such operation");
+#undef IS
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (int i = 1; argv[i]; i++) {
+		if (strcmp(argv[i], "exec")) {
+			run(argv + i);
+			continue;
+		}
+		argv[i] = argv[0];
+		execv("/proc/self/exe", argv + i);
+		fail("exec", strerror(errno));
+	}
+	return 0;
+}
