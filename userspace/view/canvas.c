@@ -10,9 +10,8 @@
 #include "userspace/base/utf8.h"
 
 static const char *const style_code[STYLE_COUNT] = {
-	[STYLE_BOLD] = "1",	[STYLE_DIM] = "2",   [STYLE_GREEN] = "32",
-	[STYLE_YELLOW] = "33",	[STYLE_RED] = "31",  [STYLE_BLUE] = "34",
-	[STYLE_MAGENTA] = "35", [STYLE_CYAN] = "36", [STYLE_INVERSE] = "7",
+	[STYLE_BOLD] = "1", [STYLE_DIM] = "2",	 [STYLE_GREEN] = "32",	 [STYLE_YELLOW] = "33",
+	[STYLE_RED] = "31", [STYLE_BLUE] = "34", [STYLE_MAGENTA] = "35", [STYLE_CYAN] = "36",
 };
 
 void canvas_open(struct canvas *c, int cols, bool color)
@@ -42,17 +41,13 @@ static void canvas_pad(struct canvas *c)
 	}
 }
 
-/* One character. Spaces wait until something follows them. */
+/* One character. Spaces wait until something follows them: none may end a line. */
 static void canvas_char(struct canvas *c, const char *s, size_t len, int width, const char *code, bool *open)
 {
 	c->col += width;
 	if (len == 1 && *s == ' ') {
 		c->pad++;
 		return;
-	}
-	if (c->pad && *open) { /* no colour across spaces: a dropped tail must not leave one on */
-		buffer_add(&c->text, "\033[0m", 4);
-		*open = false;
 	}
 	canvas_pad(c);
 	if (code && !*open)

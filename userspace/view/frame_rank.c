@@ -17,9 +17,8 @@ static const enum style state_style[] = {
 
 void frame_state(struct canvas *c, const struct step_state *st)
 {
-	canvas_put(c, state_style[st->state], "%s", step_state_name[st->state]);
-	if (st->tier != TIER_NONE)
-		canvas_put(c, state_style[st->state], " %s", tier_letter[st->tier]);
+	canvas_put(c, state_style[st->state], "%s%s%s", step_state_name[st->state],
+		   st->tier == TIER_NONE ? "" : " ", tier_letter[st->tier]);
 }
 
 static void frame_marker(struct canvas *c, const struct step_state *st)

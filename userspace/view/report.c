@@ -24,7 +24,7 @@ static void field(struct canvas *c, const char *name)
 
 static void report_head(struct canvas *c, const struct snapshot *s)
 {
-	char from[WORD_MAX + 8], took[WORD_MAX];
+	char until[WORD_MAX + 8], took[WORD_MAX];
 	uint64_t first = s->mono_ns;
 
 	canvas_line(c, 0);
@@ -39,9 +39,11 @@ static void report_head(struct canvas *c, const struct snapshot *s)
 			first = l->start_ns + l->ns[BUCKET_UNOBSERVED];
 	}
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_PLAIN, "observed for %s", view_duration(took, s->mono_ns - first));
+	canvas_put(c, STYLE_PLAIN, "observed");
+	if (first < s->mono_ns)
+		canvas_put(c, STYLE_PLAIN, " for %s", view_duration(took, s->mono_ns - first));
 	if (s->real_ns)
-		canvas_put(c, STYLE_PLAIN, ", until %s", view_date(from, s->real_ns));
+		canvas_put(c, STYLE_PLAIN, " until %s", view_date(until, s->real_ns));
 }
 
 static void report_who(struct canvas *c, const struct rank_view *r)
