@@ -36,8 +36,9 @@ int elf_symbols_find(struct elf_file *ef, const struct elf_want *wants, size_t n
 /* Reads up to len bytes at a file offset of an executable segment. Bytes read, or -errno. */
 int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t len);
 
-/* Cache of elf_symbols_find() results on disk, keyed by (device, inode, size, mtime) of the file and a
- * hash of the wants. A damaged entry is a miss. dir NULL: no cache. */
+/* Cache of elf_symbols_find() results on disk, keyed by (device, inode, size, mtime, ctime) of the file
+ * and a hash of the wants. dir is made (0700) when missing, its parent is not. A damaged entry is a miss,
+ * and a directory that others can write to is not used. dir NULL: no cache. */
 int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n, size_t max_found,
 		      struct elf_found **ret);
 

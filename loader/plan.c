@@ -57,30 +57,34 @@ static int plan_open(const char *path, struct stat *ret_st)
 	return err;
 }
 
+static int plan_file(const struct probe_table *t, const char *path, loader_plan_fn *fn, void *ctx)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t rows[GP_ROWS_MAX], n = rows_for(t, base, rows);
+	struct site *sites = NULL;
+	int fd, count;
+	struct stat st;
+
+	fd = plan_open(path, &st);
+	if (fd < 0)
+		return fd;
+	count = n ? sites_find(t, rows, n, NULL, fd, &sites) : 0;
+	for (int i = 0; i < count; i++)
+		site_tell(t, &sites[i], &st, base, fn, ctx);
+	free(sites);
+	close(fd);
+	return count < 0 ? count : 0;
+}
+
 int loader_plan(const struct probe_table *t, const char *path, loader_plan_fn *fn, void *ctx)
 {
 	/* A process maps the file itself, so its own name counts, not that of a link to it. */
 	char *real = realpath(path, NULL);
-	struct site *sites = NULL;
-	size_t rows[GP_ROWS_MAX], n;
-	int fd = -1, count;
-	const char *base;
-	struct stat st;
+	int err;
 
-	count = real ? 0 : -errno;
-	if (!count)
-		fd = count = plan_open(real, &st);
-	if (count < 0)
-		goto out;
-	base = strrchr(real, '/') + 1;
-	n = rows_for(t, base, rows);
-	count = n ? sites_find(t, rows, n, NULL, fd, &sites) : 0;
-	for (int i = 0; i < count; i++)
-		site_tell(t, &sites[i], &st, base, fn, ctx);
-out:
-	free(sites);
-	if (fd >= 0)
-		close(fd);
+	if (!real)
+		return -errno;
+	err = plan_file(t, real, fn, ctx);
 	free(real);
-	return count < 0 ? count : 0;
+	return err;
 }

@@ -25,32 +25,32 @@ struct probe_capture {
 struct probe_row {
 	const char *id;		      /* stable, "runtime.name", < 48 bytes */
 	const char *runtime;	      /* torch, cuda... */
-	uint32_t hash;		      /* gp_probe_hash(id) */
 	const char *const *libraries; /* file-name globs, NULL-terminated ("libtorch_cpu.so*") */
 	const char *symbol;	      /* exact name or prefix */
-	bool prefix;		      /* symbol is a prefix: attach to every match */
 	const char *const *variants;  /* suffixes also tried on an exact symbol ("_ptsz"), NULL-terminated */
+	const char *const *keep;      /* name prefixes exempt from max_hz, NULL-terminated */
+	const char *versions;	      /* of the runtime this row is for, text */
+	const char *why;
+	const char *file; /* where it stands */
+	int line;
+	uint32_t hash; /* gp_probe_hash(id) */
+	uint32_t max_hz;
 	enum probe_abi abi;
 	enum gp_group group;
 	enum gp_role role;
+	enum probe_string string;
+	int string_arg;
+	struct probe_capture capture[GP_ARGS];
+	struct probe_capture only; /* hits whose value differs are ignored in the kernel */
+	uint64_t only_value;
+	int captures;
+	bool has_only;
+	bool prefix;  /* symbol is a prefix: attach to every match */
 	bool count;   /* emit: count (else record) */
 	bool returns; /* entry + return; C only */
 	bool may_block;
 	bool anonymous; /* range_begin without a name */
-	uint32_t max_hz;
-	enum probe_string string;
-	int string_arg;
-	struct probe_capture capture[GP_ARGS];
-	int captures;
-	struct probe_capture only; /* hits whose value differs are ignored in the kernel */
-	bool has_only;
-	uint64_t only_value;
-	const char *const *keep; /* name prefixes exempt from max_hz, NULL-terminated */
-	const char *versions;	 /* of the runtime this row is for, text */
 	bool verified;
-	const char *why;
-	const char *file; /* where it stands */
-	int line;
 };
 
 struct probe_table; /* opaque: rows plus the memory they live in */

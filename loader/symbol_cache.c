@@ -132,7 +132,7 @@ static int entry_read(int fd, const struct cache_head *want, size_t n, size_t ma
 		return -EBADMSG;
 	expected.count = head.count;
 	expected.sum = head.sum;
-	if (memcmp(&head, &expected, sizeof(head)) || head.count > max_found || head.count > SYMBOLS_MAX)
+	if (memcmp(&head, &expected, sizeof(head)) != 0 || head.count > max_found || head.count > SYMBOLS_MAX)
 		return -EBADMSG;
 	bytes = head.count * sizeof(*entries);
 	if ((uint64_t)st.st_size != sizeof(head) + bytes)
