@@ -11,17 +11,17 @@ Times are CLOCK_MONOTONIC, ns. A step's end is taken right after the author's op
 last one where several make a step. micro is the number of backward passes in the step, nested ones not
 counted: what the autograd engine is asked for, whatever the author calls it. "loop" tells loops that run at the
 same time apart; one after the other is one loop."""
+import contextlib
 import json
 import os
 import sys
-import threading
 import time
 
 KINDS = {}
 now = time.monotonic_ns
 
 
-def kind(name, steps=120, hold=0):
+def kind(name, steps=100, hold=0):
     """Registers a function(log) that trains for log.steps of the author's steps."""
 
     def add(function):
@@ -35,20 +35,33 @@ class Log:
     def __init__(self, name, out, steps, go=None, hold=0):
         self.kind, self.out, self.steps, self.go, self.hold_at = name, out, steps, go, hold
         self.events, self.counts, self.updates = [], {}, 0
-        self.lock = threading.Lock()
+        self.open = {}  # of each loop: start, micro and updates of the step that runs
+        self.begin = now()
 
-    def step(self, start, end=None, loop=0, micro=1, updates=1, skipped=False):
-        """Call right after optimizer.step(). Returns the time it took as the end: the next step's start."""
+    def running(self, loop):
+        return self.open.setdefault(loop, {"start": self.begin, "micro": 0, "updates": 0})
+
+    def backward(self, loop=0):
+        """Call right before a backward pass."""
+        self.running(loop)["micro"] += 1
+
+    def update(self, loop=0):
+        """Call after each optimizer's step, where several make one of the author's."""
+        self.running(loop)["updates"] += 1
+        return now()
+
+    def step(self, loop=0, end=None, skipped=False):
+        """Call right after the author's step; the next one starts here."""
         end = end or now()
-        with self.lock:
-            n = self.counts.get(loop, 0) + (not skipped)
-            self.counts[loop] = n
-            self.updates += 0 if skipped else updates
-            self.events.append({"type": "step", "n": 0 if skipped else n, "loop": loop, "start": start, "end": end,
-                                "micro": micro, "updates": updates, "skipped": skipped})
+        state = self.running(loop)
+        n = self.counts[loop] = self.counts.get(loop, 0) + (not skipped)
+        updates = 0 if skipped else state["updates"] or 1
+        self.updates += updates
+        self.events.append({"type": "step", "n": 0 if skipped else n, "loop": loop, "start": state["start"],
+                            "end": end, "micro": state["micro"], "updates": updates, "skipped": skipped})
+        self.open[loop] = {"start": end, "micro": 0, "updates": 0}
         if self.go and n == self.hold_at and loop == 0 and not skipped:
             self.wait()
-        return end
 
     def wait(self):
         start = now()
@@ -58,11 +71,15 @@ class Log:
             time.sleep(0.01)
         self.events.append({"type": "hold", "start": start, "end": now()})
 
-    def evaluation(self, start):
-        self.events.append({"type": "eval", "start": start, "end": now()})
-
-    def checkpoint(self, op, start, file):
-        self.events.append({"type": "checkpoint", "op": op, "start": start, "end": now(), "file": file})
+    @contextlib.contextmanager
+    def span(self, what, **fields):
+        """An evaluation ("eval") or a checkpoint (with op and file) between steps."""
+        start = now()
+        yield
+        end = now()
+        self.events.append({"type": what, **fields, "start": start, "end": end})
+        for state in self.open.values():
+            state["start"] = end
 
     def write(self):
         torch = sys.modules.get("torch")

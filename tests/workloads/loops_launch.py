@@ -14,19 +14,35 @@ def command(log):
     return [sys.executable, PROGRAM, "plain", "--out", log.out, "--steps", str(log.steps)]
 
 
-@kind("launch_fork", steps=150)
+@kind("launch_fork")
 def launch_fork(log):
     """The parent has loaded torch and never trains; the child inherits its libraries without an exec."""
     from loops_basic import plain
 
     pid = os.fork()
-    if pid == 0:
-        plain(log)
+    if pid:
+        raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    plain(log)
+
+
+@kind("launch_daemon")
+def launch_daemon(log):
+    """Forked twice: the process in the middle is gone before the training begins."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        os.waitpid(pid, 0)
+        os.read(reader, 1)
+        raise SystemExit(0)
+    if os.fork():
         os._exit(0)
-    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    from loops_basic import plain
+
+    plain(log)
 
 
-@kind("launch_exec", steps=150)
+@kind("launch_exec")
 def launch_exec(log):
     """One pid, five programs: python, sh, env, sh, python."""
     os.execvp("sh", ["sh", "-c", 'exec env LAUNCHED=1 sh -c \'exec "$@"\' sh "$@"', "sh", *command(log)])
@@ -35,10 +51,12 @@ def launch_exec(log):
 def spawned(out, steps):
     from loops_basic import plain
 
-    plain(Log("launch_spawn", out, steps))
+    log = Log("launch_spawn", out, steps)
+    plain(log)
+    log.write()
 
 
-@kind("launch_spawn", steps=150)
+@kind("launch_spawn")
 def launch_spawn(log):
     child = multiprocessing.get_context("spawn").Process(target=spawned, args=(log.out, log.steps))
     child.start()
@@ -46,6 +64,6 @@ def launch_spawn(log):
     raise SystemExit(child.exitcode)
 
 
-@kind("launch_subprocess", steps=150)
+@kind("launch_subprocess")
 def launch_subprocess(log):
     raise SystemExit(subprocess.run(["sh", "-c", '"$@"; exit $?', "sh", *command(log)], check=False).returncode)

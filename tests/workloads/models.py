@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small models and data for the training programs: the same on every run, one thread, 1 to 3 ms a step."""
+"""What the training programs share: small networks and made-up data, the same on every run, one thread."""
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -7,37 +7,47 @@ from torch.utils.data import DataLoader, TensorDataset
 WIDTH, CLASSES, BATCH = 128, 10, 32
 loss_of = nn.CrossEntropyLoss()
 
-
-def settle(seed=0):
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
+torch.set_num_threads(1)
+torch.manual_seed(0)
 
 
-def classifier(hidden=384, depth=2, inputs=WIDTH):
-    layers, width = [], inputs
-    for _ in range(depth):
-        layers += [nn.Linear(width, hidden), nn.ReLU()]
+def network(layers=2, hidden=256, out=CLASSES):
+    parts, width = [], WIDTH
+    for _ in range(layers):
+        parts += [nn.Linear(width, hidden), nn.ReLU()]
         width = hidden
-    return nn.Sequential(*layers, nn.Linear(width, CLASSES))
+    return nn.Sequential(*parts, nn.Linear(width, out))
 
 
-def dataset(rows=40 * BATCH, inputs=WIDTH):
-    return TensorDataset(torch.randn(rows, inputs), torch.randint(0, CLASSES, (rows,)))
+def data(rows=40 * BATCH):
+    return TensorDataset(torch.randn(rows, WIDTH), torch.randint(0, CLASSES, (rows,)))
 
 
-def loader(rows=40 * BATCH, batch=BATCH, **options):
-    return DataLoader(dataset(rows), batch_size=batch, shuffle=True, **options)
-
-
-def batches(of, n):
-    """n batches, in as many passes over the loader as it takes."""
+def batches(n, batch=BATCH, rows=40 * BATCH, **options):
+    """n batches of a real DataLoader, over as many epochs as it takes."""
+    loader = DataLoader(data(rows), batch_size=batch, **options)
     while n > 0:
-        for batch in of:
-            yield batch
+        for x, y in loader:
+            yield x, y
             n -= 1
             if n == 0:
-                return
+                break
 
 
-def one_batch(rows=BATCH, inputs=WIDTH):
-    return torch.randn(rows, inputs), torch.randint(0, CLASSES, (rows,))
+def backward(log, loss, loop=0):
+    log.backward(loop)
+    loss.backward()
+
+
+def update(log, optimizer, loop=0):
+    """The author's whole update by one optimizer."""
+    optimizer.step()
+    log.step(loop)
+
+
+def train(log, model, optimizer, source, loop=0):
+    """The plain loop, as torch's own tutorial writes it."""
+    for x, y in source:
+        optimizer.zero_grad()
+        backward(log, loss_of(model(x), y), loop)
+        update(log, optimizer, loop)
