@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -17,7 +13,6 @@
 
 #include "tests/unit/fixture.h"
 #include "userspace/base/json_text.h"
-#include "userspace/base/log.h"
 #include "userspace/export/export.h"
 #include "userspace/export/json_line.h"
 
@@ -369,161 +364,6 @@ static void other_lines(void **state)
 	cJSON_Delete(j);
 }
 
-/* ---- the exporter --------------------------------------------------------------------------------- */
-
-static char captured[4096];
-
-static void capture(void *ctx, enum log_level level, const char *text)
-{
-	(void)ctx;
-	(void)level;
-	snprintf(captured + strlen(captured), sizeof(captured) - strlen(captured), "%s\n", text);
-}
-
-static int quiet(void **state)
-{
-	(void)state;
-	captured[0] = '\0';
-	log_sink(capture, NULL);
-	return 0;
-}
-
-static int loud(void **state)
-{
-	(void)state;
-	log_sink(NULL, NULL);
-	return 0;
-}
-
-static struct export_set *set_of(const char *spec)
-{
-	struct export_set *set;
-
-	assert_int_equal(export_set_new(&set, &(struct export_options){0}), 0);
-	assert_int_equal(export_set_add(set, spec), 0);
-	return set;
-}
-
-static void file_is_written_whole(void **state)
-{
-	char path[] = "/tmp/gp-bpf-json-XXXXXX", spec[64], text[4096];
-	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
-	struct gp_end end = {.status = 0};
-	static struct fixture fx;
-	struct export_set *set;
-	struct fact f;
-	int fd = mkstemp(path), lines = 0;
-	ssize_t n;
-
-	(void)state;
-	assert_true(fd >= 0);
-	fixture_init(&fx);
-	snprintf(spec, sizeof(spec), "json:%s", path);
-	set = set_of(spec);
-	f = fact(FACT_RANGE);
-	f.range = &r;
-	export_set_fact(set, &f);
-	export_set_fact(set, &f);
-	export_set_snapshot(set, &fx.s);
-	f = fact(FACT_END);
-	f.pid = 0;
-	f.end = &end;
-	export_set_fact(set, &f);
-	export_set_snapshot(set, &fx.s);
-	assert_int_equal(export_set_close(set), 0);
-	n = read(fd, text, sizeof(text) - 1);
-	assert_true(n > 0);
-	text[n] = '\0';
-	for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n"), lines++)
-		cJSON_Delete(line_of(at));
-	assert_int_equal(lines, 3);
-	close(fd);
-	unlink(path);
-}
-
-static void full_disk_is_told_once(void **state)
-{
-	struct export_set *set = set_of("json:/dev/full");
-	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL};
-	struct fact f = fact(FACT_RANGE);
-	static struct fixture fx;
-
-	(void)state;
-	fixture_init(&fx);
-	f.range = &r;
-	for (int i = 0; i < 3; i++) {
-		export_set_fact(set, &f);
-		export_set_snapshot(set, &fx.s);
-	}
-	assert_int_equal(export_set_close(set), -ENOSPC);
-	assert_non_null(strstr(captured, "No space left"));
-	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
-}
-
-static void closed_pipe_ends_the_export(void **state)
-{
-	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL};
-	struct fact f = fact(FACT_RANGE);
-	static struct fixture fx;
-	struct export_set *set;
-	char spec[64];
-	int p[2];
-
-	(void)state;
-	fixture_init(&fx);
-	signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(pipe(p), 0);
-	snprintf(spec, sizeof(spec), "json:/dev/fd/%d", p[1]);
-	set = set_of(spec);
-	close(p[0]);
-	f.range = &r;
-	for (int i = 0; i < 3; i++) {
-		export_set_fact(set, &f);
-		export_set_snapshot(set, &fx.s);
-	}
-	assert_int_equal(export_set_close(set), -EPIPE);
-	assert_non_null(strstr(captured, "reader is gone"));
-	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
-	close(p[1]);
-}
-
-/* Nobody reads: the collector goes on, whole lines are dropped and counted, memory is bounded. */
-static void stuck_reader_costs_lines(void **state)
-{
-	struct fact_range r = {.name = "a name of some length, so that the backlog fills",
-			       .bucket = BUCKET_EVAL};
-	struct fact f = fact(FACT_RANGE);
-	struct export_set *set;
-	char spec[64];
-	int p[2];
-
-	(void)state;
-	signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(pipe(p), 0);
-	snprintf(spec, sizeof(spec), "json:/dev/fd/%d", p[1]);
-	set = set_of(spec);
-	f.range = &r;
-	for (int i = 0; i < 100000; i++)
-		export_set_fact(set, &f);
-	assert_non_null(strstr(captured, "too slow"));
-	close(p[0]);
-	assert_int_equal(export_set_close(set), -EPIPE);
-	assert_non_null(strstr(captured, "lines lost"));
-	close(p[1]);
-}
-
-static void bad_specs(void **state)
-{
-	struct export_set *set;
-
-	(void)state;
-	assert_int_equal(export_set_new(&set, &(struct export_options){0}), 0);
-	assert_int_equal(export_set_add(set, "jso"), -EINVAL);
-	assert_non_null(strstr(captured, "json, prometheus"));
-	assert_int_equal(export_set_add(set, "json:/nonexistent/x"), -ENOENT);
-	assert_int_equal(export_set_close(set), 0);
-}
-
 static void schema_is_complete(void **state)
 {
 	cJSON *schema = cJSON_Parse(export_json_schema), *i, *bad;
@@ -552,19 +392,10 @@ static void schema_is_complete(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_escaped),
-		cmocka_unit_test(every_byte_pair_parses),
-		cmocka_unit_test(numbers_and_commas),
-		cmocka_unit_test(schema_is_complete),
-		cmocka_unit_test(start_and_end),
-		cmocka_unit_test(rank_line),
-		cmocka_unit_test(step_line),
-		cmocka_unit_test(other_lines),
-		cmocka_unit_test_setup_teardown(file_is_written_whole, quiet, loud),
-		cmocka_unit_test_setup_teardown(full_disk_is_told_once, quiet, loud),
-		cmocka_unit_test_setup_teardown(closed_pipe_ends_the_export, quiet, loud),
-		cmocka_unit_test_setup_teardown(stuck_reader_costs_lines, quiet, loud),
-		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),
+		cmocka_unit_test(text_is_escaped),    cmocka_unit_test(every_byte_pair_parses),
+		cmocka_unit_test(numbers_and_commas), cmocka_unit_test(schema_is_complete),
+		cmocka_unit_test(start_and_end),      cmocka_unit_test(rank_line),
+		cmocka_unit_test(step_line),	      cmocka_unit_test(other_lines),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

@@ -93,7 +93,7 @@ static enum MHD_Result http_request(void *ctx, struct MHD_Connection *c, const c
 		*upload_len = 0;
 		return MHD_YES;
 	}
-	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return http_answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD only\n", "GET, HEAD");
 	if (!strcmp(url, "/metrics"))
 		return http_metrics(h, c);

@@ -42,7 +42,7 @@ static int listen_split(const char *where, char *host, size_t host_len, char *po
 		return -EINVAL;
 	memcpy(host, where, len);
 	host[len] = '\0';
-	strcpy(port, colon + 1);
+	snprintf(port, port_len, "%s", colon + 1);
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static int listen_unix(struct listen_socket *l, const char *path)
 			  sizeof(addr.sun_path) - 1);
 		return -EINVAL;
 	}
-	strcpy(addr.sun_path, path);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return -errno;
@@ -129,7 +129,7 @@ static int listen_unix(struct listen_socket *l, const char *path)
 		err = listen_bind(l->fd, (struct sockaddr *)&addr, sizeof(addr));
 	if (err)
 		return err;
-	strcpy(l->path, path);
+	memcpy(l->path, path, strlen(path) + 1);
 	snprintf(l->text, sizeof(l->text), "unix:%s", path);
 	return 0;
 }

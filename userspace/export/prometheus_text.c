@@ -408,11 +408,17 @@ static void family_text(struct page *p, const struct family *f)
 /* A pid that was used again names the process that has it now: a series must not appear twice. */
 static bool page_superseded(const struct snapshot *s, uint32_t at)
 {
-	for (uint32_t i = 0; i < s->nranks; i++)
-		if (i != at && s->ranks[i].pid == s->ranks[at].pid &&
-		    (s->ranks[i].start_mono_ns > s->ranks[at].start_mono_ns ||
-		     (s->ranks[i].start_mono_ns == s->ranks[at].start_mono_ns && i < at)))
+	const struct rank_view *own = &s->ranks[at];
+
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+
+		if (r->pid != own->pid || i == at)
+			continue;
+		if (r->start_mono_ns > own->start_mono_ns ||
+		    (r->start_mono_ns == own->start_mono_ns && i < at))
 			return true;
+	}
 	return false;
 }
 

@@ -46,8 +46,8 @@ int sink_open(struct sink **ret, const char *path)
 
 	if (!s)
 		return -ENOMEM;
-	log_escape(s->path, sizeof(s->path), strcmp(path, "-") ? path : "standard output", PATH_MAX);
-	if (strcmp(path, "-"))
+	log_escape(s->path, sizeof(s->path), strcmp(path, "-") != 0 ? path : "standard output", PATH_MAX);
+	if (strcmp(path, "-") != 0)
 		s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	else
 		s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

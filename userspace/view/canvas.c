@@ -124,20 +124,28 @@ void canvas_right(struct canvas *c, int col, enum style st, const char *text)
 	canvas_text(c, st, text);
 }
 
-/* The weight from which lines go, so that rows are left; of the lines with just that weight the last go. */
+/* The line to go first: the least important one, of several the last. -1: none is left. */
+static int canvas_least(const struct canvas *c)
+{
+	int least = -1;
+
+	for (int i = 0; i < c->lines; i++)
+		if (c->weight[i] != INT_MIN && (least < 0 || c->weight[i] >= c->weight[least]))
+			least = i;
+	return least;
+}
+
 void canvas_finish(struct canvas *c, struct buffer *out, int rows)
 {
-	int kept = c->lines, worst;
+	int kept = c->lines, least;
 
 	if (c->lines)
 		buffer_add(&c->text, "\n", 1);
-	while (kept > rows && kept > 0) {
-		worst = -1;
-		for (int i = 0; i < c->lines; i++)
-			if (c->weight[i] != INT_MIN && (worst < 0 || c->weight[i] >= c->weight[worst]))
-				worst = i;
-		c->weight[worst] = INT_MIN;
-		kept--;
+	for (; kept > rows; kept--) {
+		least = canvas_least(c);
+		if (least < 0)
+			break;
+		c->weight[least] = INT_MIN;
 	}
 	for (int i = 0; i < c->lines && !c->text.failed; i++) {
 		size_t end = i + 1 < c->lines ? c->start[i + 1] : c->text.len;

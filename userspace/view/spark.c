@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/view/spark.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,8 +82,7 @@ void spark_row(struct canvas *c, const struct spark *s, int row, int rows)
 			len = 0;
 		}
 		high = outlier;
-		memcpy(run + len, glyph, strlen(glyph));
-		len += strlen(glyph);
+		len += (size_t)snprintf(run + len, sizeof(run) - len, "%s", glyph);
 	}
 	canvas_put(c, high ? STYLE_RED : STYLE_CYAN, "%.*s", (int)len, run);
 }

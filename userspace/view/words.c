@@ -207,8 +207,7 @@ void view_why_nothing(const struct snapshot *s, const char **ret_why, const char
 		*ret_why = "probes are attached, but none that marks training was hit";
 		*ret_hint = "did training run during this time? See what is attached: gp-bpf check --pid PID";
 	} else {
-		*ret_why = "the framework was at work, but no training step was seen: inference or "
-			   "preparation only";
+		*ret_why = "the framework was at work, but no training step was seen: inference only?";
 		*ret_hint = "training without an optimizer of the framework? Name its marker: --marker NAME";
 	}
 }
