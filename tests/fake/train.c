@@ -8,6 +8,7 @@
  *   steps=N     takes N steps, then prints "steps N"
  *   save=PATH   a checkpoint
  *   say=TEXT    prints TEXT
+ *   pid         prints "pid N"
  *   pause       until a line, or the end, is read from standard input
  *   fork        a child goes on with the rest; this process ends as the child does
  *   children=N  N children, one after the other, each go on with the rest; so does fork, N times
@@ -234,6 +235,8 @@ static void run(char **op)
 		save(arg);
 	else if (IS("say"))
 		puts(arg);
+	else if (IS("pid"))
+		printf("pid %d\n", getpid());
 	else if (IS("pause"))
 		(void)!fgets(line, sizeof(line), stdin);
 	else if (IS("fork"))

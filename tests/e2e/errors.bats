@@ -1,0 +1,240 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong is told in a clear line, with the right exit code: 1 at run time, 2 usage, 3 the kernel or
+# a privilege lacks what is needed.
+
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # programs of jq and awk; tests are subshells; bats sets stderr
+load lib
+
+setup_file() { e2e_setup_file; }
+setup() {
+	e2e_setup
+	PUBLIC=''
+}
+teardown() {
+	e2e_teardown
+	[ -z "$PUBLIC" ] || rm -r "$PUBLIC"
+}
+
+# One line on standard error that holds each of the words, and nothing on standard output.
+one_line() { # words
+	local word
+	equal "" "$output" "standard output"
+	equal 1 "$(grep -c . <<<"$stderr")" "lines: $stderr"
+	for word; do
+		[[ $stderr == *"$word"* ]] || { echo "no '$word' in: $stderr" >&2; return 1; }
+	done
+}
+
+# PUBLIC: a copy of the program that every user may run.
+public_copy() {
+	PUBLIC=$(mktemp -d)
+	mkdir -p "$PUBLIC/bin" "$PUBLIC/share/gp-bpf"
+	cp "$GP_BPF" "$PUBLIC/bin"
+	cp -r "$TOP/probes" "$PUBLIC/share/gp-bpf"
+	chmod -R a+rX "$PUBLIC"
+}
+
+@test "usage errors" {
+	local wrong
+	while read -r wrong; do
+		# shellcheck disable=SC2086 # words
+		run -2 --separate-stderr "$GP_BPF" $wrong
+		[ -n "$stderr" ]
+	done <<-'EOF'
+
+		no-such-command
+		--no-such-option
+		--pid
+		--pid 0
+		--pid -5
+		--pid x1
+		--pid 1 --no-such-option
+		--pid 1 true
+		run
+		run --quiet
+		run --marker
+		record --pid 1
+		record -o tape
+		record -o tape --pid 1 -- true
+		replay
+		replay one two
+		check argument
+		run --multiply 0 -- true
+		run --multiply x -- true
+		run --ideal soon -- true
+		run --log-level loud -- true
+		run --feature multi -- true
+		run --feature no-such-feature=off -- true
+		run --marker no-such-marker -- true
+		run --export no-such-exporter -- true
+		run --config /no/such/file -- true
+		--pid 1 --for ever
+	EOF
+}
+
+@test "help and version" {
+	run -0 --separate-stderr "$GP_BPF" --help
+	[[ $output == *run* ]]
+	equal "" "${stderr:-}"
+	run -0 "$GP_BPF" --version
+	[[ $output =~ ^gp-bpf\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	local command
+	for command in run record replay check probes schema; do
+		run -0 "$GP_BPF" "$command" --help
+		[[ $output == "usage: gp-bpf $command"* ]]
+	done
+}
+
+@test "no such process" {
+	need_probes
+	local gone
+	gone=$(bash -c 'echo $BASHPID')
+	run -1 --separate-stderr "$GP_BPF" --pid "$gone"
+	one_line "$gone" "no such process"
+	run -1 --separate-stderr "$GP_BPF" check --pid "$gone"
+	[[ $stderr == *"no such process"* ]]
+}
+
+@test "a user without privileges" {
+	[ "$EUID" -eq 0 ] || cannot "only root can become somebody else"
+	public_copy
+	local as=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all)
+	run -3 --separate-stderr "${as[@]}" "$PUBLIC/bin/gp-bpf" --pid "$$"
+	one_line root
+	run -3 --separate-stderr "${as[@]}" "$PUBLIC/bin/gp-bpf" run -- touch "$T/started"
+	one_line root
+	[ ! -e "$T/started" ]
+	# What needs no privilege works.
+	run -0 "${as[@]}" "$PUBLIC/bin/gp-bpf" probes
+	run -0 "${as[@]}" "$PUBLIC/bin/gp-bpf" schema
+	run -3 "${as[@]}" "$PUBLIC/bin/gp-bpf" check
+}
+
+@test "another PID namespace" {
+	need_probes
+	run -3 --separate-stderr unshare --pid --fork --mount-proc "$GP_BPF" --pid 1
+	one_line hostPID
+}
+
+# yaml_error LINE WORD: the probe file in $T/probes is refused, its line and the word are named.
+yaml_error() {
+	run -2 --separate-stderr "$GP_BPF" probes --probes "$T/probes"
+	[[ $stderr == *"bad.yaml:$1"* && $stderr == *"$2"* ]] || { echo "no $1 or '$2' in: $stderr" >&2; return 1; }
+	[ -n "$NO_PROBES" ] || run -2 "$GP_BPF" run --quiet --probes "$T/probes" -- touch "$T/started"
+	[ ! -e "$T/started" ]
+}
+
+bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
+
+@test "probe files that are wrong are refused by file, line and field" {
+	printf 'runtime: x\nlibraries: [libx.so\nprobes: [\n' | bad_yaml
+	yaml_error '' ''
+	bad_yaml <<-'EOF'
+		runtime: x
+		libraries: [libx.so]
+		probes:
+		  - id: one
+		    symbol: f
+		    group: marker
+		    role: backward
+		    colour: blue
+		    why: w
+	EOF
+	yaml_error 8 colour
+	bad_yaml <<-'EOF'
+		runtime: x
+		libraries: [libx.so]
+		probes:
+		  - id: one
+		    symbol: f
+		    group: marker
+		    role: no_such_role
+		    why: w
+	EOF
+	yaml_error 7 role
+	bad_yaml <<-'EOF'
+		runtime: x
+		libraries: [libx.so]
+		probes:
+		  - id: one
+		    symbol: _ZN1x1fEv
+		    abi: itanium
+		    return: true
+		    group: marker
+		    role: backward
+		    why: w
+	EOF
+	yaml_error '' return
+}
+
+@test "probe files: none, and not a folder" {
+	mkdir "$T/empty"
+	run -2 --separate-stderr "$GP_BPF" probes --probes "$T/empty"
+	[ -n "$stderr" ]
+	run -2 --separate-stderr "$GP_BPF" probes --probes "$T/missing"
+	[[ $stderr == *"$T/missing"* ]]
+}
+
+@test "a config file that is wrong is refused by file and line" {
+	printf 'version: 1\nno_such_key: 1\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
+	one_line "$T/config:2" no_such_key
+	printf 'version: 1\nsteps: {multiply: many}\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
+	one_line "$T/config:2" steps.multiply
+	printf 'version: 2\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
+	one_line "$T/config:1" version
+	printf 'a: [\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
+	one_line "$T/config:"
+}
+
+@test "files under a probed name that are no libraries" {
+	need_probes
+	local size kind
+	for kind in noise empty header cut; do
+		mkdir "$T/$kind"
+	done
+	head -c 8192 /dev/urandom >"$T/noise/libtorch_cpu.so"
+	: >"$T/empty/libtorch_cpu.so"
+	{ head -c 64 "$FAKE/libtorch_cpu.so"; head -c 8192 /dev/zero | tr '\0' '\377'; } >"$T/header/libtorch_cpu.so"
+	size=$(stat -c %s "$FAKE/libtorch_cpu.so")
+	head -c $((size / 2)) "$FAKE/libtorch_cpu.so" >"$T/cut/libtorch_cpu.so"
+	start_job "$FAKE/map" "$T"/{noise,empty,header,cut}/libtorch_cpu.so
+	job_line mapped
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	job_end
+	watch_end
+	sound "$T/out"
+	for kind in noise empty header cut; do
+		run "$GP_BPF" check --library "$T/$kind/libtorch_cpu.so"
+		[ "$status" -le 1 ]
+	done
+}
+
+@test "a C++ exception passes through every probed function" {
+	need_probes
+	local functions
+	functions=$(grep -c PROBED "$FAKE/probed.h")
+	start_job "$FAKE/throw" 1009 "$FAKE"/thrown/*
+	job_line loaded
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	job_go
+	job_line caught
+	equal "caught $((3 * functions * 1009))" "$LINE"
+	job_end
+	watch_end
+	sound "$T/out"
+	run -0 jq 'select(.type == "end") | .overhead.hits' "$T/out"
+	[ "$output" -gt "$((functions * 1009))" ]
+}
+
+@test "files that cannot be written" {
+	run -1 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/no/such/folder" -- touch "$T/started"
+	one_line "$T/no/such/folder"
+	run -1 --separate-stderr "$GP_BPF" record -o "$T/no/such/folder" -- touch "$T/started"
+	one_line "$T/no/such/folder"
+	[ ! -e "$T/started" ]
+}

@@ -1,0 +1,211 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What the end-to-end tests share. A test file loads it, and uses the names below; every process that is
+# started with them is ended by teardown.
+#
+#   CI=true     what would be skipped for lack of a privilege or a program fails
+#   ALL=1       the heavy kinds of loops too
+#   GP_BPF=     another build of the program        PYTHON=  the Python whose torch is "current"
+
+TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+GP_BPF=${GP_BPF:-$TOP/build/plain/gp-bpf}
+FAKE=$TOP/build/plain/tests/fake
+export TRAIN=$FAKE/train LOOP=$TOP/tests/workloads/loop.py
+READY_S=120 # the longest wait for anything that is to happen at once
+export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-900}
+bats_require_minimum_version 1.5.0
+
+# ---- what the tests need ---------------------------------------------------------------------------
+
+# Without it a test says nothing: a person is told why, CI fails.
+cannot() { # reason
+	if [ "${CI:-}" = true ]; then
+		echo "needed here: $1" >&2
+		return 1
+	fi
+	skip "$1"
+}
+
+need_program() {
+	command -v "$1" >/dev/null || cannot "$1 is missing (make deps)"
+}
+
+# Once a file: the program and what the kernel allows it; the reason goes to NO_PROBES.
+e2e_setup_file() {
+	[ -x "$GP_BPF" ] || { echo "no $GP_BPF; make builds it" >&2; return 1; }
+	[ -x "$FAKE/train" ] || make -s -C "$TOP" fakes
+	NO_PROBES=
+	if [ "$EUID" -ne 0 ]; then
+		NO_PROBES="probes need root: sudo make check"
+	elif ! "$GP_BPF" check >"$BATS_FILE_TMPDIR/check" 2>&1; then
+		NO_PROBES="the kernel or a privilege lacks what is needed: $(grep -m1 -i -e permission -e namespace \
+			-e lacks "$BATS_FILE_TMPDIR/check")"
+	fi
+	export NO_PROBES
+}
+
+e2e_setup() {
+	T=$BATS_TEST_TMPDIR
+	STARTED=()
+	WATCH='' JOB=''
+}
+
+need_probes() {
+	[ -z "$NO_PROBES" ] || cannot "$NO_PROBES"
+}
+
+# PY: the Python whose torch is current, or Debian's.
+python_current() {
+	PY=$("$TOP/tests/tools/torch.sh" --find) || cannot "no current torch (make check ALL=1 installs one; PYTHON= names one)"
+}
+python_debian() {
+	PY=/usr/bin/python3
+	"$PY" -c 'import torch' 2>/dev/null || cannot "python3-torch is missing (make deps)"
+}
+
+# ---- processes -------------------------------------------------------------------------------------
+
+# Descriptors of bats (3 and up) stay with bats: a background process that kept them would hold it.
+background() { # stdin stdout stderr command...; sets LAST
+	local in=$1 out=$2 err=$3
+	shift 3
+	"$@" <"$in" >"$out" 2>"$err" 3>&- 4>&- 5>&- 6>&- &
+	LAST=$!
+	STARTED+=("$LAST")
+}
+
+# Waits for a process of ours; STATUS is its own, or the test fails after READY_S.
+wait_exit() { # pid [seconds]
+	STATUS=0
+	if ! timeout "${2:-$READY_S}" tail -q -s 0.02 --pid="$1" -f /dev/null; then
+		echo "process $1 does not end" >&2
+		return 1
+	fi
+	wait "$1" || STATUS=$?
+}
+
+e2e_teardown() {
+	local pid
+	exec 7>&- 8<&-
+	for pid in "${STARTED[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || continue
+		wait "$pid" 2>/dev/null || true
+	done
+}
+
+# A watched process of tests/fake/train.c: `job_line WORD` reads its output up to a line that begins so,
+# `job_go` sends it a line. Its output so far is in LINE.
+start_job() { # command...
+	rm -f "$T/job.in" "$T/job.out"
+	mkfifo "$T/job.in" "$T/job.out"
+	background "$T/job.in" "$T/job.out" "$T/job.err" "$@"
+	JOB=$LAST
+	exec 7>"$T/job.in" 8<"$T/job.out"
+}
+job_line() { # beginning
+	while read -r -t "$READY_S" -u 8 LINE; do
+		[[ $LINE == "$1"* ]] && return 0
+	done
+	echo "the job did not say '$1': $(cat "$T/job.err")" >&2
+	return 1
+}
+job_go() { echo go >&7; }
+job_end() { # status expected
+	exec 7>&-
+	wait_exit "$JOB"
+	exec 8<&-
+	[ "$STATUS" -eq "${1:-0}" ] || { echo "job: status $STATUS: $(cat "$T/job.err")" >&2; return 1; }
+}
+
+# gp-bpf in the background; returns once every probe is attached. WATCH is its process.
+start_watch() { # arguments of gp-bpf, from the command on
+	local name=${WATCH_NAME:-watch} ready word=()
+	ready=$T/$name.ready
+	mkfifo "$ready"
+	[[ $1 == -* ]] || { word=("$1"); shift; }
+	"$GP_BPF" "${word[@]}" --ready-fd 9 "$@" </dev/null 9>"$ready" >"$T/$name.out" 2>"$T/$name.err" \
+		3>&- 4>&- 5>&- 6>&- 7>&- 8>&- &
+	WATCH=$!
+	STARTED+=("$WATCH")
+	if ! read -r -t "$READY_S" word <"$ready"; then
+		echo "gp-bpf is not ready: $(cat "$T/$name.err")" >&2
+		return 1
+	fi
+}
+watch_end() { # status expected
+	wait_exit "$WATCH"
+	[ "$STATUS" -eq "${1:-0}" ] || { echo "gp-bpf: status $STATUS: $(cat "$T"/*.err)" >&2; return 1; }
+}
+
+# For what another program will do soon and cannot announce.
+until_true() { # command...
+	local end=$((SECONDS + READY_S))
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || { echo "never: $*" >&2; return 1; }
+		sleep 0.05
+	done
+}
+
+# ---- what came out ---------------------------------------------------------------------------------
+
+# equal EXPECTED ACTUAL [what]
+equal() {
+	[ "$1" = "$2" ] && return 0
+	echo "${3:-value}: expected $1, found $2" >&2
+	return 1
+}
+
+# Lines of a type: `of_type step FILE`, or a value of each: `of_type step FILE .step`.
+of_type() { # type file [filter]
+	jq -c --arg t "$1" "select(.type == \$t) | ${3:-.}" "$2"
+}
+count_lines() { # type file [condition]
+	jq -n --arg t "$1" "[inputs | select(.type == \$t) | select(${3:-true})] | length" "$2"
+}
+
+# Whatever was watched, this holds of its JSON lines: one start and one end, steps numbered without a gap
+# in each loop of each process, none of no length, none over another, ledgers closed at every record.
+sound() { # file
+	jq -n -e '
+		[inputs] as $all
+		| ($all | map(select(.type == "start")) | length) as $starts
+		| ($all | map(select(.type == "end")) | length) as $ends
+		| [$all[] | select(.type == "step")] | group_by([.pid, .loop]) as $loops
+		| [
+			(if $all[0].type == "start" and $starts == 1 then empty else "no start" end),
+			(if $all[-1].type == "end" and $ends == 1 then empty else "no end" end),
+			($loops[] | [range(1; length) as $i
+				| select(.[$i].step != .[$i - 1].step + 1) | .[$i].step]
+				| select(length > 0) | "numbers jump at \(.)"),
+			($loops[] | [range(1; length) as $i
+				| select(.[$i].start_ns < .[$i - 1].end_ns) | .[$i].step]
+				| select(length > 0) | "overlap at \(.)"),
+			($loops[][] | select(.end_ns <= .start_ns or .duration_ns != .end_ns - .start_ns)
+				| "no length at \(.step)"),
+			($all[] | select(.type == "ledger")
+				| select((.buckets | add) != .elapsed_ns or ([.buckets[]] | min) < 0)
+				| "ledger is open at \(.mono_ns)")
+		  ]
+		| if length == 0 then true else (.[] | debug) , false end' "$1" >"$1.sound" 2>&1 && return 0
+	echo "not sound: $1" >&2
+	head -20 "$1.sound" >&2
+	return 1
+}
+
+# Exactly that many steps, numbered from 1, of one process.
+steps_are() { # count file
+	sound "$2"
+	equal "$1" "$(count_lines step "$2")" steps
+	[ "$1" -eq 0 ] || equal "$1" "$(of_type step "$2" .step | tail -1)" "last number"
+}
+
+# ---- loops of real torch ---------------------------------------------------------------------------
+
+# A field of a kind's row in kinds.tsv, by the name of the column.
+kind_field() { # kind column
+	awk -F '\t' -v kind="$1" -v column="$2" '
+		/^#/ && !header { sub(/^# */, "") }
+		!header { for (i = 1; i <= NF; i++) at[$i] = i; header = 1; next }
+		$1 == kind { print $(at[column]); found = 1 }
+		END { exit !found }' "$TOP/tests/workloads/kinds.tsv"
+}
