@@ -19,6 +19,7 @@ PROGRAMS = os.path.join(BUILD, "tests/bench")
 PROBES = os.path.join(TOP, "tests/bench/probes")
 RUNS = max(7, int(os.environ.get("BENCH_RUNS", "7")))
 READY_S = 60
+LOAD = os.getloadavg()[0]
 
 
 class Skip(Exception):
@@ -76,7 +77,8 @@ def machine():
         memory = int(f.readline().split()[1]) // 1048576
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         guest = ", virtual" if " hypervisor" in f.read() else ""
-    return f"{model}, {os.cpu_count()} CPUs{guest}, {memory} GiB, Linux {platform.release()} {platform.machine()}"
+    system = f"Linux {platform.release()} {platform.machine()}"
+    return f"{model}, {os.cpu_count()} CPUs{guest}, {memory} GiB, {system}; {LOAD:.1f} programs ran when this began"
 
 
 def table(rows):
@@ -251,7 +253,7 @@ def torch_python():
     helper = os.path.join(TOP, "tests/tools/torch.sh")
     candidates = [os.environ.get("PYTHON")]
     if os.access(helper, os.X_OK):
-        out = subprocess.run([helper, "--path"], capture_output=True, text=True, check=False).stdout.split()
+        out = subprocess.run([helper, "--find"], capture_output=True, text=True, check=False).stdout.split()
         candidates += out[-1:]
     for python in [*candidates, "python3", "/usr/bin/python3"]:
         if python and shutil.which(python):
