@@ -3,7 +3,7 @@
 # What goes wrong is told in a clear line, with the right exit code: 1 at run time, 2 usage, 3 the kernel or
 # a privilege lacks what is needed.
 
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # programs of jq and awk; tests are subshells; bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq and awk; tests are subshells; bats sets stderr
 load lib
 
 setup_file() { e2e_setup_file; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `gp-bpf run`: the command must not notice.
 
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # programs of jq and awk; tests are subshells; bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq and awk; tests are subshells; bats sets stderr
 load lib
 
 setup_file() { e2e_setup_file; }

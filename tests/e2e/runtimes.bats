@@ -3,7 +3,7 @@
 # Runtimes beside torch are data: OpenCL, which really executes here, and the real libraries of CUDA and NCCL,
 # which answer that there is no device.
 
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # programs of jq and awk; tests are subshells; bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq and awk; tests are subshells; bats sets stderr
 load lib
 
 setup_file() { e2e_setup_file; }
