@@ -152,6 +152,8 @@ def other_tests():
     expect("none told", None, [ledger()], log, "--expect", "none")
     expect("updates only", None, numbered(good), log, "--expect", "updates")
     expect("an update too few", "updates", good[:-1], log, "--expect", "updates")
+    expect("order only", None, good[:-1], log, "--expect", "order")
+    expect("order only, and it is wrong", "numbers", good[1:], log, "--expect", "order")
     hold = {"type": "hold", "start": steps[9]["end"] + 10, "end": steps[9]["end"] + 20}
     expect("attached late", None, numbered(good[10:]), log + [hold], "--late")
     expect("attached late, the first one lost", "missing", numbered(good[11:]), log + [hold], "--late")

@@ -18,7 +18,7 @@ def torchrun(log):
     """Becomes torchrun, which starts this program again in each rank."""
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loop.py")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.execv(sys.executable, [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+    os.execv(sys.executable, [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node",
                               str(RANKS), program, log.kind, "--out", log.out, "--steps", str(log.steps)])
 
 
