@@ -92,7 +92,7 @@ deps:
 check:
 	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' PYTHON='$(PYTHON)' tests/check.sh
 
--include install.mk tests/bench/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc
+-include install.mk tests/bench/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc tests/fake/Makefile.inc
 
 clean:
 	$(Q)rm -rf build
