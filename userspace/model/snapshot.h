@@ -77,7 +77,10 @@ struct snapshot {
 	uint64_t lost[GP_LOSS_CAUSE_COUNT];
 	uint64_t events;
 	uint64_t ledger_violations;
-	int references; /* atomic; use the functions */
+	uint64_t unfollowed; /* processes beyond MODEL_RANKS */
+	uint64_t forgotten;  /* ended ones beyond what is kept */
+	uint64_t dropped;    /* events that there was no memory for */
+	int references;	     /* atomic; use the functions */
 };
 
 struct snapshot *snapshot_ref(struct snapshot *s);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/model_probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/ingest/event.h"
+
+#define CACHE 64
+
+int model_probes_init(struct model_probes *ps)
+{
+	*ps = (struct model_probes){.table = table_new()};
+	return ps->table ? 0 : -ENOMEM;
+}
+
+void model_probes_clear(struct model_probes *ps)
+{
+	table_free(ps->table, free);
+	free(ps->attach);
+}
+
+struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash)
+{
+	uint32_t slot = hash % CACHE;
+
+	if (!hash)
+		return NULL;
+	if (ps->cached[slot] != hash || !ps->cache[slot]) {
+		ps->cache[slot] = table_get(ps->table, hash);
+		ps->cached[slot] = hash;
+	}
+	return ps->cache[slot];
+}
+
+int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_probe *p)
+{
+	struct model_probe *mp = table_get(ps->table, hash);
+
+	if (!mp) {
+		mp = calloc(1, sizeof(*mp));
+		if (!mp || table_put(ps->table, hash, mp)) {
+			free(mp);
+			return -ENOMEM;
+		}
+	}
+	mp->def = *p;
+	event_text(mp->def.id, sizeof(mp->def.id), p->id, sizeof(p->id));
+	event_text(mp->def.runtime, sizeof(mp->def.runtime), p->runtime, sizeof(p->runtime));
+	return 0;
+}
+
+static struct attach_view *attach_find(struct model_probes *ps, uint32_t hash, const struct gp_attach *a)
+{
+	for (uint32_t i = 0; i < ps->nattach; i++) {
+		struct attach_view *v = &ps->attach[i];
+
+		if (v->probe == hash && v->at.dev == a->dev && v->at.ino == a->ino)
+			return v;
+	}
+	return NULL;
+}
+
+static struct attach_view *attach_new(struct model_probes *ps)
+{
+	uint32_t cap = ps->cap ? 2 * ps->cap : 32;
+	struct attach_view *attach;
+
+	if (ps->nattach == ps->cap) {
+		attach = realloc(ps->attach, cap * sizeof(*attach));
+		if (!attach)
+			return NULL;
+		ps->attach = attach;
+		ps->cap = cap;
+	}
+	return &ps->attach[ps->nattach++];
+}
+
+int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a)
+{
+	struct model_probe *mp = model_probe_find(ps, hash);
+	struct attach_view *v = attach_find(ps, hash, a);
+
+	if (mp && a->price_ns)
+		mp->price_ns = a->price_ns;
+	if (!v) {
+		if (ps->nattach == MODEL_ATTACH)
+			return 0;
+		v = attach_new(ps);
+		if (!v)
+			return -ENOMEM;
+	}
+	*v = (struct attach_view){.probe = hash, .at = *a};
+	event_text(v->at.library, sizeof(v->at.library), a->library, sizeof(a->library));
+	if (!mp)
+		return 0;
+	memcpy(v->id, mp->def.id, sizeof(v->id));
+	memcpy(v->runtime, mp->def.runtime, sizeof(v->runtime));
+	v->role = mp->def.role;
+	v->group = mp->def.group;
+	v->flags = mp->def.flags;
+	return 0;
+}
+
+int model_probes_view(const struct model_probes *ps, struct attach_view **ret)
+{
+	struct attach_view *views = NULL;
+
+	if (ps->nattach) {
+		views = malloc(ps->nattach * sizeof(*views));
+		if (!views)
+			return -ENOMEM;
+		memcpy(views, ps->attach, ps->nattach * sizeof(*views));
+	}
+	for (uint32_t i = 0; i < ps->nattach; i++) {
+		const struct model_probe *mp = table_get(ps->table, views[i].probe);
+
+		views[i].hits = mp ? mp->hits : 0;
+	}
+	*ret = views;
+	return 0;
+}

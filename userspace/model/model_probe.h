@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_probe.h - what probe hashes mean, where they are attached, how often they hit and what that costs. */
+#ifndef MODEL_PROBE_H
+#define MODEL_PROBE_H
+
+#include "bpf/gp_abi.h"
+#include "userspace/base/table.h"
+#include "userspace/model/snapshot.h"
+
+#define MODEL_ATTACH 4096 /* places of probes that are told apart */
+
+struct model_probe {
+	struct gp_probe def;
+	uint64_t hits, price_ns;
+};
+
+struct model_probes {
+	struct table *table; /* hash -> struct model_probe */
+	struct model_probe *cache[64];
+	uint32_t cached[64]; /* hash in this place */
+	struct attach_view *attach;
+	uint32_t nattach, cap;
+};
+
+int model_probes_init(struct model_probes *ps); /* 0 or -ENOMEM */
+void model_probes_clear(struct model_probes *ps);
+int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_probe *p);
+int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a);
+struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash); /* NULL: unknown */
+/* A copy in order of first report, with hits; *ret NULL when there is none. 0 or -ENOMEM. */
+int model_probes_view(const struct model_probes *ps, struct attach_view **ret);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase.c - from signals to spans.
+ *
+ * Evaluation: a loop takes the same number of batches between two signs of training, step after step; where
+ * it takes more, and at least three, it did not train on all but the last ones. Two batches are an epoch's
+ * end (the loader says that there is none) and the next one's first.
+ *
+ * Checkpoints: torch.distributed.checkpoint writes one file per tensor, Hugging Face four per checkpoint:
+ * writers less than a second apart on one thread, without a sign of training between them, are one.
+ * A reader has no end marker: what the thread does next ends it, if that is soon.
+ */
+#include "userspace/model/phase_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BURST_NS     1000000000ull
+#define EVAL_FETCHES 3
+#define EVAL_MORE    2 /* than usual */
+#define MARKS_MIN    256
+
+struct phase_finder *phase_new(span_fn *emit, void *ctx)
+{
+	struct phase_finder *pf = calloc(1, sizeof(*pf));
+
+	if (!pf)
+		return NULL;
+	pf->emit = emit;
+	pf->ctx = ctx;
+	return pf;
+}
+
+void phase_free(struct phase_finder *pf)
+{
+	if (!pf)
+		return;
+	free(pf->marks);
+	free(pf);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------- */
+
+const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid)
+{
+	for (uint32_t i = 0; i < pf->nthreads; i++) {
+		if (pf->threads[i].tid == tid)
+			return &pf->threads[i];
+	}
+	return NULL;
+}
+
+static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed);
+
+static struct phase_thread *thread_new(struct phase_finder *pf)
+{
+	struct phase_thread *t = &pf->threads[0];
+
+	if (pf->nthreads < PHASE_THREADS)
+		return &pf->threads[pf->nthreads++];
+	for (uint32_t i = 1; i < PHASE_THREADS; i++) {
+		if (pf->threads[i].seen_ns < t->seen_ns)
+			t = &pf->threads[i];
+	}
+	burst_close(pf, t, &t->save, !t->save.open);
+	burst_close(pf, t, &t->restore, false);
+	*t = (struct phase_thread){0};
+	return t;
+}
+
+static struct phase_thread *thread_of(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t = pf->last;
+
+	if (!t || t->tid != s->tid) {
+		t = (struct phase_thread *)phase_thread_find(pf, s->tid);
+		if (!t) {
+			t = thread_new(pf);
+			t->tid = s->tid;
+		}
+		pf->last = t;
+	}
+	t->seen_ns = s->ts_ns;
+	return t;
+}
+
+/* Is what this thread waits for time that training waits? Unknown before anything trained: yes. */
+static bool thread_trains(const struct phase_finder *pf, const struct phase_thread *t)
+{
+	return !pf->trained || t->backward || t->updates;
+}
+
+/* ---- marks and breaks ---------------------------------------------------------------------------- */
+
+static int marks_grow(struct phase_finder *pf)
+{
+	uint32_t cap = pf->cap ? 2 * pf->cap : MARKS_MIN;
+	struct phase_mark *marks = malloc(cap * sizeof(*marks));
+
+	if (!marks)
+		return -ENOMEM;
+	for (uint64_t i = pf->first; i < pf->next; i++)
+		marks[i % cap] = pf->marks[i % pf->cap];
+	free(pf->marks);
+	pf->marks = marks;
+	pf->cap = cap;
+	return 0;
+}
+
+static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
+{
+	if (pf->next - pf->first == pf->cap) {
+		bool needed = !pf->cap || pf->marks[pf->first % pf->cap].end_ns >= pf->stepped_ns;
+
+		if (needed && pf->cap < PHASE_MARKS && marks_grow(pf))
+			return -ENOMEM;
+		if (pf->next - pf->first == pf->cap)
+			pf->first++;
+	}
+	pf->marks[pf->next++ % pf->cap] = (struct phase_mark){s->begin_ns, s->ts_ns, s->tid, kind};
+	pf->seen |= 1u << kind;
+	return 0;
+}
+
+static void break_add(struct phase_finder *pf, const struct span *s, bool estimated)
+{
+	if (pf->nbreaks == PHASE_BREAKS)
+		memmove(pf->breaks, pf->breaks + 1, --pf->nbreaks * sizeof(*pf->breaks));
+	pf->breaks[pf->nbreaks++] = (struct phase_break){s->begin_ns, s->end_ns, s->tid, estimated};
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------- */
+
+static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed)
+{
+	struct span s = {
+		.kind = b == &t->save ? SPAN_SAVE : SPAN_RESTORE,
+		.tid = t->tid,
+		.begin_ns = b->begin_ns,
+		.end_ns = b->end_ns,
+		.closed = closed,
+		.files = b->files,
+		.file = b->file,
+	};
+
+	if (!b->active)
+		return;
+	b->active = false;
+	pf->bursts--;
+	s.async = s.kind == SPAN_SAVE && !thread_trains(pf, t);
+	if (!s.async)
+		break_add(pf, &s, false);
+	/* An evaluation that follows begins here, not at the step before. */
+	if (t->updated_ns && s.end_ns > t->updated_ns)
+		t->updated_ns = s.end_ns;
+	pf->emit(pf->ctx, &s);
+}
+
+static void burst_begin(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+			const struct signal *s)
+{
+	if (b->active && s->begin_ns > b->end_ns && s->begin_ns - b->end_ns >= BURST_NS)
+		burst_close(pf, t, b, b == &t->save && !b->open);
+	if (!b->active) {
+		*b = (struct burst){.active = true, .begin_ns = s->begin_ns, .end_ns = s->begin_ns};
+		pf->bursts++;
+	}
+	b->files++;
+	if (!*b->file)
+		strncpy(b->file, s->text, sizeof(b->file) - 1);
+	if (s->ts_ns > b->end_ns)
+		b->end_ns = s->ts_ns;
+}
+
+static void feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	if (s->kind == SIGNAL_SAVE_BEGIN) {
+		burst_begin(pf, t, &t->save, s);
+		t->save.open = true;
+		return;
+	}
+	if (!t->save.active)
+		burst_begin(pf, t, &t->save, s);
+	t->save.open = false;
+	t->save.end_ns = s->ts_ns;
+}
+
+/* Data sets are read with the same reader: what is opened while a batch is fetched is no checkpoint. */
+static void feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	if (!t->fetching)
+		burst_begin(pf, t, &t->restore, s);
+}
+
+static void restore_end(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	uint64_t at_ns = s->begin_ns >= t->restore.end_ns ? s->begin_ns : s->ts_ns;
+	bool soon = at_ns - t->restore.end_ns < BURST_NS;
+
+	if (soon)
+		t->restore.end_ns = at_ns;
+	burst_close(pf, t, &t->restore, soon);
+}
+
+/* Time passed, or the process ended. */
+static void bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
+{
+	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (all || (!t->save.open && now_ns - t->save.end_ns >= BURST_NS))
+			burst_close(pf, t, &t->save, !t->save.open);
+		if (all || now_ns - t->restore.end_ns >= BURST_NS)
+			burst_close(pf, t, &t->restore, false);
+	}
+}
+
+/* ---- batches and evaluations --------------------------------------------------------------------- */
+
+/* Lower median: one evaluation among few gaps must not become the rule. */
+static uint32_t usual_fetches(const struct phase_thread *t)
+{
+	uint32_t a[PHASE_FETCHES], n = t->gaps < PHASE_FETCHES ? t->gaps : PHASE_FETCHES;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t j = i;
+
+		for (; j && a[j - 1] > t->usual[i]; j--)
+			a[j] = a[j - 1];
+		a[j] = t->usual[i];
+	}
+	return n ? a[(n - 1) / 2] : 0;
+}
+
+static void gap_judge(struct phase_finder *pf, struct phase_thread *t)
+{
+	uint32_t n = t->fetches;
+	struct span s = {
+		.kind = SPAN_EVAL,
+		.tid = t->tid,
+		.begin_ns = t->gap_ns,
+		.end_ns = t->fetch_ns,
+		.closed = true,
+		.file = "",
+	};
+	bool many = n >= EVAL_FETCHES && t->gaps && n >= usual_fetches(t) + EVAL_MORE;
+
+	t->fetches = 0;
+	t->usual[t->gaps++ % PHASE_FETCHES] = n;
+	if (!many || s.end_ns <= s.begin_ns)
+		return;
+	break_add(pf, &s, true);
+	pf->emit(pf->ctx, &s);
+}
+
+/* A sign of training on this thread: what came before it is over. */
+static void thread_training(struct phase_finder *pf, struct phase_thread *t)
+{
+	if (t->save.active)
+		burst_close(pf, t, &t->save, !t->save.open);
+	if (t->fetches)
+		gap_judge(pf, t);
+}
+
+static void feed_fetch_begin(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	if (t->save.active)
+		burst_close(pf, t, &t->save, !t->save.open);
+	if (!t->fetches)
+		t->gap_ns = t->updated_ns ? t->updated_ns : s->ts_ns;
+	t->fetching = true;
+	t->fetch_ns = s->ts_ns;
+}
+
+static int feed_fetch(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	struct span span = {
+		.kind = SPAN_FETCH,
+		.tid = t->tid,
+		.begin_ns = s->begin_ns,
+		.end_ns = s->ts_ns,
+		.closed = true,
+		.file = "",
+	};
+
+	t->fetching = false;
+	t->fetch_ns = s->begin_ns;
+	t->fetches++;
+	if (!thread_trains(pf, t))
+		return 0;
+	pf->emit(pf->ctx, &span);
+	return mark_add(pf, MARK_FETCH, s);
+}
+
+/* ---- signals ------------------------------------------------------------------------------------- */
+
+static int feed_thread(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	switch (s->kind) {
+	case SIGNAL_FETCH_BEGIN:
+		feed_fetch_begin(pf, t, s);
+		return 0;
+	case SIGNAL_FETCH:
+		return feed_fetch(pf, t, s);
+	case SIGNAL_BACKWARD:
+		if (!s->outer)
+			return 0;
+		thread_training(pf, t);
+		pf->trained = t->backward = true;
+		t->updated_ns = 0;
+		return mark_add(pf, MARK_BACKWARD, s);
+	case SIGNAL_UPDATE_BEGIN:
+		thread_training(pf, t);
+		return 0;
+	case SIGNAL_UPDATE:
+		if (s->depth)
+			return 0;
+		pf->trained = t->updates = true;
+		t->updated_ns = s->ts_ns;
+		return mark_add(pf, MARK_UPDATE, s);
+	case SIGNAL_ZERO_GRAD_BEGIN:
+		thread_training(pf, t);
+		return 0;
+	case SIGNAL_ZERO_GRAD:
+		return mark_add(pf, MARK_ZERO_GRAD, s);
+	case SIGNAL_SYNC:
+		return mark_add(pf, MARK_SYNC, s);
+	case SIGNAL_SAVE_BEGIN:
+	case SIGNAL_SAVE:
+		feed_save(pf, t, s);
+		return 0;
+	case SIGNAL_RESTORE:
+		feed_restore(pf, t, s);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int phase_feed(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t;
+
+	switch (s->kind) {
+	case SIGNAL_TICK:
+	case SIGNAL_EXIT:
+		bursts_expire(pf, s->ts_ns, s->kind == SIGNAL_EXIT);
+		return 0;
+	case SIGNAL_LOSS:
+	case SIGNAL_LAUNCH: /* sampled: not when it happened */
+		return 0;
+	default:
+		break;
+	}
+	t = thread_of(pf, s);
+	if (t->restore.active && s->kind != SIGNAL_RESTORE)
+		restore_end(pf, t, s);
+	return feed_thread(pf, t, s);
+}

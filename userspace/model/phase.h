@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase.h - what a process does beside stepping, and inside its steps: batches, evaluations, checkpoints,
+ * phases. Pure and deterministic; memory is bounded.
+ *
+ * Signals come here before they go to the step finder, so a span that ended before a step did is told
+ * before that step can be asked about.
+ */
+#ifndef MODEL_PHASE_H
+#define MODEL_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/model/fact.h"
+#include "userspace/model/signal.h"
+#include "userspace/model/step.h"
+
+enum span_kind {
+	SPAN_FETCH,   /* one batch, on a thread that trains (as far as is known) */
+	SPAN_EVAL,    /* batches without training: from the step before to the batch that is trained on */
+	SPAN_SAVE,    /* a checkpoint: all writers of a burst */
+	SPAN_RESTORE, /* readers of a burst */
+};
+
+struct span {
+	enum span_kind kind;
+	uint32_t tid;
+	uint64_t begin_ns, end_ns;
+	bool closed; /* its end was seen */
+	bool async;  /* SPAN_SAVE: another thread trains meanwhile */
+	uint32_t files;
+	const char *file; /* "" when it has no name */
+};
+typedef void span_fn(void *ctx, const struct span *s); /* s is valid during the call only */
+
+struct phase_finder;
+struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
+void phase_free(struct phase_finder *pf);
+/* 0 or -ENOMEM (the signal is then not known inside steps). */
+int phase_feed(struct phase_finder *pf, const struct signal *s);
+
+/* A finished step: cuts off the evaluation, checkpoint or restart that lies before or after the work, and
+ * tells its phases. alone: the process has one loop. resume_ns: 0, or where the step before says that this
+ * one starts; set for the next one. */
+void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint64_t *resume_ns,
+		struct fact_step *ret);
+
+#endif

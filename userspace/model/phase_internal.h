@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase_internal.h - what phase.c (signals to spans) and phase_step.c (spans inside steps) share. */
+#ifndef MODEL_PHASE_INTERNAL_H
+#define MODEL_PHASE_INTERNAL_H
+
+#include "bpf/gp_abi.h"
+#include "userspace/model/phase.h"
+
+#define PHASE_THREADS 64   /* followed at once; the one idle longest gives way */
+#define PHASE_BREAKS  64   /* not yet cut off a step */
+#define PHASE_MARKS   8192 /* kept for steps that are not settled; the oldest give way */
+#define PHASE_FETCHES 15   /* gaps behind the usual number of batches */
+
+enum mark_kind { MARK_FETCH, MARK_BACKWARD, MARK_UPDATE, MARK_ZERO_GRAD, MARK_SYNC };
+
+struct phase_mark { /* of one thread, in order of end_ns */
+	uint64_t begin_ns, end_ns;
+	uint32_t tid;
+	enum mark_kind kind;
+};
+
+struct phase_break { /* lies in no step */
+	uint64_t begin_ns, end_ns;
+	uint32_t tid;
+	bool estimated;
+};
+
+struct burst { /* files of one checkpoint */
+	bool active;
+	bool open; /* a writer runs */
+	uint64_t begin_ns, end_ns;
+	uint32_t files;
+	char file[GP_PATH_MAX];
+};
+
+struct phase_thread {
+	uint32_t tid;
+	uint64_t seen_ns;
+	bool backward, updates; /* ever ran one */
+	bool fetching;
+	uint64_t fetch_ns;   /* where the open or last fetch began */
+	uint32_t fetches;    /* since the last sign of training */
+	uint64_t gap_ns;     /* where those began, or the update before them ended */
+	uint64_t updated_ns; /* end of the last update, when no backward came after it */
+	uint32_t usual[PHASE_FETCHES];
+	uint32_t gaps; /* ever */
+	struct burst save, restore;
+};
+
+struct phase_finder {
+	span_fn *emit;
+	void *ctx;
+	struct phase_thread threads[PHASE_THREADS];
+	uint32_t nthreads;
+	struct phase_thread *last;
+	bool trained;	 /* some thread ran a backward or an update */
+	uint32_t bursts; /* active ones */
+	uint32_t seen;	 /* bit per mark_kind: ever */
+	struct phase_break breaks[PHASE_BREAKS];
+	uint32_t nbreaks;
+	struct phase_mark *marks; /* ring: index of a mark modulo cap */
+	uint64_t first, next;
+	uint32_t cap;
+	uint64_t stepped_ns; /* marks that end before are needed no more */
+};
+
+const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/rank.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "userspace/model/marker.h"
+
+/* /proc tells a start in ticks of 10 ms (USER_HZ), the kernel side to the nanosecond. */
+#define START_TICK_NS  10000000ull
+#define LEDGER_TOLD_NS 10000000000ull
+#define NOTE_WAIT_NS   2000000000ull /* after so long every step before it has been given out */
+
+struct rank *rank_new(struct rank_env *env, uint32_t pid, uint64_t now_ns, bool from_start)
+{
+	struct rank *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->env = env;
+	r->pid = pid;
+	r->start_ns = r->observed_ns = now_ns;
+	r->from_start = from_start;
+	r->alive = true;
+	r->process.rank = r->process.world_size = r->process.local_rank = -1;
+	return r;
+}
+
+static void rank_drop_finders(struct rank *r)
+{
+	marker_free(r->marker);
+	step_finder_free(r->finder);
+	phase_free(r->phase);
+	r->marker = NULL;
+	r->finder = NULL;
+	r->phase = NULL;
+}
+
+void rank_free(struct rank *r)
+{
+	if (!r)
+		return;
+	rank_drop_finders(r);
+	ledger_free(r->ledger);
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		deviation_free(r->loops[i]->time);
+		free(r->loops[i]);
+	}
+	free(r);
+}
+
+bool rank_shown(const struct rank *r)
+{
+	return r->trainer || r->target;
+}
+
+/* ---- identity ------------------------------------------------------------------------------------ */
+
+bool rank_is(const struct rank *r, uint64_t start_ns)
+{
+	uint64_t known_ns = r->process.start_ns;
+
+	if (!known_ns || !start_ns)
+		return true;
+	return known_ns > start_ns ? known_ns - start_ns <= START_TICK_NS
+				   : start_ns - known_ns <= START_TICK_NS;
+}
+
+void rank_identify(struct rank *r, const struct gp_process *p)
+{
+	bool first = !r->process.start_mono_ns;
+	uint64_t start_ns = r->process.start_ns;
+
+	r->process = *p;
+	event_text(r->process.comm, sizeof(r->process.comm), p->comm, sizeof(p->comm));
+	event_text(r->process.job, sizeof(r->process.job), p->job, sizeof(p->job));
+	event_text(r->process.command, sizeof(r->process.command), p->command, sizeof(p->command));
+	r->target |= p->flags & GP_PROCESS_TARGET;
+	if (start_ns % START_TICK_NS) /* from the fork: more exact */
+		r->process.start_ns = start_ns;
+	if (r->ledger)
+		return;
+	/* Also of one that we came late to, when it runs another program now. */
+	r->from_start |= !!(p->flags & GP_PROCESS_FROM_START);
+	if (!first || !p->start_mono_ns || p->start_mono_ns >= r->start_ns)
+		return;
+	/* A fork of ours is dated by its record already. */
+	if (!start_ns)
+		r->start_ns = p->start_mono_ns;
+	if (r->from_start)
+		r->observed_ns = r->start_ns;
+}
+
+void rank_attached(struct rank *r, uint64_t now_ns)
+{
+	if (!r->from_start && !r->settled && !r->ledger && now_ns > r->observed_ns)
+		r->observed_ns = now_ns;
+}
+
+/* ---- markers ------------------------------------------------------------------------------------- */
+
+static int rank_open(struct rank *r)
+{
+	struct step_config cfg = r->env->step;
+
+	cfg.from_start = r->from_start;
+	r->marker = marker_new();
+	r->finder = step_finder_new(&cfg);
+	r->phase = phase_new(rank_span, r);
+	r->ledger = ledger_new(r->start_ns, r->observed_ns);
+	if (r->marker && r->finder && r->phase && r->ledger && rank_loop(r, 0)) {
+		r->ledger_told_ns = r->observed_ns;
+		return 0;
+	}
+	rank_drop_finders(r);
+	ledger_free(r->ledger);
+	r->ledger = NULL;
+	return -ENOMEM;
+}
+
+/* Signals that only a process that trains (or tries to) gives. Files are read and devices used by others
+ * too: workers of a loader, servers. */
+static bool signal_trains(enum signal_kind kind)
+{
+	switch (kind) {
+	case SIGNAL_UPDATE_BEGIN:
+	case SIGNAL_ZERO_GRAD_BEGIN:
+	case SIGNAL_FETCH_BEGIN:
+	case SIGNAL_BACKWARD:
+	case SIGNAL_REDUCER:
+	case SIGNAL_UPDATE_OP:
+	case SIGNAL_AMP:
+	case SIGNAL_ANON_RANGE:
+	case SIGNAL_FORWARD:
+	case SIGNAL_EXECUTE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void on_signal(void *ctx, const struct signal *s)
+{
+	struct rank *r = ctx;
+	bool fresh = !(r->seen & 1u << s->kind);
+	struct step step;
+	bool any = false;
+	int err;
+
+	r->seen |= 1u << s->kind;
+	if (fresh && signal_trains(s->kind))
+		r->trainer = true;
+	err = phase_feed(r->phase, s);
+	r->error = err ? err : r->error;
+	err = step_finder_feed(r->finder, s);
+	r->error = err ? err : r->error;
+	while (step_finder_next(r->finder, &step)) {
+		rank_step(r, &step);
+		any = true;
+	}
+	/* The state is costly to put in words: when it may have changed, and every second. */
+	if (r->trainer && (fresh || s->kind == SIGNAL_TICK || s->kind == SIGNAL_EXIT ||
+			   (any && r->loops[0]->state.state != STATE_LOCKED)))
+		rank_states(r, s->ts_ns);
+}
+
+static void rank_tick(struct rank *r, uint64_t now_ns)
+{
+	if (!r->trainer)
+		return;
+	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
+		rank_notes(r, now_ns - NOTE_WAIT_NS);
+	if (now_ns - r->ledger_told_ns >= LEDGER_TOLD_NS)
+		rank_tell_ledger(r, now_ns);
+}
+
+static bool loss_matters(const struct gp_loss *l)
+{
+	return l->cause != GP_LOSS_unpaired && l->cause != GP_LOSS_rate_limited &&
+	       l->cause != GP_LOSS_slots_full;
+}
+
+int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
+	      uint64_t price_ns)
+{
+	uint64_t now_ns = ev->rec->ts_ns;
+	unsigned kind = ev->rec->kind;
+	int err;
+
+	r->hits += hits;
+	r->cost_ns += hits * price_ns;
+	if (kind == GP_KIND_loss && loss_matters(ev->loss))
+		r->lost += ev->loss->count;
+	if (kind == GP_KIND_exec)
+		event_text(r->process.comm, sizeof(r->process.comm), ev->exec->comm, sizeof(ev->exec->comm));
+	if (kind == GP_KIND_tick)
+		r->settled = true;
+	if (!r->marker) {
+		if (!probe || probe->role == GP_ROLE_none)
+			return 0;
+		err = rank_open(r);
+		if (err)
+			return err;
+	}
+	r->error = 0;
+	ledger_advance(r->ledger, now_ns);
+	marker_feed(r->marker, ev, probe, on_signal, r);
+	if (kind == GP_KIND_tick)
+		rank_tick(r, now_ns);
+	return r->error;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------- */
+
+static void rank_close(struct rank *r, uint64_t now_ns)
+{
+	if (!r->trainer)
+		return;
+	rank_notes(r, UINT64_MAX);
+	rank_ideal(r, true);
+	ledger_end(r->ledger, now_ns);
+	rank_ledger_checked(r);
+	rank_tell_ledger(r, now_ns);
+}
+
+static bool clean_end(int status)
+{
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGINT;
+	/* Shells and Python report an interrupt as 128 + SIGINT. */
+	return !WEXITSTATUS(status) || WEXITSTATUS(status) == 128 + SIGINT;
+}
+
+static void rank_tell_end(struct rank *r, uint64_t now_ns)
+{
+	if (WIFSIGNALED(r->status))
+		rank_event(r, now_ns, "ended by signal %d", WTERMSIG(r->status));
+	else
+		rank_event(r, now_ns, "exited with status %d", WEXITSTATUS(r->status));
+	if (r->trainer && !clean_end(r->status))
+		rank_tell_disruption(r, now_ns);
+}
+
+void rank_exit(struct rank *r, const struct event *ev)
+{
+	uint64_t now_ns = ev->rec->ts_ns;
+
+	r->alive = false;
+	r->end_ns = now_ns;
+	r->status = ev->exit->status;
+	if (r->marker) {
+		ledger_advance(r->ledger, now_ns);
+		marker_feed(r->marker, ev, NULL, on_signal, r);
+	}
+	rank_tell_end(r, now_ns);
+	rank_close(r, now_ns);
+	rank_drop_finders(r);
+}
+
+void rank_stop(struct rank *r, uint64_t now_ns)
+{
+	if (!r->alive)
+		return;
+	if (r->trainer)
+		rank_states(r, now_ns);
+	rank_close(r, now_ns);
+}
+
+void rank_gone(struct rank *r, uint64_t now_ns)
+{
+	rank_event(r, now_ns, "ended unseen");
+	rank_stop(r, now_ns);
+	r->alive = false;
+	r->end_ns = now_ns;
+	rank_drop_finders(r);
+}

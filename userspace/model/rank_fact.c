@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/rank.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "userspace/base/clock.h"
+
+void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
+{
+	f->mono_ns = mono_ns;
+	f->real_ns = anchors_real(&r->env->anchors, mono_ns);
+	f->pid = r->pid;
+	f->rank = r->process.rank;
+	f->world_size = r->process.world_size;
+	f->job = r->process.job;
+	if (r->env->sink)
+		r->env->sink(r->env->ctx, f);
+}
+
+void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
+{
+	struct event_view *e = &r->events[r->nevents++ % SNAPSHOT_EVENTS];
+	va_list ap;
+
+	e->mono_ns = mono_ns;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- spans --------------------------------------------------------------------------------------- */
+
+/* Last step done at that time, of the loop that runs on the thread (of the first one else). */
+static uint64_t note_step(const struct rank *r, const struct span *s)
+{
+	const struct rank_loop *lp = r->loops[0];
+
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		if (r->loops[i]->tid == s->tid && r->loops[i]->steps)
+			lp = r->loops[i];
+	}
+	return lp->last_end_ns <= s->begin_ns ? lp->last_number : lp->last_number - 1;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
+{
+	char took[16], step[32] = "";
+
+	clock_duration(took, sizeof(took), c->end_ns - c->start_ns);
+	if (c->step)
+		snprintf(step, sizeof(step), " (step %llu)", (unsigned long long)c->step);
+	if (c->restore)
+		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s", c->files, c->files == 1 ? "" : "s",
+			   step);
+	else if (!c->closed)
+		rank_event(r, c->end_ns, "checkpoint begun, its end was not seen%s%.60s%s",
+			   *c->file ? ": " : "", base_name(c->file), step);
+	else
+		rank_event(r, c->end_ns, "checkpoint saved %sin %s%s%.60s%s", c->async ? "aside " : "", took,
+			   *c->file ? ": " : "", base_name(c->file), step);
+}
+
+static void tell_checkpoint(struct rank *r, const struct rank_note *n)
+{
+	struct fact_checkpoint c = {
+		.restore = n->span.kind == SPAN_RESTORE,
+		.closed = n->span.closed,
+		.async = n->span.async,
+		.start_ns = n->span.begin_ns,
+		.end_ns = n->span.end_ns,
+		.step = note_step(r, &n->span),
+		.files = n->span.files,
+		.file = n->file,
+	};
+	struct fact f = {.type = FACT_CHECKPOINT, .checkpoint = &c};
+
+	checkpoint_event(r, &c);
+	rank_fact(r, &f, c.end_ns);
+	r->ledger_due = true;
+}
+
+static void tell_range(struct rank *r, const struct rank_note *n)
+{
+	struct fact_range range = {"evaluation", BUCKET_EVAL, n->span.begin_ns, n->span.end_ns};
+	struct fact f = {.type = FACT_RANGE, .range = &range};
+	char took[16];
+
+	rank_event(r, range.end_ns, "evaluation of %s",
+		   clock_duration(took, sizeof(took), range.end_ns - range.start_ns));
+	rank_fact(r, &f, range.end_ns);
+}
+
+static void tell_note(struct rank *r, const struct rank_note *n)
+{
+	if (n->span.kind == SPAN_EVAL)
+		tell_range(r, n);
+	else
+		tell_checkpoint(r, n);
+}
+
+static void notes_drop(struct rank *r, uint32_t n)
+{
+	r->nnotes -= n;
+	memmove(r->notes, r->notes + n, r->nnotes * sizeof(*r->notes));
+}
+
+void rank_notes(struct rank *r, uint64_t before_ns)
+{
+	uint32_t n = 0;
+
+	while (n < r->nnotes && r->notes[n].span.begin_ns < before_ns)
+		tell_note(r, &r->notes[n++]);
+	if (n)
+		notes_drop(r, n);
+}
+
+static void note_add(struct rank *r, const struct span *s)
+{
+	struct rank_note *n;
+
+	if (r->nnotes == RANK_NOTES) {
+		if (r->trainer) /* of a process that only reads files nothing is told */
+			tell_note(r, &r->notes[0]);
+		notes_drop(r, 1);
+	}
+	n = &r->notes[r->nnotes++];
+	n->span = *s;
+	n->span.file = NULL;
+	snprintf(n->file, sizeof(n->file), "%s", s->file);
+}
+
+void rank_span(void *ctx, const struct span *s)
+{
+	static const enum bucket buckets[] = {
+		[SPAN_FETCH] = BUCKET_DATA_LOADING,
+		[SPAN_EVAL] = BUCKET_EVAL,
+		[SPAN_SAVE] = BUCKET_CHECKPOINT_SAVE,
+		[SPAN_RESTORE] = BUCKET_CHECKPOINT_RESTORE,
+	};
+	struct rank *r = ctx;
+	int err = 0;
+
+	if (!s->async)
+		err = ledger_interval(r->ledger, buckets[s->kind], s->begin_ns, s->end_ns);
+	if (err)
+		r->error = err;
+	if (s->kind == SPAN_FETCH)
+		return;
+	r->checkpoints += s->kind == SPAN_SAVE;
+	r->restores += s->kind == SPAN_RESTORE;
+	r->save_ns += s->kind == SPAN_SAVE ? s->end_ns - s->begin_ns : 0;
+	note_add(r, s);
+}
+
+/* ---- ledger and disruption ----------------------------------------------------------------------- */
+
+void rank_tell_ledger(struct rank *r, uint64_t now_ns)
+{
+	struct ledger_view v;
+	struct fact f = {.type = FACT_LEDGER, .ledger = &v};
+
+	ledger_view(r->ledger, &v);
+	v.disruptions = r->disruptions;
+	r->ledger_told_ns = now_ns;
+	r->ledger_due = false;
+	rank_fact(r, &f, now_ns);
+}
+
+static const char *cause_of(const struct rank *r, int sig)
+{
+	if (!sig)
+		return "exit";
+	if (r->oom && sig == SIGKILL)
+		return "oom";
+	switch (sig) {
+	case SIGKILL:
+	case SIGTERM:
+	case SIGHUP:
+	case SIGQUIT:
+	case SIGUSR1:
+	case SIGUSR2:
+		return "killed";
+	default: /* a fault, or abort(), of its own; unless somebody else sent it */
+		return r->killed.signal == (uint32_t)sig && r->killed.sender && r->killed.sender != r->pid
+			       ? "killed"
+			       : "crashed";
+	}
+}
+
+void rank_tell_disruption(struct rank *r, uint64_t now_ns)
+{
+	int sig = WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
+	bool sent = sig && r->killed.signal == (uint32_t)sig;
+	char comm[GP_COMM_MAX] = "";
+	struct fact_disruption d = {
+		.cause = cause_of(r, sig),
+		.exit_code = sig ? -1 : WEXITSTATUS(r->status),
+		.signal = sig,
+		.sender = sent ? r->killed.sender : 0,
+		.sender_comm = comm,
+		.step = r->loops[0]->last_number,
+	};
+	struct fact f = {.type = FACT_DISRUPTION, .disruption = &d};
+
+	if (sent)
+		event_text(comm, sizeof(comm), r->killed.comm, sizeof(r->killed.comm));
+	r->disruptions++;
+	rank_fact(r, &f, now_ns);
+}

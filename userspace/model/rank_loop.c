@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/rank.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "userspace/base/clock.h"
+
+#define IDEAL_STEPS  8		 /* before what the first steps took in excess is settled */
+#define SLOW_STEPS   16		 /* before a step can be called slow */
+#define SLOW_FACTOR  5		 /* times the ideal */
+#define SLOW_MORE_NS 10000000ull /* ... and by so much */
+
+struct rank_loop *rank_loop(struct rank *r, uint32_t i)
+{
+	i = i < RANK_LOOPS ? i : RANK_LOOPS - 1;
+	while (r->nloops <= i) {
+		struct rank_loop *lp = calloc(1, sizeof(*lp));
+
+		if (lp)
+			lp->time = deviation_new();
+		if (!lp || !lp->time) {
+			free(lp);
+			return NULL;
+		}
+		deviation_set_ideal(lp->time, r->env->ideal_ns);
+		r->loops[r->nloops++] = lp;
+	}
+	return r->loops[i];
+}
+
+void rank_ledger_checked(struct rank *r)
+{
+	if (!ledger_check(r->ledger))
+		r->env->ledger_violations++;
+}
+
+/* ---- the ideal ----------------------------------------------------------------------------------- */
+
+/* Often at first, then seldom: it looks at the last 1024 steps. Depends on the count alone, so that a
+ * replay does the same. */
+static bool ideal_due(uint64_t count)
+{
+	return count < 32 || (count < 512 ? count % 16 == 0 : count % 256 == 0);
+}
+
+/* Loops of one process differ; the longest step is what a slow one is measured by. */
+void rank_ideal(struct rank *r, bool final)
+{
+	uint64_t ideal_ns = 0, mad_ns = 0;
+
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		struct rank_loop *lp = r->loops[i];
+
+		if (final)
+			deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
+		if (lp->ideal_ns <= ideal_ns || (!final && lp->steps < IDEAL_STEPS))
+			continue;
+		ideal_ns = lp->ideal_ns;
+		mad_ns = lp->mad_ns;
+	}
+	ledger_ideal(r->ledger, ideal_ns, mad_ns);
+}
+
+/* ---- a step -------------------------------------------------------------------------------------- */
+
+static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint64_t ns)
+{
+	lp->steps++;
+	lp->last_number = fs->step.number;
+	lp->last_end_ns = fs->step.end_ns;
+	lp->tid = fs->step.tid;
+	lp->recent_ns[lp->recent++ % SNAPSHOT_RECENT] = ns;
+	for (int i = 0; i < PHASE_COUNT; i++)
+		lp->phase_ns[i] += fs->phase_ns[i];
+	lp->phases_known |= fs->phases_known;
+	for (int i = 0; i < 8; i++)
+		lp->flagged[i] += fs->step.flags >> i & 1;
+}
+
+static void loop_slow(struct rank *r, const struct rank_loop *lp, const struct step *s, uint64_t ns)
+{
+	char took[16];
+
+	if (lp->steps < SLOW_STEPS || !lp->ideal_ns || ns / SLOW_FACTOR < lp->ideal_ns ||
+	    ns < lp->ideal_ns + SLOW_MORE_NS)
+		return;
+	rank_event(r, s->end_ns, "slow step %llu: %s (%.1fx the ideal)", (unsigned long long)s->number,
+		   clock_duration(took, sizeof(took), ns), (double)ns / (double)lp->ideal_ns);
+}
+
+void rank_step(struct rank *r, const struct step *s)
+{
+	struct rank_loop *lp = rank_loop(r, s->loop);
+	struct fact f = {.type = FACT_STEP};
+	struct fact_step fs;
+	uint64_t ns;
+
+	if (!lp) {
+		r->error = -ENOMEM;
+		return;
+	}
+	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
+	ns = fs.step.end_ns - fs.step.start_ns;
+	rank_notes(r, fs.step.end_ns);
+	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number);
+	loop_remember(lp, &fs, ns);
+	loop_slow(r, lp, &fs.step, ns);
+	/* What was lost may have been a boundary: such a time is no sample. */
+	if (!(fs.step.flags & STEP_tainted))
+		deviation_add(lp->time, ns);
+	if (ideal_due(lp->steps)) {
+		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
+		rank_ideal(r, false);
+	}
+	rank_ledger_checked(r);
+	f.step = &fs;
+	rank_fact(r, &f, fs.step.end_ns);
+	if (r->ledger_due)
+		rank_tell_ledger(r, fs.step.end_ns);
+}
+
+/* ---- states -------------------------------------------------------------------------------------- */
+
+static void loop_tell(struct rank *r, const struct step_state *st, const struct step_state *before,
+		      uint64_t now_ns)
+{
+	struct fact f = {.type = FACT_RANK, .state = st};
+
+	rank_fact(r, &f, now_ns);
+	if (st->state == before->state)
+		return;
+	if (st->state == STATE_LOCKED)
+		rank_event(r, now_ns, "steps found: %s", st->marker);
+	else if (st->state == STATE_SUSPECT)
+		rank_event(r, now_ns, "suspect: %s", st->reason);
+}
+
+void rank_states(struct rank *r, uint64_t now_ns)
+{
+	struct step_state st;
+	bool changed;
+
+	for (uint32_t i = 0; i < RANK_LOOPS && step_finder_state(r->finder, i, &st, &changed); i++) {
+		struct rank_loop *lp = rank_loop(r, i);
+		struct step_state before;
+
+		if (!lp)
+			return;
+		before = lp->state;
+		lp->state = st;
+		if (changed)
+			loop_tell(r, &lp->state, &before, now_ns);
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/rank.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
+{
+	uint64_t n = lp->recent < SNAPSHOT_RECENT ? lp->recent : SNAPSHOT_RECENT;
+
+	*ret = (struct loop_view){
+		.state = lp->state,
+		.last_number = lp->last_number,
+		.last_end_ns = lp->last_end_ns,
+		.recent = (uint32_t)n,
+		.phases_known = lp->phases_known,
+	};
+	ret->state.steps = lp->last_number;
+	deviation_view(lp->time, &ret->time);
+	for (uint64_t i = 0; i < n; i++)
+		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];
+	memcpy(ret->phase_ns, lp->phase_ns, sizeof(ret->phase_ns));
+	memcpy(ret->flagged, lp->flagged, sizeof(ret->flagged));
+}
+
+/* A process without markers has no ledger: nothing is known of its time. */
+static void time_view(const struct rank *r, uint64_t now_ns, struct ledger_view *ret)
+{
+	uint64_t more_ns;
+
+	if (r->ledger)
+		ledger_view(r->ledger, ret);
+	else
+		*ret = (struct ledger_view){.start_ns = r->start_ns, .now_ns = r->start_ns};
+	ret->disruptions = r->disruptions;
+	if (ret->ended || now_ns <= ret->now_ns)
+		return;
+	more_ns = now_ns - ret->now_ns;
+	ret->now_ns = now_ns;
+	ret->ns[BUCKET_OTHER] += more_ns;
+	ret->unsettled_ns += more_ns;
+}
+
+static void events_view(const struct rank *r, struct rank_view *ret)
+{
+	uint64_t n = r->nevents < SNAPSHOT_EVENTS ? r->nevents : SNAPSHOT_EVENTS;
+
+	for (uint64_t i = 0; i < n; i++)
+		ret->events[i] = r->events[(r->nevents - n + i) % SNAPSHOT_EVENTS];
+	ret->nevents = (uint32_t)n;
+}
+
+int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
+{
+	struct loop_view *loops = NULL;
+
+	if (r->nloops) {
+		loops = calloc(r->nloops, sizeof(*loops));
+		if (!loops)
+			return -ENOMEM;
+	}
+	*ret = (struct rank_view){
+		.pid = r->pid,
+		.start_mono_ns = r->start_ns,
+		.rank = r->process.rank,
+		.world_size = r->process.world_size,
+		.trainer = r->trainer,
+		.alive = r->alive,
+		.status = r->status,
+		.loops = loops,
+		.nloops = r->nloops,
+		.checkpoints = r->checkpoints,
+		.restores = r->restores,
+		.checkpoint_save_ns = r->save_ns,
+		.hits = r->hits,
+		.cost_ns = r->cost_ns,
+		.lost = r->lost,
+	};
+	memcpy(ret->comm, r->process.comm, sizeof(ret->comm));
+	memcpy(ret->job, r->process.job, sizeof(ret->job));
+	memcpy(ret->command, r->process.command, sizeof(ret->command));
+	for (uint32_t i = 0; i < r->nloops; i++)
+		loop_view(r->loops[i], &loops[i]);
+	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
+	events_view(r, ret);
+	return 0;
+}

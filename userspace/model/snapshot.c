@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/snapshot.h"
+
+#include <stdlib.h>
+
+/* __atomic on a plain int: the header is also read by code that knows nothing of <stdatomic.h>. */
+struct snapshot *snapshot_ref(struct snapshot *s)
+{
+	__atomic_add_fetch(&s->references, 1, __ATOMIC_RELAXED);
+	return s;
+}
+
+void snapshot_unref(struct snapshot *s)
+{
+	if (!s || __atomic_sub_fetch(&s->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (uint32_t i = 0; i < s->nranks; i++)
+		free(s->ranks[i].loops);
+	free(s->ranks);
+	free(s->attach);
+	free(s);
+}
