@@ -2,6 +2,8 @@
 """Two ranks over gloo, started by torchrun as people do. Each rank keeps a log of its own."""
 import contextlib
 import os
+import socket
+import subprocess
 import sys
 
 import torch
@@ -14,12 +16,24 @@ from models import WIDTH, backward, batches, loss_of, network, update
 RANKS = 2
 
 
-def torchrun(log):
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loop.py")
+
+
+def torchrun(arguments):
     """Becomes torchrun, which starts this program again in each rank."""
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loop.py")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.execv(sys.executable, [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node",
-                              str(RANKS), program, log.kind, "--out", log.out, "--steps", str(log.steps)])
+                              str(RANKS), *arguments])
+
+
+def start_ranks(arguments):
+    """As torchrun would; that of torch 1.13 fails under Python 3.11 (to_map() in elastic/multiprocessing/api.py)."""
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    common = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WORLD_SIZE=str(RANKS))
+    children = [subprocess.Popen([sys.executable, *arguments], env=common | {"RANK": str(i), "LOCAL_RANK": str(i)})
+                for i in range(RANKS)]
+    raise SystemExit(any([child.wait() for child in children]))
 
 
 def ranks(name, steps):
@@ -29,7 +43,8 @@ def ranks(name, steps):
         @kind(name, steps)
         def run(log):
             if "RANK" not in os.environ:
-                torchrun(log)
+                arguments = [PROGRAM, log.kind, "--out", log.out, "--steps", str(log.steps)]
+                (start_ranks if torch.__version__.startswith("1.") else torchrun)(arguments)
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
             dist.init_process_group("gloo")
             torch.manual_seed(dist.get_rank())
