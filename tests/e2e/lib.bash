@@ -204,8 +204,67 @@ steps_are() { # count file
 # A field of a kind's row in kinds.tsv, by the name of the column.
 kind_field() { # kind column
 	awk -F '\t' -v kind="$1" -v column="$2" '
-		/^#/ && !header { sub(/^# */, "") }
+		/^#/ && !/^# kind\t/ { next }
+		/^#/ { sub(/^# */, "") }
 		!header { for (i = 1; i <= NF; i++) at[$i] = i; header = 1; next }
 		$1 == kind { print $(at[column]); found = 1 }
 		END { exit !found }' "$TOP/tests/workloads/kinds.tsv"
+}
+
+# The loops of a file are those of the table that its torch can run: `kinds_are current` in the file of the
+# current torch, `kinds_are 1.13` in that of Debian's.
+kinds_are() { # column
+	equal "$(awk -F '\t' -v column="$1" '
+		/^# kind\t/ { for (i = 1; i <= NF; i++) at[$i] = i }
+		!/^#/ && $at[column] != "-" && $1 != "late" { print $1 }' "$TOP/tests/workloads/kinds.tsv" | sort)" \
+		"$(sed -nE 's/^@test "([a-z0-9_]+)".*/\1/p' "$BATS_TEST_FILENAME" | sort)" "kinds tested here"
+}
+
+# PY for a kind: some need frameworks beside torch.
+python_for() { # current|1.13 kind
+	if [ "$1" = 1.13 ]; then
+		python_debian
+		return
+	fi
+	case $2 in
+	lightning | hf_trainer | accelerate*)
+		PY=$("$TOP/tests/tools/torch.sh" --find --all) || cannot "no lightning, transformers and accelerate (make check ALL=1 installs them)"
+		;;
+	*) python_current ;;
+	esac
+}
+
+# TRUTHS: the logs that the processes of a loop kept.
+find_truths() {
+	local file
+	TRUTHS=()
+	for file in "$T/truth" "$T"/truth.[0-9]*; do
+		[ ! -f "$file" ] || TRUTHS+=("$file")
+	done
+	[ "${#TRUTHS[@]}" -gt 0 ] || { echo "the program kept no log: $(tail -5 "$T/its")" >&2; return 1; }
+}
+
+# Runs a loop under gp-bpf; what it told is in $T/out, its own log in TRUTHS.
+run_loop() { # kind options of gp-bpf...
+	local kind=$1
+	shift
+	"$GP_BPF" run --quiet --export "json:$T/out" "$@" -- "$PY" "$LOOP" "$kind" --out "$T/truth" >"$T/its" 2>&1 ||
+		{ echo "status $?: $(tail -20 "$T/its")" >&2; return 1; }
+	find_truths
+	sound "$T/out"
+}
+
+# A loop of kinds.tsv: what gp-bpf tells against the program's own log. Errors of time are shown, not judged.
+loop_exact() { # current|1.13 kind
+	local expect
+	expect=$(kind_field "$2" "$1")
+	[ "$(kind_field "$2" heavy)" = 0 ] || [ -n "${ALL:-}" ] || skip "large: make check ALL=1"
+	python_for "$1" "$2"
+	run_loop "$2"
+	run "$PY" "$TOP/tests/tools/compare.py" --expect "$expect" "$T/out" "${TRUTHS[@]}"
+	echo "${output//$'\n'/$'\n'# }" | sed '1s/^/# /' >&3
+	equal 0 "$status" "compare.py: $output"
+	if [ "$1" = current ] && [ "$expect" != none ]; then
+		equal "\"$(kind_field "$2" boundary)\"" "$(of_type step "$T/out" .boundary | sort -u)" boundary
+	fi
 }

@@ -254,3 +254,19 @@ without() { # features
 @test "without process life" { without tp_btf; }
 @test "without kernel types" { without btf tp_btf; }
 @test "without multi links, mappings and mmap" { without multi task_vma syscall_tp; }
+
+@test "real torch, attached late" {
+	python_debian
+	background /dev/null "$T/its" "$T/its.err" "$PY" "$LOOP" late --out "$T/truth" --go "$T/go"
+	JOB=$LAST
+	until_true test -s "$T/go.ready"
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	: >"$T/go"
+	wait_exit "$JOB"
+	equal 0 "$STATUS" "$(tail -5 "$T/its.err")"
+	watch_end
+	sound "$T/out"
+	run "$PY" "$TOP/tests/tools/compare.py" --late "$T/out" "$T/truth"
+	equal 0 "$status" "compare.py: $output"
+	equal '"since_attach"' "$(of_type rank "$T/out" .numbering | tail -1)"
+}

@@ -25,7 +25,7 @@ teardown() { e2e_teardown; }
 	equal "$(printf '<%s>\n' "${given[@]}")" "$output"
 	equal "" "${stderr:-}" "standard error"
 	equal "hello" "$(echo hello | "$GP_BPF" run --quiet -- cat)" "standard input"
-	equal "$(env | sort)" "$("$GP_BPF" run --quiet -- env | sort)" environment
+	equal "$(env -u _ | sort)" "$("$GP_BPF" run --quiet -- env -u _ | sort)" environment
 	equal "$(cd / && pwd)" "$(cd / && "$GP_BPF" run --quiet -- pwd)" directory
 }
 
