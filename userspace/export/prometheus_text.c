@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/export/prometheus_text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/base/utf8.h"
+#include "userspace/export/metric.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -14,6 +13,11 @@ struct page {
 	const struct snapshot *s;
 	const struct rank_view *ranks[PROMETHEUS_RANKS];
 	size_t nranks;
+	/* Labels of each rank, made once: they are most of a page. */
+	struct buffer labels;
+	size_t label_end[PROMETHEUS_RANKS];
+	const char *label; /* of the rank whose samples are being written */
+	size_t label_len;
 	const struct attach_view **attach; /* by id, then library */
 	size_t nattach;
 };
@@ -29,80 +33,45 @@ struct family {
 
 /* ---- samples ------------------------------------------------------------------------------------- */
 
-static void label(struct buffer *out, const char *name, const char *value)
-{
-	size_t len = strlen(value), n;
-	char last = out->len ? out->data[out->len - 1] : '{';
-	uint32_t c;
-
-	buffer_printf(out, "%s%s=\"", last == '{' ? "" : ",", name);
-	for (size_t i = 0; i < len; i += n) {
-		n = utf8_decode(value + i, len - i, &c);
-		if (!n || (c != '\n' && utf8_columns(c) < 0)) {
-			buffer_add(out, "?", 1);
-			n = n ? n : 1;
-		} else if (c == '\n') {
-			buffer_add(out, "\\n", 2);
-		} else {
-			if (c == '"' || c == '\\')
-				buffer_add(out, "\\", 1);
-			buffer_add(out, value + i, n);
-		}
-	}
-	buffer_add(out, "\"", 1);
-}
-
-static void label_int(struct buffer *out, const char *name, long long value)
-{
-	buffer_printf(out, "%s%s=\"%lld\"", out->data[out->len - 1] == '{' ? "" : ",", name, value);
-}
-
-/* "name{" and the labels of the process; the caller adds its own, then a value. */
+/* "name{" and the labels of the process, if r is one; the caller adds its own, then a value. */
 static struct buffer *sample_open(struct page *p, const char *name, const struct rank_view *r)
 {
-	buffer_printf(p->out, "%s{", name);
-	if (!r || p->out->failed)
-		return p->out;
-	label(p->out, "job_id", r->job);
-	if (r->rank >= 0)
-		label_int(p->out, "rank", r->rank);
+	metric_name(p->out, name);
+	if (r)
+		buffer_add(p->out, p->label, p->label_len);
 	else
-		label(p->out, "rank", "");
-	label_int(p->out, "pid", r->pid);
+		buffer_add(p->out, "{", 1);
 	return p->out;
+}
+
+static void rank_labels(struct page *p, size_t i)
+{
+	const struct rank_view *r = p->ranks[i];
+
+	buffer_add(&p->labels, "{", 1);
+	metric_label(&p->labels, "job_id", r->job);
+	if (r->rank >= 0)
+		metric_label_uint(&p->labels, "rank", (uint64_t)r->rank);
+	else
+		metric_label(&p->labels, "rank", "");
+	metric_label_uint(&p->labels, "pid", r->pid);
+	p->label_end[i] = p->labels.len;
 }
 
 static struct buffer *sample_loop(struct page *p, const char *name, const struct rank_view *r,
 				  const struct loop_view *l)
 {
 	sample_open(p, name, r);
-	if (!p->out->failed)
-		label_int(p->out, "loop", l->state.loop);
+	metric_label_uint(p->out, "loop", l->state.loop);
 	return p->out;
-}
-
-static void value_uint(struct buffer *out, uint64_t value)
-{
-	buffer_printf(out, "} %llu\n", (unsigned long long)value);
-}
-
-static void value_ns(struct buffer *out, uint64_t ns)
-{
-	buffer_printf(out, "} %llu.%09llu\n", (unsigned long long)(ns / NS_PER_S),
-		      (unsigned long long)(ns % NS_PER_S));
-}
-
-static void value_real(struct buffer *out, double value)
-{
-	buffer_printf(out, "} %.9g\n", isfinite(value) ? value : 0.0);
 }
 
 /* ---- what every page has ------------------------------------------------------------------------- */
 
 static void build_info(struct page *p, const struct family *f)
 {
-	label(sample_open(p, f->name, NULL), "version", GP_VERSION);
-	value_uint(p->out, 1);
+	metric_label(sample_open(p, f->name, NULL), "version", GP_VERSION);
+	metric_value_uint(p->out, 1);
 }
 
 static void up(struct page *p, const struct family *f)
@@ -131,8 +100,8 @@ static void lost(struct page *p, const struct family *f)
 	};
 
 	for (int i = 0; p->s && i < GP_LOSS_CAUSE_COUNT; i++) {
-		label(sample_open(p, f->name, NULL), "cause", cause[i]);
-		value_uint(p->out, p->s->lost[i]);
+		metric_label(sample_open(p, f->name, NULL), "cause", cause[i]);
+		metric_value_uint(p->out, p->s->lost[i]);
 	}
 }
 
@@ -158,8 +127,8 @@ static void probe_hits(struct page *p, const struct family *f)
 		hits = a->hits > hits ? a->hits : hits;
 		if (i + 1 < p->nattach && !strcmp(a->id, p->attach[i + 1]->id))
 			continue;
-		label(sample_open(p, f->name, NULL), "probe", a->id);
-		value_uint(p->out, hits);
+		metric_label(sample_open(p, f->name, NULL), "probe", a->id);
+		metric_value_uint(p->out, hits);
 		hits = 0;
 	}
 }
@@ -177,9 +146,9 @@ static void probe_attached(struct page *p, const struct family *f)
 		if (i + 1 < p->nattach && !attach_order(&p->attach[i], &p->attach[i + 1]))
 			continue;
 		if (meant) {
-			label(sample_open(p, f->name, NULL), "probe", a->id);
-			label(p->out, "library", a->at.library);
-			value_uint(p->out, attached);
+			metric_label(sample_open(p, f->name, NULL), "probe", a->id);
+			metric_label(p->out, "library", a->at.library);
+			metric_value_uint(p->out, attached);
 		}
 		attached = meant = false;
 	}
@@ -189,14 +158,14 @@ static void probe_attached(struct page *p, const struct family *f)
 
 static void rank_elapsed(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	value_ns(sample_open(p, f->name, r), r->ledger.now_ns - r->ledger.start_ns);
+	metric_value_ns(sample_open(p, f->name, r), r->ledger.now_ns - r->ledger.start_ns);
 }
 
 static void rank_time(struct page *p, const struct family *f, const struct rank_view *r)
 {
 	for (int i = 0; i < BUCKET_COUNT; i++) {
-		label(sample_open(p, f->name, r), "bucket", bucket_name[i]);
-		value_ns(p->out, r->ledger.ns[i]);
+		metric_label(sample_open(p, f->name, r), "bucket", bucket_name[i]);
+		metric_value_ns(p->out, r->ledger.ns[i]);
 	}
 }
 
@@ -205,36 +174,36 @@ static void rank_goodput(struct page *p, const struct family *f, const struct ra
 	uint64_t observed = r->ledger.now_ns - r->ledger.start_ns - r->ledger.ns[BUCKET_UNOBSERVED];
 
 	if (r->trainer && observed)
-		value_real(sample_open(p, f->name, r),
-			   (double)r->ledger.ns[BUCKET_GOODPUT] / (double)observed);
+		metric_value_real(sample_open(p, f->name, r),
+				  (double)r->ledger.ns[BUCKET_GOODPUT] / (double)observed);
 }
 
 static void rank_productive(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	value_ns(sample_open(p, f->name, r), r->ledger.productive_gross_ns);
+	metric_value_ns(sample_open(p, f->name, r), r->ledger.productive_gross_ns);
 }
 
 static void rank_checkpoints(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	label(sample_open(p, f->name, r), "op", "save");
-	value_uint(p->out, r->checkpoints);
-	label(sample_open(p, f->name, r), "op", "restore");
-	value_uint(p->out, r->restores);
+	metric_label(sample_open(p, f->name, r), "op", "save");
+	metric_value_uint(p->out, r->checkpoints);
+	metric_label(sample_open(p, f->name, r), "op", "restore");
+	metric_value_uint(p->out, r->restores);
 }
 
 static void rank_checkpoint_time(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	value_ns(sample_open(p, f->name, r), r->checkpoint_save_ns);
+	metric_value_ns(sample_open(p, f->name, r), r->checkpoint_save_ns);
 }
 
 static void rank_disruptions(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	value_uint(sample_open(p, f->name, r), r->ledger.disruptions);
+	metric_value_uint(sample_open(p, f->name, r), r->ledger.disruptions);
 }
 
 static void rank_overhead(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	value_ns(sample_open(p, f->name, r), r->cost_ns);
+	metric_value_ns(sample_open(p, f->name, r), r->cost_ns);
 }
 
 /* ---- loops --------------------------------------------------------------------------------------- */
@@ -243,8 +212,8 @@ static void loop_state(struct page *p, const struct family *f, const struct rank
 		       const struct loop_view *l)
 {
 	for (int i = STATE_IDLE; i <= STATE_ENDED; i++) {
-		label(sample_loop(p, f->name, r, l), "state", step_state_name[i]);
-		value_uint(p->out, (int)l->state.state == i);
+		metric_label(sample_loop(p, f->name, r, l), "state", step_state_name[i]);
+		metric_value_uint(p->out, (int)l->state.state == i);
 	}
 }
 
@@ -255,16 +224,16 @@ static void loop_info(struct page *p, const struct family *f, const struct rank_
 
 	if (l->state.tier == TIER_NONE)
 		return;
-	label(sample_loop(p, f->name, r, l), "tier", tier[l->state.tier]);
-	label(p->out, "marker", l->state.marker);
-	label(p->out, "boundary", boundary_name[l->state.boundary]);
-	value_uint(p->out, 1);
+	metric_label(sample_loop(p, f->name, r, l), "tier", tier[l->state.tier]);
+	metric_label(p->out, "marker", l->state.marker);
+	metric_label(p->out, "boundary", boundary_name[l->state.boundary]);
+	metric_value_uint(p->out, 1);
 }
 
 static void loop_confidence(struct page *p, const struct family *f, const struct rank_view *r,
 			    const struct loop_view *l)
 {
-	value_real(sample_loop(p, f->name, r, l), l->state.confidence);
+	metric_value_real(sample_loop(p, f->name, r, l), l->state.confidence);
 }
 
 static bool loop_known(const struct loop_view *l)
@@ -275,14 +244,14 @@ static bool loop_known(const struct loop_view *l)
 static void loop_steps(struct page *p, const struct family *f, const struct rank_view *r,
 		       const struct loop_view *l)
 {
-	value_uint(sample_loop(p, f->name, r, l), l->state.steps);
+	metric_value_uint(sample_loop(p, f->name, r, l), l->state.steps);
 }
 
 static void loop_number(struct page *p, const struct family *f, const struct rank_view *r,
 			const struct loop_view *l)
 {
 	if (l->last_number)
-		value_uint(sample_loop(p, f->name, r, l), l->last_number);
+		metric_value_uint(sample_loop(p, f->name, r, l), l->last_number);
 }
 
 static void loop_seconds(struct page *p, const struct family *f, const struct rank_view *r,
@@ -297,39 +266,40 @@ static void loop_seconds(struct page *p, const struct family *f, const struct ra
 	if (!loop_known(l))
 		return;
 	for (size_t i = 0; i < sizeof(q) / sizeof(q[0]); i++) {
-		label(sample_loop(p, f->name, r, l), "quantile", q[i].quantile);
-		value_ns(p->out, q[i].ns);
+		metric_label(sample_loop(p, f->name, r, l), "quantile", q[i].quantile);
+		metric_value_ns(p->out, q[i].ns);
 	}
-	value_real(sample_loop(p, "gpbpf_step_seconds_sum", r, l), t->mean_ns * (double)t->count / NS_PER_S);
-	value_uint(sample_loop(p, "gpbpf_step_seconds_count", r, l), t->count);
+	metric_value_real(sample_loop(p, "gpbpf_step_seconds_sum", r, l),
+			  t->mean_ns * (double)t->count / NS_PER_S);
+	metric_value_uint(sample_loop(p, "gpbpf_step_seconds_count", r, l), t->count);
 }
 
 static void loop_max(struct page *p, const struct family *f, const struct rank_view *r,
 		     const struct loop_view *l)
 {
 	if (loop_known(l))
-		value_ns(sample_loop(p, f->name, r, l), l->time.max_ns);
+		metric_value_ns(sample_loop(p, f->name, r, l), l->time.max_ns);
 }
 
 static void loop_ideal(struct page *p, const struct family *f, const struct rank_view *r,
 		       const struct loop_view *l)
 {
 	if (loop_known(l) && l->time.ideal_ns)
-		value_ns(sample_loop(p, f->name, r, l), l->time.ideal_ns);
+		metric_value_ns(sample_loop(p, f->name, r, l), l->time.ideal_ns);
 }
 
 static void loop_deviation(struct page *p, const struct family *f, const struct rank_view *r,
 			   const struct loop_view *l)
 {
 	if (loop_known(l) && l->time.ideal_ns)
-		value_real(sample_loop(p, f->name, r, l), l->time.deviation_ns / NS_PER_S);
+		metric_value_real(sample_loop(p, f->name, r, l), l->time.deviation_ns / NS_PER_S);
 }
 
 static void loop_jitter(struct page *p, const struct family *f, const struct rank_view *r,
 			const struct loop_view *l)
 {
 	if (loop_known(l) && l->time.ideal_ns)
-		value_real(sample_loop(p, f->name, r, l), l->time.jitter);
+		metric_value_real(sample_loop(p, f->name, r, l), l->time.jitter);
 }
 
 static void loop_phases(struct page *p, const struct family *f, const struct rank_view *r,
@@ -337,8 +307,8 @@ static void loop_phases(struct page *p, const struct family *f, const struct ran
 {
 	for (int i = 0; i < PHASE_COUNT; i++)
 		if (l->phases_known & (1u << i)) {
-			label(sample_loop(p, f->name, r, l), "phase", phase_name[i]);
-			value_ns(p->out, l->phase_ns[i]);
+			metric_label(sample_loop(p, f->name, r, l), "phase", phase_name[i]);
+			metric_value_ns(p->out, l->phase_ns[i]);
 		}
 }
 
@@ -396,6 +366,10 @@ static void family_text(struct page *p, const struct family *f)
 	if (f->all)
 		f->all(p, f);
 	for (size_t i = 0; i < p->nranks && !p->out->failed; i++) {
+		size_t start_of = i ? p->label_end[i - 1] : 0;
+
+		p->label = p->labels.data + start_of;
+		p->label_len = p->label_end[i] - start_of;
 		if (f->rank)
 			f->rank(p, f, p->ranks[i]);
 		for (uint32_t j = 0; f->loop && j < p->ranks[i]->nloops && !p->out->failed; j++)
@@ -427,6 +401,9 @@ static void page_collect(struct page *p)
 	for (uint32_t i = 0; i < p->s->nranks && p->nranks < PROMETHEUS_RANKS; i++)
 		if (!page_superseded(p->s, i))
 			p->ranks[p->nranks++] = &p->s->ranks[i];
+	for (size_t i = 0; i < p->nranks && !p->labels.failed; i++)
+		rank_labels(p, i);
+	p->out->failed |= p->labels.failed;
 	p->attach = calloc(p->s->nattach ? p->s->nattach : 1, sizeof(const struct attach_view *));
 	if (!p->attach) {
 		p->out->failed = true;
@@ -451,6 +428,7 @@ void prometheus_text(struct buffer *out, const struct snapshot *s)
 		page_collect(p);
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && !out->failed; i++)
 		family_text(p, &families[i]);
+	buffer_free(&p->labels);
 	free(p->attach);
 	free(p);
 }
