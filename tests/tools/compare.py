@@ -204,7 +204,8 @@ def main():
     p.add_argument("--expect", choices=["steps", "updates", "order", "none"], default="steps")
     p.add_argument("--tolerance", type=float, default=0.5, metavar="PART",
                    help="of the shorter neighbouring step, how far an update's boundary may lie off (0.5)")
-    p.add_argument("--late", action="store_true", help="attached while the program held: only its steps after that")
+    p.add_argument("--late", action="store_true",
+                   help="attached while the program held: only its steps after that")
     p.add_argument("--no-micro", action="store_true", help="do not compare micro_batches")
     p.add_argument("--max", type=int, default=20, help="faults printed for each process (20)")
     p.add_argument("--json", action="store_true", help="the report as JSON lines")

@@ -92,9 +92,10 @@ def steps_tests():
     expect("a missing step", "missing", numbered(good[:9] + good[10:]), log)
     expect("the last step missing", "missing", good[:-1], log)
     expect("no step at all", "missing", [], log)
-    expect("an invented step", "invented", numbered(good[:9] + [changed(
-        good, 9, end_ns=good[9]["start_ns"] + STEP // 2, duration_ns=STEP // 2)[9]] + [changed(
-            good, 9, start_ns=good[9]["start_ns"] + STEP // 2, duration_ns=good[9]["duration_ns"] - STEP // 2)[9]] + good[10:]), log)
+    start, middle, end = good[9]["start_ns"], good[9]["start_ns"] + STEP // 2, good[9]["end_ns"]
+    halves = [good[9] | {"end_ns": middle, "duration_ns": middle - start},
+              good[9] | {"start_ns": middle, "duration_ns": end - middle}]
+    expect("an invented step", "invented", numbered(good[:9] + halves + good[10:]), log)
     expect("one missing and one invented", "boundary", numbered(good[:9] + good[10:] + [changed(
         good, -1, start_ns=good[-1]["end_ns"], end_ns=good[-1]["end_ns"] + STEP, duration_ns=STEP)[-1]]), log)
     expect("wrong order", "order", good[:5] + [good[6], good[5]] + good[7:], log)
