@@ -16,15 +16,15 @@
 
 #define GP_ABI_VERSION 1
 
-#define GP_NAME_MAX 72	 /* bytes of a range's name kept, terminator included */
-#define GP_PATH_MAX 192	 /* bytes of a path kept, terminator included */
-#define GP_COMM_MAX 16	 /* TASK_COMM_LEN, include/linux/sched.h */
-#define GP_ROWS_MAX 512	 /* rows of all probe files together */
-#define GP_HOT_ROWS 32	 /* rows that are counted, not sent */
-#define GP_SLOTS 512	 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
-#define GP_ARGS 4	 /* captured scalars of one call */
-#define GP_KEEP 8	 /* name prefixes of one row that are exempt from its rate bound */
-#define GP_RANGE_DEPTH 64 /* nesting of ranges on one thread that can be told apart */
+#define GP_NAME_MAX    72  /* bytes of a range's name kept, terminator included */
+#define GP_PATH_MAX    192 /* bytes of a path kept, terminator included */
+#define GP_COMM_MAX    16  /* TASK_COMM_LEN, include/linux/sched.h */
+#define GP_ROWS_MAX    512 /* rows of all probe files together */
+#define GP_HOT_ROWS    32  /* rows that are counted, not sent */
+#define GP_SLOTS       512 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
+#define GP_ARGS	       4   /* captured scalars of one call */
+#define GP_KEEP	       8   /* name prefixes of one row that are exempt from its rate bound */
+#define GP_RANGE_DEPTH 64  /* nesting of ranges on one thread that can be told apart */
 
 /* Header of every record. */
 struct gp_rec {
@@ -75,7 +75,7 @@ struct gp_call {
 
 /* ---- what the kernel side writes (ring "life") ---------------------------------------------- */
 
-struct gp_fork { /* pid: the parent; written before the child runs */
+struct gp_fork {	/* pid: the parent; written before the child runs */
 	__u64 start_ns; /* child's start_boottime */
 	__u32 child;
 	__u32 slot; /* child's slot of hot counters */
@@ -94,9 +94,9 @@ struct gp_exit { /* once per process, when its last thread is gone */
 
 struct gp_signal { /* a signal whose default action is fatal was sent to a watched process (pid) */
 	__u32 signal;
-	__u32 sender; /* tgid that sent it; 0: the kernel */
+	__u32 sender;		/* tgid that sent it; 0: the kernel */
 	char comm[GP_COMM_MAX]; /* of the sender */
-	__s32 code; /* si_code; 0 when unknown */
+	__s32 code;		/* si_code; 0 when unknown */
 	__u32 reserved;
 };
 
@@ -110,27 +110,27 @@ struct gp_map { /* pid is about to map a file executable: look for libraries a m
 
 /* ---- what user space appends to the tape ---------------------------------------------------- */
 
-struct gp_session { /* first record of every tape; ts_ns: when gp-bpf started to watch */
-	__u32 abi;	/* GP_ABI_VERSION of the writer */
-	__u32 flags;	/* GP_SESSION_* */
+struct gp_session {  /* first record of every tape; ts_ns: when gp-bpf started to watch */
+	__u32 abi;   /* GP_ABI_VERSION of the writer */
+	__u32 flags; /* GP_SESSION_* */
 	char boot_id[40];
-	char version[24]; /* of gp-bpf */
-	char kernel[64];  /* uname release and machine */
+	char version[24];  /* of gp-bpf */
+	char kernel[64];   /* uname release and machine */
 	char command[256]; /* what the user asked for */
 };
 #define GP_SESSION_RUN 1 /* the watched processes were started by us */
 
-struct gp_probe { /* what a probe hash means; precedes the probe's first record */
+struct gp_probe {    /* what a probe hash means; precedes the probe's first record */
 	__u16 role;  /* enum gp_role */
 	__u16 group; /* enum gp_group */
 	__u32 flags; /* GP_PROBE_* */
 	char id[48];
 	char runtime[16];
 };
-#define GP_PROBE_COUNTED 1	/* arrives as gp_counter */
-#define GP_PROBE_RETURNS 2	/* arrives as gp_call */
-#define GP_PROBE_UNVERIFIED 4	/* row never seen working on the real library */
-#define GP_PROBE_ANON_RANGE 8	/* ranges of this probe carry no name */
+#define GP_PROBE_COUNTED    1 /* arrives as gp_counter */
+#define GP_PROBE_RETURNS    2 /* arrives as gp_call */
+#define GP_PROBE_UNVERIFIED 4 /* row never seen working on the real library */
+#define GP_PROBE_ANON_RANGE 8 /* ranges of this probe carry no name */
 
 struct gp_tick { /* once a second: silence counts too */
 	__u64 reserved;
@@ -140,7 +140,7 @@ struct gp_drain { /* every record stamped before upto_ns and not lost is on the 
 	__u64 upto_ns;
 };
 
-struct gp_loss { /* pid 0: cannot be told whose */
+struct gp_loss {     /* pid 0: cannot be told whose */
 	__u32 cause; /* enum gp_loss_cause */
 	__u32 reserved;
 	__u64 count; /* since the last such record */
@@ -150,11 +150,11 @@ struct gp_counter { /* pid called probe this often since the last such record */
 	__u64 count;
 };
 
-struct gp_process { /* identity: what is known of a process that is now watched */
-	__u64 start_ns; /* CLOCK_BOOTTIME start, key of the process together with pid and boot id */
+struct gp_process {	     /* identity: what is known of a process that is now watched */
+	__u64 start_ns;	     /* CLOCK_BOOTTIME start, key of the process together with pid and boot id */
 	__u64 start_mono_ns; /* the same instant on CLOCK_MONOTONIC, as well as can be told */
 	__u32 parent;
-	__u32 flags; /* GP_PROCESS_* */
+	__u32 flags;		/* GP_PROCESS_* */
 	__s32 rank, world_size; /* -1: unknown */
 	__s32 local_rank;
 	__u32 reserved;
@@ -163,10 +163,10 @@ struct gp_process { /* identity: what is known of a process that is now watched 
 	char command[160]; /* argv joined by spaces, cut, control bytes replaced */
 };
 #define GP_PROCESS_FROM_START 1 /* watched since before its first instruction (or its parent was) */
-#define GP_PROCESS_TARGET 2	/* named by the user, not found by descent */
+#define GP_PROCESS_TARGET     2 /* named by the user, not found by descent */
 
-struct gp_clock { /* wall clock at ts_ns; also after a step of the clock or a suspend */
-	__s64 real_ns; /* since 1970, UTC */
+struct gp_clock {	    /* wall clock at ts_ns; also after a step of the clock or a suspend */
+	__s64 real_ns;	    /* since 1970, UTC */
 	__u64 suspended_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
 };
 
@@ -185,37 +185,37 @@ struct gp_config { /* a setting that changes what the model computes, as key=val
 	char text[192];
 };
 
-struct gp_end { /* last record of a tape that was closed in order */
+struct gp_end {	      /* last record of a tape that was closed in order */
 	__u32 reason; /* enum gp_end_reason */
 	__s32 status; /* of CMD, as wait(2) reports it, or -1 */
 };
 
-#define GP_KINDS(X) /* id, name, payload: append, never renumber */ \
-	X(1, hit, struct gp_hit)                                     \
-	X(2, range_begin, struct gp_range_begin)                     \
-	X(3, range_end, struct gp_range_end)                         \
-	X(4, named, struct gp_named)                                 \
-	X(5, call, struct gp_call)                                   \
-	X(16, fork, struct gp_fork)                                  \
-	X(17, exec, struct gp_exec)                                  \
-	X(18, exit, struct gp_exit)                                  \
-	X(19, signal, struct gp_signal)                              \
-	X(20, oom, struct gp_oom)                                    \
-	X(21, map, struct gp_map)                                    \
-	X(64, session, struct gp_session)                            \
-	X(65, probe, struct gp_probe)                                \
-	X(66, tick, struct gp_tick)                                  \
-	X(67, drain, struct gp_drain)                                \
-	X(68, loss, struct gp_loss)                                  \
-	X(69, counter, struct gp_counter)                            \
-	X(70, process, struct gp_process)                            \
-	X(71, clock, struct gp_clock)                                \
-	X(72, attach, struct gp_attach)                              \
-	X(73, config, struct gp_config)                              \
+#define GP_KINDS(X) /* id, name, payload: append, never renumber */                                          \
+	X(1, hit, struct gp_hit)                                                                             \
+	X(2, range_begin, struct gp_range_begin)                                                             \
+	X(3, range_end, struct gp_range_end)                                                                 \
+	X(4, named, struct gp_named)                                                                         \
+	X(5, call, struct gp_call)                                                                           \
+	X(16, fork, struct gp_fork)                                                                          \
+	X(17, exec, struct gp_exec)                                                                          \
+	X(18, exit, struct gp_exit)                                                                          \
+	X(19, signal, struct gp_signal)                                                                      \
+	X(20, oom, struct gp_oom)                                                                            \
+	X(21, map, struct gp_map)                                                                            \
+	X(64, session, struct gp_session)                                                                    \
+	X(65, probe, struct gp_probe)                                                                        \
+	X(66, tick, struct gp_tick)                                                                          \
+	X(67, drain, struct gp_drain)                                                                        \
+	X(68, loss, struct gp_loss)                                                                          \
+	X(69, counter, struct gp_counter)                                                                    \
+	X(70, process, struct gp_process)                                                                    \
+	X(71, clock, struct gp_clock)                                                                        \
+	X(72, attach, struct gp_attach)                                                                      \
+	X(73, config, struct gp_config)                                                                      \
 	X(74, end, struct gp_end)
 
 #define GP_KIND_USER 64 /* first kind of user space */
-#define GP_KIND_MAX 128
+#define GP_KIND_MAX  128
 
 enum gp_kind {
 #define X(id, name, payload) GP_KIND_##name = id,
@@ -224,28 +224,28 @@ enum gp_kind {
 };
 
 /* What a probe means to the model. A new runtime is a YAML file whose rows use these words. */
-#define GP_ROLES(X) /* id, name */                                                                 \
-	X(0, none)	    /* shown by `check`, not used by the model */                          \
-	X(1, range_begin)   /* a named span opens on this thread */                                \
-	X(2, range_end)	    /* the span opened last on this thread closes */                       \
-	X(3, backward)	    /* a backward pass starts; nested ones have a lower sp */              \
-	X(4, reducer)	    /* gradients of one synchronised step are reduced */                   \
-	X(5, update_op)	    /* a multi-tensor optimizer kernel; arg0 identifies the parameter list */ \
-	X(6, list_op)	    /* a multi-tensor op that optimizers use; arg0 likewise, hint only */  \
-	X(7, amp_update)    /* the gradient scaler decided: one per attempted step */              \
-	X(8, save_begin)    /* a checkpoint writer opened (name: path, when it has one) */         \
-	X(9, save_end)	    /* ... and finished */                                                 \
-	X(10, restore)	    /* a checkpoint reader opened */                                       \
-	X(11, device_init)  /* accelerator initialisation */                                       \
-	X(12, compile)	    /* a program for the device is built or loaded */                      \
-	X(13, launch)	    /* work enters a stream */                                             \
-	X(14, graph_launch) /* a recorded graph of work enters a stream */                         \
-	X(15, execute)	    /* a whole compiled program is run (arg0: which) */                    \
-	X(16, sync)	    /* the host is blocked on the device */                                \
-	X(17, copy)	    /* host-device copy (arg0: bytes, arg1: direction) */                  \
-	X(18, collective)   /* a collective is enqueued (arg0 count, arg1 type, arg2 comm) */      \
-	X(19, comm_init)    /* a communicator is made (arg0 nranks, arg1 rank) */                  \
-	X(20, comm_abort)   /* a communicator is torn down because of an error */                  \
+#define GP_ROLES(X)	    /* id, name */                                                                   \
+	X(0, none)	    /* shown by `check`, not used by the model */                                    \
+	X(1, range_begin)   /* a named span opens on this thread */                                          \
+	X(2, range_end)	    /* the span opened last on this thread closes */                                 \
+	X(3, backward)	    /* a backward pass starts; nested ones have a lower sp */                        \
+	X(4, reducer)	    /* gradients of one synchronised step are reduced */                             \
+	X(5, update_op)	    /* a multi-tensor optimizer kernel; arg0 identifies the parameter list */        \
+	X(6, list_op)	    /* a multi-tensor op that optimizers use; arg0 likewise, hint only */            \
+	X(7, amp_update)    /* the gradient scaler decided: one per attempted step */                        \
+	X(8, save_begin)    /* a checkpoint writer opened (name: path, when it has one) */                   \
+	X(9, save_end)	    /* ... and finished */                                                           \
+	X(10, restore)	    /* a checkpoint reader opened */                                                 \
+	X(11, device_init)  /* accelerator initialisation */                                                 \
+	X(12, compile)	    /* a program for the device is built or loaded */                                \
+	X(13, launch)	    /* work enters a stream */                                                       \
+	X(14, graph_launch) /* a recorded graph of work enters a stream */                                   \
+	X(15, execute)	    /* a whole compiled program is run (arg0: which) */                              \
+	X(16, sync)	    /* the host is blocked on the device */                                          \
+	X(17, copy)	    /* host-device copy (arg0: bytes, arg1: direction) */                            \
+	X(18, collective)   /* a collective is enqueued (arg0 count, arg1 type, arg2 comm) */                \
+	X(19, comm_init)    /* a communicator is made (arg0 nranks, arg1 rank) */                            \
+	X(20, comm_abort)   /* a communicator is torn down because of an error */                            \
 	X(21, error)	    /* a call that reports faults; ret says which */
 
 enum gp_role {
@@ -254,10 +254,10 @@ enum gp_role {
 #undef X
 };
 
-#define GP_GROUPS(X)                                                       \
-	X(0, marker)  /* finds steps; the last thing to be given up */     \
-	X(1, confirm) /* agrees or disagrees with the marker */            \
-	X(2, bulk)    /* hot; counted, first to be given up */             \
+#define GP_GROUPS(X)                                                                                         \
+	X(0, marker)  /* finds steps; the last thing to be given up */                                       \
+	X(1, confirm) /* agrees or disagrees with the marker */                                              \
+	X(2, bulk)    /* hot; counted, first to be given up */                                               \
 	X(3, fault)   /* errors, checkpoints, life cycle: rare, kept on */
 
 enum gp_group {
@@ -266,32 +266,32 @@ enum gp_group {
 #undef X
 };
 
-#define GP_LOSS_CAUSES(X)                                                                       \
-	X(0, ring_call)	   /* no room in the ring of calls */                                   \
-	X(1, ring_life)	   /* no room in the ring of process life */                            \
-	X(2, watch_full)   /* a child could not be watched */                                   \
-	X(3, slots_full)   /* hot calls of a process counted into the shared slot */            \
-	X(4, open_full)	   /* an entry could not be remembered until its return */              \
-	X(5, unpaired)	   /* a return or range end whose start was not seen; not a loss of data */ \
-	X(6, read_fault)   /* a string or word of the process could not be read */              \
-	X(7, rate_limited) /* names that users choose, over their bound: counted, not sent */   \
-	X(8, late)	   /* came after its place in the order was passed */                    \
-	X(9, malformed)	   /* a record of wrong length or unknown kind */                       \
-	X(10, tape)	   /* the tape could not be written */                                  \
+#define GP_LOSS_CAUSES(X)                                                                                    \
+	X(0, ring_call)	   /* no room in the ring of calls */                                                \
+	X(1, ring_life)	   /* no room in the ring of process life */                                         \
+	X(2, watch_full)   /* a child could not be watched */                                                \
+	X(3, slots_full)   /* hot calls of a process counted into the shared slot */                         \
+	X(4, open_full)	   /* an entry could not be remembered until its return */                           \
+	X(5, unpaired)	   /* a return or range end whose start was not seen; not a loss of data */          \
+	X(6, read_fault)   /* a string or word of the process could not be read */                           \
+	X(7, rate_limited) /* names that users choose, over their bound: counted, not sent */                \
+	X(8, late)	   /* came after its place in the order was passed */                                \
+	X(9, malformed)	   /* a record of wrong length or unknown kind */                                    \
+	X(10, tape)	   /* the tape could not be written */                                               \
 	X(11, stack_full)  /* no room to follow a thread's ranges */
 
 enum gp_loss_cause {
 #define X(id, name) GP_LOSS_##name = id,
 	GP_LOSS_CAUSES(X)
 #undef X
-	GP_LOSS_CAUSE_COUNT
+		GP_LOSS_CAUSE_COUNT
 };
 
 /* How the kernel runs the probed instruction, cheapest first (measured: 0.2, 0.5, 16-28 us in a VM). */
-#define GP_INSNS(X)                                                                      \
-	X(0, unknown)                                                                    \
-	X(1, nop5)     /* rewritten into a call since kernel 6.18: no trap */            \
-	X(2, emulated) /* push, nop, jmp, call: trap, then emulated */                   \
+#define GP_INSNS(X)                                                                                          \
+	X(0, unknown)                                                                                        \
+	X(1, nop5)     /* rewritten into a call since kernel 6.18: no trap */                                \
+	X(2, emulated) /* push, nop, jmp, call: trap, then emulated */                                       \
 	X(3, stepped)  /* anything else: single-stepped out of line */
 
 enum gp_insn {
@@ -300,12 +300,12 @@ enum gp_insn {
 #undef X
 };
 
-#define GP_ATTACH_STATES(X)                                                         \
-	X(0, absent)	/* the library has no such symbol */                        \
-	X(1, attached)                                                              \
-	X(2, failed)	/* error says why */                                        \
-	X(3, refused)	/* a rule of ours forbids it (price, C++ return probe) */   \
-	X(4, detached)	/* given up, or its last user is gone */
+#define GP_ATTACH_STATES(X)                                                                                  \
+	X(0, absent) /* the library has no such symbol */                                                    \
+	X(1, attached)                                                                                       \
+	X(2, failed)   /* error says why */                                                                  \
+	X(3, refused)  /* a rule of ours forbids it (price, C++ return probe) */                             \
+	X(4, detached) /* given up, or its last user is gone */
 
 enum gp_attach_state {
 #define X(id, name) GP_ATTACH_##name = id,
@@ -325,14 +325,14 @@ enum gp_end_reason {
 /* One captured scalar. Registers are numbered as the architecture passes C arguments (x86-64: rdi rsi
  * rdx rcx r8 r9; arm64: x0-x7); the loader has turned C positions and ABI into them. */
 struct gp_capture {
-	__u8 source;	/* GP_SRC_* or register number */
-	__u8 derefs;	/* 0: the value itself; n: follow that many pointers */
-	__u8 width;	/* bytes of the final value: 1, 2, 4, 8 */
+	__u8 source; /* GP_SRC_* or register number */
+	__u8 derefs; /* 0: the value itself; n: follow that many pointers */
+	__u8 width;  /* bytes of the final value: 1, 2, 4, 8 */
 	__u8 reserved;
-	__s16 stack;	/* byte offset from sp when source is GP_SRC_STACK */
+	__s16 stack;	 /* byte offset from sp when source is GP_SRC_STACK */
 	__s16 offset[1]; /* added before the last dereference */
 };
-#define GP_SRC_NONE 0xff
+#define GP_SRC_NONE  0xff
 #define GP_SRC_STACK 0xfe
 
 struct gp_keep { /* a name whose first 8 bytes & mask == value is exempt from max_hz */
@@ -346,21 +346,21 @@ struct gp_row {
 	__u8 flags;   /* GP_ROW_* */
 	__u8 hot;     /* index of the hot counter when GP_ROW_COUNT */
 	__u8 nkeep;
-	__u8 string;	/* 1: the pointer is the text; 2: it points to the pointer (std::string) */
+	__u8 string;		/* 1: the pointer is the text; 2: it points to the pointer (std::string) */
 	struct gp_capture name; /* where the string is; source GP_SRC_NONE: none */
 	struct gp_capture arg[GP_ARGS];
 	struct gp_capture only; /* hit is ignored unless this value ... */
 	__u64 only_value;	/* ... equals this; source GP_SRC_NONE: no condition */
 	struct gp_keep keep[GP_KEEP];
 };
-#define GP_ROW_COUNT 1	   /* count, do not send */
+#define GP_ROW_COUNT	 1 /* count, do not send */
 #define GP_ROW_MAY_BLOCK 2 /* visible in gp_open_calls while it runs */
-#define GP_ROW_ANON 4	   /* range without a name */
+#define GP_ROW_ANON	 4 /* range without a name */
 
 /* Cookie of a link: row in the low half, generation in the high half. */
 #define GP_COOKIE(row, gen) ((__u64)(gen) << 32 | (row))
 
-struct gp_watch { /* value of gp_watched, key: tgid */
+struct gp_watch {	/* value of gp_watched, key: tgid */
 	__u64 start_ns; /* start_boottime; 0: not known yet */
 	__u32 slot;
 	__u32 flags;

@@ -140,7 +140,7 @@ static void become(const struct identity *id, const char *output, char **argv)
 
 int child_spawn(struct child *c, char **argv, const char *user, const char *output)
 {
-	struct identity id = { 0 };
+	struct identity id = {0};
 	int gate[2], err;
 	char go;
 

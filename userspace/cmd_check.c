@@ -32,7 +32,10 @@ static bool print_features(const char *off, bool color)
 	puts("kernel and privileges");
 	for (int i = 0; i < n; i++) {
 		const char *mark = f[i].have ? "yes" : f[i].off ? "off" : "no";
-		const char *paint = !color ? "" : f[i].have ? "\033[32m" : f[i].required ? "\033[31m" : "\033[33m";
+		const char *paint = !color	    ? ""
+				    : f[i].have	    ? "\033[32m"
+				    : f[i].required ? "\033[31m"
+						    : "\033[33m";
 
 		printf("  %-12s %s%-4s%s %s", f[i].name, paint, mark, color ? "\033[0m" : "", f[i].purpose);
 		if (!f[i].have && *f[i].without)
@@ -95,15 +98,16 @@ static void print_summary(const struct check *c, const char *what)
 	if (!c->attached && !c->absent && !c->failed)
 		printf("  no library of a known runtime in %s (known: gp-bpf probes)\n", what);
 	else
-		printf("%u can be probed, %u not in this version of the library, %u failed\n", c->attached, c->absent,
-		       c->failed);
+		printf("%u can be probed, %u not in this version of the library, %u failed\n", c->attached,
+		       c->absent, c->failed);
 }
 
 static int check_library(struct check *c, const char *path)
 {
 	int err;
 
-	printf("\nprobes in %s%*s class      price  place\n", path, (int)(strlen(path) < 20 ? 20 - strlen(path) : 1), "");
+	printf("\nprobes in %s%*s class      price  place\n", path,
+	       (int)(strlen(path) < 20 ? 20 - strlen(path) : 1), "");
 	err = loader_plan(c->probes, path, on_plan, c);
 	if (err) {
 		log_error("library %s: %s", path, strerror(-err));
@@ -145,8 +149,8 @@ static int check_pid(struct check *c, const char *text)
 
 static int check(const struct options *o)
 {
-	struct check c = { .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
-	struct loader_config cfg = { 0 };
+	struct check c = {.color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+	struct loader_config cfg = {0};
 	struct probe_table *t = NULL;
 	char off[512];
 	int code = EXIT_OK, rc;
@@ -162,8 +166,10 @@ static int check(const struct options *o)
 	if (!able || loader_open(&c.loader, &cfg))
 		code = EXIT_LACKING;
 	else
-		printf("one empty hit on this host: nop5 %u ns, push %u ns, single-stepped %u ns; with its return (push) %u ns\n",
-		       loader_price_ns(c.loader, GP_INSN_nop5, false), loader_price_ns(c.loader, GP_INSN_emulated, false),
+		printf("one empty hit on this host: nop5 %u ns, push %u ns, single-stepped %u ns; with its "
+		       "return (push) %u ns\n",
+		       loader_price_ns(c.loader, GP_INSN_nop5, false),
+		       loader_price_ns(c.loader, GP_INSN_emulated, false),
 		       loader_price_ns(c.loader, GP_INSN_stepped, false),
 		       loader_price_ns(c.loader, GP_INSN_emulated, true));
 	if (o->library) {

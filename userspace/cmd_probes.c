@@ -18,7 +18,8 @@ static const char *const group_name[] = {
 
 static void print_row(const struct probe_row *r, bool color)
 {
-	const char *dim = color ? "\033[2m" : "", *bold = color ? "\033[1m" : "", *off = color ? "\033[0m" : "";
+	const char *dim = color ? "\033[2m" : "", *bold = color ? "\033[1m" : "",
+		   *off = color ? "\033[0m" : "";
 
 	printf("%s%s%s  %s, %s, %s%s%s\n", bold, r->id, off, event_role_name(r->role), group_name[r->group],
 	       r->count ? "counted" : "recorded", r->returns ? " with its return" : "",

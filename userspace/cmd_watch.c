@@ -41,7 +41,7 @@ static void tell_ready(const struct options *o)
 
 static char *command_text(int argc, char **argv)
 {
-	struct buffer b = { 0 };
+	struct buffer b = {0};
 
 	for (int i = 0; i < argc; i++)
 		buffer_printf(&b, "%s%s", i ? " " : "", argv[i]);
@@ -77,8 +77,11 @@ static int watch_pids(const struct options *o, const char *tape, const char *com
 	for (int i = 0; i < o->exports.count; i++)
 		data |= !strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json");
 	data |= o->json || (tape && !strcmp(tape, "-"));
-	err = output_open(&out, o, o->quiet || data ? VIEW_NONE : tty ? VIEW_LIVE : VIEW_PLAIN, STDOUT_FILENO,
-			  data ? STDERR_FILENO : STDOUT_FILENO);
+	err = output_open(&out, o,
+			  o->quiet || data ? VIEW_NONE
+			  : tty		   ? VIEW_LIVE
+					   : VIEW_PLAIN,
+			  STDOUT_FILENO, data ? STDERR_FILENO : STDOUT_FILENO);
 	if (err)
 		return exit_code(err);
 	err = watch_open(&w, o, out, tape, false, command);
@@ -123,7 +126,7 @@ static int watch_child(const struct options *o, struct output *out, struct watch
 /* Starts a command and watches it. Its exit status is ours unless we could not start it. */
 static int watch_command(const struct options *o, const char *tape, const char *command)
 {
-	struct child c = { .release_fd = -1 };
+	struct child c = {.release_fd = -1};
 	struct output *out = NULL;
 	struct watch *w = NULL;
 	bool live = o->live && isatty(STDOUT_FILENO);
@@ -136,14 +139,19 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
 	if (err)
 		return EXIT_RUNTIME;
-	err = output_open(&out, o, o->quiet ? VIEW_NONE : live ? VIEW_LIVE : o->live ? VIEW_PLAIN : VIEW_NONE,
+	err = output_open(&out, o,
+			  o->quiet  ? VIEW_NONE
+			  : live    ? VIEW_LIVE
+			  : o->live ? VIEW_PLAIN
+				    : VIEW_NONE,
 			  STDERR_FILENO, o->live ? STDOUT_FILENO : STDERR_FILENO);
 	if (!err)
 		err = watch_open(&w, o, out, tape, true, command);
 	if (err) {
 		output_close(out, false);
 		if (o->best_effort) {
-			log_warn("run: nothing is observed; starting the command all the same (--best-effort)");
+			log_warn("run: nothing is observed; starting the command all the same "
+				 "(--best-effort)");
 			return run_unwatched(&c);
 		}
 		child_abandon(&c);
@@ -168,7 +176,8 @@ int cmd_pid(int argc, char **argv)
 	code = options_parse(&o, CMD_PID, argc, argv);
 	if (code < 0) {
 		if (o.argc) {
-			log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD", o.argv[0]);
+			log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD",
+				  o.argv[0]);
 			code = EXIT_USAGE;
 		} else if (!o.pids.count) {
 			log_error("which process? gp-bpf --pid PID");
@@ -211,7 +220,8 @@ int cmd_record(int argc, char **argv)
 	code = options_parse(&o, CMD_RECORD, argc, argv);
 	if (code < 0) {
 		if (!o.output || !o.argc == !o.pids.count) {
-			log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- CMD...)");
+			log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | "
+				  "-- CMD...)");
 			code = EXIT_USAGE;
 		} else if (o.argc) {
 			code = watch_command(&o, o.output, command ? command : "");

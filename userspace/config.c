@@ -9,7 +9,7 @@
 #include "userspace/base/log.h"
 #include "userspace/option.h"
 
-#define CONFIG_DEPTH 8
+#define CONFIG_DEPTH   8
 #define CONFIG_KEY_MAX 128
 
 struct config_walk {
@@ -75,7 +75,7 @@ static int walk_event(struct config_walk *w, const yaml_event_t *ev, config_fn *
 
 int config_read(const char *file, config_fn *set, void *ctx)
 {
-	struct config_walk w = { .file = file };
+	struct config_walk w = {.file = file};
 	yaml_parser_t parser;
 	yaml_event_t ev;
 	bool end = false;

@@ -20,8 +20,8 @@
 struct journal {
 	struct output *out;
 	struct tape_writer *tape;
-	struct buffer own;  /* records of user space, not fed yet */
-	uint64_t clock_ns;  /* when the last clock anchor was made */
+	struct buffer own; /* records of user space, not fed yet */
+	uint64_t clock_ns; /* when the last clock anchor was made */
 	int64_t clock_offset_ns;
 	int error;
 };
@@ -69,9 +69,10 @@ void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t pr
 	return event_init(at, kind, clock_mono_ns(), pid, probe);
 }
 
-int journal_batch(struct journal *j, enum tape_source source, const struct buffer *b, uint64_t from, uint64_t to)
+int journal_batch(struct journal *j, enum tape_source source, const struct buffer *b, uint64_t from,
+		  uint64_t to)
 {
-	struct tape_frame frame = { source, from, to, b->data, b->len };
+	struct tape_frame frame = {source, from, to, b->data, b->len};
 	int err = j->tape ? tape_append(j->tape, &frame) : 0;
 
 	if (err && !j->error) {

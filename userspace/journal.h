@@ -25,7 +25,8 @@ int journal_close(struct journal *j);
 void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe);
 void journal_flush(struct journal *j);
 /* Records that were read from a ring, with its positions. Once it returns 0 the ring may be advanced. */
-int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch, uint64_t from, uint64_t to);
+int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch, uint64_t from,
+		  uint64_t to);
 
 /* What every tape begins with: session, clock, settings, meaning of the probes. */
 void journal_begin(struct journal *j, const struct options *o, const struct probe_table *probes, bool run,

@@ -16,14 +16,15 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "--pid", "PID [--pid PID...]", "watch running processes and their children", CMD_PID, cmd_pid },
-	{ "run", "[options] -- CMD...", "start CMD and watch it; exits with CMD's status", CMD_RUN, cmd_run },
-	{ "record", "-o FILE (--pid PID | -- CMD...)", "keep the raw events in a file", CMD_RECORD, cmd_record },
-	{ "replay", "FILE", "show a recorded run again, without privileges", CMD_REPLAY, cmd_replay },
-	{ "check", "[--pid PID | --library FILE]", "what works here, and each probe's place and price", CMD_CHECK,
-	  cmd_check },
-	{ "probes", "", "the probes that are known, and why each is there", CMD_PROBES, cmd_probes },
-	{ "schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA, cmd_schema },
+	{"--pid", "PID [--pid PID...]", "watch running processes and their children", CMD_PID, cmd_pid},
+	{"run", "[options] -- CMD...", "start CMD and watch it; exits with CMD's status", CMD_RUN, cmd_run},
+	{"record", "-o FILE (--pid PID | -- CMD...)", "keep the raw events in a file", CMD_RECORD,
+	 cmd_record},
+	{"replay", "FILE", "show a recorded run again, without privileges", CMD_REPLAY, cmd_replay},
+	{"check", "[--pid PID | --library FILE]", "what works here, and each probe's place and price",
+	 CMD_CHECK, cmd_check},
+	{"probes", "", "the probes that are known, and why each is there", CMD_PROBES, cmd_probes},
+	{"schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA, cmd_schema},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -32,7 +33,8 @@ void command_usage(FILE *out, unsigned command)
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (commands[i].bit != command)
 			continue;
-		fprintf(out, "usage: gp-bpf %s %s\n\n%s\n\n", commands[i].name, commands[i].args, commands[i].help);
+		fprintf(out, "usage: gp-bpf %s %s\n\n%s\n\n", commands[i].name, commands[i].args,
+			commands[i].help);
 		options_help(out, command);
 	}
 }
@@ -41,9 +43,11 @@ static void usage(FILE *out)
 {
 	fputs("gp-bpf - training steps and goodput of running jobs, seen from outside\n\nusage:\n", out);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  gp-bpf %-6s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
+		fprintf(out, "  gp-bpf %-6s %-32s %s\n", commands[i].name, commands[i].args,
+			commands[i].help);
 	fputs("\ngp-bpf COMMAND --help lists a command's options; man gp-bpf tells more.\n"
-	      "Exit codes: 0 ok, 1 runtime failure, 2 usage, 3 the kernel or a privilege lacks what is needed.\n",
+	      "Exit codes: 0 ok, 1 runtime failure, 2 usage, 3 the kernel or a privilege lacks what is "
+	      "needed.\n",
 	      out);
 }
 

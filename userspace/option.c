@@ -29,53 +29,54 @@ struct option_row {
 
 /* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this. */
 static const struct option_row rows[] = {
-	{ "pid", "PID", 'p', OPTION_LIST, AT(pids), 0, 0, CMD_PID | CMD_RECORD | CMD_CHECK, NULL,
-	  "watch this process and its children (repeatable)" },
-	{ "export", "NAME[:ARG]", 'e', OPTION_LIST, AT(exports), 0, 0, CMD_WATCH | CMD_REPLAY, "exports",
-	  "json:FILE (- is standard output), prometheus (repeatable)" },
-	{ "listen", "ADDR:PORT", 0, OPTION_STRING, AT(listen), 0, 0, CMD_WATCH, "listen",
-	  "serve Prometheus metrics there, or at unix:PATH (default 127.0.0.1:9847 with --export prometheus)" },
-	{ "job", "NAME", 0, OPTION_STRING, AT(job), 0, 0, CMD_WATCH, "job.name", "name of the job" },
-	{ "marker", "NAME", 0, OPTION_STRING, AT(marker), 0, 0, CMD_WATCH, "steps.marker",
-	  "end steps by update_exit, zero_grad, backward, reducer, update_op, execute or sync; default: elect" },
-	{ "multiply", "N", 0, OPTION_NUMBER, AT(multiply), 1, 1000000, CMD_WATCH, "steps.multiply",
-	  "that many marker hits make one step" },
-	{ "ideal", "DURATION", 0, OPTION_DURATION, AT(ideal_ns), 0, 0, CMD_WATCH, "steps.ideal",
-	  "ideal step time, instead of the one that is found" },
-	{ "for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_PID | CMD_RECORD, NULL,
-	  "stop watching after this time (10s, 5m)" },
-	{ "output", "FILE", 'o', OPTION_STRING, AT(output), 0, 0, CMD_RUN | CMD_RECORD, NULL,
-	  "record: the tape; run: where CMD's own output goes (needed by --live)" },
-	{ "live", NULL, 0, OPTION_FLAG, AT(live), 0, 0, CMD_RUN, NULL, "show the live view while CMD runs" },
-	{ "user", "NAME", 0, OPTION_STRING, AT(user), 0, 0, CMD_RUN | CMD_RECORD, NULL,
-	  "run CMD as this user (default under sudo: who called sudo)" },
-	{ "best-effort", NULL, 0, OPTION_FLAG, AT(best_effort), 0, 0, CMD_RUN, NULL,
-	  "start CMD even when nothing can be observed" },
-	{ "library", "FILE", 0, OPTION_STRING, AT(library), 0, 0, CMD_CHECK, NULL,
-	  "show what would be probed in this library" },
-	{ "probes", "DIR", 0, OPTION_STRING, AT(probes), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, "probes",
-	  "probe files, instead of the installed ones" },
-	{ "feature", "NAME=off", 0, OPTION_LIST, AT(features), 0, 0, CMD_WATCH | CMD_CHECK, "features",
-	  "do without a kernel feature (names: gp-bpf check)" },
-	{ "config", "FILE", 'c', OPTION_STRING, AT(config), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, NULL,
-	  "settings in YAML (version: 1)" },
-	{ "state-dir", "DIR", 0, OPTION_STRING, AT(state_dir), 0, 0, CMD_WATCH | CMD_CHECK, "state_dir",
-	  "where the symbol cache is kept (default /var/cache/gp-bpf)" },
-	{ "root", "DIR", 0, OPTION_STRING, AT(root), 0, 0, CMD_WATCH, NULL, "read /proc from there (tests)" },
-	{ "quiet", NULL, 'q', OPTION_FLAG, AT(quiet), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
-	  "no live view, no progress, no report" },
-	{ "json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
-	  "the report as one JSON object on standard output" },
-	{ "ready-fd", "N", 0, OPTION_NUMBER, AT(ready_fd), 0, INT_MAX, CMD_WATCH, NULL,
-	  "write one line to this descriptor once every probe is attached" },
-	{ "log-level", "LEVEL", 0, OPTION_STRING, AT(log_level), 0, 0, CMD_ALL, "log.level",
-	  "error, warning, info or debug (default warning)" },
-	{ "log-format", "FORMAT", 0, OPTION_STRING, AT(log_format), 0, 0, CMD_ALL, "log.format",
-	  "text, logfmt or json" },
-	{ "print-config", NULL, 0, OPTION_FLAG, AT(print_config), 0, 0, CMD_WATCH, NULL,
-	  "print every setting with its origin, and exit" },
-	{ "help", NULL, 'h', OPTION_FLAG, AT(help), 0, 0, CMD_ALL, NULL, "this text" },
-	{ "version", NULL, 0, OPTION_FLAG, AT(version), 0, 0, CMD_ALL, NULL, "version, and exit" },
+	{"pid", "PID", 'p', OPTION_LIST, AT(pids), 0, 0, CMD_PID | CMD_RECORD | CMD_CHECK, NULL,
+	 "watch this process and its children (repeatable)"},
+	{"export", "NAME[:ARG]", 'e', OPTION_LIST, AT(exports), 0, 0, CMD_WATCH | CMD_REPLAY, "exports",
+	 "json:FILE (- is standard output), prometheus (repeatable)"},
+	{"listen", "ADDR:PORT", 0, OPTION_STRING, AT(listen), 0, 0, CMD_WATCH, "listen",
+	 "serve Prometheus metrics there, or at unix:PATH (default 127.0.0.1:9847 with --export prometheus)"},
+	{"job", "NAME", 0, OPTION_STRING, AT(job), 0, 0, CMD_WATCH, "job.name", "name of the job"},
+	{"marker", "NAME", 0, OPTION_STRING, AT(marker), 0, 0, CMD_WATCH, "steps.marker",
+	 "end steps by update_exit, zero_grad, backward, reducer, update_op, execute or sync; default: "
+	 "elect"},
+	{"multiply", "N", 0, OPTION_NUMBER, AT(multiply), 1, 1000000, CMD_WATCH, "steps.multiply",
+	 "that many marker hits make one step"},
+	{"ideal", "DURATION", 0, OPTION_DURATION, AT(ideal_ns), 0, 0, CMD_WATCH, "steps.ideal",
+	 "ideal step time, instead of the one that is found"},
+	{"for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_PID | CMD_RECORD, NULL,
+	 "stop watching after this time (10s, 5m)"},
+	{"output", "FILE", 'o', OPTION_STRING, AT(output), 0, 0, CMD_RUN | CMD_RECORD, NULL,
+	 "record: the tape; run: where CMD's own output goes (needed by --live)"},
+	{"live", NULL, 0, OPTION_FLAG, AT(live), 0, 0, CMD_RUN, NULL, "show the live view while CMD runs"},
+	{"user", "NAME", 0, OPTION_STRING, AT(user), 0, 0, CMD_RUN | CMD_RECORD, NULL,
+	 "run CMD as this user (default under sudo: who called sudo)"},
+	{"best-effort", NULL, 0, OPTION_FLAG, AT(best_effort), 0, 0, CMD_RUN, NULL,
+	 "start CMD even when nothing can be observed"},
+	{"library", "FILE", 0, OPTION_STRING, AT(library), 0, 0, CMD_CHECK, NULL,
+	 "show what would be probed in this library"},
+	{"probes", "DIR", 0, OPTION_STRING, AT(probes), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, "probes",
+	 "probe files, instead of the installed ones"},
+	{"feature", "NAME=off", 0, OPTION_LIST, AT(features), 0, 0, CMD_WATCH | CMD_CHECK, "features",
+	 "do without a kernel feature (names: gp-bpf check)"},
+	{"config", "FILE", 'c', OPTION_STRING, AT(config), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, NULL,
+	 "settings in YAML (version: 1)"},
+	{"state-dir", "DIR", 0, OPTION_STRING, AT(state_dir), 0, 0, CMD_WATCH | CMD_CHECK, "state_dir",
+	 "where the symbol cache is kept (default /var/cache/gp-bpf)"},
+	{"root", "DIR", 0, OPTION_STRING, AT(root), 0, 0, CMD_WATCH, NULL, "read /proc from there (tests)"},
+	{"quiet", NULL, 'q', OPTION_FLAG, AT(quiet), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
+	 "no live view, no progress, no report"},
+	{"json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
+	 "the report as one JSON object on standard output"},
+	{"ready-fd", "N", 0, OPTION_NUMBER, AT(ready_fd), 0, INT_MAX, CMD_WATCH, NULL,
+	 "write one line to this descriptor once every probe is attached"},
+	{"log-level", "LEVEL", 0, OPTION_STRING, AT(log_level), 0, 0, CMD_ALL, "log.level",
+	 "error, warning, info or debug (default warning)"},
+	{"log-format", "FORMAT", 0, OPTION_STRING, AT(log_format), 0, 0, CMD_ALL, "log.format",
+	 "text, logfmt or json"},
+	{"print-config", NULL, 0, OPTION_FLAG, AT(print_config), 0, 0, CMD_WATCH, NULL,
+	 "print every setting with its origin, and exit"},
+	{"help", NULL, 'h', OPTION_FLAG, AT(help), 0, 0, CMD_ALL, NULL, "this text"},
+	{"version", NULL, 0, OPTION_FLAG, AT(version), 0, 0, CMD_ALL, NULL, "version, and exit"},
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -99,8 +100,8 @@ int option_duration(const char *text, int64_t *ret_ns)
 	static const struct {
 		const char *unit;
 		double ns;
-	} units[] = { { "ns", 1 },	{ "us", 1e3 },	{ "ms", 1e6 },	  { "s", 1e9 },
-		      { "", 1e9 },	{ "m", 60e9 },	{ "h", 3600e9 }, { "d", 86400e9 } };
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6},   {"s", 1e9},
+		     {"", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
 	char *end;
 	double v;
 
@@ -239,7 +240,7 @@ static int set_from_environment(struct options *o, unsigned command)
 
 static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
-	struct option longs[ROWS + 1] = { 0 };
+	struct option longs[ROWS + 1] = {0};
 	char shorts[2 * ROWS + 3] = "+:";
 	size_t ns = 2, map[ROWS];
 	int n = 0, c, index;
@@ -248,8 +249,8 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 		if (!(rows[i].commands & command))
 			continue;
 		map[n] = i;
-		longs[n++] = (struct option){ rows[i].name, rows[i].arg ? required_argument : no_argument, NULL,
-					      256 + (int)i };
+		longs[n++] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument,
+					     NULL, 256 + (int)i};
 		if (rows[i].letter) {
 			shorts[ns++] = rows[i].letter;
 			if (rows[i].arg)
@@ -285,8 +286,8 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 
 static int set_logging(const struct options *o)
 {
-	static const char *const levels[] = { "error", "warning", "info", "debug" };
-	static const char *const formats[] = { "text", "logfmt", "json" };
+	static const char *const levels[] = {"error", "warning", "info", "debug"};
+	static const char *const formats[] = {"text", "logfmt", "json"};
 	int level = LOG_WARN, format = LOG_TEXT;
 
 	if (o->log_level) {
@@ -325,7 +326,7 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 {
 	int err;
 
-	*o = (struct options){ .ready_fd = -1, .multiply = 1 };
+	*o = (struct options){.ready_fd = -1, .multiply = 1};
 	memset(origins, 0, sizeof(origins));
 	err = set_from_flags(o, command, argc, argv);
 	if (!err && (o->help || o->version))
@@ -369,7 +370,8 @@ int options_features_off(const struct options *o, char *out, size_t len)
 			log_error("--feature: '%s' is not NAME=off", item);
 			return -EINVAL;
 		}
-		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "", (int)(eq - item), item);
+		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "", (int)(eq - item),
+					 item);
 		if (used >= len) {
 			log_error("--feature: too many");
 			return -EINVAL;
@@ -387,15 +389,16 @@ void options_help(FILE *out, unsigned command)
 
 		if (!(r->commands & command))
 			continue;
-		snprintf(left, sizeof(left), "%s--%s%s%s", r->letter ? (char[]){ '-', r->letter, ',', ' ', 0 } : "    ",
-			 r->name, r->arg ? " " : "", r->arg ? r->arg : "");
+		snprintf(left, sizeof(left), "%s--%s%s%s",
+			 r->letter ? (char[]){'-', r->letter, ',', ' ', 0} : "    ", r->name,
+			 r->arg ? " " : "", r->arg ? r->arg : "");
 		fprintf(out, "  %-26s  %s\n", left, r->help);
 	}
 }
 
 void options_print(FILE *out, const struct options *o, unsigned command)
 {
-	static const char *const origin_name[] = { "default", "file", "environment", "flag" };
+	static const char *const origin_name[] = {"default", "file", "environment", "flag"};
 
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct option_row *r = &rows[i];

@@ -21,7 +21,7 @@ struct options {
 	struct option_list exports;
 	struct option_list features; /* NAME=off */
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
-	char *output;	/* of CMD (run), or the tape (record) */
+	char *output; /* of CMD (run), or the tape (record) */
 	char *user, *library;
 	char *log_level, *log_format;
 	int64_t multiply, ready_fd;

@@ -51,7 +51,7 @@ static void on_log(void *ctx, enum log_level level, const char *line)
 
 static int open_exports(struct output *out, const struct options *o)
 {
-	struct export_options opt = { .listen = o->listen };
+	struct export_options opt = {.listen = o->listen};
 	bool prometheus = false;
 	int err = export_set_new(&out->exports, &opt);
 
@@ -88,7 +88,8 @@ static int open_view(struct output *out, enum output_view view, int plain_fd)
 	return 0;
 }
 
-int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd, int report_fd)
+int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
+		int report_fd)
 {
 	struct output *out = calloc(1, sizeof(*out));
 	int err = -ENOMEM;
@@ -164,14 +165,15 @@ static int write_all(int fd, const char *data, size_t len)
 
 static int write_report(struct output *out, const struct snapshot *s)
 {
-	struct buffer text = { 0 };
+	struct buffer text = {0};
 	int err;
 
 	if (out->json)
 		report_json(&text, s);
 	else
 		report_text(&text, s, out->color);
-	err = text.failed ? -ENOMEM : write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data, text.len);
+	err = text.failed ? -ENOMEM
+			  : write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data, text.len);
 	if (err)
 		log_error("report: %s", strerror(-err));
 	buffer_free(&text);

@@ -15,7 +15,8 @@ struct snapshot;
 enum output_view { VIEW_NONE, VIEW_PLAIN, VIEW_LIVE };
 
 /* plain_fd: where plain lines go; the report goes to report_fd. 0 or -errno after one line. */
-int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd, int report_fd);
+int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
+		int report_fd);
 /* Records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
 /* A second passed: snapshot to exporters and view. */

@@ -28,7 +28,7 @@
 #define PEEK_MAX_BYTES	(4u << 20)
 #define DRAIN_ROUNDS	16 /* a drain that cannot keep up ends without its mark */
 
-static const enum tape_source ring_source[] = { TAPE_RING_LIFE, TAPE_RING_CALL };
+static const enum tape_source ring_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
 struct watch {
 	const struct options *options;
@@ -58,7 +58,8 @@ static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
 
 static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 {
-	struct gp_process *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_process, (uint32_t)pid, 0);
+	struct gp_process *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_process,
+						(uint32_t)pid, 0);
 
 	if (own)
 		*own = *p;
@@ -66,7 +67,8 @@ static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 
 static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
 {
-	struct gp_counter *c = journal_record(((struct watch *)ctx)->journal, GP_KIND_counter, (uint32_t)pid, probe);
+	struct gp_counter *c = journal_record(((struct watch *)ctx)->journal, GP_KIND_counter, (uint32_t)pid,
+					      probe);
 
 	if (c)
 		c->count = count;
@@ -232,7 +234,7 @@ static void on_child(void *ctx, uint64_t value)
 
 int watch_probes(const struct options *o, struct probe_table **ret)
 {
-	static const char *const places[] = { "/../share/gp-bpf/probes", "/../../probes" };
+	static const char *const places[] = {"/../share/gp-bpf/probes", "/../../probes"};
 	char self[4096], path[4200];
 	ssize_t n;
 
@@ -255,7 +257,7 @@ int watch_probes(const struct options *o, struct probe_table **ret)
 static int open_kernel(struct watch *w)
 {
 	char off[512] = "";
-	struct loader_config cfg = { .probes = w->probes, .features_off = off };
+	struct loader_config cfg = {.probes = w->probes, .features_off = off};
 	const struct loader_ring *rings;
 	const struct feature *f;
 	int n, err;
@@ -285,7 +287,7 @@ static int open_kernel(struct watch *w)
 
 static int open_loop(struct watch *w)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	const struct options *o = w->options;
 	int err = loop_new(&w->loop);
 

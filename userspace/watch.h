@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.h - a live run: kernel side, rings, tape and what reacts to processes as they come and go. Single-threaded.
+/* watch.h - a live run: kernel side, rings, tape and what reacts to processes as they come and go.
+ * Single-threaded.
  *
  * What the collector sees goes three ways in one order: onto the tape (when there is one), into the
  * output, and, for process life, to the reactions here (look for libraries, read identity). */

@@ -39,7 +39,7 @@ int processes_new(struct processes **ret, struct loader *l, const char *root, co
 
 	if (!ps)
 		return -ENOMEM;
-	*ps = (struct processes){ .loader = l, .root = root, .job = job, .fn = fn, .ctx = ctx };
+	*ps = (struct processes){.loader = l, .root = root, .job = job, .fn = fn, .ctx = ctx};
 	ps->table = table_new();
 	if (!ps->table) {
 		free(ps);

@@ -262,8 +262,12 @@ void rank_exit(struct rank *r, const struct event *ev)
 
 void rank_stop(struct rank *r, uint64_t now_ns)
 {
+	struct signal last = {.kind = SIGNAL_EXIT, .ts_ns = now_ns, .begin_ns = now_ns, .text = ""};
+
 	if (!r->alive)
 		return;
+	if (r->phase) /* a checkpoint that more files might have joined */
+		phase_feed(r->phase, &last);
 	if (r->trainer)
 		rank_states(r, now_ns);
 	rank_close(r, now_ns);

@@ -106,8 +106,9 @@ void rank_step(struct rank *r, const struct step *s)
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number);
 	loop_remember(lp, &fs, ns);
 	loop_slow(r, lp, &fs.step, ns);
-	/* What was lost may have been a boundary: such a time is no sample. */
-	if (!(fs.step.flags & STEP_tainted))
+	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
+	 * such times are no samples. */
+	if (!(fs.step.flags & STEP_tainted) && (r->from_start || lp->steps > 1))
 		deviation_add(lp->time, ns);
 	if (ideal_due(lp->steps)) {
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);

@@ -56,13 +56,15 @@ void step_finder_free(struct step_finder *sf)
 
 static void thread_reset(struct step_finder *sf, uint32_t i)
 {
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (!sf->trackers[f])
+			continue;
+		stream_settle(sf, sf->trackers[f]); /* what is held knows threads by their index */
+		sf->trackers[f]->lane_of[i] = 0;
+	}
 	if (sf->threads[i].update_open)
 		sf->updates_open--;
 	sf->threads[i] = (struct step_thread){0};
-	for (int f = 0; f < FAMILY_COUNT; f++) {
-		if (sf->trackers[f])
-			sf->trackers[f]->lane_of[i] = 0;
-	}
 	if (sf->backward_thread == i + 1)
 		sf->backward_thread = 0;
 }
@@ -94,6 +96,7 @@ static struct step_thread *thread_of(struct step_finder *sf, uint32_t tid)
 	}
 	sf->threads[i].tid = tid;
 	sf->threads[i].seen_seq = sf->seq;
+	sf->threads[i].seen_ns = sf->now_ns;
 	return &sf->threads[i];
 }
 
@@ -124,6 +127,7 @@ static struct mark mark_make(struct step_finder *sf, enum family f, struct step_
 		.end_ns = s->ts_ns,
 		.span_ns = t->span_ns[f],
 		.seq = sf->seq,
+		.backward_seq = t->backward_seq,
 		.ident = s->ident,
 		.name = s->name,
 		.tid = s->tid,

@@ -14,7 +14,7 @@
 #define STEP_THREADS 64	  /* followed at once; the one idle longest gives way */
 #define STEP_LOOPS   16	  /* told apart; further ones share the last */
 #define STEP_HELD    256  /* groups held before the lock */
-#define STEP_QUEUE   64	  /* marks held until a thread's loop is known */
+#define STEP_QUEUE   1024 /* marks held until a thread's loop is known */
 #define STEP_MEMBERS 1024 /* marks of one group that can still be told apart again */
 #define STEP_RECENT  64	  /* steps behind ratios and the median */
 #define STEP_PERIOD  32	  /* longest period of updates looked for */
@@ -42,7 +42,7 @@ struct step_thread {
 	uint32_t tid;
 	bool backward; /* ever ran one */
 	uint32_t owns; /* bit per family: its marks came from this thread */
-	uint64_t seen_seq;
+	uint64_t seen_seq, seen_ns;
 	uint64_t backward_seq, fetch_seq; /* last ones; 0: never */
 	uint64_t backward_ns;
 	uint64_t first_ns; /* first sign of training */
@@ -62,9 +62,10 @@ struct mark {
 	uint64_t begin_ns, end_ns;
 	uint64_t span_ns; /* first backward since the thread's mark before; 0: none */
 	uint64_t seq;
-	uint64_t sep_seq;   /* last backward or fetch on the threads it listens to */
-	uint64_t fetch_seq; /* last fetch there */
-	struct hits hits;   /* there, since the mark before */
+	uint64_t backward_seq; /* last backward of its own thread */
+	uint64_t sep_seq;      /* last backward or fetch on the threads it listens to */
+	uint64_t fetch_seq;    /* last fetch there */
+	struct hits hits;      /* there, since the mark before */
 	uint64_t ident;
 	uint32_t name, tid, flags;
 	uint32_t thread; /* index */
@@ -126,6 +127,7 @@ struct lane {
 	bool taint;	  /* the next group */
 	uint32_t largest; /* group closed by a backward */
 	uint64_t last_seq;
+	uint32_t last_tid;
 	struct group group;
 	uint64_t *ends; /* of the open group's marks */
 	uint32_t ends_cap;
@@ -162,11 +164,11 @@ struct tracker { /* one family's marks, by loop */
 	struct lane *lanes[STEP_LOOPS];
 	uint32_t nlanes;
 	uint8_t lane_of[STEP_THREADS]; /* lane + 1; 0: not known */
-	struct mark queue[STEP_QUEUE];
+	struct mark *queue;	       /* STEP_QUEUE of them, once needed */
 	uint32_t nqueue;
-	uint64_t last_end_ns; /* of the first lane's last mark */
-	uint32_t last_thread;
-	uint32_t neighbours, overlaps;
+	uint64_t first_lane_seq; /* of the first lane's last mark by a thread with backwards of its own */
+	uint32_t first_lane_thread;
+	uint32_t changes, overlaps; /* between threads of the first lane, lately */
 	uint64_t marks, last_seq;
 	uint64_t since_better; /* marks since a family of more trust made one */
 };

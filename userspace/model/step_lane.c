@@ -385,15 +385,17 @@ static void group_add(struct lane *l, const struct mark *m)
 void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 {
 	bool fetched = m->fetch_seq > l->last_seq;
-	bool opens = !l->any || !sf->backward || m->sep_seq > l->last_seq || m->apart || m->skipped ||
-		     l->loose;
+	/* Two loops taken for one so far: what a thread did for itself is no part of another's update. */
+	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
+	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose;
 
-	if (m->sep_seq > l->last_seq)
+	if (separate)
 		lane_close(sf, l, true);
 	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped : !l->any && !*sf->loops[l->loop].name)
 		memcpy(sf->loops[l->loop].name, sf->class, sizeof(sf->class));
 	l->any = true;
 	l->last_seq = m->seq;
+	l->last_tid = m->tid;
 	l->marks += !m->skipped;
 	if (opens) {
 		lane_close(sf, l, false);

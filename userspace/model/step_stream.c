@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_stream.c - which training loop a mark belongs to.
  *
- * One loop per process, unless the spans (first backward after the last mark ... mark) of two threads
- * overlap in more than 2 % of neighbours: then one per thread. A thread that joins is held back until
- * that is known. Threads that never run a backward (hooks, pools) work for the first loop.
+ * Threads that never run a backward (hooks, pools) work for the first loop. One that does may go on with
+ * the first loop (which was started elsewhere, or changes threads from step to step), or run one of its
+ * own beside it. In the first case no thread's mark ever falls between the backward and the mark of
+ * another; in the second it happens sooner or later, whenever the scheduler interrupts a step. So all
+ * marks are held from the thread's first one until that was seen, or threads took turns so often without
+ * it that it cannot be chance, or the others are silent.
  */
 #include "userspace/model/step_internal.h"
 
@@ -11,11 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DECIDE_MARKS   3  /* of a new thread, before its loop is decided */
-#define DECIDE_PATIENT 32 /* ... while another thread is in the middle of a step */
-#define RARE_MARKS     4
-#define OVERLAP_SHARE  50 /* 1 in 50 */
-#define OVERLAP_SEEN   32 /* neighbours before a thread is moved to a loop of its own */
+#define TURNS_SERIAL 32		  /* turns without an overlap: one loop. A step is cut in 1 of 3 turns, or more */
+#define SILENT_MARKS 8		  /* marks of a new thread ... */
+#define SILENT_NS    1000000000ull /* ... after which threads silent for so long are taken to be done */
+#define RARE_MARKS   4
 
 struct tracker *tracker_of(struct step_finder *sf, enum family f)
 {
@@ -32,6 +34,7 @@ void tracker_free(struct tracker *t)
 		return;
 	for (uint32_t i = 0; i < t->nlanes; i++)
 		lane_free(t->lanes[i]);
+	free(t->queue);
 	free(t);
 }
 
@@ -84,22 +87,41 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 		sf->nloops = t->nlanes;
 }
 
-/* A merged thread whose spans come to overlap gets a loop of its own from here on. */
+/* A mark of another thread fell between this one and its backward. A lost record may look the same. */
+static bool mark_overlaps(const struct mark *m, uint64_t other_seq)
+{
+	return m->span_ns && m->backward_seq < other_seq;
+}
+
+static uint32_t overlaps_needed(const struct step_finder *sf)
+{
+	return sf->losses ? 2 : 1;
+}
+
+/* A thread of the first loop, with backwards of its own. */
+static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
+{
+	return t->lane_of[thread] == 1 && sf->threads[thread].backward;
+}
+
+/* A merged thread that comes to overlap gets a loop of its own from here on. */
 static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f, const struct mark *m)
 {
-	bool other = t->last_end_ns && t->last_thread != m->thread;
+	bool other = t->first_lane_seq && t->first_lane_thread != m->thread;
 
-	if (t->lane_of[m->thread] != 1 || !sf->threads[m->thread].backward)
+	if (!tracker_first(sf, t, m->thread))
 		return;
-	t->neighbours += other;
-	t->overlaps += other && m->span_ns && m->span_ns < t->last_end_ns;
-	t->last_end_ns = m->end_ns;
-	t->last_thread = m->thread;
-	if (t->neighbours < OVERLAP_SEEN)
-		return;
-	if (t->overlaps * OVERLAP_SHARE > t->neighbours)
+	t->changes += other;
+	t->overlaps += other && mark_overlaps(m, t->first_lane_seq);
+	if (t->overlaps >= overlaps_needed(sf)) {
 		tracker_map(sf, t, f, m->thread, true);
-	t->neighbours = t->overlaps = 0;
+		t->changes = t->overlaps = 0;
+		return;
+	}
+	if (t->changes >= TURNS_SERIAL)
+		t->changes = t->overlaps = 0;
+	t->first_lane_seq = m->seq;
+	t->first_lane_thread = m->thread;
 }
 
 static void tracker_route(struct step_finder *sf, struct tracker *t, enum family f, const struct mark *m)
@@ -110,51 +132,40 @@ static void tracker_route(struct step_finder *sf, struct tracker *t, enum family
 		lane_mark(sf, t->lanes[t->lane_of[m->thread] - 1], m);
 }
 
-/* Spans of this thread's queued marks that overlap those of its neighbours in time. */
-static bool tracker_overlap(const struct tracker *t, uint32_t thread)
-{
-	uint64_t before_ns = t->last_end_ns;
-	uint32_t before = t->last_thread, pairs = 0, overlaps = 0;
+struct turns { /* between a new thread and those of the first loop */
+	uint32_t marks;
+	uint32_t changes, overlaps;
+};
 
+static void queue_turns(const struct step_finder *sf, const struct tracker *t, uint32_t thread,
+			struct turns *ret)
+{
+	uint64_t before_seq = t->first_lane_seq;
+	uint32_t before = t->first_lane_thread;
+
+	*ret = (struct turns){0};
 	for (uint32_t i = 0; i < t->nqueue; i++) {
 		const struct mark *m = &t->queue[i];
+		bool change = before_seq && before != m->thread && (before == thread || m->thread == thread);
 
-		if (before_ns && before != m->thread && (before == thread || m->thread == thread)) {
-			pairs++;
-			overlaps += m->span_ns && m->span_ns < before_ns;
-		}
-		before = m->thread;
-		before_ns = m->end_ns;
-	}
-	return overlaps * OVERLAP_SHARE > pairs;
-}
-
-/* Another thread of the first loop is between its first backward and its mark, and is at work. */
-static bool tracker_busy(const struct step_finder *sf, const struct tracker *t, enum family f,
-			 uint32_t thread, bool *ret_at_work)
-{
-	uint64_t since = 0;
-	bool busy = false;
-
-	for (uint32_t i = 0; i < t->nqueue && !since; i++)
-		since = t->queue[i].thread == thread ? t->queue[i].seq : 0;
-	*ret_at_work = false;
-	for (uint32_t i = 0; i < sf->nthreads; i++) {
-		if (i == thread || t->lane_of[i] != 1 || !sf->threads[i].span_ns[f])
+		if (m->skipped || (m->thread != thread && !tracker_first(sf, t, m->thread)))
 			continue;
-		busy = true;
-		*ret_at_work |= sf->threads[i].backward_seq > since;
+		ret->marks += m->thread == thread;
+		ret->changes += change;
+		ret->overlaps += change && mark_overlaps(m, before_seq);
+		before = m->thread;
+		before_seq = m->seq;
 	}
-	return busy;
 }
 
-static uint32_t tracker_queued(const struct tracker *t, uint32_t thread)
+/* All threads of the first loop did nothing for long. */
+static bool tracker_silent(const struct step_finder *sf, const struct tracker *t)
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < t->nqueue; i++)
-		n += t->queue[i].thread == thread && !t->queue[i].skipped;
-	return n;
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		if (tracker_first(sf, t, i) && sf->now_ns - sf->threads[i].seen_ns < SILENT_NS)
+			return false;
+	}
+	return true;
 }
 
 static void queue_flush(struct step_finder *sf, struct tracker *t, enum family f)
@@ -170,17 +181,32 @@ static void queue_flush(struct step_finder *sf, struct tracker *t, enum family f
 /* Decides on the thread of the oldest queued mark; force: now. */
 static void queue_decide(struct step_finder *sf, struct tracker *t, enum family f, bool force)
 {
-	while (t->nqueue) {
-		uint32_t thread = t->queue[0].thread, n = tracker_queued(t, thread);
-		bool at_work, busy = tracker_busy(sf, t, f, thread, &at_work);
+	struct turns turns;
+	bool overlap;
 
-		if (!force && (n < DECIDE_MARKS || (busy && !at_work && n < DECIDE_PATIENT)))
+	while (t->nqueue) {
+		queue_turns(sf, t, t->queue[0].thread, &turns);
+		overlap = turns.overlaps >= overlaps_needed(sf);
+		if (!force && !overlap && turns.changes < TURNS_SERIAL &&
+		    !(turns.marks >= SILENT_MARKS && tracker_silent(sf, t)))
 			return;
-		tracker_map(sf, t, f, thread, tracker_overlap(t, thread) || (busy && at_work));
+		tracker_map(sf, t, f, t->queue[0].thread, overlap);
 		queue_flush(sf, t, f);
 		if (sf->error)
 			return;
 	}
+}
+
+static void queue_push(struct step_finder *sf, struct tracker *t, enum family f, const struct mark *m)
+{
+	if (!t->queue)
+		t->queue = calloc(STEP_QUEUE, sizeof(*t->queue));
+	if (!t->queue) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	t->queue[t->nqueue++] = *m;
+	queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
 }
 
 void stream_settle(struct step_finder *sf, struct tracker *t)
@@ -213,6 +239,5 @@ void stream_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		tracker_route(sf, t, f, m);
 		return;
 	}
-	t->queue[t->nqueue++] = *m;
-	queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
+	queue_push(sf, t, f, m);
 }
