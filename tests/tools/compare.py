@@ -15,8 +15,12 @@ import sys
 
 
 def read(path):
-    with open(path, encoding="utf-8") as f:
-        return [json.loads(line) for line in f if line.strip()]
+    try:
+        with open(path, encoding="utf-8") as f:
+            return [json.loads(line) for line in f if line.strip()]
+    except (OSError, ValueError) as e:
+        print(f"compare.py: {path}: {e}", file=sys.stderr)
+        sys.exit(2)
 
 
 def by_loop(events):
