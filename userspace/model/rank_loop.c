@@ -7,7 +7,7 @@
 #include "userspace/base/clock.h"
 
 #define IDEAL_STEPS  8		 /* before what the first steps took in excess is settled */
-#define SLOW_STEPS   16		 /* before a step can be called slow */
+#define SLOW_STEPS   8		 /* before a step can be called slow */
 #define SLOW_FACTOR  5		 /* times the ideal */
 #define SLOW_MORE_NS 10000000ull /* ... and by so much */
 

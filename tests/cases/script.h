@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* script.h - the moves of a .case file, as the records that the kernel side and user space would write.
+ *
+ * A line is a list of moves, "TIME [pN.][tN:] WORD ARGUMENT... | ...", TIME absolute or +D after the move
+ * before; # starts a comment. Moves of one block (up to the next => line) are put in order of time; ticks
+ * come every second by themselves. tests/cases/README.md lists the words.
+ */
+#ifndef TESTS_CASES_SCRIPT_H
+#define TESTS_CASES_SCRIPT_H
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/ingest/event.h"
+
+#define SCRIPT_BASE_NS 1000000000000ull
+#define SCRIPT_EVENTS  60000
+#define SCRIPT_PIDS    10
+#define SCRIPT_THREADS 10
+
+struct record {
+	uint64_t ts_ns;
+	uint32_t order;
+	_Alignas(8) char bytes[GP_RECORD_MAX];
+};
+
+struct script {
+	struct record *records; /* of the block */
+	uint32_t count, done;
+	uint64_t at_ns, tick_ns; /* last move, last tick */
+	uint32_t pid, tid;	 /* index, from 1 */
+	bool named[SCRIPT_PIDS];
+	bool session;
+	bool backward[SCRIPT_PIDS][SCRIPT_THREADS]; /* since the last update */
+	uint16_t depth[SCRIPT_PIDS][SCRIPT_THREADS];
+	uint64_t price_ns;
+	char error[200];
+};
+
+enum script_probe {
+	P_BEGIN,
+	P_END,
+	P_BACKWARD,
+	P_REDUCER,
+	P_FUSED,
+	P_LIST,
+	P_AMP,
+	P_SAVE,
+	P_SAVED,
+	P_RESTORE,
+	P_LAUNCH,
+	P_SYNC,
+	P_EXECUTE,
+	P_ANON,
+	P_COUNT
+};
+
+static const struct {
+	const char *id;
+	unsigned role, flags;
+} script_probes[P_COUNT] = {
+	[P_BEGIN] = {"t.range_begin", GP_ROLE_range_begin, 0},
+	[P_END] = {"t.range_end", GP_ROLE_range_end, 0},
+	[P_BACKWARD] = {"t.backward", GP_ROLE_backward, 0},
+	[P_REDUCER] = {"t.reducer", GP_ROLE_reducer, 0},
+	[P_FUSED] = {"t.fused", GP_ROLE_update_op, 0},
+	[P_LIST] = {"t.list", GP_ROLE_list_op, 0},
+	[P_AMP] = {"t.amp", GP_ROLE_amp_update, 0},
+	[P_SAVE] = {"t.save", GP_ROLE_save_begin, 0},
+	[P_SAVED] = {"t.saved", GP_ROLE_save_end, 0},
+	[P_RESTORE] = {"t.restore", GP_ROLE_restore, 0},
+	[P_LAUNCH] = {"t.launch", GP_ROLE_launch, GP_PROBE_COUNTED},
+	[P_SYNC] = {"t.sync", GP_ROLE_sync, GP_PROBE_RETURNS},
+	[P_EXECUTE] = {"t.execute", GP_ROLE_execute, 0},
+	[P_ANON] = {"t.anon", GP_ROLE_range_begin, GP_PROBE_ANON_RANGE},
+};
+
+static inline void script_fail(struct script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static inline void script_fail(struct script *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (*s->error)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(s->error, sizeof(s->error), fmt, ap);
+	va_end(ap);
+}
+
+/* "40ms", "1.5s", "20us", "7ns"; false: no duration. */
+static inline bool script_duration(const char *text, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
+	char *end;
+	double v = strtod(text, &end);
+
+	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (!strcmp(end, units[i].unit)) {
+			*ret_ns = (uint64_t)(v * units[i].ns + 0.5);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- records ------------------------------------------------------------------------------------- */
+
+static inline void *script_add(struct script *s, unsigned kind, uint64_t ts_ns, uint32_t pid, int probe)
+{
+	struct record *r;
+	void *payload;
+
+	if (s->count == SCRIPT_EVENTS) {
+		script_fail(s, "too many events");
+		s->count--;
+	}
+	r = &s->records[s->count];
+	r->ts_ns = ts_ns;
+	r->order = s->count++;
+	payload = event_init(r->bytes, kind, SCRIPT_BASE_NS + ts_ns, pid,
+			     probe < 0 ? 0 : gp_probe_hash(script_probes[probe].id));
+	((struct gp_rec *)r->bytes)->tid = pid ? pid + s->tid - 1 : 0;
+	return payload;
+}
+
+static inline uint32_t script_pid(const struct script *s)
+{
+	return 1000 * s->pid;
+}
+
+static inline void script_hit(struct script *s, uint64_t ts_ns, int probe, uint64_t arg)
+{
+	struct gp_hit *h = script_add(s, GP_KIND_hit, ts_ns, script_pid(s), probe);
+
+	h->sp = 0x7fff0000;
+	h->arg[0] = arg;
+}
+
+static inline void script_range(struct script *s, uint64_t from_ns, uint64_t to_ns, const char *name)
+{
+	struct gp_range_begin *b = script_add(s, GP_KIND_range_begin, from_ns, script_pid(s), P_BEGIN);
+	struct gp_range_end *e;
+
+	snprintf(b->name, sizeof(b->name), "%s", name);
+	b->depth = s->depth[s->pid][s->tid];
+	e = script_add(s, GP_KIND_range_end, to_ns, script_pid(s), P_END);
+	e->depth = b->depth;
+}
+
+static inline void script_fetch(struct script *s, uint64_t at_ns, uint64_t ns)
+{
+	script_range(s, at_ns, at_ns + ns, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+}
+
+static inline void script_backward(struct script *s, uint64_t at_ns)
+{
+	script_hit(s, at_ns, P_BACKWARD, 0);
+	s->backward[s->pid][s->tid] = true;
+}
+
+/* A backward comes before it unless one came since the update before. */
+static inline void script_update(struct script *s, uint64_t at_ns, uint64_t ns, const char *class)
+{
+	char name[72];
+
+	if (!s->backward[s->pid][s->tid])
+		script_backward(s, at_ns);
+	s->backward[s->pid][s->tid] = false;
+	snprintf(name, sizeof(name), "Optimizer.step#%s.step", class);
+	script_range(s, at_ns, at_ns + ns, name);
+}
+
+static inline void script_session(struct script *s)
+{
+	struct gp_clock *c;
+	struct gp_session *gs = script_add(s, GP_KIND_session, 0, 0, -1);
+
+	gs->abi = GP_ABI_VERSION;
+	snprintf(gs->version, sizeof(gs->version), "0");
+	c = script_add(s, GP_KIND_clock, 0, 0, -1);
+	c->real_ns = 1700000000000000000ll;
+	for (int i = 0; i < P_COUNT; i++) {
+		struct gp_probe *p = script_add(s, GP_KIND_probe, 0, 0, i);
+
+		p->role = (uint16_t)script_probes[i].role;
+		p->flags = script_probes[i].flags;
+		snprintf(p->id, sizeof(p->id), "%s", script_probes[i].id);
+		snprintf(p->runtime, sizeof(p->runtime), "test");
+	}
+}
+
+static inline struct gp_process *script_process(struct script *s, uint64_t at_ns, uint64_t age_ns)
+{
+	struct gp_process *p = script_add(s, GP_KIND_process, at_ns, script_pid(s), -1);
+
+	p->start_ns = p->start_mono_ns = SCRIPT_BASE_NS + at_ns - age_ns;
+	p->flags = age_ns ? 0 : GP_PROCESS_FROM_START;
+	p->rank = p->world_size = p->local_rank = -1;
+	snprintf(p->comm, sizeof(p->comm), "python3");
+	s->named[s->pid] = true;
+	return p;
+}
+
+static inline void script_attach(struct script *s, uint64_t at_ns, uint32_t price_ns)
+{
+	for (int i = 0; i < P_COUNT; i++) {
+		struct gp_attach *a = script_add(s, GP_KIND_attach, at_ns, 0, i);
+
+		a->state = GP_ATTACH_attached;
+		a->ino = 7;
+		a->price_ns = price_ns;
+		snprintf(a->library, sizeof(a->library), "libtest.so");
+	}
+}
+
+static inline void script_exit(struct script *s, uint64_t at_ns, int status)
+{
+	struct gp_exit *e = script_add(s, GP_KIND_exit, at_ns, script_pid(s), -1);
+
+	e->status = status;
+	s->named[s->pid] = false;
+}
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* words.h - the words of a .case file. */
+#ifndef TESTS_CASES_WORDS_H
+#define TESTS_CASES_WORDS_H
+
+#include "tests/cases/script.h"
+
+struct move {
+	uint64_t at_ns;
+	int argc;
+	char *argv[10];
+};
+
+static inline uint64_t move_ns(const struct move *m, int i, uint64_t otherwise)
+{
+	uint64_t ns;
+
+	return i < m->argc && script_duration(m->argv[i], &ns) ? ns : otherwise;
+}
+
+static inline uint64_t move_number(const struct move *m, int i, uint64_t otherwise)
+{
+	return i < m->argc ? strtoull(m->argv[i], NULL, 0) : otherwise;
+}
+
+/* First argument that is no duration. */
+static inline const char *move_text(const struct move *m, const char *otherwise)
+{
+	uint64_t ns;
+
+	for (int i = 1; i < m->argc; i++) {
+		if (!script_duration(m->argv[i], &ns))
+			return m->argv[i];
+	}
+	return otherwise;
+}
+
+/* The first duration, wherever. */
+static inline uint64_t move_length(const struct move *m)
+{
+	uint64_t ns;
+
+	for (int i = 1; i < m->argc; i++) {
+		if (script_duration(m->argv[i], &ns))
+			return ns;
+	}
+	return 0;
+}
+
+static inline bool word_training(struct script *s, const struct move *m)
+{
+	const char *w = m->argv[0];
+	char name[72];
+
+	if (!strcmp(w, "loop") || !strcmp(w, "fetch")) {
+		script_fetch(s, m->at_ns, move_length(m));
+	} else if (!strcmp(w, "fetches")) { /* N D */
+		for (uint64_t i = 0; i < move_number(m, 1, 1); i++)
+			script_fetch(s, m->at_ns + i * move_length(m), move_length(m));
+	} else if (!strcmp(w, "backward")) {
+		script_backward(s, m->at_ns);
+	} else if (!strcmp(w, "update")) { /* [CLASS] [D] */
+		script_update(s, m->at_ns, move_length(m), move_text(m, "SGD"));
+	} else if (!strcmp(w, "zero_grad")) {
+		snprintf(name, sizeof(name), "Optimizer.zero_grad#%s.zero_grad", move_text(m, "SGD"));
+		script_range(s, m->at_ns, m->at_ns + move_length(m), name);
+	} else if (!strcmp(w, "steps")) { /* N D [data F] */
+		uint64_t n = move_number(m, 1, 1), ns = move_ns(m, 2, 0), data = move_ns(m, 4, 0);
+
+		for (uint64_t i = 0; i < n; i++) {
+			script_fetch(s, m->at_ns + i * ns, data);
+			script_backward(s, m->at_ns + i * ns + data + (ns - data) / 2);
+			script_update(s, m->at_ns + (i + 1) * ns, 0, "SGD");
+		}
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static inline bool word_library(struct script *s, const struct move *m)
+{
+	const char *w = m->argv[0];
+
+	if (!strcmp(w, "reducer")) {
+		script_hit(s, m->at_ns, P_REDUCER, 0);
+	} else if (!strcmp(w, "fused")) {
+		script_hit(s, m->at_ns, P_FUSED, move_number(m, 1, 1));
+	} else if (!strcmp(w, "amp")) {
+		script_hit(s, m->at_ns, P_AMP, 0);
+	} else if (!strcmp(w, "anon")) {
+		script_hit(s, m->at_ns, P_ANON, 0);
+	} else if (!strcmp(w, "execute")) {
+		script_hit(s, m->at_ns, P_EXECUTE, 1);
+	} else if (!strcmp(w, "save") || !strcmp(w, "save_begin")) { /* [D] [PATH] */
+		struct gp_named *n = script_add(s, GP_KIND_named, m->at_ns, script_pid(s), P_SAVE);
+
+		snprintf(n->name, sizeof(n->name), "%s", move_text(m, "archive"));
+		if (!strcmp(w, "save"))
+			script_hit(s, m->at_ns + move_length(m), P_SAVED, 0);
+	} else if (!strcmp(w, "restore")) {
+		script_hit(s, m->at_ns, P_RESTORE, 0);
+	} else if (!strcmp(w, "launch")) {
+		struct gp_counter *c = script_add(s, GP_KIND_counter, m->at_ns, script_pid(s), P_LAUNCH);
+
+		c->count = move_number(m, 1, 1);
+	} else if (!strcmp(w, "sync")) {
+		struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + move_length(m), script_pid(s),
+					       P_SYNC);
+
+		c->dur_ns = move_length(m);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static inline void word_kill(struct script *s, const struct move *m)
+{
+	struct gp_signal *g = script_add(s, GP_KIND_signal, m->at_ns, script_pid(s), -1);
+
+	g->signal = (uint32_t)move_number(m, 1, SIGKILL);
+	g->sender = (uint32_t)move_number(m, 2, 77);
+	snprintf(g->comm, sizeof(g->comm), "boss");
+	script_exit(s, m->at_ns, (int)g->signal);
+}
+
+static inline void word_fork(struct script *s, const struct move *m)
+{
+	struct gp_fork *f = script_add(s, GP_KIND_fork, m->at_ns, script_pid(s), -1);
+	uint32_t child = m->argc > 1 && *m->argv[1] == 'p' ? (uint32_t)atoi(m->argv[1] + 1) : 0;
+
+	if (!child || child >= SCRIPT_PIDS) {
+		script_fail(s, "fork whom?");
+		return;
+	}
+	f->child = 1000 * child;
+	f->start_ns = SCRIPT_BASE_NS + m->at_ns + 1;
+	s->named[child] = true;
+}
+
+static inline bool word_life(struct script *s, const struct move *m)
+{
+	static const char *const causes[] = {
+#define X(id, name) [id] = #name,
+		GP_LOSS_CAUSES(X)
+#undef X
+	};
+	const char *w = m->argv[0];
+
+	if (!strcmp(w, "process")) { /* [age D] [rank R W] [target] */
+		uint64_t age_ns = m->argc > 2 && !strcmp(m->argv[1], "age") ? move_ns(m, 2, 0) : 0;
+		struct gp_process *p = script_process(s, m->at_ns, age_ns);
+
+		for (int i = 1; i < m->argc; i++) {
+			if (!strcmp(m->argv[i], "target"))
+				p->flags |= GP_PROCESS_TARGET;
+			if (!strcmp(m->argv[i], "rank")) {
+				p->rank = (int)move_number(m, i + 1, 0);
+				p->world_size = (int)move_number(m, i + 2, 0);
+			}
+		}
+	} else if (!strcmp(w, "attach")) { /* [PRICE in ns] */
+		script_attach(s, m->at_ns, (uint32_t)move_number(m, 1, 0));
+	} else if (!strcmp(w, "exit")) {
+		script_exit(s, m->at_ns, (int)move_number(m, 1, 0) << 8);
+	} else if (!strcmp(w, "kill")) {
+		word_kill(s, m);
+	} else if (!strcmp(w, "abort")) { /* a fault of its own */
+		script_exit(s, m->at_ns, SIGABRT);
+	} else if (!strcmp(w, "oom")) {
+		script_add(s, GP_KIND_oom, m->at_ns, script_pid(s), -1);
+	} else if (!strcmp(w, "fork")) {
+		word_fork(s, m);
+	} else if (!strcmp(w, "exec")) {
+		script_add(s, GP_KIND_exec, m->at_ns, script_pid(s), -1);
+	} else if (!strcmp(w, "lose")) { /* N [CAUSE] */
+		struct gp_loss *l = script_add(s, GP_KIND_loss, m->at_ns, 0, -1);
+
+		l->count = move_number(m, 1, 1);
+		for (unsigned i = 0; m->argc > 2 && i < GP_LOSS_CAUSE_COUNT; i++) {
+			if (!strcmp(causes[i], m->argv[2]))
+				l->cause = i;
+		}
+	} else if (!strcmp(w, "config")) {
+		struct gp_config *c = script_add(s, GP_KIND_config, m->at_ns, 0, -1);
+
+		snprintf(c->text, sizeof(c->text), "%s", move_text(m, ""));
+	} else if (!strcmp(w, "end")) {
+		script_add(s, GP_KIND_end, m->at_ns, 0, -1);
+	} else {
+		return !strcmp(w, "wait");
+	}
+	return true;
+}
+
+/* "p2.t3:", "t2:", "p2:" */
+static inline bool script_who(struct script *s, const char *word)
+{
+	unsigned pid = 1, tid = 1;
+	int n = 0;
+
+	if (sscanf(word, "p%u.t%u:%n", &pid, &tid, &n) != 2 || !n) {
+		n = 0;
+		pid = tid = 1;
+		if (sscanf(word, "p%u:%n", &pid, &n) != 1 || !n) {
+			n = 0;
+			pid = 1;
+			if (sscanf(word, "t%u:%n", &tid, &n) != 1 || !n)
+				return false;
+		}
+	}
+	if (!pid || pid >= SCRIPT_PIDS || !tid || tid >= SCRIPT_THREADS)
+		script_fail(s, "no such process or thread: %s", word);
+	else
+		s->pid = pid, s->tid = tid;
+	return true;
+}
+
+static inline void script_move(struct script *s, char *text)
+{
+	struct move m = {.at_ns = s->at_ns};
+	char *save = NULL, *w = strtok_r(text, " \t\n", &save);
+	uint64_t ns;
+
+	if (!w)
+		return;
+	if (!script_duration(w + (*w == '+'), &ns)) {
+		script_fail(s, "no time: %s", w);
+		return;
+	}
+	m.at_ns = s->at_ns = *w == '+' ? s->at_ns + ns : ns;
+	s->pid = s->tid = 1;
+	w = strtok_r(NULL, " \t\n", &save);
+	if (w && script_who(s, w))
+		w = strtok_r(NULL, " \t\n", &save);
+	for (; w && m.argc < 10; w = strtok_r(NULL, " \t\n", &save))
+		m.argv[m.argc++] = w;
+	if (!m.argc) {
+		script_fail(s, "a time without a move");
+		return;
+	}
+	if (!s->session) {
+		s->session = true;
+		script_session(s);
+	}
+	if (!s->named[s->pid] && strcmp(m.argv[0], "process") && strcmp(m.argv[0], "config") &&
+	    strcmp(m.argv[0], "end") && strcmp(m.argv[0], "lose") && strcmp(m.argv[0], "wait"))
+		script_process(s, m.at_ns, 0);
+	if (!word_training(s, &m) && !word_library(s, &m) && !word_life(s, &m))
+		script_fail(s, "no such move: %s", m.argv[0]);
+}
+
+static inline int record_order(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->ts_ns != y->ts_ns)
+		return x->ts_ns < y->ts_ns ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* A line of moves is added to the block. */
+static inline void script_line(struct script *s, char *line)
+{
+	char *save = NULL, *move;
+
+	for (move = strtok_r(line, "|", &save); move; move = strtok_r(NULL, "|", &save))
+		script_move(s, move);
+}
+
+/* The block is whole: ticks, order. */
+static inline void script_block(struct script *s)
+{
+	uint64_t last_ns = s->tick_ns;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		last_ns = s->records[i].ts_ns > last_ns ? s->records[i].ts_ns : last_ns;
+	last_ns = s->at_ns > last_ns ? s->at_ns : last_ns;
+	while (s->session && s->tick_ns + 1000000000ull <= last_ns) {
+		s->tick_ns += 1000000000ull;
+		script_add(s, GP_KIND_tick, s->tick_ns, 0, -1);
+	}
+	qsort(s->records, s->count, sizeof(*s->records), record_order);
+}
+
+#endif

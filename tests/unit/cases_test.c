@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cases_test - runs the cases of tests/cases (or the files named): moves in, figures out. After every event
+ * the ledgers must add up; every case is run twice, the second time with nobody looking, and must tell the
+ * same facts to the byte. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/cases/words.h"
+#include "userspace/base/buffer.h"
+#include "userspace/export/json_line.h"
+#include "userspace/model/model.h"
+
+#define CASES_MAX 256
+
+struct seen { /* what the facts said last */
+	struct buffer text;
+	uint64_t count[FACT_END + 1];
+	struct fact_step step;
+	struct fact_checkpoint checkpoint;
+	struct fact_range range;
+	struct fact_disruption disruption;
+	char file[GP_PATH_MAX], cause[16];
+	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
+	char error[160];
+};
+
+struct run {
+	const char *path;
+	struct model *model;
+	struct seen seen;
+	bool look;
+	uint64_t gross_ns[SCRIPT_PIDS];
+};
+
+/* ---- facts --------------------------------------------------------------------------------------- */
+
+static void see_step(struct seen *s, uint32_t pid, const struct fact_step *fs)
+{
+	uint64_t *end_ns = &s->end_ns[pid / 1000][fs->step.loop];
+	uint64_t *number = &s->number[pid / 1000][fs->step.loop];
+	bool skipped = fs->step.flags & STEP_skipped_update;
+
+	s->step = *fs;
+	if (fs->step.start_ns < *end_ns || fs->step.end_ns < fs->step.start_ns)
+		snprintf(s->error, sizeof(s->error), "step %llu overlaps",
+			 (unsigned long long)fs->step.number);
+	if (fs->step.number != *number + !skipped)
+		snprintf(s->error, sizeof(s->error), "step %llu after %llu",
+			 (unsigned long long)fs->step.number, (unsigned long long)*number);
+	for (int i = 0; i < PHASE_COUNT; i++) {
+		if (fs->phase_ns[i] > fs->step.end_ns - fs->step.start_ns)
+			snprintf(s->error, sizeof(s->error), "step %llu: %s is longer than it",
+				 (unsigned long long)fs->step.number, phase_name[i]);
+	}
+	*end_ns = fs->step.end_ns;
+	*number = fs->step.number;
+}
+
+static void see(void *ctx, const struct fact *f)
+{
+	struct seen *s = ctx;
+
+	s->count[f->type]++;
+	json_line(&s->text, f, NULL);
+	buffer_add(&s->text, "\n", 1);
+	if (!f->real_ns)
+		snprintf(s->error, sizeof(s->error), "a fact without wall time");
+	/* A process that begins anew counts anew. */
+	if (f->type == FACT_RANK && f->state->state <= STATE_STARTING)
+		memset(s->number[f->pid / 1000], 0, sizeof(s->number[0]));
+	if (f->type == FACT_STEP)
+		see_step(s, f->pid, f->step);
+	if (f->type == FACT_CHECKPOINT) {
+		s->checkpoint = *f->checkpoint;
+		snprintf(s->file, sizeof(s->file), "%s", f->checkpoint->file);
+	}
+	if (f->type == FACT_RANGE)
+		s->range = *f->range;
+	if (f->type == FACT_DISRUPTION) {
+		s->disruption = *f->disruption;
+		snprintf(s->cause, sizeof(s->cause), "%s", f->disruption->cause);
+	}
+}
+
+/* ---- figures ------------------------------------------------------------------------------------- */
+
+static void check_ledgers(struct run *r, const struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct ledger_view *l = &s->ranks[i].ledger;
+		uint32_t pid = s->ranks[i].pid / 1000;
+		uint64_t sum_ns = 0;
+
+		for (int b = 0; b < BUCKET_COUNT; b++)
+			sum_ns += l->ns[b];
+		if (sum_ns != l->now_ns - l->start_ns || l->unsettled_ns > l->ns[BUCKET_OTHER])
+			fail_msg("%s: the ledger of %u does not close", r->path, s->ranks[i].pid);
+		if (s->ranks[i].alive && l->productive_gross_ns < r->gross_ns[pid])
+			fail_msg("%s: productive time of %u fell", r->path, s->ranks[i].pid);
+		if (s->ranks[i].alive)
+			r->gross_ns[pid] = l->productive_gross_ns;
+	}
+	if (s->ledger_violations)
+		fail_msg("%s: the ledger was violated", r->path);
+}
+
+static void run_block(struct run *r, struct script *s)
+{
+	script_block(s);
+	if (*s->error)
+		fail_msg("%s: %s", r->path, s->error);
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct gp_rec *rec = (const struct gp_rec *)s->records[i].bytes;
+		struct snapshot *snap;
+		struct event ev;
+
+		assert_int_equal(event_decode(rec, rec->len, &ev), 0);
+		assert_int_equal(model_feed(r->model, &ev), 0);
+		if (!r->look)
+			continue;
+		snap = model_snapshot(r->model);
+		assert_non_null(snap);
+		check_ledgers(r, snap);
+		snapshot_unref(snap);
+	}
+	if (*r->seen.error)
+		fail_msg("%s: %s", r->path, r->seen.error);
+	s->count = 0;
+}
+
+struct figure { /* of one process; loop: the one meant */
+	const struct run *run;
+	const struct snapshot *snap;
+	const struct rank_view *rank;
+	const struct loop_view *loop;
+};
+
+static const struct {
+	const char *name;
+	enum bucket bucket;
+} bucket_words[] = {
+	{"goodput", BUCKET_GOODPUT},
+	{"startup", BUCKET_PROGRAM_STARTUP},
+	{"data_loading", BUCKET_DATA_LOADING},
+	{"checkpoint_save", BUCKET_CHECKPOINT_SAVE},
+	{"checkpoint_restore", BUCKET_CHECKPOINT_RESTORE},
+	{"evaluation", BUCKET_EVAL},
+	{"unobserved", BUCKET_UNOBSERVED},
+	{"other", BUCKET_OTHER},
+};
+
+static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
+{
+	const struct seen *s = &f->run->seen;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} table[] = {
+		{"step_facts", s->count[FACT_STEP]},
+		{"rank_facts", s->count[FACT_RANK]},
+		{"ledger_facts", s->count[FACT_LEDGER]},
+		{"loss_facts", s->count[FACT_LOSS]},
+		{"evaluations", s->count[FACT_RANGE]},
+		{"evaluation_time", s->range.end_ns - s->range.start_ns},
+		{"checkpoint_facts", s->count[FACT_CHECKPOINT]},
+		{"checkpoint_step", s->checkpoint.step},
+		{"checkpoint_files", s->checkpoint.files},
+		{"checkpoint_closed", s->checkpoint.closed},
+		{"checkpoint_async", s->checkpoint.async},
+		{"checkpoint_time", s->checkpoint.end_ns - s->checkpoint.start_ns},
+		{"disruption_signal", (uint64_t)s->disruption.signal},
+		{"disruption_sender", s->disruption.sender},
+		{"disruption_exit", (uint64_t)s->disruption.exit_code},
+		{"disruption_step", s->disruption.step},
+		{"last", s->step.step.end_ns - s->step.step.start_ns},
+		{"micro_batches", s->step.step.micro_batches},
+		{"ranks", f->snap->nranks},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!strcmp(table[i].key, key)) {
+			*ret = table[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
+{
+	static const struct loop_view none;
+	const struct rank_view *r = f->rank;
+	const struct loop_view *l = f->loop ? f->loop : &none;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} table[] = {
+		{"elapsed", r->ledger.now_ns - r->ledger.start_ns},
+		{"unsettled", r->ledger.unsettled_ns},
+		{"productive", r->ledger.productive_gross_ns},
+		{"disruptions", r->ledger.disruptions},
+		{"ledger_steps", r->ledger.steps},
+		{"checkpoints", r->checkpoints},
+		{"restores", r->restores},
+		{"hits", r->hits},
+		{"cost", r->cost_ns},
+		{"lost", r->lost},
+		{"loops", r->nloops},
+		{"alive", r->alive},
+		{"trainer", r->trainer},
+		{"steps", l->last_number},
+		{"updates", l->state.updates},
+		{"tainted", l->flagged[0]},
+		{"skipped", l->flagged[2]},
+		{"estimated", l->flagged[5]},
+		{"p50", l->time.p50_ns},
+		{"max", l->time.max_ns},
+		{"ideal", l->time.ideal_ns},
+		{"samples", l->time.count},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!strcmp(table[i].key, key)) {
+			*ret = table[i].value;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
+		if (!strcmp(bucket_words[i].name, key)) {
+			*ret = r->ledger.ns[bucket_words[i].bucket];
+			return true;
+		}
+	}
+	for (int i = 0; i < PHASE_COUNT; i++) {
+		if (!strncmp(key, "in_", 3) && !strcmp(phase_name[i], key + 3)) {
+			*ret = l->phases_known & 1u << i ? l->phase_ns[i] : UINT64_MAX;
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *figure_text(const struct figure *f, const char *key)
+{
+	if (!strcmp(key, "cause"))
+		return f->run->seen.cause;
+	if (!strcmp(key, "file"))
+		return f->run->seen.file;
+	if (!f->loop)
+		return NULL;
+	if (!strcmp(key, "state"))
+		return step_state_name[f->loop->state.state];
+	if (!strcmp(key, "marker"))
+		return f->loop->state.marker;
+	if (!strcmp(key, "boundary"))
+		return boundary_name[f->loop->state.boundary];
+	return NULL;
+}
+
+static void expect_event(const struct figure *f, const char *text)
+{
+	for (uint32_t i = 0; i < f->rank->nevents; i++) {
+		if (strstr(f->rank->events[i].text, text))
+			return;
+	}
+	for (uint32_t i = 0; i < f->rank->nevents; i++)
+		print_error("event: %s\n", f->rank->events[i].text);
+	fail_msg("%s: no event says: %s", f->run->path, text);
+}
+
+static void expect_one(const struct run *run, const struct snapshot *snap, char *text)
+{
+	struct figure f = {.run = run, .snap = snap};
+	unsigned pid = 1, loop = 0, number;
+	char *key, *value;
+	uint64_t got, want;
+	int n = 0;
+
+	text += strspn(text, " \t");
+	if (sscanf(text, "p%u.%n", &number, &n) == 1 && n) {
+		pid = number;
+		text += n;
+	}
+	n = 0;
+	if (sscanf(text, "loop%u.%n", &number, &n) == 1 && n) {
+		loop = number;
+		text += n;
+	}
+	key = text;
+	value = text + strcspn(text, " ");
+	if (*value)
+		*value++ = '\0';
+	for (uint32_t i = 0; i < snap->nranks; i++) {
+		if (snap->ranks[i].pid == 1000 * pid)
+			f.rank = &snap->ranks[i]; /* the later one when the pid came again */
+	}
+	if (f.rank && loop < f.rank->nloops)
+		f.loop = &f.rank->loops[loop];
+	if (f.rank && !strcmp(key, "event")) {
+		expect_event(&f, value);
+		return;
+	}
+	if (figure_text(&f, key)) {
+		if (strcmp(figure_text(&f, key), value))
+			fail_msg("%s: %s is %s, not %s", run->path, key, figure_text(&f, key), value);
+		return;
+	}
+	if (!figure_fact(&f, key, &got) && !(f.rank && figure_rank(&f, key, &got)))
+		fail_msg("%s: nothing known of %s", run->path, key);
+	if (!strcmp(value, "unknown"))
+		want = UINT64_MAX;
+	else if (!script_duration(value, &want))
+		want = strtoull(value, NULL, 0);
+	if (got != want)
+		fail_msg("%s: %s is %llu, not %llu (%s)", run->path, key, (unsigned long long)got,
+			 (unsigned long long)want, value);
+}
+
+static void expect(struct run *r, char *line)
+{
+	struct snapshot *snap = model_snapshot(r->model);
+	char *save = NULL, *one;
+
+	assert_non_null(snap);
+	for (one = strtok_r(line, ",\n", &save); one; one = strtok_r(NULL, ",\n", &save))
+		expect_one(r, snap, one);
+	snapshot_unref(snap);
+}
+
+/* ---- cases --------------------------------------------------------------------------------------- */
+
+static void run_case(struct run *r)
+{
+	struct script s = {.records = calloc(SCRIPT_EVENTS, sizeof(struct record))};
+	FILE *file = fopen(r->path, "re");
+	unsigned expected = 0;
+	char line[2000];
+
+	assert_non_null(s.records);
+	if (!file)
+		fail_msg("%s cannot be opened", r->path);
+	r->model = model_new(see, &r->seen);
+	assert_non_null(r->model);
+	while (fgets(line, sizeof(line), file)) {
+		line[*line == '#' ? 0 : strcspn(line, "\n")] = '\0';
+		if (strncmp(line, "=>", 2)) {
+			script_line(&s, line);
+			continue;
+		}
+		run_block(r, &s);
+		expected++;
+		if (r->look)
+			expect(r, line + 2);
+	}
+	if (s.count || !expected)
+		fail_msg("%s does not end with =>", r->path);
+	model_free(r->model);
+	fclose(file);
+	free(s.records);
+}
+
+static void test_case(void **state)
+{
+	struct run first = {.path = *state, .look = true}, second = {.path = *state};
+
+	run_case(&first);
+	run_case(&second);
+	assert_int_equal(first.seen.text.len, second.seen.text.len);
+	assert_memory_equal(first.seen.text.data, second.seen.text.data, first.seen.text.len);
+	if (getenv("CASES_SHOW"))
+		fputs(first.seen.text.data, stderr);
+	buffer_free(&first.seen.text);
+	buffer_free(&second.seen.text);
+}
+
+static int is_case(const struct dirent *d)
+{
+	const char *dot = strrchr(d->d_name, '.');
+
+	return dot && !strcmp(dot, ".case");
+}
+
+int main(int argc, char **argv)
+{
+	static struct CMUnitTest tests[CASES_MAX];
+	static char paths[CASES_MAX][300];
+	struct dirent **names = NULL;
+	int n = argc > 1 ? argc - 1 : scandir("tests/cases", &names, is_case, alphasort);
+	int failed;
+
+	if (n <= 0 || n > CASES_MAX) {
+		fprintf(stderr, "no cases in tests/cases (run this from the top of the tree)\n");
+		return 1;
+	}
+	for (int i = 0; i < n; i++) {
+		if (argc > 1)
+			snprintf(paths[i], sizeof(paths[i]), "%s", argv[i + 1]);
+		else
+			snprintf(paths[i], sizeof(paths[i]), "tests/cases/%s", names[i]->d_name);
+		tests[i] = (struct CMUnitTest){
+			.name = paths[i], .test_func = test_case, .initial_state = paths[i]};
+	}
+	failed = _cmocka_run_group_tests("cases", tests, (size_t)n, NULL, NULL);
+	for (int i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	return failed != 0;
+}
