@@ -163,10 +163,10 @@ static void threads_separate(struct step_finder *sf, const struct step_thread *b
 
 /* ---- signals ------------------------------------------------------------------------------------ */
 
-static void thread_class(struct step_finder *sf, const struct signal *s)
+static void thread_class(struct step_thread *t, const struct signal *s)
 {
 	if (s->text)
-		snprintf(sf->class, sizeof(sf->class), "%.39s", s->text);
+		snprintf(t->class, sizeof(t->class), "%.39s", s->text);
 }
 
 static void feed_update_begin(struct step_finder *sf, struct step_thread *t, const struct signal *s)
@@ -193,7 +193,7 @@ static void feed_update(struct step_finder *sf, struct step_thread *t, const str
 	if (!with.ident)
 		with.ident = t->update_ident;
 	t->amp_update = true;
-	thread_class(sf, s);
+	thread_class(t, s);
 	sf->step_class[s->name / 32 % 32] |= 1u << s->name % 32;
 	m = mark_make(sf, FAMILY_RANGES, t, &with);
 	stream_mark(sf, FAMILY_RANGES, &m);
@@ -207,7 +207,7 @@ static void feed_zero_grad(struct step_finder *sf, struct step_thread *t, const 
 	struct mark m;
 
 	sf->zero_grad = true;
-	thread_class(sf, s);
+	thread_class(t, s);
 	sf->zero_grad_class[s->name / 32 % 32] |= 1u << s->name % 32;
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
 		if (thread_listens(sf, FAMILY_ZERO_GRAD, &sf->threads[i], t))

@@ -52,6 +52,7 @@ struct step_thread {
 	uint64_t zero_grad_backwards;  /* backwards when zero_grad was last called */
 	bool zero_grad_seen;
 	uint32_t zero_grad_name;
+	char class[40]; /* of the optimizer it used last */
 	struct hits hits;
 	struct hits base[FAMILY_COUNT]; /* hits at the last mark */
 	uint64_t span_ns[FAMILY_COUNT]; /* first backward since the last mark; 0: none */
@@ -200,7 +201,6 @@ struct step_finder {
 	uint32_t zero_grad_class[32], step_class[32]; /* bit sets of classes seen */
 	bool zero_grad_first;			      /* it is called before the backward */
 	bool zero_grad_known;
-	char class[40]; /* optimizer class seen last */
 	enum family elected;
 	bool fixed; /* by the user */
 	struct tracker *trackers[FAMILY_COUNT];

@@ -392,7 +392,8 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 	if (separate)
 		lane_close(sf, l, true);
 	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped : !l->any && !*sf->loops[l->loop].name)
-		memcpy(sf->loops[l->loop].name, sf->class, sizeof(sf->class));
+		memcpy(sf->loops[l->loop].name, sf->threads[m->thread].class,
+		       sizeof(sf->loops[l->loop].name));
 	l->any = true;
 	l->last_seq = m->seq;
 	l->last_tid = m->tid;

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS_SERIAL 32		  /* turns without an overlap: one loop. A step is cut in 1 of 3 turns, or more */
-#define SILENT_MARKS 8		  /* marks of a new thread ... */
+#define TURNS_SERIAL 32 /* turns without an overlap: one loop. A step is cut in 1 of 3 turns, or more */
+#define SILENT_MARKS 8	/* marks of a new thread ... */
 #define SILENT_NS    1000000000ull /* ... after which threads silent for so long are taken to be done */
 #define RARE_MARKS   4
 

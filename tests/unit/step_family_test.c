@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Families of markers: each alone, and which one counts. */
+#include "tests/unit/step_run.h"
+
+/* zero_grad alone: called first, the last step has none after it; called last, it has. */
+static void test_compiled_optimizer(void **state)
+{
+	struct run r;
+
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		for (uint32_t n = 1; n <= 200; n = n < 6 ? n + 1 : n + 97) {
+			run_open(&r, plain);
+			for (uint32_t i = 0; i < n; i++) {
+				fetch(&r);
+				if (first)
+					zero_grad(&r, 1);
+				backward(&r);
+				pass(&r, 100 * US);
+				if (!first)
+					zero_grad(&r, 1);
+			}
+			fetch(&r);
+			run_close(&r);
+			check_steps(&r, 0, n);
+			assert_int_equal(r.steps[0].boundary, BOUNDARY_ZERO_GRAD);
+		}
+	}
+}
+
+/* An optimizer that steps once an epoch beside a compiled one; then a job whose ranges come late. */
+static void test_election_again(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++) {
+		fetch(&r);
+		zero_grad(&r, 1);
+		backward(&r);
+		if (i % 50 == 49)
+			update(&r, 2, 2);
+	}
+	run_close(&r);
+	check_steps(&r, 0, 200);
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++) {
+		fetch(&r);
+		zero_grad(&r, 1);
+		backward(&r);
+		if (i >= 100)
+			update(&r, 1, 1);
+	}
+	run_close(&r);
+	check_steps(&r, 0, 200);
+	assert_int_equal(r.steps[199].boundary, BOUNDARY_UPDATE_EXIT);
+}
+
+static void test_manual(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 300; i++) {
+		fetch(&r);
+		backward(&r);
+		pass(&r, 100 * US);
+	}
+	assert_int_equal(state_of(&r, 0).tier, TIER_B);
+	assert_non_null(strstr(state_of(&r, 0).reason, "cannot be told apart"));
+	run_close(&r);
+	check_steps(&r, 0, 300);
+	for (uint32_t n = 1; n < 9; n++) {
+		run_open(&r, plain);
+		for (uint32_t i = 0; i < n; i++)
+			backward(&r);
+		run_close(&r);
+		check_steps(&r, 0, n > 1 ? n : 0);
+	}
+}
+
+/* Each family alone. */
+static void test_families(void **state)
+{
+	static const enum step_boundary families[] = {BOUNDARY_UPDATE_EXIT, BOUNDARY_ZERO_GRAD,
+						      BOUNDARY_UPDATE_OP, BOUNDARY_REDUCER,
+						      BOUNDARY_BACKWARD};
+	struct run r;
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(families) / sizeof(*families); f++) {
+		run_open(&r, (struct step_config){.from_start = true, .force = families[f]});
+		for (uint32_t i = 0; i < 100; i++) {
+			fetch(&r);
+			backward(&r);
+			tell(&r, (struct signal){.kind = SIGNAL_REDUCER});
+			pass(&r, 10 * US);
+			tell(&r, (struct signal){.kind = SIGNAL_UPDATE_OP, .ident = 7});
+			pass(&r, 10 * US);
+			tell(&r, (struct signal){.kind = SIGNAL_UPDATE_OP, .ident = 8});
+			update(&r, 1, 7);
+			zero_grad(&r, 1);
+		}
+		run_close(&r);
+		check_steps(&r, 0, 100);
+		assert_int_equal(r.steps[30].boundary, families[f]);
+	}
+}
+
+static void test_election(void **state)
+{
+	struct run r;
+
+	(void)state;
+	for (int ops = 0; ops < 2; ops++) {
+		run_open(&r, plain);
+		for (uint32_t i = 0; i < 100; i++) {
+			fetch(&r);
+			backward(&r);
+			tell(&r, (struct signal){.kind = SIGNAL_REDUCER});
+			pass(&r, 10 * US);
+			if (ops)
+				tell(&r, (struct signal){.kind = SIGNAL_UPDATE_OP, .ident = 7});
+			pass(&r, 10 * US);
+		}
+		run_close(&r);
+		check_steps(&r, 0, 100);
+		assert_int_equal(r.steps[30].boundary, ops ? BOUNDARY_UPDATE_OP : BOUNDARY_REDUCER);
+	}
+}
+
+static void anon_range(struct run *r)
+{
+	tell(r, (struct signal){.kind = SIGNAL_ANON_RANGE});
+	pass(r, 50 * US);
+}
+
+static void test_anonymous(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 100; i++) {
+		anon_range(&r);
+		backward(&r);
+		anon_range(&r);
+		anon_range(&r);
+		if (i % 10 == 9) {
+			for (uint32_t k = 0; k < 7; k++)
+				anon_range(&r);
+		}
+	}
+	run_close(&r);
+	check_steps(&r, 0, 100);
+	assert_int_equal(r.steps[5].tier, TIER_B);
+	for (uint32_t steps = 1; steps < 41; steps += 13) {
+		run_open(&r, plain);
+		for (uint32_t i = 0; i < steps; i++) {
+			for (uint32_t k = 0; k < 4; k++) {
+				anon_range(&r);
+				backward(&r);
+			}
+			anon_range(&r);
+			anon_range(&r);
+		}
+		anon_range(&r);
+		run_close(&r);
+		check_steps(&r, 0, steps);
+		assert_int_equal(r.steps[0].micro_batches, 4);
+	}
+}
+
+static void test_anonymous_no_loader(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 50; i++) {
+		for (uint32_t k = 0; k < 4; k++)
+			backward(&r);
+		anon_range(&r);
+		anon_range(&r);
+	}
+	run_close(&r);
+	check_steps(&r, 0, 50);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_compiled_optimizer),
+		cmocka_unit_test(test_election_again),
+		cmocka_unit_test(test_manual),
+		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_election),
+		cmocka_unit_test(test_anonymous),
+		cmocka_unit_test(test_anonymous_no_loader),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
