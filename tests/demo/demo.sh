@@ -61,8 +61,10 @@ if [ "$status" -ne 0 ]; then
 fi
 
 echo
-"$python" "$here/compare.py" "$folder/truth.jsonl" "$folder/steps.jsonl"
+"$python" "$here/compare.py" "$folder/truth.jsonl" "$folder/steps.jsonl" || status=$?
+rm -f "$folder"/checkpoint-*.pt
 echo
 echo "That took $((SECONDS - start)) s. The same for a job of yours, as it runs now or from its start:"
 echo "  sudo $gp_bpf --pid PID"
 echo "  sudo $gp_bpf run -- python train.py"
+exit "$status"
