@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "userspace/model/deviation.h"
+
+#define MS 1000000ull
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Nearest rank: the smallest value with at least percent of all values at or below it. */
+static uint64_t quantile(const uint64_t *sorted, uint64_t n, unsigned percent)
+{
+	return sorted[(n * percent + 99) / 100 - 1];
+}
+
+static void test_empty(void **state)
+{
+	struct deviation *d = deviation_new();
+	struct deviation_view v;
+	uint64_t ideal_ns = 1, mad_ns = 1;
+
+	(void)state;
+	deviation_view(d, &v);
+	assert_int_equal(v.count, 0);
+	assert_int_equal(v.p99_ns, 0);
+	deviation_add(d, 5);
+	deviation_add(d, 7);
+	deviation_view(d, &v);
+	assert_int_equal(v.count, 2);
+	assert_int_equal(v.min_ns, 5);
+	assert_int_equal(v.max_ns, 7);
+	assert_int_equal(v.last_ns, 7);
+	assert_int_equal(v.p50_ns, 5);
+	assert_true(v.mean_ns == 6);
+	assert_int_equal(v.ideal_ns, 0); /* under three steps */
+	deviation_ideal(d, &ideal_ns, &mad_ns);
+	assert_int_equal(ideal_ns, 0);
+	assert_int_equal(mad_ns, 0);
+	deviation_free(d);
+}
+
+/* By hand: 100 100 110 90 400: median 100, MAD 10, limit 130, ideal 100. */
+static void test_ideal(void **state)
+{
+	static const uint64_t ms[] = {100, 110, 90, 100, 400};
+	struct deviation *d = deviation_new();
+	struct deviation_view v;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		deviation_add(d, ms[i] * MS);
+	deviation_view(d, &v);
+	assert_int_equal(v.ideal_ns, 100 * MS);
+	assert_int_equal(v.mad_ns, 10 * MS);
+	assert_int_equal(v.p50_ns, 100 * MS);
+	assert_int_equal(v.p99_ns, 400 * MS);
+	assert_int_equal(v.max_ns, 400 * MS);
+	/* (0 + 10 + 10 + 0 + 300) / 5; 1.4826 x 10 / 100 */
+	assert_true(fabs(v.deviation_ns - 64e6) < 1);
+	assert_true(fabs(v.jitter - 0.14826) < 1e-9);
+	deviation_set_ideal(d, 80 * MS);
+	deviation_view(d, &v);
+	assert_int_equal(v.ideal_ns, 80 * MS);
+	assert_int_equal(v.mad_ns, 10 * MS);
+	assert_true(fabs(v.deviation_ns - 80e6) < 1); /* (20 + 30 + 10 + 20 + 320) / 5 */
+	deviation_free(d);
+}
+
+static void test_even_median(void **state)
+{
+	static const uint64_t ns[] = {10, 40, 20, 30};
+	struct deviation *d = deviation_new();
+	struct deviation_view v;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		deviation_add(d, ns[i]);
+	deviation_view(d, &v);
+	assert_int_equal(v.mad_ns, 10); /* of 15 5 5 15 around 25 */
+	assert_int_equal(v.ideal_ns, 25);
+	deviation_free(d);
+}
+
+static void test_constant(void **state)
+{
+	struct deviation *d = deviation_new();
+	struct deviation_view v;
+
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		deviation_add(d, 31234567);
+	deviation_view(d, &v);
+	assert_int_equal(v.p50_ns, 31234567); /* the middle of its class, held within min and max */
+	assert_int_equal(v.p99_ns, 31234567);
+	assert_int_equal(v.ideal_ns, 31234567);
+	assert_true(v.deviation_ns == 0 && v.jitter == 0);
+	deviation_free(d);
+}
+
+/* Times from 1 ns to hours, exact to 1024 steps and within 1 % beyond. */
+static void test_quantiles(void **state)
+{
+	static const unsigned percents[] = {50, 95, 99};
+	uint64_t *times = calloc(20000, sizeof(*times)), *sorted = calloc(20000, sizeof(*sorted));
+	struct deviation *d = deviation_new();
+	unsigned seed = 3;
+
+	(void)state;
+	for (uint64_t n = 1; n <= 20000; n++) {
+		struct deviation_view v;
+		uint64_t got[3];
+
+		times[n - 1] = (uint64_t)exp(0.001 * (double)(rand_r(&seed) % 31000));
+		deviation_add(d, times[n - 1]);
+		if (n > 40 && n % 997 && n != 1024 && n != 1025)
+			continue;
+		memcpy(sorted, times, n * sizeof(*sorted));
+		qsort(sorted, n, sizeof(*sorted), compare);
+		deviation_view(d, &v);
+		got[0] = v.p50_ns, got[1] = v.p95_ns, got[2] = v.p99_ns;
+		for (int i = 0; i < 3; i++) {
+			double want = (double)quantile(sorted, n, percents[i]);
+
+			if (n <= 1024)
+				assert_true((double)got[i] == want);
+			else
+				assert_true(fabs((double)got[i] - want) <= 0.01 * want);
+		}
+		assert_int_equal(v.min_ns, sorted[0]);
+		assert_int_equal(v.max_ns, sorted[n - 1]);
+	}
+	deviation_free(d);
+	free(times);
+	free(sorted);
+}
+
+/* The ideal follows the last 1024 steps: what was before is forgotten. */
+static void test_window(void **state)
+{
+	struct deviation *d = deviation_new();
+	struct deviation_view v;
+
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		deviation_add(d, 100 * MS);
+	for (int i = 0; i < 1024; i++)
+		deviation_add(d, 50 * MS);
+	deviation_view(d, &v);
+	assert_int_equal(v.ideal_ns, 50 * MS);
+	assert_true(v.deviation_ns == 0);
+	assert_int_equal(v.count, 4024);
+	assert_true(fabs((double)v.p50_ns - 100e6) <= 1e6); /* quantiles are over all steps */
+	assert_true(fabs(v.mean_ns - (3000.0 * 100e6 + 1024.0 * 50e6) / 4024) < 1);
+	deviation_free(d);
+}
+
+static void test_extremes(void **state)
+{
+	struct deviation *d = deviation_new();
+	struct deviation_view v;
+
+	(void)state;
+	for (int i = 0; i < 1100; i++)
+		deviation_add(d, i % 2 ? 0 : UINT64_MAX / 4096);
+	deviation_view(d, &v);
+	assert_int_equal(v.min_ns, 0);
+	assert_int_equal(v.p50_ns, 0);
+	assert_int_equal(v.max_ns, UINT64_MAX / 4096);
+	assert_true(fabs((double)v.p99_ns / (double)v.max_ns - 1) < 0.01);
+	deviation_free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_ideal),
+		cmocka_unit_test(test_even_median), cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_quantiles),   cmocka_unit_test(test_window),
+		cmocka_unit_test(test_extremes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
