@@ -149,10 +149,12 @@ static uint64_t quantile(const struct deviation *d, unsigned percent)
 {
 	uint64_t rank = (d->count * percent + 99) / 100, seen = 0, ns; /* nearest rank, from 1 */
 	uint64_t a[WINDOW];
-	uint32_t i;
+	uint32_t i, n;
 
-	if (d->count <= WINDOW)
-		return nth(a, last_times(d, WINDOW, a), (uint32_t)rank - 1);
+	if (d->count <= WINDOW) {
+		n = last_times(d, WINDOW, a);
+		return nth(a, n, (uint32_t)rank - 1);
+	}
 	for (i = 0; i < CLASSES - 1; i++) {
 		seen += d->classes[i];
 		if (seen >= rank)
@@ -179,7 +181,7 @@ void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t
 			count++;
 		}
 	}
-	*ret_ideal_ns = d->ideal_ns ? d->ideal_ns : sum / count;
+	*ret_ideal_ns = d->ideal_ns ? d->ideal_ns : count ? sum / count : med;
 }
 
 static void recent(const struct deviation *d, struct deviation_view *v)
@@ -188,6 +190,8 @@ static void recent(const struct deviation *d, struct deviation_view *v)
 	uint32_t n = last_times(d, RECENT, a);
 	double sum = 0;
 
+	if (!n)
+		return;
 	for (uint32_t i = 0; i < n; i++)
 		sum += a[i] > v->ideal_ns ? (double)(a[i] - v->ideal_ns) : (double)(v->ideal_ns - a[i]);
 	v->deviation_ns = sum / n;

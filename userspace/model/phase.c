@@ -99,7 +99,7 @@ static int marks_grow(struct phase_finder *pf)
 
 	if (!marks)
 		return -ENOMEM;
-	for (uint64_t i = pf->first; i < pf->next; i++)
+	for (uint64_t i = pf->first; pf->cap && i < pf->next; i++)
 		marks[i % cap] = pf->marks[i % pf->cap];
 	free(pf->marks);
 	pf->marks = marks;
@@ -220,7 +220,7 @@ static void bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
 /* Lower median: one evaluation among few gaps must not become the rule. */
 static uint32_t usual_fetches(const struct phase_thread *t)
 {
-	uint32_t a[PHASE_FETCHES], n = t->gaps < PHASE_FETCHES ? t->gaps : PHASE_FETCHES;
+	uint32_t a[PHASE_FETCHES] = {0}, n = t->gaps < PHASE_FETCHES ? t->gaps : PHASE_FETCHES;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t j = i;
