@@ -189,6 +189,57 @@ static void test_anonymous_no_loader(void **state)
 	check_steps(&r, 0, 50);
 }
 
+/* DDP's reducer opens ranges inside the backward, and its forward is one; with no_sync it is silent for all
+ * but the last micro-batch. */
+static void test_anonymous_ddp(void **state)
+{
+	struct run r;
+
+	(void)state;
+	for (uint32_t micro = 1; micro <= 3; micro += 2) {
+		run_open(&r, plain);
+		for (uint32_t i = 0; i < 60; i++) {
+			anon_range(&r); /* zero_grad */
+			for (uint32_t k = 0; k < micro; k++) {
+				anon_range(&r); /* next */
+				anon_range(&r); /* forward */
+				backward(&r);
+				if (k + 1 < micro)
+					continue;
+				anon_range(&r);
+				if (i == 1)
+					anon_range(&r);
+				tell(&r, (struct signal){.kind = SIGNAL_REDUCER});
+			}
+			anon_range(&r); /* step */
+		}
+		run_close(&r);
+		check_steps(&r, 0, 60);
+		assert_int_equal(r.steps[40].micro_batches, micro);
+		assert_int_equal(r.steps[40].tier, TIER_B);
+	}
+}
+
+/* A closure: zero_grad and backward inside the step's range, whose end is not seen. */
+static void test_anonymous_closure(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 40; i++) {
+		anon_range(&r); /* next */
+		anon_range(&r); /* step */
+		for (uint32_t k = 0; k < 4; k++) {
+			anon_range(&r);
+			backward(&r);
+		}
+	}
+	run_close(&r);
+	check_steps(&r, 0, 40);
+	assert_true(r.steps[39].flags & STEP_imputed);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -199,6 +250,8 @@ int main(void)
 		cmocka_unit_test(test_election),
 		cmocka_unit_test(test_anonymous),
 		cmocka_unit_test(test_anonymous_no_loader),
+		cmocka_unit_test(test_anonymous_ddp),
+		cmocka_unit_test(test_anonymous_closure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -401,6 +401,7 @@ static void feed_thread(struct step_finder *sf, const struct signal *s)
 		break;
 	case SIGNAL_REDUCER:
 		t->hits.reducer++;
+		anon_reducer(sf);
 		feed_mark(sf, FAMILY_REDUCER, t, s);
 		break;
 	case SIGNAL_UPDATE_OP:

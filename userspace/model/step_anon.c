@@ -18,6 +18,12 @@
 #define SETTLE_STEPS 3	/* updates, when batches accumulate */
 #define SETTLE_NONE  33 /* backwards without a sign of an update */
 
+/* Without DDP's own: its reducer's were left out (anon_reducer), its forward is one. */
+static uint32_t pass_opens(const struct anon *a, const struct anon_pass *p)
+{
+	return a->reduces && p->opens ? p->opens - 1 : p->opens;
+}
+
 static struct mark pass_mark(struct step_finder *sf, const struct anon_pass *p, bool update)
 {
 	struct mark m = p->mark;
@@ -37,8 +43,10 @@ static void pass_give(struct step_finder *sf, const struct anon_pass *p)
 	struct mark m;
 
 	a->gathered++;
-	if (a->accumulates && p->opens < a->base + OPENS_UPDATE)
+	if (a->accumulates && pass_opens(a, p) < a->base + OPENS_UPDATE)
 		return;
+	a->each = a->gathered == a->last ? a->last : 0;
+	a->last = a->gathered;
 	m = pass_mark(sf, p, a->accumulates || a->base >= OPENS_UPDATE);
 	a->gathered = 0;
 	stream_mark(sf, FAMILY_ANON, &m);
@@ -48,8 +56,11 @@ static void anon_count(const struct anon *a, uint32_t *ret_base, uint32_t *ret_l
 {
 	uint32_t counts[OPENS_MAX + 1] = {0}, base = 0;
 
-	for (uint32_t i = 0; i < a->backlog; i++)
-		counts[a->passes[i].opens < OPENS_MAX ? a->passes[i].opens : OPENS_MAX]++;
+	for (uint32_t i = 0; i < a->backlog; i++) {
+		uint32_t opens = pass_opens(a, &a->passes[i]);
+
+		counts[opens < OPENS_MAX ? opens : OPENS_MAX]++;
+	}
 	while (base < OPENS_MAX && counts[base] * BASE_SHARE < a->backlog)
 		base++;
 	*ret_base = base;
@@ -135,6 +146,32 @@ void anon_open(struct step_finder *sf, uint32_t tid, uint64_t ts_ns)
 		a->pass.second_ns = ts_ns;
 }
 
+/* DDP's reducer opens ranges during the backward, before it says that it is done. */
+void anon_reducer(struct step_finder *sf)
+{
+	struct anon *a = sf->anon;
+
+	if (!a || !a->running)
+		return;
+	a->reduces = true;
+	a->pass.opens = 0;
+	a->pass.second_ns = 0;
+}
+
+/* The last backward of a closure is followed by nothing when the process ends; it is complete when it had
+ * as many as those before. */
+static void anon_rest(struct step_finder *sf)
+{
+	struct anon *a = sf->anon;
+	struct mark m;
+
+	if (!a->accumulates || !a->gathered || a->gathered != a->each)
+		return;
+	m = pass_mark(sf, &a->pass, false);
+	m.flags |= STEP_imputed;
+	stream_mark(sf, FAMILY_ANON, &m);
+}
+
 void anon_finish(struct step_finder *sf)
 {
 	struct anon *a = sf->anon;
@@ -151,4 +188,5 @@ void anon_finish(struct step_finder *sf)
 	a->running = false;
 	if (!a->settled)
 		anon_settle(sf, true);
+	anon_rest(sf);
 }

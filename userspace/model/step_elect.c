@@ -63,8 +63,11 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 		return family_marks(sf, f) && sf->elected != FAMILY_RANGES &&
 		       (sf->elected == FAMILY_NONE || n >= CYCLES_FIRST);
 	case FAMILY_ZERO_GRAD:
-	case FAMILY_REDUCER:
 	case FAMILY_ANON:
+		break;
+	case FAMILY_REDUCER: /* ranges without names tell more: the update's end */
+		if (sf->anon && sf->anon->backwards)
+			return false;
 		break;
 	case FAMILY_UPDATE_OP:
 		if (!sf->backward)

@@ -22,7 +22,7 @@ enum step_tier family_tier(enum family f)
 {
 	if (f == FAMILY_NONE)
 		return TIER_NONE;
-	return f <= FAMILY_REDUCER ? TIER_A : TIER_B;
+	return f == FAMILY_REDUCER || f < FAMILY_ANON ? TIER_A : TIER_B;
 }
 
 static void out_push(struct step_finder *sf, const struct step *s)

@@ -25,8 +25,8 @@ enum family {
 	FAMILY_RANGES,
 	FAMILY_ZERO_GRAD,
 	FAMILY_UPDATE_OP,
-	FAMILY_REDUCER,
 	FAMILY_ANON,
+	FAMILY_REDUCER,
 	FAMILY_BACKWARD,
 	FAMILY_EXECUTE,
 	FAMILY_SYNC,
@@ -186,8 +186,11 @@ struct anon_pass { /* a backward and what followed it on its thread */
 struct anon {
 	uint64_t backwards;
 	bool running, settled, accumulates;
+	bool reduces;  /* DDP: its forward is a range as well */
 	uint32_t base; /* ranges between two micro-batches */
 	uint32_t gathered, backlog;
+	uint32_t each; /* backwards of the last step, when it had as many as the one before; else 0 */
+	uint32_t last; /* ... of the last step */
 	struct anon_pass pass, passes[ANON_PASSES];
 };
 
@@ -244,6 +247,7 @@ void step_elect(struct step_finder *sf, bool final);
 /* step_anon.c */
 void anon_backward(struct step_finder *sf, const struct mark *m);
 void anon_open(struct step_finder *sf, uint32_t tid, uint64_t ts_ns);
+void anon_reducer(struct step_finder *sf);
 void anon_finish(struct step_finder *sf);
 
 static inline struct hits hits_add(struct hits a, struct hits b)
