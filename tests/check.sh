@@ -87,6 +87,8 @@ e2e() { # files...
 	bats --tap --print-output-on-failure "$@"
 }
 
+current_torch() { tests/tools/torch.sh && tests/tools/torch.sh --all; }
+
 echo "gp-bpf checks on $(uname -rm), $(nproc) CPUs"
 wanted deps && suite deps tests/tools/deps.sh check
 suite build "$MAKE" -s -j"$jobs" WERROR=1 all unit
@@ -106,6 +108,11 @@ if wanted unit; then
 	suite unit/valgrind memcheck
 fi
 if wanted e2e; then
+	if [ -n "$ALL" ] || [ -n "${CI:-}" ]; then
+		echo "the package index's torch (once, about 5 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/torch):"
+		suite e2e/torch current_torch
+	fi
+	"$MAKE" -s -j"$jobs" fakes
 	for f in tests/e2e/*.bats; do
 		[ -e "$f" ] && suite "e2e/$(basename "$f" .bats)" e2e "$f"
 	done
