@@ -232,14 +232,15 @@ static uint32_t usual_fetches(const struct phase_thread *t)
 	return n ? a[(n - 1) / 2] : 0;
 }
 
-static void gap_judge(struct phase_finder *pf, struct phase_thread *t)
+/* end_ns: where the batch that is trained on was asked for. */
+static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
 {
 	uint32_t n = t->fetches;
 	struct span s = {
 		.kind = SPAN_EVAL,
 		.tid = t->tid,
 		.begin_ns = t->gap_ns,
-		.end_ns = t->fetch_ns,
+		.end_ns = end_ns,
 		.closed = true,
 		.file = "",
 	};
@@ -259,7 +260,7 @@ static void thread_training(struct phase_finder *pf, struct phase_thread *t)
 	if (t->save.active)
 		burst_close(pf, t, &t->save, !t->save.open);
 	if (t->fetches)
-		gap_judge(pf, t);
+		gap_judge(pf, t, t->fetch_ns);
 }
 
 static void feed_fetch_begin(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
@@ -285,11 +286,23 @@ static int feed_fetch(struct phase_finder *pf, struct phase_thread *t, const str
 
 	t->fetching = false;
 	t->fetch_ns = s->begin_ns;
+	t->fetched_ns = s->ts_ns;
 	t->fetches++;
 	if (!thread_trains(pf, t))
 		return 0;
 	pf->emit(pf->ctx, &span);
 	return mark_add(pf, MARK_FETCH, s);
+}
+
+/* No training follows: an evaluation after the last step. */
+static void gaps_end(struct phase_finder *pf)
+{
+	for (uint32_t i = 0; i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (t->fetches && (t->backward || t->updates))
+			gap_judge(pf, t, t->fetched_ns);
+	}
 }
 
 /* ---- signals ------------------------------------------------------------------------------------- */
@@ -345,6 +358,8 @@ int phase_feed(struct phase_finder *pf, const struct signal *s)
 	case SIGNAL_TICK:
 	case SIGNAL_EXIT:
 		bursts_expire(pf, s->ts_ns, s->kind == SIGNAL_EXIT);
+		if (s->kind == SIGNAL_EXIT)
+			gaps_end(pf);
 		return 0;
 	case SIGNAL_LOSS:
 	case SIGNAL_LAUNCH: /* sampled: not when it happened */

@@ -39,6 +39,7 @@ struct phase_thread {
 	bool backward, updates; /* ever ran one */
 	bool fetching;
 	uint64_t fetch_ns;   /* where the open or last fetch began */
+	uint64_t fetched_ns; /* end of the last fetch */
 	uint32_t fetches;    /* since the last sign of training */
 	uint64_t gap_ns;     /* where those began, or the update before them ended */
 	uint64_t updated_ns; /* end of the last update, when no backward came after it */

@@ -255,6 +255,8 @@ void rank_exit(struct rank *r, const struct event *ev)
 		ledger_advance(r->ledger, now_ns);
 		marker_feed(r->marker, ev, NULL, on_signal, r);
 	}
+	if (r->trainer)
+		rank_notes(r, UINT64_MAX);
 	rank_tell_end(r, now_ns);
 	rank_close(r, now_ns);
 	rank_drop_finders(r);

@@ -125,16 +125,21 @@ void rank_notes(struct rank *r, uint64_t before_ns)
 		notes_drop(r, n);
 }
 
+/* In order of time: an evaluation is known later than the checkpoint that follows it. */
 static void note_add(struct rank *r, const struct span *s)
 {
 	struct rank_note *n;
+	uint32_t i;
 
 	if (r->nnotes == RANK_NOTES) {
 		if (r->trainer) /* of a process that only reads files nothing is told */
 			tell_note(r, &r->notes[0]);
 		notes_drop(r, 1);
 	}
-	n = &r->notes[r->nnotes++];
+	for (i = r->nnotes; i && r->notes[i - 1].span.begin_ns > s->begin_ns; i--)
+		;
+	n = &r->notes[i];
+	memmove(n + 1, n, (r->nnotes++ - i) * sizeof(*n));
 	n->span = *s;
 	n->span.file = NULL;
 	snprintf(n->file, sizeof(n->file), "%s", s->file);
