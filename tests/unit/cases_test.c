@@ -25,6 +25,7 @@ struct seen { /* what the facts said last */
 	struct fact_disruption disruption;
 	char file[GP_PATH_MAX], cause[16];
 	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
+	uint64_t span_ns[SCRIPT_PIDS]; /* start of the last one told */
 	char error[160];
 };
 
@@ -60,6 +61,14 @@ static void see_step(struct seen *s, uint32_t pid, const struct fact_step *fs)
 	*number = fs->step.number;
 }
 
+/* Spans are told in order of time; what was written aside is known when it is. */
+static void see_span(struct seen *s, uint32_t pid, uint64_t begin_ns)
+{
+	if (begin_ns < s->span_ns[pid / 1000])
+		snprintf(s->error, sizeof(s->error), "a span is told after a later one");
+	s->span_ns[pid / 1000] = begin_ns;
+}
+
 static void see(void *ctx, const struct fact *f)
 {
 	struct seen *s = ctx;
@@ -74,6 +83,10 @@ static void see(void *ctx, const struct fact *f)
 		memset(s->number[f->pid / 1000], 0, sizeof(s->number[0]));
 	if (f->type == FACT_STEP)
 		see_step(s, f->pid, f->step);
+	if (f->type == FACT_RANGE)
+		see_span(s, f->pid, f->range->start_ns);
+	if (f->type == FACT_CHECKPOINT && !f->checkpoint->async)
+		see_span(s, f->pid, f->checkpoint->start_ns);
 	if (f->type == FACT_CHECKPOINT) {
 		s->checkpoint = *f->checkpoint;
 		snprintf(s->file, sizeof(s->file), "%s", f->checkpoint->file);

@@ -2,8 +2,8 @@
 /* phase.c - from signals to spans.
  *
  * Evaluation: a loop takes the same number of batches between two signs of training, step after step; where
- * it takes more, and at least three, it did not train on all but the last ones. Two batches are an epoch's
- * end (the loader says that there is none) and the next one's first.
+ * it takes two more, it did not train on the first ones. One more is an epoch's end: the loader says that
+ * there is no batch.
  *
  * Checkpoints: torch.distributed.checkpoint writes one file per tensor, Hugging Face four per checkpoint:
  * writers less than a second apart on one thread, without a sign of training between them, are one.
@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BURST_NS     1000000000ull
-#define EVAL_FETCHES 3
-#define EVAL_MORE    2 /* than usual */
-#define MARKS_MIN    256
+#define BURST_NS  1000000000ull
+#define EVAL_MORE 2 /* than usual */
+#define MARKS_MIN 256
 
 struct phase_finder *phase_new(span_fn *emit, void *ctx)
 {
@@ -244,7 +243,7 @@ static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t 
 		.closed = true,
 		.file = "",
 	};
-	bool many = n >= EVAL_FETCHES && t->gaps && n >= usual_fetches(t) + EVAL_MORE;
+	bool many = t->gaps && n >= usual_fetches(t) + EVAL_MORE;
 
 	t->fetches = 0;
 	t->usual[t->gaps++ % PHASE_FETCHES] = n;

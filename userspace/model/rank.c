@@ -62,11 +62,9 @@ bool rank_shown(const struct rank *r)
 bool rank_is(const struct rank *r, uint64_t start_ns)
 {
 	uint64_t known_ns = r->process.start_ns;
+	uint64_t apart_ns = known_ns > start_ns ? known_ns - start_ns : start_ns - known_ns;
 
-	if (!known_ns || !start_ns)
-		return true;
-	return known_ns > start_ns ? known_ns - start_ns <= START_TICK_NS
-				   : start_ns - known_ns <= START_TICK_NS;
+	return !known_ns || !start_ns || apart_ns <= START_TICK_NS;
 }
 
 void rank_identify(struct rank *r, const struct gp_process *p)
