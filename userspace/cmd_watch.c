@@ -167,69 +167,64 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	return code;
 }
 
-int cmd_pid(int argc, char **argv)
+static int pid_checked(const struct options *o, const char *command)
+{
+	if (o->argc) {
+		log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD", o->argv[0]);
+		return EXIT_USAGE;
+	}
+	if (!o->pids.count) {
+		log_error("which process? gp-bpf --pid PID");
+		return EXIT_USAGE;
+	}
+	return watch_pids(o, NULL, command);
+}
+
+static int run_checked(const struct options *o, const char *command)
+{
+	if (!o->argc) {
+		log_error("run needs a command: gp-bpf run -- CMD...");
+		return EXIT_USAGE;
+	}
+	return watch_command(o, NULL, command);
+}
+
+static int record_checked(const struct options *o, const char *command)
+{
+	if (!o->output || !o->argc == !o->pids.count) {
+		log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- "
+			  "CMD...)");
+		return EXIT_USAGE;
+	}
+	return o->argc ? watch_command(o, o->output, command) : watch_pids(o, o->output, command);
+}
+
+static int parsed(unsigned bit, int argc, char **argv,
+		  int (*go)(const struct options *o, const char *command))
 {
 	char *command = command_text(argc, argv);
 	struct options o;
-	int code;
+	int code = options_parse(&o, bit, argc, argv);
 
-	code = options_parse(&o, CMD_PID, argc, argv);
 	if (code < 0) {
-		if (o.argc) {
-			log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD",
-				  o.argv[0]);
-			code = EXIT_USAGE;
-		} else if (!o.pids.count) {
-			log_error("which process? gp-bpf --pid PID");
-			code = EXIT_USAGE;
-		} else {
-			code = watch_pids(&o, NULL, command ? command : "");
-		}
+		code = go(&o, command ? command : "");
 		options_free(&o);
 	}
 	free(command);
 	return code;
+}
+
+int cmd_pid(int argc, char **argv)
+{
+	return parsed(CMD_PID, argc, argv, pid_checked);
 }
 
 int cmd_run(int argc, char **argv)
 {
-	char *command = command_text(argc, argv);
-	struct options o;
-	int code;
-
-	code = options_parse(&o, CMD_RUN, argc, argv);
-	if (code < 0) {
-		if (!o.argc) {
-			log_error("run needs a command: gp-bpf run -- CMD...");
-			code = EXIT_USAGE;
-		} else {
-			code = watch_command(&o, NULL, command ? command : "");
-		}
-		options_free(&o);
-	}
-	free(command);
-	return code;
+	return parsed(CMD_RUN, argc, argv, run_checked);
 }
 
 int cmd_record(int argc, char **argv)
 {
-	char *command = command_text(argc, argv);
-	struct options o;
-	int code;
-
-	code = options_parse(&o, CMD_RECORD, argc, argv);
-	if (code < 0) {
-		if (!o.output || !o.argc == !o.pids.count) {
-			log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | "
-				  "-- CMD...)");
-			code = EXIT_USAGE;
-		} else if (o.argc) {
-			code = watch_command(&o, o.output, command ? command : "");
-		} else {
-			code = watch_pids(&o, o.output, command ? command : "");
-		}
-		options_free(&o);
-	}
-	free(command);
-	return code;
+	return parsed(CMD_RECORD, argc, argv, record_checked);
 }

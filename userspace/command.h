@@ -4,12 +4,7 @@
 #ifndef GP_COMMAND_H
 #define GP_COMMAND_H
 
-#include <stdio.h>
-
 enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2, EXIT_LACKING = 3 };
-
-/* What --help prints for a command (CMD_* of option.h). */
-void command_usage(FILE *out, unsigned command);
 
 int cmd_pid(int argc, char **argv);
 int cmd_run(int argc, char **argv);

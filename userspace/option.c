@@ -11,6 +11,17 @@
 #include "userspace/base/log.h"
 #include "userspace/command.h"
 
+const struct command_row command_rows[COMMANDS] = {
+	{"--pid", "PID [--pid PID...]", "watch running processes and their children", CMD_PID},
+	{"run", "[options] -- CMD...", "start CMD and watch it; exits with CMD's status", CMD_RUN},
+	{"record", "-o FILE (--pid PID | -- CMD...)", "keep the raw events in a file", CMD_RECORD},
+	{"replay", "FILE", "show a recorded run again, without privileges", CMD_REPLAY},
+	{"check", "[--pid PID | --library FILE]", "what works here, and each probe's place and price",
+	 CMD_CHECK},
+	{"probes", "", "the probes that are known, and why each is there", CMD_PROBES},
+	{"schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA},
+};
+
 enum option_type { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_NUMBER, OPTION_DURATION };
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 
@@ -310,10 +321,21 @@ static int set_logging(const struct options *o)
 	return 0;
 }
 
+static void show_usage(FILE *out, unsigned command)
+{
+	for (int i = 0; i < COMMANDS; i++) {
+		const struct command_row *c = &command_rows[i];
+
+		if (c->bit == command)
+			fprintf(out, "usage: gp-bpf %s %s\n\n%s\n\n", c->name, c->args, c->help);
+	}
+	options_help(out, command);
+}
+
 static int show_and_free(struct options *o, unsigned command)
 {
 	if (o->help)
-		command_usage(stdout, command);
+		show_usage(stdout, command);
 	else if (o->version)
 		puts("gp-bpf " GP_VERSION);
 	else

@@ -44,6 +44,13 @@ enum {
 	CMD_ALL = 127,
 };
 
+struct command_row {
+	const char *name, *args, *help;
+	unsigned bit;
+};
+#define COMMANDS 7
+extern const struct command_row command_rows[COMMANDS]; /* main.c has their functions, in this order */
+
 /* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on; else the
  * exit code: 0 after --help, --version or --print-config, 2 after one line about what is wrong. */
 int options_parse(struct options *o, unsigned command, int argc, char **argv);
