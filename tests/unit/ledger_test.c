@@ -135,21 +135,31 @@ static void test_unobserved(void **state)
 	ledger_free(l);
 }
 
-/* Attached late: a first piece as long as a step is one that was cut; a longer one is startup. */
+/* Attached late: what was seen before the first step is startup only if it is long, as steps go. */
 static void test_midway(void **state)
 {
-	(void)state;
-	for (uint64_t lead_ms = 150; lead_ms <= 250; lead_ms += 100) {
-		struct ledger *l = ledger_new(0, 10 * S);
-		uint64_t at_ns = 10 * S + lead_ms * MS;
+	static const struct {
+		uint64_t lead_ms, step_ms;
+		bool startup;
+	} all[] = {{150, 100, false},
+		   {1000, 100, false},
+		   {1001, 100, true},
+		   {3000, 1500, false},
+		   {3001, 1500, true}};
 
-		for (uint64_t i = 0; i < 10; i++, at_ns += 100 * MS)
-			ledger_step(l, at_ns, at_ns + 100 * MS, i + 1);
-		assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), lead_ms * MS);
-		ledger_ideal(l, 100 * MS, 0);
+	(void)state;
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+		struct ledger *l = ledger_new(0, 10 * S);
+		uint64_t lead_ns = all[k].lead_ms * MS, step_ns = all[k].step_ms * MS,
+			 at_ns = 10 * S + lead_ns;
+
+		for (uint64_t i = 0; i < 10; i++, at_ns += step_ns)
+			ledger_step(l, at_ns, at_ns + step_ns, i + 1);
+		assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), lead_ns);
+		ledger_ideal(l, step_ns, 0);
 		check(l);
-		assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), lead_ms > 200 ? lead_ms * MS : 0);
-		assert_int_equal(bucket(l, BUCKET_UNOBSERVED), 10 * S + (lead_ms > 200 ? 0 : lead_ms * MS));
+		assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), all[k].startup ? lead_ns : 0);
+		assert_int_equal(bucket(l, BUCKET_UNOBSERVED), 10 * S + (all[k].startup ? 0 : lead_ns));
 		ledger_free(l);
 	}
 }

@@ -8,8 +8,10 @@
 #define PENDING_MIN   16
 #define EARLY_MAX     64 /* steps whose goodput may still be moved: the ideal is known long before */
 #define STARTUP_STEPS 5	 /* at most so many first steps have an excess that is startup (design §6) */
-#define SLOW_FACTOR   10 /* times the ideal ... */
-#define SLOW_MIN_NS   1000000000ull /* ... or this: what a step takes beyond the larger is OTHER */
+#define MIDWAY_NS     1000000000ull /* seen before the first step by one who came late: too short to be startup \
+				     */
+#define SLOW_FACTOR 10		    /* times the ideal ... */
+#define SLOW_MIN_NS 1000000000ull /* ... or this: what a step takes beyond the larger is OTHER */
 
 const char *const bucket_name[BUCKET_COUNT] = {
 #define X(id, name, label) [BUCKET_##id] = name,
@@ -252,10 +254,12 @@ int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t num
 	return 0;
 }
 
-/* Attached in the middle of a step: the time before the first boundary is no startup. */
+/* Attached in the middle of training: the time before the first sign of it is no startup. */
 static bool ledger_midway(const struct ledger *l)
 {
-	return l->attached && l->lead_ns <= 2 * l->ideal_ns;
+	uint64_t limit_ns = 2 * l->ideal_ns > MIDWAY_NS ? 2 * l->ideal_ns : MIDWAY_NS;
+
+	return l->attached && l->lead_ns <= limit_ns;
 }
 
 static void ledger_first_steps(struct ledger *l, uint64_t mad_ns)
