@@ -68,7 +68,8 @@ int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t num
 void ledger_advance(struct ledger *l, uint64_t now_ns);
 void ledger_end(struct ledger *l, uint64_t now_ns);
 /* The ideal step is known (or better known). The first call settles the first steps' excess as
- * PROGRAM_STARTUP; or, where we came in the middle of a step, the piece of it that was seen as UNOBSERVED. */
+ * PROGRAM_STARTUP; or, where we came in the middle of training, what was seen before its first sign as
+ * UNOBSERVED. */
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
