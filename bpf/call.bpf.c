@@ -230,7 +230,6 @@ int gp_named(struct gp_regs *regs)
 	if (!rec)
 		return gp_lose(GP_LOSS_ring_call);
 	gp_head(&rec->h, at.id, GP_KIND_named, sizeof(rec->p), at.row->probe);
-	__builtin_memset(rec->p.name, 0, sizeof(rec->p.name));
 	rec->p.arg[0] = gp_value(regs, &at.row->arg[0]);
 	rec->p.arg[1] = gp_value(regs, &at.row->arg[1]);
 	gp_text(regs, at.row, rec->p.name, sizeof(rec->p.name));
@@ -253,24 +252,28 @@ static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 	return false;
 }
 
+/* The name is read straight into the ring: a copy on the stack would have to be zeroed and moved, at every
+ * hit. What lies behind its end there is of older records. */
 static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_at *at, __u32 depth)
 {
 	struct gp_range_begin_rec *rec;
-	struct gp_range_begin text = {};
 
-	if (at->row->string)
-		gp_text(regs, at->row, text.name, sizeof(text.name));
-	if (at->row->max_hz && !gp_name_kept(at->row, *(__u64 *)text.name) && gp_over_rate(at))
-		return false;
 	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
 	if (!rec) {
 		gp_lose(GP_LOSS_ring_call);
 		return false;
 	}
+	*(__u64 *)rec->p.name = 0;
+	if (at->row->string)
+		gp_text(regs, at->row, rec->p.name, sizeof(rec->p.name));
+	if (at->row->max_hz && !gp_name_kept(at->row, *(__u64 *)rec->p.name) && gp_over_rate(at)) {
+		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+		return false;
+	}
 	gp_head(&rec->h, at->id, GP_KIND_range_begin, sizeof(rec->p), at->row->probe);
-	text.depth = depth;
-	text.flags = at->row->string ? 0 : GP_RANGE_ANONYMOUS;
-	rec->p = text;
+	rec->p.depth = depth;
+	rec->p.flags = at->row->string ? 0 : GP_RANGE_ANONYMOUS;
+	rec->p.reserved = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return true;
 }
