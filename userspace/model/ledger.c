@@ -9,11 +9,10 @@
 #define EARLY_MAX     64 /* steps whose goodput may still be moved: the ideal is known long before */
 #define STARTUP_STEPS 5	 /* at most so many first steps have an excess that is startup (design §6) */
 #define MIDWAY_NS     1000000000ull /* seen by a late comer before the first step: not startup */
-* /
-#define SLOW_FACTOR 10		  /* times the ideal ... */
-#define SLOW_MIN_NS 1000000000ull /* ... or this: what a step takes beyond the larger is OTHER */
+#define SLOW_FACTOR   10	    /* times the ideal ... */
+#define SLOW_MIN_NS   1000000000ull /* ... or this: what a step takes beyond the larger is OTHER */
 
-	const char *const bucket_name[BUCKET_COUNT] = {
+const char *const bucket_name[BUCKET_COUNT] = {
 #define X(id, name, label) [BUCKET_##id] = name,
 	LEDGER_BUCKETS(X)
 #undef X
