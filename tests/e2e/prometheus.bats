@@ -59,7 +59,8 @@ steps_shown() { [ "$(metric gpbpf_steps_total)" = "$1" ]; }
 	watched_job steps=7
 	equal 23 "$(metric gpbpf_steps_total)" steps
 	equal 23 "$(metric gpbpf_step_number)" number
-	equal 23 "$(metric gpbpf_step_seconds_count)" count
+	# When the first one began is not known to who came later: it is no sample of the step time.
+	equal 22 "$(metric gpbpf_step_seconds_count)" count
 	local sum elapsed
 	sum=$(metric gpbpf_step_seconds_sum)
 	curl -sS "$URL/metrics" >"$T/page"
@@ -70,7 +71,7 @@ steps_shown() { [ "$(metric gpbpf_steps_total)" = "$1" ]; }
 	job_end
 	watch_end
 	steps_are 30 "$T/out"
-	elapsed=$(of_type step "$T/out" .duration_ns | head -23 | jq -s 'add / 1e9')
+	elapsed=$(of_type step "$T/out" .duration_ns | sed -n 2,23p | jq -s 'add / 1e9')
 	run -0 jq -n --argjson a "$sum" --argjson b "$elapsed" '($a - $b) | fabs < 1e-6'
 	equal true "$output" "sum of the step times, $sum and $elapsed"
 }

@@ -35,6 +35,8 @@ teardown() { e2e_teardown; }
 	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- \
 		bash -c 'ls /proc/self/fd | wc -l; grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status' 3>&-
 	equal "$alone" "$output" "descriptors and signals"
+	run -1 "$GP_BPF" run --quiet --ready-fd 9 -- test -e /proc/self/fd/9 9>"$T/ready"
+	equal ready "$(<"$T/ready")"
 }
 
 @test "the report goes to standard error, data to standard output" {
