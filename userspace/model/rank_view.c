@@ -16,6 +16,10 @@ static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 		.recent = (uint32_t)n,
 		.phases_known = lp->phases_known,
 	};
+	/* The state is a second old at most, and the update of the step in progress is ahead of its step:
+	 * neither makes the two counts differ. */
+	if (lp->state.updates <= lp->state.steps + 1)
+		ret->state.updates = lp->last_number;
 	ret->state.steps = lp->last_number;
 	deviation_view(lp->time, &ret->time);
 	for (uint64_t i = 0; i < n; i++)
