@@ -224,6 +224,38 @@ static void test_deeper_path(void **state)
 	hit(1, GP_ROLE_amp_update, SP, 0); /* above: it has returned */
 	assert_true(outer(1, SP - 20000));
 	assert_true(outer(2, SP - 30000)); /* another thread */
+	range(1, 0, "Optimizer.zero_grad#SGD.zero_grad");
+	assert_true(outer(1, SP - 40000));
+}
+
+/* A deeper function trains now, and nothing but its backwards can be seen. */
+static void test_deeper_function(void **state)
+{
+	uint32_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		assert_true(outer(1, SP));
+	for (int i = 0; i < 1000; i++) {
+		n += outer(1, SP - 9000);
+		seen.n = 0;
+	}
+	assert_in_range(n, 700, 999);
+}
+
+/* A network of very many checkpointed layers, pass after pass. */
+static void test_many_checkpoints(void **state)
+{
+	(void)state;
+	for (int layers = 50; layers <= 800; layers *= 2) {
+		for (int pass = 0; pass < 3; pass++) {
+			assert_true(outer(1, SP));
+			for (int i = 0; i < layers; i++) {
+				assert_false(outer(1, SP - 6592));
+				seen.n = 0;
+			}
+		}
+	}
 }
 
 /* LBFGS: the backward runs inside the range; its end proves that the pass is over. */
@@ -346,11 +378,11 @@ static void test_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_plain),	TEST(test_names),	  TEST(test_nested_optimizer),
-		TEST(test_lost_end),	TEST(test_threads_apart), TEST(test_reentrant_checkpoint),
-		TEST(test_deeper_path), TEST(test_closure),	  TEST(test_optimizer_in_backward),
-		TEST(test_calls),	TEST(test_losses),	  TEST(test_anonymous),
-		TEST(test_garbage),
+		TEST(test_plain),	TEST(test_names),	    TEST(test_nested_optimizer),
+		TEST(test_lost_end),	TEST(test_threads_apart),   TEST(test_reentrant_checkpoint),
+		TEST(test_deeper_path), TEST(test_closure),	    TEST(test_optimizer_in_backward),
+		TEST(test_calls),	TEST(test_losses),	    TEST(test_anonymous),
+		TEST(test_garbage),	TEST(test_deeper_function), TEST(test_many_checkpoints),
 	};
 
 	return cmocka_run_group_tests_name("marker", tests, NULL, NULL);

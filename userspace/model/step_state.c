@@ -116,6 +116,8 @@ static bool classes_without_step(const struct step_finder *sf)
 
 static const char *family_reason(const struct step_finder *sf)
 {
+	if (sf->fixed && sf->elected != FAMILY_RANGES)
+		return "the marker was chosen by hand";
 	switch (sf->elected) {
 	case FAMILY_RANGES:
 		return classes_without_step(sf) ? "an optimizer is zeroed but shows no step (perhaps "
@@ -130,7 +132,8 @@ static const char *family_reason(const struct step_finder *sf)
 	case FAMILY_ANON:
 		return sf->anon && sf->anon->accumulates
 			       ? "this torch's ranges have no names: steps read from their order"
-			       : "this torch's ranges have no names: every backward pass counts as a step";
+			       : "this torch's ranges have no names: each backward pass counts as a step, "
+				 "even where a step has several";
 	case FAMILY_BACKWARD:
 		return "no optimizer ranges: counting backward passes; micro-batches and steps cannot be "
 		       "told apart";
