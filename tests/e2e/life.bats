@@ -46,6 +46,18 @@ teardown() { e2e_teardown; }
 	equal true "$output" "some time is unobserved"
 }
 
+@test "attached in the middle of fast steps, again and again" {
+	local i
+	start_job "$TRAIN" load say=up steps=1000000
+	job_line up
+	for i in $(seq 10); do
+		WATCH_NAME=watch.$i start_watch --pid "$JOB" --quiet --for 300ms --export "json:$T/out.$i"
+		watch_end
+		sound "$T/out.$i"
+		[ "$(count_lines step "$T/out.$i")" -gt 10 ]
+	done
+}
+
 @test "a library deleted while it is mapped, then attached" {
 	mkdir "$T/libraries"
 	cp "$FAKE"/libtorch_*.so "$T/libraries"
