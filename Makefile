@@ -21,7 +21,7 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpoi
            $(if $(WERROR),-Werror)
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=gnu17 $(WARN) -I. -I$(O) -D_GNU_SOURCE -DGP_VERSION='"$(VERSION)"' -pthread \
-           -DGP_PREFIX='"$(PREFIX)"' -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN))
+           -DGP_PREFIX='"$(PREFIX)"' -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN) -DGP_LEDGER_ABORT)
 override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1) -lm
 LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone libcyaml zlib)

@@ -96,7 +96,10 @@ static void line_step(struct buffer *out, const struct fact_step *fs)
 static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
 {
 	json_string(out, "op", c->restore ? "restore" : "save");
-	json_null(out, "mode"); /* whether the job waited cannot be told yet */
+	if (c->restore)
+		json_null(out, "mode");
+	else
+		json_string(out, "mode", c->async ? "async" : "sync");
 	json_uint(out, "start_ns", c->start_ns);
 	if (c->closed) {
 		json_uint(out, "end_ns", c->end_ns);
