@@ -76,11 +76,11 @@ static uint64_t file_offset(uintptr_t address)
 
 static uint64_t hits_ns(const struct shape *shape, unsigned int hits)
 {
-	uint64_t start = clock_mono_ns();
+	uint64_t start = clock_thread_ns();
 
 	for (unsigned int i = 0; i < hits; i++)
 		shape->call();
-	return clock_mono_ns() - start;
+	return clock_thread_ns() - start;
 }
 
 static int sample_cmp(const void *a, const void *b)

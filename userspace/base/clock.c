@@ -19,6 +19,11 @@ uint64_t clock_mono_ns(void)
 	return (uint64_t)clock_read_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_thread_ns(void)
+{
+	return (uint64_t)clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t clock_boot_ns(void)
 {
 	return (uint64_t)clock_read_ns(CLOCK_BOOTTIME);

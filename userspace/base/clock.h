@@ -9,6 +9,9 @@ uint64_t clock_mono_ns(void);
 uint64_t clock_boot_ns(void);
 int64_t clock_real_ns(void);
 
+/* CPU time of the calling thread: prices that other programs on the CPU do not change. */
+uint64_t clock_thread_ns(void);
+
 /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: time suspended since boot. */
 uint64_t clock_suspended_ns(void);
 

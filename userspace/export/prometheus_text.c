@@ -347,7 +347,7 @@ static const struct family families[] = {
 	 .rank = rank_checkpoint_time},
 	{"gpbpf_disruptions_total", "counter", "Ends other than by finishing.", .rank = rank_disruptions},
 	{"gpbpf_overhead_seconds_total", "counter",
-	 "Estimated price of observing: hits times measured price.", .rank = rank_overhead},
+	 "Estimated price of observing: hits times the price of an empty one, measured at start.", .rank = rank_overhead},
 	{"gpbpf_records_lost_total", "counter", "Records that did not arrive.", .all = lost},
 	{"gpbpf_events_total", "counter", "Records the model was given.", .all = events},
 	{"gpbpf_ledger_violations_total", "counter", "Times that the buckets did not add up to elapsed.",

@@ -119,7 +119,7 @@ static void frame_cost(struct canvas *c, const struct snapshot *s, const struct 
 		if (r->cost_ns && observed)
 			canvas_put(c, STYLE_PLAIN, "%.3f %% ", 100.0 * (double)r->cost_ns / (double)observed);
 		canvas_put(c, STYLE_DIM, "(%llu hits%s)   ", (unsigned long long)r->hits,
-			   r->cost_ns ? " × measured price" : ", price unknown");
+			   r->cost_ns ? " × price of an empty one" : ", price unknown");
 	}
 	canvas_put(c, STYLE_DIM, "records lost ");
 	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s", view_losses(text, sizeof(text), s));

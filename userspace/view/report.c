@@ -255,7 +255,7 @@ static void report_overhead(struct canvas *c, const struct rank_view *r)
 	if (observed)
 		canvas_put(c, STYLE_PLAIN, " = %.3f %% of the time",
 			   100.0 * (double)r->cost_ns / (double)observed);
-	canvas_put(c, STYLE_DIM, "  estimated: hits × measured price");
+	canvas_put(c, STYLE_DIM, "  estimated: hits × price of an empty one here");
 }
 
 static void report_trainer(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
