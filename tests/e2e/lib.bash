@@ -163,8 +163,9 @@ count_lines() { # type file [condition]
 	jq -n --arg t "$1" "[inputs | select(.type == \$t) | select(${3:-true})] | length" "$2"
 }
 
-# Whatever was watched, this holds of its JSON lines: one start and one end, steps numbered without a gap
-# in each loop of each process, none of no length, none over another, ledgers closed at every record.
+# Whatever was watched, this holds of its JSON lines: one start and one end, steps numbered without a gap in
+# each loop of each process (skipped updates have no number), none of no length, none over another, ledgers
+# closed at every record.
 sound() { # file
 	jq -n -e '
 		[inputs] as $all
@@ -174,7 +175,7 @@ sound() { # file
 		| [
 			(if $all[0].type == "start" and $starts == 1 then empty else "no start" end),
 			(if $all[-1].type == "end" and $ends == 1 then empty else "no end" end),
-			($loops[] | [range(1; length) as $i
+			($loops[] | map(select(.flags | index("skipped_update") | not)) | [range(1; length) as $i
 				| select(.[$i].step != .[$i - 1].step + 1) | .[$i].step]
 				| select(length > 0) | "numbers jump at \(.)"),
 			($loops[] | [range(1; length) as $i
