@@ -46,6 +46,17 @@ teardown() { e2e_teardown; }
 	equal true "$output" "some time is unobserved"
 }
 
+@test "attached in the middle of a step: the rest is exact all the same" {
+	start_job "$TRAIN" load say=held pause half steps=23
+	job_line held
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	job_go
+	job_end
+	watch_end
+	steps_are 24 "$T/out"
+	equal '["A","update_exit"]' "$(of_type step "$T/out" '[.tier, .boundary]' | sort -u)"
+}
+
 @test "attached in the middle of fast steps, again and again" {
 	local i
 	start_job "$TRAIN" load say=up steps=1000000

@@ -6,6 +6,7 @@
  *   wait        until each function that a step calls is probed; exits with 4 after 30 s without that
  *   sites       prints "sites N": how many of those functions are probed now
  *   steps=N     takes N steps, then prints "steps N"
+ *   half        the end of a step, from its backward pass on
  *   save=PATH   a checkpoint
  *   say=TEXT    prints TEXT
  *   pid         prints "pid N"
@@ -164,19 +165,24 @@ static void range(const char *name)
 	range_end();
 }
 
-static void step(void)
+static void half_step(void)
 {
 	static void *tensor, *list[] = {&tensor};
 	void *result = NULL;
 
-	range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
-	range("Optimizer.zero_grad#AdamW.zero_grad");
 	((void (*)(void **))function[BACKWARD])(&result);
 	pause_ns(BACKWARD_NS);
 	((void (*)(void))function[REDUCER])();
 	range_begin("Optimizer.step#AdamW.step");
 	((void (*)(void **))function[FUSED_ADAM])(list);
 	range_end();
+}
+
+static void step(void)
+{
+	range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+	range("Optimizer.zero_grad#AdamW.zero_grad");
+	half_step();
 }
 
 static void steps(long n)
@@ -231,6 +237,8 @@ static void run(char **op)
 		printf("sites %d\n", sites_probed(NULL));
 	else if (IS("steps"))
 		steps(atol(arg));
+	else if (IS("half"))
+		half_step();
 	else if (IS("save"))
 		save(arg);
 	else if (IS("say"))
