@@ -57,6 +57,12 @@ teardown() { e2e_teardown; }
 	equal '["A","update_exit"]' "$(of_type step "$T/out" '[.tier, .boundary]' | sort -u)"
 }
 
+@test "a first step unlike the others does not put off the lock" {
+	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait half steps=22
+	steps_are 23 "$T/out"
+	[ "$(count_lines rank "$T/out" '.state == "locked" and .updates <= 6')" -gt 0 ]
+}
+
 @test "attached in the middle of fast steps, again and again" {
 	local i
 	start_job "$TRAIN" load say=up steps=1000000
