@@ -220,6 +220,37 @@ static void test_anonymous_ddp(void **state)
 	}
 }
 
+/* Two loops; and a thread that only runs the nested passes of the first one (as a GPU's does). */
+static void test_anonymous_threads(void **state)
+{
+	struct run r;
+
+	(void)state;
+	for (int nested = 0; nested < 2; nested++) {
+		run_open(&r, plain);
+		for (uint32_t i = 0; i < 100; i++) {
+			for (r.tid = 101; r.tid <= 102; r.tid++) {
+				if (r.tid == 102 && nested)
+					break;
+				anon_range(&r);
+				anon_range(&r);
+			}
+			for (r.tid = 101; r.tid <= 102; r.tid++)
+				backward(&r);
+			r.tid = 101;
+			anon_range(&r);
+			r.tid = 102;
+			if (!nested)
+				anon_range(&r);
+		}
+		if (!nested)
+			assert_int_equal(state_of(&r, 0).loops, 2);
+		run_close(&r);
+		check_steps(&r, 0, 100);
+		assert_int_equal(r.n, nested ? 100 : 200);
+	}
+}
+
 /* A closure: zero_grad and backward inside the step's range, whose end is not seen. */
 static void test_anonymous_closure(void **state)
 {
@@ -252,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_anonymous_no_loader),
 		cmocka_unit_test(test_anonymous_ddp),
 		cmocka_unit_test(test_anonymous_closure),
+		cmocka_unit_test(test_anonymous_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

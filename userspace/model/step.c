@@ -47,7 +47,8 @@ void step_finder_free(struct step_finder *sf)
 		return;
 	for (int f = 0; f < FAMILY_COUNT; f++)
 		tracker_free(sf->trackers[f]);
-	free(sf->anon);
+	for (uint32_t i = 0; i < STEP_THREADS; i++)
+		free(sf->anon[i]);
 	free(sf->out);
 	free(sf);
 }
@@ -62,6 +63,8 @@ static void thread_reset(struct step_finder *sf, uint32_t i)
 		stream_settle(sf, sf->trackers[f]); /* what is held knows threads by their index */
 		sf->trackers[f]->lane_of[i] = 0;
 	}
+	free(sf->anon[i]);
+	sf->anon[i] = NULL;
 	if (sf->threads[i].update_open)
 		sf->updates_open--;
 	sf->threads[i] = (struct step_thread){0};
@@ -267,8 +270,11 @@ static void feed_backward(struct step_finder *sf, struct step_thread *t, const s
 	if (backward_elects(sf, t)) {
 		m = mark_make(sf, FAMILY_BACKWARD, t, s);
 		m.apart = true;
-		anon_backward(sf, &m);
 		stream_mark(sf, FAMILY_BACKWARD, &m);
+	}
+	if (sf->anonymous) {
+		m = mark_make(sf, FAMILY_ANON, t, s);
+		anon_backward(sf, &m);
 	}
 	t->backward_ns = s->ts_ns;
 }
@@ -401,7 +407,7 @@ static void feed_thread(struct step_finder *sf, const struct signal *s)
 		break;
 	case SIGNAL_REDUCER:
 		t->hits.reducer++;
-		anon_reducer(sf);
+		anon_reducer(sf, (uint32_t)(t - sf->threads));
 		feed_mark(sf, FAMILY_REDUCER, t, s);
 		break;
 	case SIGNAL_UPDATE_OP:
@@ -412,7 +418,7 @@ static void feed_thread(struct step_finder *sf, const struct signal *s)
 		feed_amp(sf, t, s);
 		break;
 	case SIGNAL_ANON_RANGE:
-		anon_open(sf, s->tid, s->ts_ns);
+		anon_open(sf, (uint32_t)(t - sf->threads), s->ts_ns);
 		break;
 	case SIGNAL_EXECUTE:
 		feed_mark(sf, FAMILY_EXECUTE, t, s);

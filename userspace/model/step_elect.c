@@ -66,7 +66,7 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 	case FAMILY_ANON:
 		break;
 	case FAMILY_REDUCER: /* ranges without names tell more: the update's end */
-		if (sf->anon && sf->anon->backwards)
+		if (anon_backwards(sf))
 			return false;
 		break;
 	case FAMILY_UPDATE_OP:
@@ -76,7 +76,7 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 	case FAMILY_BACKWARD:
 		if (final && !better_seen(sf, f))
 			return n > 1;
-		if (sf->anon && sf->anon->backwards)
+		if (anon_backwards(sf))
 			return false;
 		break;
 	default:

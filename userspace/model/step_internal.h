@@ -183,7 +183,8 @@ struct anon_pass { /* a backward and what followed it on its thread */
 	uint32_t opens;
 };
 
-struct anon {
+struct anon { /* of one thread */
+	uint32_t thread;
 	uint64_t backwards;
 	bool running, settled, accumulates;
 	bool reduces;  /* DDP: its forward is a range as well */
@@ -207,7 +208,8 @@ struct step_finder {
 	enum family elected;
 	bool fixed; /* by the user */
 	struct tracker *trackers[FAMILY_COUNT];
-	struct anon *anon;
+	struct anon *anon[STEP_THREADS];
+	bool anonymous; /* a range without a name was seen */
 	struct step_thread threads[STEP_THREADS];
 	uint32_t nthreads;
 	uint32_t backward_thread; /* index + 1: rule E listens to it */
@@ -246,9 +248,11 @@ void step_elect(struct step_finder *sf, bool final);
 
 /* step_anon.c */
 void anon_backward(struct step_finder *sf, const struct mark *m);
-void anon_open(struct step_finder *sf, uint32_t tid, uint64_t ts_ns);
-void anon_reducer(struct step_finder *sf);
+void anon_open(struct step_finder *sf, uint32_t thread, uint64_t ts_ns);
+void anon_reducer(struct step_finder *sf, uint32_t thread);
 void anon_finish(struct step_finder *sf);
+bool anon_backwards(const struct step_finder *sf);
+bool anon_accumulates(const struct step_finder *sf);
 
 static inline struct hits hits_add(struct hits a, struct hits b)
 {

@@ -130,7 +130,7 @@ static const char *family_reason(const struct step_finder *sf)
 	case FAMILY_REDUCER:
 		return "no optimizer ranges in this torch: counting synchronised backward passes";
 	case FAMILY_ANON:
-		return sf->anon && sf->anon->accumulates
+		return anon_accumulates(sf)
 			       ? "this torch's ranges have no names: steps read from their order"
 			       : "this torch's ranges have no names: each backward pass counts as a step, "
 				 "even where a step has several";

@@ -233,8 +233,7 @@ void stream_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		    t->since_better > RARE_MARKS)
 			sf->trackers[FAMILY_RANGES]->since_better = 0;
 	}
-	if (!t->lane_of[m->thread] &&
-	    (!t->nlanes || !th->backward || f == FAMILY_ANON || f >= FAMILY_BACKWARD))
+	if (!t->lane_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
 	if (t->lane_of[m->thread] && !t->nqueue) {
 		tracker_route(sf, t, f, m);
