@@ -72,6 +72,12 @@ static void slot_sample(struct counts *c, size_t slot, loader_count_fn *count, v
 	}
 }
 
+void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx)
+{
+	if (slot && slot < GP_SLOTS)
+		slot_sample(c, slot, count, ctx);
+}
+
 static void slot_free(struct counts *c, uint32_t slot)
 {
 	c->released[slot] = false;

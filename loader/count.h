@@ -16,5 +16,6 @@ uint32_t counts_take_slot(struct counts *c, pid_t pid); /* 0: none is free */
 /* Free again once what it counted was told by the next counts_sample(). */
 void counts_release_slot(struct counts *c, uint32_t slot);
 void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
+void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx);
 
 #endif

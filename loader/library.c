@@ -11,18 +11,21 @@
 #include "loader/mapping.h"
 #include "loader/site.h"
 #include "userspace/base/buffer.h"
+#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-#define ROUNDS_MAX 4	     /* looks at one process until nothing new turns up */
-#define FILES_MAX  (1 << 16) /* files remembered as not ours */
+#define IDLE_NS	   1000000000ull /* without users before a library is detached */
+#define ROUNDS_MAX 4		 /* looks at one process until nothing new turns up */
+#define FILES_MAX  (1 << 16)	 /* files remembered as not ours */
 
 struct library { /* one file that somebody maps */
 	uint64_t dev, ino;
 	uint32_t generation;
-	bool judged;   /* wanted is known */
-	bool wanted;   /* some row names it */
-	bool attached; /* its sites were dealt with, and have users */
+	bool judged;	  /* wanted is known */
+	bool wanted;	  /* some row names it */
+	bool attached;	  /* its sites were dealt with, and have users or had one lately */
+	uint64_t idle_ns; /* since when it has none */
 	uint64_t tag;
 	uint64_t seen;	     /* number of the last look that met it */
 	struct buffer users; /* of pid_t */
@@ -258,7 +261,19 @@ static void library_leave(struct libraries *ls, struct library *lib, pid_t pid)
 	if (!lib->users.len)
 		users_search(ls, lib, pid);
 	if (!lib->users.len && lib->attached)
-		library_drop(ls, lib);
+		lib->idle_ns = clock_mono_ns();
+}
+
+/* The next process that maps it may be a moment away (a restart, a launcher): then nothing is missed, and
+ * nothing has to be attached again. */
+void libraries_reap(struct libraries *ls)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct library *lib;
+
+	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
+		if (lib->attached && !lib->users.len && now_ns - lib->idle_ns >= IDLE_NS)
+			library_drop(ls, lib);
 }
 
 /* ---- attaching ------------------------------------------------------------------------------ */

@@ -31,5 +31,7 @@ void libraries_free(struct libraries *ls); /* links are the attach module's */
 int libraries_scan(struct libraries *ls, pid_t pid);
 /* The process is gone or no longer watched. */
 void libraries_forget(struct libraries *ls, pid_t pid);
+/* Detaches what has been without users for a second. */
+void libraries_reap(struct libraries *ls);
 
 #endif

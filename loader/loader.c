@@ -200,7 +200,13 @@ void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx)
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx)
 {
 	counts_sample(l->counts, count, loss, ctx);
+	libraries_reap(l->libraries);
 	return 0;
+}
+
+void loader_sample_slot(struct loader *l, uint32_t slot, loader_count_fn *count, void *ctx)
+{
+	counts_sample_slot(l->counts, slot, count, ctx);
 }
 
 uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns)

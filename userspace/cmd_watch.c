@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp-bpf --pid, run and record: three ways to start the same live run. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "userspace/base/log.h"
 #include "userspace/child.h"
 #include "userspace/command.h"
+#include "userspace/model/step.h"
 #include "userspace/option.h"
 #include "userspace/output.h"
 #include "userspace/watch.h"
@@ -37,6 +39,16 @@ static void tell_ready(const struct options *o)
 		log_warn("--ready-fd %d: %s", (int)o->ready_fd, strerror(errno));
 	if (o->ready_fd > STDERR_FILENO)
 		close((int)o->ready_fd);
+}
+
+static bool marker_known(const char *name)
+{
+	for (int b = BOUNDARY_UPDATE_EXIT; name && b <= BOUNDARY_SYNC; b++)
+		if (!strcmp(name, boundary_name[b]))
+			return true;
+	if (name)
+		log_error("--marker: no marker '%s'; see --help for those there are", name);
+	return !name;
 }
 
 static char *command_text(int argc, char **argv)
@@ -206,7 +218,13 @@ static int parsed(unsigned bit, int argc, char **argv,
 	struct options o;
 	int code = options_parse(&o, bit, argc, argv);
 
+	if (code < 0 && !marker_known(o.marker)) {
+		options_free(&o);
+		code = EXIT_USAGE;
+	}
 	if (code < 0) {
+		if (o.ready_fd > STDERR_FILENO)
+			fcntl((int)o.ready_fd, F_SETFD, FD_CLOEXEC); /* not CMD's */
 		code = go(&o, command ? command : "");
 		options_free(&o);
 	}

@@ -43,6 +43,7 @@ struct watch {
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
+	uint64_t count_ns; /* stamp of counter records; 0: now */
 	bool run, rescan;
 };
 
@@ -67,11 +68,14 @@ static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 
 static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
 {
-	struct gp_counter *c = journal_record(((struct watch *)ctx)->journal, GP_KIND_counter, (uint32_t)pid,
-					      probe);
+	struct watch *w = ctx;
+	struct gp_counter *c = journal_record(w->journal, GP_KIND_counter, (uint32_t)pid, probe);
 
-	if (c)
-		c->count = count;
+	if (!c)
+		return;
+	c->count = count;
+	if (w->count_ns)
+		((struct gp_rec *)c - 1)->ts_ns = w->count_ns;
 }
 
 static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count)
@@ -96,8 +100,14 @@ static void react(struct watch *w, const struct buffer *b)
 		r = (const struct gp_rec *)(b->data + at);
 		if (r->len < sizeof(*r) || at + r->len > b->len)
 			return;
-		if (!event_decode(r, r->len, &ev))
-			processes_event(w->processes, &ev);
+		if (event_decode(r, r->len, &ev))
+			continue;
+		if (r->kind == GP_KIND_exit) { /* its last calls come before its end */
+			w->count_ns = r->ts_ns - 1;
+			loader_sample_slot(w->loader, ev.exit->slot, on_count, w);
+			w->count_ns = 0;
+		}
+		processes_event(w->processes, &ev);
 	}
 }
 
@@ -359,9 +369,8 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 	w->child = child;
 	drain(w);
 	on_child(w, 0); /* it may have ended before its signal could be noticed */
-	if (child && w->child_status != -1)
-		return 0;
-	loop_run(w->loop);
+	if (!child || w->child_status == -1)
+		loop_run(w->loop);
 	if (ret_status)
 		*ret_status = w->child_status;
 	return 0;

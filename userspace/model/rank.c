@@ -54,7 +54,7 @@ void rank_free(struct rank *r)
 
 bool rank_shown(const struct rank *r)
 {
-	return r->trainer || r->target;
+	return r->trainer || r->target || r->accelerated;
 }
 
 /* ---- identity ------------------------------------------------------------------------------------ */
@@ -190,6 +190,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 
 	r->hits += hits;
 	r->cost_ns += hits * price_ns;
+	if (probe && probe->role >= GP_ROLE_device_init && probe->role <= GP_ROLE_comm_init)
+		r->accelerated = true;
 	if (kind == GP_KIND_loss && loss_matters(ev->loss))
 		r->lost += ev->loss->count;
 	if (kind == GP_KIND_exec)
@@ -260,6 +262,20 @@ void rank_exit(struct rank *r, const struct event *ev)
 	rank_drop_finders(r);
 }
 
+/* The step whose update has ended is whole, though another update might have joined it. The state stays
+ * what it was: the process goes on. */
+static void rank_last_steps(struct rank *r, const struct signal *last)
+{
+	struct step step;
+
+	if (!r->finder || !r->nloops || r->loops[0]->state.state != STATE_LOCKED)
+		return;
+	if (step_finder_feed(r->finder, last))
+		r->error = -ENOMEM;
+	while (step_finder_next(r->finder, &step))
+		rank_step(r, &step);
+}
+
 void rank_stop(struct rank *r, uint64_t now_ns)
 {
 	struct signal last = {.kind = SIGNAL_EXIT, .ts_ns = now_ns, .begin_ns = now_ns, .text = ""};
@@ -270,6 +286,7 @@ void rank_stop(struct rank *r, uint64_t now_ns)
 		phase_feed(r->phase, &last);
 	if (r->trainer)
 		rank_states(r, now_ns);
+	rank_last_steps(r, &last);
 	rank_close(r, now_ns);
 }
 

@@ -64,6 +64,7 @@ struct rank {
 	bool from_start;
 	bool settled; /* a tick passed: attaching is over */
 	bool alive, trainer, target;
+	bool accelerated; /* called an accelerator's runtime */
 	int status;
 
 	struct marker *marker; /* from the first marker to the end */

@@ -101,6 +101,9 @@ void rank_step(struct rank *r, const struct step *s)
 		return;
 	}
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
+	/* Attached in its middle, a call's records can come before what it belongs to. */
+	if (fs.step.start_ns > fs.step.end_ns)
+		fs.step.start_ns = fs.step.end_ns;
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, fs.step.end_ns);
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number);
