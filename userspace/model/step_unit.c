@@ -102,10 +102,13 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 
 bool unit_learn(const struct unit_input *in, struct unit *ret)
 {
-	uint32_t p, n = in->count, skip = in->from_start ? 0 : 1;
+	uint32_t p, n = in->count, skip;
 
 	if (n < PLAIN_TOKENS)
 		return false;
+	/* The first token was seen in part only, or its batch came another way. With one optimizer and two
+	 * fresh batches after it, whatever period may follow counts each update. */
+	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
 	if (!period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
 	    in->tokens[0].name == in->tokens[1].name && in->tokens[0].ident == in->tokens[1].ident &&
 	    (in->from_start || !in->tokens[0].fetched || in->tokens[1].fetched)) {
@@ -118,7 +121,7 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 		unit_decide(in, 0, p, false, ret);
 		return true;
 	}
-	p = skip ? period_exact(in, 1, 2, false) : 0; /* the first token was seen in part only */
+	p = skip ? period_exact(in, 1, 2, false) : 0;
 	if (p) {
 		unit_decide(in, 1, p, false, ret);
 		return true;
