@@ -333,9 +333,14 @@ int gp_range_begin(struct gp_regs *regs)
 	thread = gp_thread_get(at.id);
 	if (!thread)
 		return gp_lose(GP_LOSS_stack_full);
-	depth = thread->depth++;
-	if (depth >= GP_RANGE_DEPTH)
-		return gp_lose(GP_LOSS_stack_full);
+	/* So deep is nothing real: ranges are left open, or closed on other threads. What is open is
+	 * forgotten, so that those to come are paired again. */
+	if (thread->depth >= GP_RANGE_DEPTH) {
+		gp_lose(GP_LOSS_stack_full);
+		thread->depth = 0;
+		thread->sent = 0;
+	}
+	depth = thread->depth++ & (GP_RANGE_DEPTH - 1);
 	if (gp_range_send(regs, &at, depth))
 		thread->sent |= 1ull << depth;
 	else

@@ -80,7 +80,7 @@ static int targets(struct watch *w, const struct options *o)
 /* Watches running processes. tape NULL: nothing is recorded. */
 static int watch_pids(const struct options *o, const char *tape, const char *command)
 {
-	bool tty = isatty(STDOUT_FILENO), data = false;
+	bool tty = isatty(STDOUT_FILENO), data = false, ran = false;
 	struct output *out = NULL;
 	struct watch *w = NULL;
 	int err, lost;
@@ -101,11 +101,12 @@ static int watch_pids(const struct options *o, const char *tape, const char *com
 		err = targets(w, o);
 	if (!err) {
 		tell_ready(o);
+		ran = true;
 		err = watch_run(w, 0, NULL);
 	}
 	lost = watch_close(w);
 	err = err ? err : lost;
-	lost = output_close(out, w && !err && !o->quiet);
+	lost = output_close(out, ran && !o->quiet);
 	return exit_code(err ? err : lost);
 }
 
@@ -206,6 +207,10 @@ static int record_checked(const struct options *o, const char *command)
 	if (!o->output || !o->argc == !o->pids.count) {
 		log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- "
 			  "CMD...)");
+		return EXIT_USAGE;
+	}
+	if (o->argc && !strcmp(o->output, "-")) {
+		log_error("record -o - is for --pid: CMD's own output goes to standard output");
 		return EXIT_USAGE;
 	}
 	return o->argc ? watch_command(o, o->output, command) : watch_pids(o, o->output, command);

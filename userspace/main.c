@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp-bpf: how much of the accelerator time becomes training progress, seen from outside the job. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "userspace/base/log.h"
 #include "userspace/command.h"
@@ -42,10 +45,27 @@ static bool names_a_pid(int argc, char **argv)
 	return false;
 }
 
+/* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then written to. */
+static void secure_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) < 0)
+			_exit(EXIT_RUNTIME);
+}
+
+static int written(int code)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return code;
+	log_error("standard output: %s", strerror(errno));
+	return code ? code : EXIT_RUNTIME;
+}
+
 int main(int argc, char **argv)
 {
 	int c;
 
+	secure_descriptors();
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		usage(stderr);
@@ -60,11 +80,11 @@ int main(int argc, char **argv)
 			 : runs[0](argc, argv); /* its options begin at argv[1] */
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);
-		return EXIT_OK;
+		return written(EXIT_OK);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("gp-bpf " GP_VERSION);
-		return EXIT_OK;
+		return written(EXIT_OK);
 	}
 	log_error("unknown command '%s'; see gp-bpf --help", argv[1]);
 	return EXIT_USAGE;

@@ -45,6 +45,7 @@ struct watch {
 	enum gp_end_reason end;
 	uint64_t count_ns; /* stamp of counter records; 0: now */
 	bool run, rescan;
+	bool life_lost; /* an exit may have gone unseen */
 };
 
 /* ---- what the loader and the processes say --------------------------------------------------------- */
@@ -66,6 +67,15 @@ static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 		*own = *p;
 }
 
+/* It ended and the record of that was lost. */
+static void on_gone(void *ctx, pid_t pid)
+{
+	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit, (uint32_t)pid, 0);
+
+	if (e)
+		e->status = -1;
+}
+
 static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
 {
 	struct watch *w = ctx;
@@ -80,8 +90,10 @@ static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
 
 static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count)
 {
-	struct gp_loss *l = journal_record(((struct watch *)ctx)->journal, GP_KIND_loss, 0, 0);
+	struct watch *w = ctx;
+	struct gp_loss *l = journal_record(w->journal, GP_KIND_loss, 0, 0);
 
+	w->life_lost |= cause == GP_LOSS_ring_life;
 	if (!l)
 		return;
 	l->cause = cause;
@@ -180,6 +192,9 @@ static void on_tick(void *ctx, uint64_t value)
 		processes_rescan(w->processes);
 	journal_clock(w->journal);
 	loader_sample(w->loader, on_count, on_loss, w);
+	if (w->life_lost)
+		processes_verify(w->processes, on_gone, w);
+	w->life_lost = false;
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
 	journal_flush(w->journal);
 	output_tick(w->out);
@@ -300,9 +315,11 @@ static int open_loop(struct watch *w)
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	const struct options *o = w->options;
 	int err = loop_new(&w->loop);
+	struct sigaction was;
 
 	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++)
-		err = loop_add_signal(w->loop, ends[i], on_end_signal, w);
+		if (sigaction(ends[i], NULL, &was) || was.sa_handler != SIG_IGN) /* nohup means it */
+			err = loop_add_signal(w->loop, ends[i], on_end_signal, w);
 	if (!err && w->run) {
 		err = loop_add_signal(w->loop, SIGCHLD, on_child, w);
 		err = err ? err : loop_add_signal(w->loop, SIGUSR1, on_end_signal, w);

@@ -93,6 +93,23 @@ static void look_later(struct entry *e, uint64_t delay_ns, bool again)
 	e->again |= again;
 }
 
+/* The process that a thread id belongs to; 0: unknown. */
+static pid_t process_of(const char *root, pid_t tid)
+{
+	char path[4200], line[128];
+	int tgid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/status", root, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (!tgid && fgets(line, sizeof(line), f))
+		sscanf(line, "Tgid: %d", &tgid);
+	fclose(f);
+	return tgid;
+}
+
 static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 {
 	uint64_t start_ns = process_start_ns(ps->root, pid);
@@ -113,8 +130,14 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 {
 	uint32_t flags = from_start ? GP_PROCESS_FROM_START : 0;
 	pid_t *all = NULL;
+	pid_t owner = process_of(ps->root, pid);
 	int n, err;
 
+	if (owner && owner != pid) {
+		log_error("process %d: that is a thread of process %d; watch it with --pid %d", pid, owner,
+			  owner);
+		return -ESRCH;
+	}
 	err = watch_one(ps, pid, flags | GP_PROCESS_TARGET);
 	if (err) {
 		log_error("process %d: %s", pid, err == -ESRCH ? "no such process" : strerror(-err));
@@ -201,6 +224,22 @@ void processes_rescan(struct processes *ps)
 
 	while ((e = table_next(ps->table, &at, NULL)))
 		loader_scan(ps->loader, e->pid);
+}
+
+void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
+{
+	struct entry *e;
+	uint64_t pid;
+
+	for (size_t at = 0; (e = table_next(ps->table, &at, &pid));) {
+		if (loader_watched(ps->loader, e->pid))
+			continue;
+		table_take(ps->table, pid);
+		ps->due -= !!e->due_ns;
+		loader_gone(ps->loader, e->pid, 0);
+		gone(ctx, e->pid);
+		free(e);
+	}
 }
 
 size_t processes_alive(const struct processes *ps)

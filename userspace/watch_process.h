@@ -27,6 +27,9 @@ void processes_event(struct processes *ps, const struct event *ev);
 void processes_due(struct processes *ps, uint64_t now_ns);
 /* Looks at all: for kernels that cannot tell when a library is mapped. */
 void processes_rescan(struct processes *ps);
+/* Exits may have gone unseen: forgets those that are no more. */
+typedef void process_gone_fn(void *ctx, pid_t pid);
+void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx);
 size_t processes_alive(const struct processes *ps);
 
 #endif

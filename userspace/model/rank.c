@@ -236,6 +236,10 @@ static bool clean_end(int status)
 
 static void rank_tell_end(struct rank *r, uint64_t now_ns)
 {
+	if (r->status == -1) { /* its exit record was lost */
+		rank_event(r, now_ns, "ended unseen");
+		return;
+	}
 	if (WIFSIGNALED(r->status))
 		rank_event(r, now_ns, "ended by signal %d", WTERMSIG(r->status));
 	else

@@ -39,7 +39,7 @@ struct rank_loop {
 	struct step_state state; /* as last told */
 	struct deviation *time;
 	uint64_t ideal_ns, mad_ns; /* refreshed now and then */
-	uint64_t steps;		   /* given out */
+	uint64_t steps, updates;   /* given out, and what they hold */
 	uint64_t last_number, last_end_ns, resume_ns;
 	uint32_t tid;
 	uint64_t recent_ns[SNAPSHOT_RECENT];

@@ -67,6 +67,7 @@ void rank_ideal(struct rank *r, bool final)
 static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint64_t ns)
 {
 	lp->steps++;
+	lp->updates += fs->step.updates;
 	lp->last_number = fs->step.number;
 	lp->last_end_ns = fs->step.end_ns;
 	lp->tid = fs->step.tid;
@@ -104,6 +105,9 @@ void rank_step(struct rank *r, const struct step *s)
 	/* Attached in its middle, a call's records can come before what it belongs to. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;
+	/* Where the step began that ran when we came is not known. */
+	if (!r->from_start && !lp->steps)
+		fs.step.flags |= STEP_estimated;
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, fs.step.end_ns);
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number);

@@ -16,10 +16,8 @@ static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 		.recent = (uint32_t)n,
 		.phases_known = lp->phases_known,
 	};
-	/* The state is a second old at most, and the update of the step in progress is ahead of its step:
-	 * neither makes the two counts differ. */
-	if (lp->state.updates <= lp->state.steps + 1)
-		ret->state.updates = lp->last_number;
+	/* The state is a second old at most; these are of now. */
+	ret->state.updates = lp->updates;
 	ret->state.steps = lp->last_number;
 	deviation_view(lp->time, &ret->time);
 	for (uint64_t i = 0; i < n; i++)
@@ -36,7 +34,11 @@ static void time_view(const struct rank *r, uint64_t now_ns, struct ledger_view 
 	if (r->ledger)
 		ledger_view(r->ledger, ret);
 	else
-		*ret = (struct ledger_view){.start_ns = r->start_ns, .now_ns = r->start_ns};
+		*ret = (struct ledger_view){
+			.start_ns = r->start_ns,
+			.now_ns = r->observed_ns,
+			.ns[BUCKET_UNOBSERVED] = r->observed_ns - r->start_ns,
+		};
 	ret->disruptions = r->disruptions;
 	if (ret->ended || now_ns <= ret->now_ns)
 		return;

@@ -129,8 +129,12 @@ static void frame_hint(struct canvas *c, const struct snapshot *s)
 {
 	canvas_line(c, WORTH_MAIN);
 	canvas_at(c, 1);
-	canvas_put(c, STYLE_BOLD, "q");
-	canvas_put(c, STYLE_DIM, " quit (the job goes on)");
+	if (s->session.flags & GP_SESSION_RUN) {
+		canvas_put(c, STYLE_DIM, "ends with the command");
+	} else {
+		canvas_put(c, STYLE_BOLD, "q");
+		canvas_put(c, STYLE_DIM, " quit (the job goes on)");
+	}
 	if (s->nranks < 2)
 		return;
 	canvas_put(c, STYLE_BOLD, "   ↑ ↓");

@@ -106,13 +106,14 @@ static void json_fate(struct buffer *out, const struct rank_view *r)
 	bool signaled = !r->alive && WIFSIGNALED(r->status);
 
 	json_bool(out, "alive", r->alive);
-	number_or_null(out, "exit_code", !r->alive && !signaled, (uint64_t)WEXITSTATUS(r->status));
+	number_or_null(out, "exit_code", !r->alive && !signaled && r->status != -1,
+		       (uint64_t)WEXITSTATUS(r->status));
 	number_or_null(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
 }
 
 static void json_rank(struct buffer *out, const struct snapshot *s, const struct rank_view *r)
 {
-	int64_t offset = s->real_ns ? s->real_ns - (int64_t)s->mono_ns : 0;
+	int64_t offset = s->real_ns ? (int64_t)((uint64_t)s->real_ns - s->mono_ns) : 0;
 
 	json_open(out, NULL, '{');
 	json_known(out, "job", r->job);

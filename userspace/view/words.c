@@ -61,7 +61,7 @@ const char *view_time(char out[WORD_MAX], const struct snapshot *s, uint64_t mon
 
 	if (!s->real_ns)
 		return "--:--:--";
-	t = (time_t)((s->real_ns - (int64_t)(s->mono_ns - mono_ns)) / NS_PER_S);
+	t = (time_t)((int64_t)((uint64_t)s->real_ns - s->mono_ns + mono_ns) / NS_PER_S);
 	localtime_r(&t, &tm);
 	strftime(out, WORD_MAX, "%H:%M:%S", &tm);
 	return out;
@@ -174,7 +174,9 @@ const char *view_fate(char *out, size_t len, const struct rank_view *r)
 {
 	if (r->alive)
 		return "running";
-	if (WIFSIGNALED(r->status))
+	if (r->status == -1)
+		snprintf(out, len, "ended unseen");
+	else if (WIFSIGNALED(r->status))
 		snprintf(out, len, "killed by signal %d (%s)", WTERMSIG(r->status),
 			 strsignal(WTERMSIG(r->status)));
 	else if (WEXITSTATUS(r->status))
