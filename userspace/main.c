@@ -76,8 +76,8 @@ int main(int argc, char **argv)
 	if (c < 0 && argv[1][0] == '-' && names_a_pid(argc, argv))
 		c = 0;
 	if (c >= 0)
-		return c ? runs[c](argc - 1, argv + 1)
-			 : runs[0](argc, argv); /* its options begin at argv[1] */
+		return written(c ? runs[c](argc - 1, argv + 1)
+				 : runs[0](argc, argv)); /* its options begin at argv[1] */
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);
 		return written(EXIT_OK);
