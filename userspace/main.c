@@ -22,6 +22,8 @@ static void usage(FILE *out)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  gp-bpf %-6s %-32s %s\n", command_rows[i].name, command_rows[i].args,
 			command_rows[i].help);
+	fputs("\noptions of gp-bpf --pid:\n", out);
+	options_help(out, CMD_PID);
 	fputs("\ngp-bpf COMMAND --help lists a command's options; man gp-bpf tells more.\n"
 	      "Exit codes: 0 ok, 1 runtime failure, 2 usage, 3 the kernel or a privilege lacks what is "
 	      "needed.\n",
@@ -86,6 +88,6 @@ int main(int argc, char **argv)
 		puts("gp-bpf " GP_VERSION);
 		return written(EXIT_OK);
 	}
-	log_error("unknown command '%s'; see gp-bpf --help", argv[1]);
+	log_error("unknown %s '%s'; see gp-bpf --help", *argv[1] == '-' ? "option" : "command", argv[1]);
 	return EXIT_USAGE;
 }

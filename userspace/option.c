@@ -181,7 +181,7 @@ static int row_set(struct options *o, const struct option_row *r, enum option_or
 	case OPTION_NUMBER:
 		return option_number(value, r->min, r->max, at);
 	case OPTION_DURATION:
-		return option_duration(value, at);
+		return option_duration(value, at) || !*(int64_t *)at ? -EINVAL : 0;
 	case OPTION_STRING:
 		copy = strdup(value);
 		if (!copy)
@@ -199,7 +199,7 @@ static const char *row_wants(const struct option_row *r)
 	case OPTION_NUMBER:
 		return "a whole number in its range";
 	case OPTION_DURATION:
-		return "a duration like 500ms, 10s, 5m or 2h";
+		return "a duration above 0, like 500ms, 10s, 5m or 2h";
 	case OPTION_FLAG:
 		return "true or false";
 	default:
@@ -249,6 +249,19 @@ static int set_from_environment(struct options *o, unsigned command)
 	return 0;
 }
 
+static const char *command_help(unsigned command)
+{
+	static char text[32];
+
+	for (int i = 1; i < COMMANDS; i++) {
+		if (command_rows[i].bit == command) {
+			snprintf(text, sizeof(text), "%s --help", command_rows[i].name);
+			return text;
+		}
+	}
+	return "--help";
+}
+
 static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[ROWS + 1] = {0};
@@ -275,14 +288,15 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 		const struct option_row *r = NULL;
 
 		if (c == ':') {
-			log_error("%s needs a value; see gp-bpf --help", argv[optind - 1]);
+			log_error("%s needs a value; see gp-bpf %s", argv[optind - 1], command_help(command));
 			return -EINVAL;
 		}
 		for (int i = 0; i < n && c != '?'; i++)
 			if (c == 256 + (int)map[i] || (rows[map[i]].letter && c == rows[map[i]].letter))
 				r = &rows[map[i]];
 		if (!r) {
-			log_error("unknown option %s; see gp-bpf --help", argv[optind - 1]);
+			log_error("unknown option %s; see gp-bpf %s", argv[optind - 1],
+				  command_help(command));
 			return -EINVAL;
 		}
 		if (row_set(o, r, FROM_FLAG, optarg)) {

@@ -318,7 +318,8 @@ static int open_loop(struct watch *w)
 	struct sigaction was;
 
 	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (sigaction(ends[i], NULL, &was) || was.sa_handler != SIG_IGN) /* nohup means it */
+		if (w->run || ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &was) ||
+		    was.sa_handler != SIG_IGN) /* nohup means it */
 			err = loop_add_signal(w->loop, ends[i], on_end_signal, w);
 	if (!err && w->run) {
 		err = loop_add_signal(w->loop, SIGCHLD, on_child, w);

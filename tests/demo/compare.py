@@ -55,6 +55,8 @@ def side_events(truth, facts):
     for kind, seen in (("checkpoint", saves), ("evaluation", ranges)):
         true = spans(truth, kind)
         text += f", {overlap(seen, true)}/{len(true)} {kind}s"
+    if not any(f.get("phases", {}).get("data") for f in facts):
+        text += " (this torch does not announce its loader: evaluations cannot be seen)"
     return text
 
 

@@ -179,7 +179,7 @@ static void line_end(struct buffer *out, const struct gp_end *e, const struct sn
 	}
 	json_open(out, "losses", '{');
 	for (int i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
-		if (last->lost[i])
+		if (last->lost[i] && i != GP_LOSS_unpaired) /* a range that began before we came: no loss */
 			json_uint(out, cause_name[i], last->lost[i]);
 	json_close(out, '}');
 	for (uint32_t i = 0; i < last->nranks; i++) {

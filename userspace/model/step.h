@@ -76,7 +76,7 @@ struct step_state { /* one per rank, or per loop where there are several */
 	uint32_t period;  /* updates per author's step when learnt (1 as a rule) */
 	char marker[48];  /* "Optimizer.step#AdamW" */
 	char ratios[96];  /* "backward:4 fetch:4 zero_grad:1 reducer:1", per step */
-	char reason[120]; /* why this state, for people; "" when there is nothing to say */
+	char reason[160]; /* why this state, for people; "" when there is nothing to say */
 };
 
 struct step_config {
