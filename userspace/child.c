@@ -114,34 +114,42 @@ static void identity_free(struct identity *id)
 	free(id->block);
 }
 
+static void become_failed(int failed_fd, int code)
+{
+	if (write(failed_fd, "", 1) != 1)
+		code = 126;
+	_exit(code);
+}
+
 /* Between fork and exec: what must not return says so on standard error and exits as a shell would. */
-static void become(const struct identity *id, const char *output, char **argv)
+static void become(const struct identity *id, const char *output, char **argv, int failed_fd)
 {
 	int fd;
 
 	if (id->change && (initgroups(id->name, id->gid) || setresgid(id->gid, id->gid, id->gid) ||
 			   setresuid(id->uid, id->uid, id->uid))) {
 		dprintf(STDERR_FILENO, "gp-bpf: run: cannot become user %s: %s\n", id->name, strerror(errno));
-		_exit(126);
+		become_failed(failed_fd, 126);
 	}
 	if (output) {
 		fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
 			dprintf(STDERR_FILENO, "gp-bpf: run: output %s: %s\n", output, strerror(errno));
-			_exit(126);
+			become_failed(failed_fd, 126);
 		}
 	}
 	if (id->environment)
 		environ = id->environment;
 	execvp(argv[0], argv);
-	dprintf(STDERR_FILENO, "gp-bpf: run: %s: %s\n", argv[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	fd = errno;
+	dprintf(STDERR_FILENO, "gp-bpf: run: %s: %s\n", argv[0], strerror(fd));
+	become_failed(failed_fd, fd == ENOENT ? 127 : 126);
 }
 
 int child_spawn(struct child *c, char **argv, const char *user, const char *output)
 {
 	struct identity id = {0};
-	int gate[2], err;
+	int gate[2], failed[2], err;
 	char go;
 
 	err = identity_find(&id, user);
@@ -151,11 +159,19 @@ int child_spawn(struct child *c, char **argv, const char *user, const char *outp
 		err = -errno;
 		goto done;
 	}
+	if (pipe2(failed, O_CLOEXEC | O_NONBLOCK)) {
+		err = -errno;
+		close(gate[0]);
+		close(gate[1]);
+		goto done;
+	}
 	c->pid = fork();
 	if (c->pid < 0) {
 		err = -errno;
 		close(gate[0]);
 		close(gate[1]);
+		close(failed[0]);
+		close(failed[1]);
 		log_error("run: cannot fork: %s", strerror(-err));
 		goto done;
 	}
@@ -164,10 +180,12 @@ int child_spawn(struct child *c, char **argv, const char *user, const char *outp
 		signal(SIGPIPE, SIG_DFL);
 		if (read(gate[0], &go, 1) != 1)
 			_exit(0);
-		become(&id, output, argv);
+		become(&id, output, argv, failed[1]);
 	}
 	close(gate[0]);
+	close(failed[1]);
 	c->release_fd = gate[1];
+	c->failed_fd = failed[0];
 done:
 	identity_free(&id);
 	return err;
@@ -180,6 +198,17 @@ void child_release(struct child *c)
 	if (c->release_fd >= 0)
 		close(c->release_fd);
 	c->release_fd = -1;
+}
+
+bool child_failed(struct child *c)
+{
+	char byte;
+	bool failed = c->failed_fd >= 0 && read(c->failed_fd, &byte, 1) == 1;
+
+	if (c->failed_fd >= 0)
+		close(c->failed_fd);
+	c->failed_fd = -1;
+	return failed;
 }
 
 void child_abandon(struct child *c)

@@ -139,7 +139,7 @@ static int watch_child(const struct options *o, struct output *out, struct watch
 /* Starts a command and watches it. Its exit status is ours unless we could not start it. */
 static int watch_command(const struct options *o, const char *tape, const char *command)
 {
-	struct child c = {.release_fd = -1};
+	struct child c = {.release_fd = -1, .failed_fd = -1};
 	struct output *out = NULL;
 	struct watch *w = NULL;
 	bool live = o->live && isatty(STDOUT_FILENO);
@@ -176,7 +176,7 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	err = watch_close(w);
 	if (err)
 		log_error("the recording is not whole: %s", strerror(-err));
-	output_close(out, !o->quiet);
+	output_close(out, !o->quiet && !child_failed(&c));
 	return code;
 }
 

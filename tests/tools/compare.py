@@ -94,13 +94,14 @@ def late_stamp(off, gap_before, usual):
 
 def place_faults(pairs, share):
     """A boundary of the update belongs nearer to its own true one than to a neighbour's; one of the backward pass or
-    zero_grad lies within a step of it."""
+    zero_grad lies within a step of it, the first one (a warm-up) within its own length."""
     both = [(s, t) for s, t in pairs if s and t]
     gaps = [b["end"] - a["end"] for (_, a), (_, b) in zip(both, both[1:])]
     usual = sorted(gaps)[len(gaps) // 10] if gaps else 0  # of a step that was not held up
     for i, (s, t) in enumerate(both if gaps else []):
         near = gaps[max(i - 1, 0):i + 1]
-        limit = share * min(near) if s["boundary"] == "update_exit" else max(near)
+        own = t["end"] - t["start"] if not i and t["start"] else 0
+        limit = share * min(near) if s["boundary"] == "update_exit" else max(near + [own])
         off = s["end_ns"] - t["end"]
         if abs(off) > limit and not (i and late_stamp(off, gaps[i - 1], usual)):
             yield (f"boundary: step {s['step']} ({s['boundary']}) is {off / 1e6:+.3f} ms from the true end,"
@@ -108,8 +109,10 @@ def place_faults(pairs, share):
 
 
 def micro_faults(pairs):
-    for s, t in pairs:
-        if s and t and s["micro_batches"] != t["micro"]:
+    """The first step may hold backward passes of the framework's own: torch.compile traces one, a pipeline
+    learns its shapes by one."""
+    for i, (s, t) in enumerate(pairs):
+        if s and t and s["micro_batches"] != t["micro"] and (i or s["micro_batches"] < t["micro"]):
             yield f"micro_batches: step {s['step']} tells {s['micro_batches']}, the log {t['micro']}"
 
 

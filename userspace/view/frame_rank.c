@@ -197,7 +197,7 @@ void frame_time(struct canvas *c, const struct ledger_view *l)
 {
 	int cells[PART_COUNT], width = c->cols - 2, n;
 	uint64_t observed = view_observed_ns(l);
-	struct part parts[PART_COUNT];
+	struct part parts[PART_COUNT], seen[PART_COUNT];
 	char text[WORD_MAX];
 
 	n = view_parts(parts, l);
@@ -207,7 +207,13 @@ void frame_time(struct canvas *c, const struct ledger_view *l)
 			memmove(&parts[i], &parts[i + 1], (size_t)(--n - i) * sizeof(*parts));
 	if (!n)
 		return;
-	view_apportion(parts, n, width, cells);
+	/* The bar is of what was observed, as the percentages are. */
+	for (int i = 0; i < n; i++) {
+		seen[i] = parts[i];
+		if (seen[i].id == BUCKET_UNOBSERVED)
+			seen[i].ns = 0;
+	}
+	view_apportion(seen, n, width, cells);
 	canvas_line(c, WORTH_BLANK);
 	canvas_line(c, WORTH_MAIN);
 	canvas_at(c, 1);
