@@ -66,10 +66,10 @@ static void print_attach(struct check *c, const char *id, bool returns, const st
 	if (price && a->state == GP_ATTACH_attached)
 		snprintf(cost, sizeof(cost), "%u ns", price);
 	if (a->state == GP_ATTACH_attached)
-		printf("  %-28s %-9s %-9s %8s  %s+0x%llx\n", id, event_attach_state_name(a->state),
+		printf("  %-34s %-9s %-9s %8s  %s+0x%llx\n", id, event_attach_state_name(a->state),
 		       event_insn_name(a->insn), cost, a->library, (unsigned long long)a->offset);
 	else
-		printf("  %-28s %-9s %s%s%s\n", id, event_attach_state_name(a->state), a->library,
+		printf("  %-34s %-9s %s%s%s\n", id, event_attach_state_name(a->state), a->library,
 		       a->error ? ": " : "", a->error ? strerror(-a->error) : "");
 	c->attached += a->state == GP_ATTACH_attached;
 	c->absent += a->state == GP_ATTACH_absent;
