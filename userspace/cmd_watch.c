@@ -121,7 +121,7 @@ static int run_unwatched(struct child *c)
 	return child_exit_code(status);
 }
 
-static int watch_child(const struct options *o, struct output *out, struct watch *w, struct child *c)
+static int watch_child(const struct options *o, struct watch *w, struct child *c)
 {
 	int status = -1, err = watch_target(w, c->pid);
 
@@ -130,7 +130,6 @@ static int watch_child(const struct options *o, struct output *out, struct watch
 	tell_ready(o);
 	child_release(c);
 	err = watch_run(w, c->pid, &status);
-	(void)out;
 	if (status == -1)
 		return exit_code(err ? err : -EIO);
 	return child_exit_code(status);
@@ -170,7 +169,7 @@ static int watch_command(const struct options *o, const char *tape, const char *
 		child_abandon(&c);
 		return exit_code(err);
 	}
-	code = watch_child(o, out, w, &c);
+	code = watch_child(o, w, &c);
 	if (c.release_fd >= 0)
 		child_abandon(&c);
 	err = watch_close(w);

@@ -238,3 +238,46 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "$T/no/such/folder"
 	[ ! -e "$T/started" ]
 }
+
+@test "a thread is not a process" {
+	need_probes
+	local tid
+	python3 - "$T/tid" <<'P' &
+import sys, threading
+def wait():
+    with open(sys.argv[1], "w") as f:
+        f.write(str(threading.get_native_id()))
+    threading.Event().wait(30)
+threading.Thread(target=wait, daemon=True).start()
+threading.Event().wait(30)
+P
+	STARTED+=("$!")
+	until_true test -s "$T/tid"
+	tid=$(cat "$T/tid")
+	run -1 --separate-stderr "$GP_BPF" --pid "$tid" --quiet
+	[[ $stderr == *"thread of process"* ]]
+}
+
+@test "output that cannot be written is told by the exit status" {
+	run -1 --separate-stderr bash -c '"$1" probes >/dev/full' - "$GP_BPF"
+	[[ $stderr == *"standard output"* ]]
+	run -1 --separate-stderr bash -c '"$1" --version >/dev/full' - "$GP_BPF"
+}
+
+@test "a closed standard error is not given to the export" {
+	need_probes
+	run -0 bash -c '"$1" run --export "json:$2" -- true 2>&-' - "$GP_BPF" "$T/out"
+	jq -es 'length > 1' "$T/out" >/dev/null
+}
+
+@test "a command that cannot be started has no report" {
+	need_probes
+	run -127 --separate-stderr "$GP_BPF" run -- /no/such/command
+	[[ $stderr == *"No such file"* ]]
+	[[ $stderr != *observed* ]]
+}
+
+@test "a tape and a command's output do not share standard output" {
+	run -2 --separate-stderr "$GP_BPF" record -o - -- true
+	equal "" "$output"
+}

@@ -304,3 +304,30 @@ without() { # features
 	equal 0 "$status" "compare.py: $output"
 	equal '"since_attach"' "$(of_type rank "$T/out" .numbering | tail -1)"
 }
+
+@test "a hang-up that is ignored (nohup) does not end the watch" {
+	start_job "$TRAIN" load say=held pause steps=23
+	job_line held
+	trap '' HUP
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	trap - HUP
+	kill -HUP "$WATCH"
+	job_go
+	job_end
+	watch_end
+	steps_are 23 "$T/out"
+}
+
+@test "ends that were lost are noticed" {
+	mkfifo "$T/go"
+	bash -c 'read -r _ <"$1"; for i in $(seq 3000); do /bin/true; done' - "$T/go" 3>&- &
+	local target=$!
+	STARTED+=("$target")
+	start_watch --pid "$target" --quiet --export "json:$T/out"
+	kill -STOP "$WATCH"
+	echo >"$T/go"
+	wait "$target"
+	kill -CONT "$WATCH"
+	watch_end
+	[ "$(jq -s 'map(select(.type == "loss" and .source == "ring_life").count) | add' "$T/out")" -gt 0 ]
+}
