@@ -14,7 +14,7 @@
 
 #include <linux/types.h>
 
-#define GP_ABI_VERSION 1
+#define GP_ABI_VERSION 2
 
 #define GP_NAME_MAX    72  /* bytes of a range's name kept, terminator included */
 #define GP_PATH_MAX    192 /* bytes of a path kept, terminator included */
@@ -144,10 +144,14 @@ struct gp_loss {     /* pid 0: cannot be told whose */
 	__u32 cause; /* enum gp_loss_cause */
 	__u32 reserved;
 	__u64 count; /* since the last such record */
+	__u64 total; /* what the kernel side had counted by then; 0: user space noticed it */
 };
 
 struct gp_counter { /* pid called probe this often since the last such record */
 	__u64 count;
+	__u64 total; /* what the slot's counter stood at: where a successor goes on */
+	__u32 slot;
+	__u32 reserved;
 };
 
 struct gp_process {	     /* identity: what is known of a process that is now watched */
@@ -185,6 +189,26 @@ struct gp_config { /* a setting that changes what the model computes, as key=val
 	char text[192];
 };
 
+struct gp_gap { /* nobody watched from from_ns until ts_ns: what happened then is not known */
+	__u64 from_ns;
+	__u32 cause; /* enum gp_gap_cause */
+	__u32 reserved;
+};
+
+/* A thread that does not get on. Told again every second while it lasts. */
+struct gp_blocked {
+	__u64 since_ns; /* the call was entered; or when the thread was first seen not to move */
+	__u64 arg[2];	/* of the call */
+	__s32 syscall;	/* number of the system call it is in; -1: none or unknown */
+	__u16 source;	/* enum gp_blocked_source */
+	char state;	/* as /proc/PID/stat says: R S D T t Z; 0: unknown */
+	__u8 reserved;
+	char wchan[32]; /* kernel function it sleeps in; empty: unknown */
+	char where[96]; /* file, peer or library that explains it, as far as known; hostile */
+};
+#define GP_BLOCKED_CALL 1 /* probe names the call, which was entered and has not returned */
+#define GP_BLOCKED_LOOK 2 /* seen by looking at /proc */
+
 struct gp_end {	      /* last record of a tape that was closed in order */
 	__u32 reason; /* enum gp_end_reason */
 	__s32 status; /* of CMD, as wait(2) reports it, or -1 */
@@ -212,7 +236,9 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(71, clock, struct gp_clock)                                                                        \
 	X(72, attach, struct gp_attach)                                                                      \
 	X(73, config, struct gp_config)                                                                      \
-	X(74, end, struct gp_end)
+	X(74, end, struct gp_end)                                                                            \
+	X(75, gap, struct gp_gap)                                                                            \
+	X(76, blocked, struct gp_blocked)
 
 #define GP_KIND_USER 64 /* first kind of user space */
 #define GP_KIND_MAX  128
@@ -278,7 +304,9 @@ enum gp_group {
 	X(8, late)	   /* came after its place in the order was passed */                                \
 	X(9, malformed)	   /* a record of wrong length or unknown kind */                                    \
 	X(10, tape)	   /* the tape could not be written */                                               \
-	X(11, stack_full)  /* no room to follow a thread's ranges */
+	X(11, stack_full)  /* no room to follow a thread's ranges */                                         \
+	X(12, names_full)  /* no room to bound a name of its own: its row's bound holds */                   \
+	X(13, silent)	   /* not told: nobody had read for GP_SILENT_NS */
 
 enum gp_loss_cause {
 #define X(id, name) GP_LOSS_##name = id,
@@ -313,11 +341,17 @@ enum gp_attach_state {
 #undef X
 };
 
+enum gp_gap_cause {
+	GP_GAP_AWAY = 1,   /* gp-bpf was not running, or did not read for so long that the kernel side fell silent */
+	GP_GAP_CHANGED = 2 /* what ran before was another version, whose state could not be taken over */
+};
+
 enum gp_end_reason {
 	GP_END_TARGETS_GONE = 0, /* every watched process ended */
 	GP_END_USER = 1,	 /* q, ^C, SIGTERM */
 	GP_END_TIME = 2,	 /* --for */
 	GP_END_ERROR = 3,
+	GP_END_HANDOVER = 4, /* everything stays attached for a successor */
 };
 
 /* ---- down: what user space tells the programs ------------------------------------------------ */
@@ -366,6 +400,8 @@ struct gp_watch {	/* value of gp_watched, key: tgid */
 	__u32 flags;
 };
 
+#define GP_SILENT_NS 60000000000ull /* nobody reads for so long: the kernel side stops to tell */
+
 struct gp_open_call { /* value of gp_open_calls, key: tid << 32 | row */
 	__u64 ts_ns;
 	__u32 pid;
@@ -385,6 +421,7 @@ _Static_assert(sizeof(struct gp_session) == 392, "ABI");
 _Static_assert(sizeof(struct gp_probe) == 72, "ABI");
 _Static_assert(sizeof(struct gp_process) == 280, "ABI");
 _Static_assert(sizeof(struct gp_attach) == 136, "ABI");
+_Static_assert(sizeof(struct gp_blocked) == 160, "ABI");
 _Static_assert(sizeof(struct gp_capture) == 8, "ABI");
 
 /* Stable id -> the 32 bits that records and cookies carry: FNV-1a (Fowler, Noll, Vo; offset basis and
