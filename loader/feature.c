@@ -201,15 +201,16 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
+/* The verifier's log comes as one message of many lines; its end says what is wrong. */
 static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
-	char line[512];
+	char *text, *line, *rest;
 
-	if (level == LIBBPF_DEBUG)
+	if (level == LIBBPF_DEBUG || vasprintf(&text, fmt, args) < 0)
 		return 0;
-	vsnprintf(line, sizeof(line), fmt, args);
-	line[strcspn(line, "\n")] = 0;
-	log_debug("%s", line);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
+	free(text);
 	return 0;
 }
 
@@ -236,6 +237,11 @@ int loader_features(const char *features_off, const struct feature **ret)
 bool feature_have(enum feature_id id)
 {
 	return features[id].have;
+}
+
+bool feature_kernel_function(const char *name)
+{
+	return btf_id_of(name, BTF_KIND_FUNC) > 0;
 }
 
 /* Each name of the list must be one of ours: a misspelt one would be believed switched off. */

@@ -17,6 +17,7 @@ enum feature_id {
 };
 
 bool feature_have(enum feature_id id);
+bool feature_kernel_function(const char *name); /* in the kernel's BTF */
 /* 0, or -EPERM/-ENOSYS/-EINVAL after one line that says what is missing and what helps. */
 int feature_check(const char *features_off);
 

@@ -144,12 +144,17 @@ static int proc_open(struct kernel_objects *o, struct attach *links)
 {
 	const struct bpf_program *life[5];
 	struct bpf_link *link;
+	bool cast = feature_kernel_function("bpf_rdonly_cast");
 	int err;
 
 	o->proc = proc_bpf__open();
 	if (!o->proc)
 		return -errno;
 	err = proc_reuse_maps(o->proc, o->call);
+	if (!err)
+		err = bpf_program__set_autoload(o->proc->progs.gp_signalled, !cast);
+	if (!err)
+		err = bpf_program__set_autoload(o->proc->progs.gp_signalled_cast, cast);
 	if (!err)
 		err = bpf_program__set_autoload(o->proc->progs.gp_mapping, feature_have(FEATURE_SYSCALL_TP));
 	if (!err)
@@ -159,7 +164,7 @@ static int proc_open(struct kernel_objects *o, struct attach *links)
 	life[0] = o->proc->progs.gp_exited; /* before fork: a child must not outlive its only witness */
 	life[1] = o->proc->progs.gp_forked;
 	life[2] = o->proc->progs.gp_execed;
-	life[3] = o->proc->progs.gp_signalled;
+	life[3] = cast ? o->proc->progs.gp_signalled_cast : o->proc->progs.gp_signalled;
 	life[4] = o->proc->progs.gp_victim;
 	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++) {
 		link = bpf_program__attach(life[i]);
