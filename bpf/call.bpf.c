@@ -40,6 +40,13 @@ struct {
 	__type(value, struct gp_rate);
 } gp_rates SEC(".maps");
 
+struct { /* what has been silent for long is taken out by user space */
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GP_NAMES_MAX);
+	__type(key, struct gp_name_key);
+	__type(value, struct gp_name);
+} gp_names SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 * 1024 * 1024);
@@ -123,46 +130,64 @@ static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
 	return at->row->only.source == GP_SRC_NONE || gp_value(regs, &at->row->only) == at->row->only_value;
 }
 
-/* Windows of a second, not a token bucket: one compare and one add on the path that sends. */
-static __always_inline bool gp_over_rate(const struct gp_at *at)
+/* The second that the row is in, with what was sent in it. Windows, not a token bucket: one compare and one
+ * add on the path that sends. NULL: no memory, then nothing is bounded. */
+static __always_inline struct gp_rate *gp_rate_now(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};
-	struct gp_rate *rate, first = {.count = 1};
+	struct gp_rate *rate = bpf_map_lookup_elem(&gp_rates, &key), none = {};
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!rate) {
+		bpf_map_update_elem(&gp_rates, &key, &none, BPF_NOEXIST);
+		rate = bpf_map_lookup_elem(&gp_rates, &key);
+	}
+	if (rate && now_ns - rate->start_ns >= GP_SECOND_NS) {
+		rate->start_ns = now_ns;
+		rate->count = 0;
+	}
+	return rate;
+}
+
+/* Takes one record of the row's bound; true: there is none left. */
+static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate *rate)
+{
+	if (rate->count < at->row->max_hz) {
+		__sync_fetch_and_add(&rate->count, 1);
+		return false;
+	}
+	__sync_fetch_and_add(&rate->unsent, 1);
+	gp_lose(GP_LOSS_rate_limited);
+	return true;
+}
+
+static __always_inline bool gp_over_rate(const struct gp_at *at)
+{
+	struct gp_rate *rate;
 
 	if (!at->row->max_hz)
 		return false;
-	first.start_ns = bpf_ktime_get_ns();
-	rate = bpf_map_lookup_elem(&gp_rates, &key);
-	if (!rate) {
-		bpf_map_update_elem(&gp_rates, &key, &first, BPF_ANY);
-		return false;
-	}
-	if (first.start_ns - rate->start_ns >= GP_SECOND_NS) {
-		rate->start_ns = first.start_ns;
-		rate->count = 1;
-		return false;
-	}
-	if (rate->count >= at->row->max_hz) {
-		gp_lose(GP_LOSS_rate_limited);
-		return true;
-	}
-	__sync_fetch_and_add(&rate->count, 1);
-	return false;
+	rate = gp_rate_now(at);
+	return rate && gp_rate_take(at, rate);
 }
 
-/* The text of a row's string. Always terminated; empty when it cannot be read. */
-static __always_inline void gp_text(const struct gp_regs *regs, const struct gp_row *row, char *text,
-				    __u32 size)
+/* The text of a row's string, and its length with the terminator. Always terminated; empty when it cannot
+ * be read. */
+static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp_row *row, char *text,
+				     __u32 size)
 {
 	__u64 at = gp_value(regs, &row->name);
+	long len;
 
 	/* const std::string &: the first word is the character pointer, short strings and the old ABI too */
 	if (row->string == 2 && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		at = 0;
-	if (bpf_probe_read_user_str(text, size, (void *)at) < 0) {
-		text[0] = 0;
-		gp_lose(GP_LOSS_read_fault);
-	}
+	len = bpf_probe_read_user_str(text, size, (void *)at);
+	if (len > 0)
+		return len;
+	text[0] = 0;
+	gp_lose(GP_LOSS_read_fault);
+	return 1;
 }
 
 SEC("uprobe")
@@ -242,7 +267,7 @@ struct gp_range_begin_rec {
 	struct gp_range_begin p;
 };
 
-/* Names that users choose are bounded; the ones that matter are told by their first bytes. */
+/* Names that matter are told by their first bytes, and are not bounded. */
 static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 {
 #pragma unroll
@@ -252,11 +277,68 @@ static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 	return false;
 }
 
+/* Words mixed by multiplication with the golden ratio (Knuth 6.4). What lies behind the terminator is of
+ * older records and does not count. */
+static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
+{
+	__u64 hash = 0, word;
+
+#pragma unroll
+	for (__u32 i = 0; i < GP_NAME_MAX / 8; i++) {
+		if (8 * i >= len)
+			break;
+		word = text[i];
+		if (8 * i + 8 > len)
+			word &= (1ull << 8 * (len - 8 * i)) - 1;
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* Counts the name in the row's second; true: it has had its part. The first half of a second's records is
+ * for whoever comes first, so that a name alone is bounded late; the second is for names that had little. */
+static __always_inline bool gp_name_take(const struct gp_at *at, const struct gp_rate *rate, __u64 hash)
+{
+	struct gp_name_key key = {hash, at->index, at->id >> 32};
+	struct gp_name *name = bpf_map_lookup_elem(&gp_names, &key), first = {rate->start_ns, 1};
+
+	if (!name) {
+		if (bpf_map_update_elem(&gp_names, &key, &first, BPF_ANY))
+			gp_lose(GP_LOSS_names_full);
+		return false;
+	}
+	if (name->start_ns != rate->start_ns) {
+		*name = first;
+		return false;
+	}
+	if (rate->count >= at->row->max_hz / 2 && name->count >= at->row->max_hz / GP_NAME_PART)
+		return true;
+	__sync_fetch_and_add(&name->count, 1);
+	return false;
+}
+
+static __always_inline bool gp_name_over_rate(const struct gp_at *at, const char *text, __u32 len)
+{
+	struct gp_rate *rate = gp_rate_now(at);
+
+	if (!rate)
+		return false;
+	/* A row that is at its end learns no names. */
+	if (rate->count < at->row->max_hz && gp_name_take(at, rate, gp_name_hash((const __u64 *)text, len))) {
+		__sync_fetch_and_add(&rate->unsent, 1);
+		gp_lose(GP_LOSS_rate_limited);
+		return true;
+	}
+	return gp_rate_take(at, rate);
+}
+
 /* The name is read straight into the ring: a copy on the stack would have to be zeroed and moved, at every
  * hit. What lies behind its end there is of older records. */
 static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_at *at, __u32 depth)
 {
 	struct gp_range_begin_rec *rec;
+	__u32 len = 1;
 
 	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
 	if (!rec) {
@@ -265,8 +347,9 @@ static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_
 	}
 	*(__u64 *)rec->p.name = 0;
 	if (at->row->string)
-		gp_text(regs, at->row, rec->p.name, sizeof(rec->p.name));
-	if (at->row->max_hz && !gp_name_kept(at->row, *(__u64 *)rec->p.name) && gp_over_rate(at)) {
+		len = gp_text(regs, at->row, rec->p.name, sizeof(rec->p.name));
+	if (at->row->max_hz && !gp_name_kept(at->row, *(__u64 *)rec->p.name) &&
+	    gp_name_over_rate(at, rec->p.name, len)) {
 		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
 		return false;
 	}

@@ -10,6 +10,7 @@
 #define GP_THREADS_MAX	   16384 /* threads whose ranges are followed */
 #define GP_OPEN_MAX	   16384 /* (thread, entry+return row) pairs */
 #define GP_RATES_MAX	   4096	 /* (process, row with max_hz) pairs */
+#define GP_NAMES_MAX	   4096	 /* (process, row with max_hz, name that is not exempt) triples */
 #define GP_FAST_MAX	   4096	 /* places for processes, and for threads, that are found without hashing */
 #define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
 #define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
@@ -33,9 +34,25 @@ struct gp_rate_key {
 };
 
 struct gp_rate {
-	__u64 start_ns;
+	__u64 start_ns; /* of this second */
+	__u64 count;	/* sent in it */
+	__u64 unsent;	/* hits ever that were not sent: over the bound, or of a row that is counted only */
+};
+
+/* A name that users chose, by its hash. A name that shares it with another shares its part. */
+struct gp_name_key {
+	__u64 hash;
+	__u32 row, tgid;
+};
+
+struct gp_name {
+	__u64 start_ns; /* of the row's second that count is of */
 	__u64 count;
 };
+
+/* What one name may have of its row's bound once half of that is used up: a loop over one name leaves room
+ * for the rare ones, and eight such loops are needed to take it all. */
+#define GP_NAME_PART 8
 
 struct gp_vma {	   /* what vma.bpf.c writes for each executable file mapping of one process */
 	__u64 dev; /* kernel's dev_t (major << 20 | minor), not stat's */

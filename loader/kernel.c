@@ -95,6 +95,8 @@ static int call_share(struct kernel *k)
 	k->program[KERNEL_EMPTY] = call->progs.gp_empty;
 	k->watched_fd = bpf_map__fd(call->maps.gp_watched);
 	k->free_slots_fd = bpf_map__fd(call->maps.gp_free_slots);
+	k->rates_fd = bpf_map__fd(call->maps.gp_rates);
+	k->names_fd = bpf_map__fd(call->maps.gp_names);
 	k->ring_call_fd = bpf_map__fd(call->maps.gp_ring_call);
 	k->ring_life_fd = bpf_map__fd(call->maps.gp_ring_life);
 	return err;

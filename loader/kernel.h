@@ -35,6 +35,7 @@ struct kernel {
 	const uint64_t *counters;	/* GP_LANES * GP_LANE_COUNTERS */
 	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
 	int watched_fd, free_slots_fd;
+	int rates_fd, names_fd;
 	int ring_call_fd, ring_life_fd;
 	size_t ring_call_bytes, ring_life_bytes;
 	struct kernel_objects *objects; /* private */

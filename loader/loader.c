@@ -13,6 +13,7 @@
 #include "loader/library.h"
 #include "loader/loader.h"
 #include "loader/price.h"
+#include "loader/rate.h"
 #include "loader/rows.h"
 
 struct loader {
@@ -21,6 +22,7 @@ struct loader {
 	struct attach *attach;
 	struct rows *rows;
 	struct counts *counts;
+	struct rates *rates;
 	struct libraries *libraries;
 	struct library_deps deps;
 	struct loader_ring rings[2];
@@ -42,6 +44,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		err = rows_new(&l->rows, &l->kernel, cfg->probes);
 	if (!err)
 		err = counts_new(&l->counts, &l->kernel, l->rows);
+	if (!err)
+		err = rates_new(&l->rates, &l->kernel, l->rows);
 	l->deps = (struct library_deps){
 		.probes = cfg->probes,
 		.kernel = &l->kernel,
@@ -71,6 +75,7 @@ void loader_close(struct loader *l)
 		return;
 	libraries_free(l->libraries);
 	attach_free(l->attach);
+	rates_free(l->rates);
 	counts_free(l->counts);
 	rows_free(l->rows);
 	kernel_close(&l->kernel);
@@ -164,6 +169,7 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 void loader_unwatch(struct loader *l, pid_t pid)
 {
 	watch_end(l, (uint32_t)pid);
+	rates_forget(l->rates, pid);
 	libraries_forget(l->libraries, pid);
 }
 
@@ -183,6 +189,7 @@ void loader_release_slot(struct loader *l, uint32_t slot)
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot)
 {
 	counts_release_slot(l->counts, slot);
+	rates_forget(l->rates, pid);
 	libraries_forget(l->libraries, pid);
 }
 
@@ -200,13 +207,15 @@ void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx)
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx)
 {
 	counts_sample(l->counts, count, loss, ctx);
+	rates_sample(l->rates, count, ctx);
 	libraries_reap(l->libraries);
 	return 0;
 }
 
-void loader_sample_slot(struct loader *l, uint32_t slot, loader_count_fn *count, void *ctx)
+void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count, void *ctx)
 {
 	counts_sample_slot(l->counts, slot, count, ctx);
+	rates_sample_process(l->rates, pid, count, ctx);
 }
 
 uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns)

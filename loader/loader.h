@@ -77,12 +77,12 @@ int loader_scan(struct loader *l, pid_t pid);
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
 
-/* Hot counters and losses since the last call. */
+/* Hot counters, hits that were not sent (over a bound), and losses, since the last call. */
 typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, uint64_t count);
 typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count);
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
-/* Those of one slot: what a process that ended counted last. */
-void loader_sample_slot(struct loader *l, uint32_t slot, loader_count_fn *count, void *ctx);
+/* Those of a process that ended, for the last time. */
+void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count, void *ctx);
 
 /* Price of one empty hit on this host, ns, by instruction class and shape; measured once, at open, on a
  * function of our own (about 20 ms). 0: could not be measured. */

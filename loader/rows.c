@@ -124,3 +124,35 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 	*ret_cookie = GP_COOKIE(at, GENERATION);
 	return 0;
 }
+
+static uint32_t row_ends(const struct rows *r, const struct probe_row *begin)
+{
+	if (begin->role != GP_ROLE_range_begin || begin->anonymous)
+		return 0;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct probe_row *row = probe_table_row(r->probes, r->places[i].row);
+
+		if (row->role == GP_ROLE_range_end && !strcmp(row->runtime, begin->runtime))
+			return row->hash;
+	}
+	return 0;
+}
+
+uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends)
+{
+	const struct probe_row *row;
+
+	*ret_ends = 0;
+	if (place >= r->count)
+		return 0;
+	row = probe_table_row(r->probes, r->places[place].row);
+	*ret_ends = row_ends(r, row);
+	return row->hash;
+}
+
+bool rows_next_bounded(const struct rows *r, size_t *place)
+{
+	while (*place < r->count && !r->places[*place].compiled.max_hz)
+		++*place;
+	return *place < r->count;
+}

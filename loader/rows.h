@@ -29,4 +29,10 @@ void rows_runtime_set_ends(struct rows *r, const char *runtime);
 /* Probe hash of a hot counter, 0 when it is not in use. */
 uint32_t rows_hot_probe(const struct rows *r, size_t hot);
 
+/* Probe hash of a place in gp_rows (0: nothing is there), and of the probe that ends the ranges which that
+ * one begins; 0: it begins none, or nothing ends them. */
+uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends);
+/* Next place from *place on whose hits are not all sent; false: there is none. */
+bool rows_next_bounded(const struct rows *r, size_t *place);
+
 #endif

@@ -116,7 +116,7 @@ static void react(struct watch *w, const struct buffer *b)
 			continue;
 		if (r->kind == GP_KIND_exit) { /* its last calls come before its end */
 			w->count_ns = r->ts_ns - 1;
-			loader_sample_slot(w->loader, ev.exit->slot, on_count, w);
+			loader_sample_process(w->loader, (pid_t)r->pid, ev.exit->slot, on_count, w);
 			w->count_ns = 0;
 		}
 		processes_event(w->processes, &ev);

@@ -29,6 +29,7 @@ teardown() { e2e_teardown; }
 @test "two_loops" { loop_exact current two_loops; }
 @test "ema" { loop_exact current ema; }
 @test "ranges2000" { loop_exact current ranges2000; }
+@test "hot_name" { loop_exact current hot_name; }
 @test "profiler" { loop_exact current profiler; }
 @test "manual_sgd" { loop_exact current manual_sgd; }
 @test "functional" { loop_exact current functional; }

@@ -29,6 +29,7 @@ teardown() { e2e_teardown; }
 @test "two_loops" { loop_exact 1.13 two_loops; }
 @test "ema" { loop_exact 1.13 ema; }
 @test "ranges2000" { loop_exact 1.13 ranges2000; }
+@test "hot_name" { loop_exact 1.13 hot_name; }
 @test "profiler" { loop_exact 1.13 profiler; }
 @test "manual_sgd" { loop_exact 1.13 manual_sgd; }
 @test "adamw_foreach" { loop_exact 1.13 adamw_foreach; }

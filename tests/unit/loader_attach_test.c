@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probes on real processes: counts, ranges, calls, states of probes. Needs root. */
+#include <bpf/bpf.h>
 #include <dirent.h>
 
+#include "bpf/gp_private.h"
 #include "tests/unit/probed.h"
 
 static void body_counts(void)
@@ -82,7 +84,7 @@ static void others_are_not_told(void **state)
 
 static void begin(const char *name)
 {
-	char copy[64]; /* a constant's page may not be in memory yet, and then the kernel cannot read it */
+	char copy[GP_NAME_MAX]; /* a constant's page may not be in memory yet, and then the kernel cannot read it */
 	struct text text = {.at = copy, .len = strlen(name)};
 
 	snprintf(copy, sizeof(copy), "%s", name);
@@ -93,7 +95,7 @@ static void body_ranges(void)
 {
 	gpt_end(); /* begun before we came */
 	begin("Keep.outer");
-	for (int i = 0; i < 20; i++) { /* over the bound of 5 a second from the sixth on */
+	for (int i = 0; i < 60; i++) { /* one name may have the first half of 40 a second */
 		begin("user");
 		begin("Keep.inner");
 		gpt_end();
@@ -148,15 +150,116 @@ static void ranges_pair(void **state)
 			ends++;
 		}
 	}
-	assert_int_equal(users, 5);
-	assert_int_equal(kept, 20);
+	assert_int_equal(users, 20);
+	assert_int_equal(kept, 60);
 	assert_int_equal(anonymous, 1);
 	assert_int_equal(forgotten, GP_RANGE_DEPTH);
 	assert_int_equal(begins, ends + forgotten);
-	assert_int_equal(w->losses[GP_LOSS_rate_limited], 15 + 1 /* the unreadable one */);
+	assert_int_equal(w->losses[GP_LOSS_rate_limited], 40);
 	assert_int_equal(w->losses[GP_LOSS_unpaired], 1 + GP_RANGE_DEPTH);
 	assert_int_equal(w->losses[GP_LOSS_stack_full], 1);
 	assert_int_equal(w->losses[GP_LOSS_read_fault], 1);
+	watch_close(w);
+}
+
+/* ---- names that users choose --------------------------------------------------------------------- */
+
+static void body_names(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		begin("hot, and long enough to take several words of the record");
+		gpt_end();
+		if (i % 300 == 0) {
+			begin("hot, and long enough to take several words of the record, or rare");
+			gpt_end();
+		}
+	}
+}
+
+static size_t names_sent(const struct watch *w, const char *end)
+{
+	size_t pos = 0, n = 0;
+	struct event ev;
+
+	while (record_next(w, &pos, GP_KIND_range_begin, &ev)) {
+		const char *name = ev.range_begin->name;
+
+		n += !strcmp(name + strlen(name) - strlen(end), end);
+	}
+	return n;
+}
+
+/* The hot name has the first half of 40 a second (but for the first rare one), the rare one all it needs. */
+static void hot_names_leave_room(void **state)
+{
+	struct watch *w;
+	struct child c;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	c = child_start(w, body_names);
+	child_run(&c);
+	watch_collect(w);
+	assert_int_equal(names_sent(w, "record"), 20 - 1);
+	assert_int_equal(names_sent(w, "or rare"), 4);
+	assert_int_equal(records_count(w, GP_KIND_range_end, NULL, c.pid), 19 + 4);
+	assert_int_equal(w->losses[GP_LOSS_rate_limited], 981);
+	assert_int_equal(w->losses[GP_LOSS_unpaired], 0);
+	assert_int_equal(counted(w, "test.begin", c.pid), 981);
+	assert_int_equal(counted(w, "test.end", c.pid), 981);
+	w->counts_n = 0;
+	watch_collect(w);
+	assert_int_equal(w->counts_n, 0); /* told once */
+	watch_close(w);
+}
+
+/* The newest map of this name is our loader's. */
+static int map_open(const char *name)
+{
+	struct bpf_map_info info;
+	uint32_t id = 0, len;
+	int fd, found = -1;
+
+	while (!bpf_map_get_next_id(id, &id)) {
+		fd = bpf_map_get_fd_by_id(id);
+		len = sizeof(info);
+		memset(&info, 0, sizeof(info));
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, name)) {
+			if (fd >= 0)
+				close(fd);
+			continue;
+		}
+		if (found >= 0)
+			close(found);
+		found = fd;
+	}
+	return found;
+}
+
+static void full_name_tables_are_told(void **state)
+{
+	struct gp_name name = {.start_ns = 1}; /* long ago */
+	struct gp_name_key key = {0};
+	struct watch *w;
+	struct child c;
+	int fd;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	fd = map_open("gp_names");
+	assert_true(fd >= 0);
+	for (key.hash = 0; key.hash < GP_NAMES_MAX; key.hash++)
+		assert_int_equal(bpf_map_update_elem(fd, &key, &name, BPF_ANY), 0);
+	c = child_start(w, body_names);
+	child_run(&c);
+	watch_collect(w); /* and takes out what is old */
+	assert_int_equal(w->losses[GP_LOSS_names_full], 40);
+	assert_int_equal(names_sent(w, "record") + names_sent(w, "or rare"), 40); /* the row's bound holds */
+	key.hash = 0;
+	assert_int_not_equal(bpf_map_lookup_elem(fd, &key, &name), 0);
+	close(fd);
 	watch_close(w);
 }
 
@@ -297,6 +400,8 @@ int main(void)
 		cmocka_unit_test(counts_are_exact_without_features),
 		cmocka_unit_test(others_are_not_told),
 		cmocka_unit_test(ranges_pair),
+		cmocka_unit_test(hot_names_leave_room),
+		cmocka_unit_test(full_name_tables_are_told),
 		cmocka_unit_test(calls_have_length_and_result),
 		cmocka_unit_test(each_probe_has_a_state),
 		cmocka_unit_test(nothing_stays_behind),

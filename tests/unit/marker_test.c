@@ -300,8 +300,11 @@ static void test_calls(void **state)
 	hit(1, GP_ROLE_save_end, SP, 0); /* of a writer that opened before we came */
 	counter = event_init(buf, GP_KIND_counter, 0, 7, 5);
 	counter->count = 33;
+	probe.role = GP_ROLE_reducer;
+	feed(buf, 0, &probe); /* of a probe that is sent: those were not */
 	probe.role = GP_ROLE_launch;
-	feed(buf, 0, &probe);
+	probe.flags = GP_PROBE_COUNTED;
+	feed(buf, 1, &probe);
 	hit(1, GP_ROLE_execute, 0, 0xfeed);
 	hit(1, GP_ROLE_none, 0, 0);
 	KINDS_ARE(SIGNAL_SYNC, SIGNAL_SAVE_BEGIN, SIGNAL_SAVE, SIGNAL_LAUNCH, SIGNAL_EXECUTE);

@@ -76,7 +76,7 @@ struct watch {
 		uint32_t probe;
 		pid_t pid;
 		uint64_t count;
-	} counts[16];
+	} counts[32];
 	size_t counts_n;
 	struct {
 		uint32_t probe;
@@ -100,7 +100,7 @@ static inline void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count
 {
 	struct watch *w = ctx;
 
-	assert_true(w->counts_n < 16);
+	assert_true(w->counts_n < 32);
 	w->counts[w->counts_n].pid = pid;
 	w->counts[w->counts_n].probe = probe;
 	w->counts[w->counts_n++].count = count;
@@ -122,7 +122,7 @@ static const char probe_file[] =
 	"  - {id: twin, symbol: gpt_hit, group: confirm, role: backward, why: w}\n"
 	"  - {id: count, symbol: gpt_count, group: bulk, role: launch, emit: count, why: w}\n"
 	"  - {id: nop5, symbol: gpt_nop5, group: bulk, role: launch, emit: count, why: w}\n"
-	"  - {id: begin, symbol: gpt_begin, group: marker, role: range_begin, max_hz: 5, keep: [Keep.],\n"
+	"  - {id: begin, symbol: gpt_begin, group: marker, role: range_begin, max_hz: 40, keep: [Keep.],\n"
 	"     string: {arg: 1, as: std_string}, why: w}\n"
 	"  - {id: end, symbol: gpt_end, group: marker, role: range_end, why: w}\n"
 	"  - {id: scope, symbol: gpt_scope, group: marker, role: range_begin, anonymous: true,\n"

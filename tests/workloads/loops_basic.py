@@ -182,6 +182,22 @@ def ranges2000(log):
         update(log, optimizer)
 
 
+@kind("hot_name", steps=40)
+def hot_name(log):
+    """200 000 ranges of one name between two steps, 500 between the others; beside them a rare one in each step."""
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    for i, (x, y) in enumerate(batches(log.steps)):
+        optimizer.zero_grad()
+        for _ in range(200000 if i == log.steps // 2 else 500):
+            with torch.profiler.record_function("inner_loop"):
+                pass
+        with torch.profiler.record_function(f"rare_range_{i:03}"):
+            loss = loss_of(model(x), y)
+        backward(log, loss)
+        update(log, optimizer)
+
+
 @kind("profiler", steps=90)
 def profiler(log):
     """The job runs torch's profiler on itself for a third of the time."""

@@ -475,8 +475,9 @@ int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe 
 	case GP_KIND_call:
 		feed_call(&c, thread_of(m, ev->rec));
 		break;
-	case GP_KIND_counter:
-		feed_call(&c, NULL);
+	case GP_KIND_counter: /* of a probe that is sent: what was not, too late to be a signal */
+		if (probe && probe->flags & GP_PROBE_COUNTED)
+			feed_call(&c, NULL);
 		break;
 	case GP_KIND_loss:
 		if (loss_matters(ev->loss->cause))
