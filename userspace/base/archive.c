@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/base/archive.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define HEAD_BYTES   24 /* magic 8, length of what follows 8, format 4, checksum 4; little-endian */
+#define CRC_AT	     20
+#define NUMBER_BYTES 10 /* of 64 bits, 7 in each */
+
+static void archive_fail(struct archive *a, int error)
+{
+	if (!a->error)
+		a->error = error;
+	a->at = a->end;
+}
+
+void archive_require(struct archive *a, bool holds)
+{
+	if (!holds)
+		archive_fail(a, -EBADMSG);
+}
+
+/* ---- envelope ------------------------------------------------------------------------------------ */
+
+static void put_le(unsigned char *to, uint64_t value, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		to[i] = (unsigned char)(value >> 8 * i);
+}
+
+static uint64_t get_le(const unsigned char *from, int bytes)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < bytes; i++)
+		value |= (uint64_t)from[i] << 8 * i;
+	return value;
+}
+
+/* Of all but itself. */
+static uint32_t archive_crc(const unsigned char *archive, size_t len)
+{
+	uLong crc = crc32_z(0, archive, CRC_AT);
+
+	return (uint32_t)crc32_z(crc, archive + HEAD_BYTES, len - HEAD_BYTES);
+}
+
+void archive_write(struct archive *a, struct buffer *out, const char *magic, uint32_t format)
+{
+	unsigned char head[HEAD_BYTES] = {0};
+
+	*a = (struct archive){.out = out, .start = out->len};
+	memcpy(head, magic, 8);
+	put_le(head + 16, format, 4);
+	buffer_add(out, head, sizeof(head));
+}
+
+void archive_read(struct archive *a, const void *data, size_t len, const char *magic, uint32_t format)
+{
+	const unsigned char *head = data;
+
+	*a = (struct archive){0};
+	if (len < HEAD_BYTES || memcmp(head, magic, 8) != 0 || get_le(head + 8, 8) != len - HEAD_BYTES ||
+	    get_le(head + CRC_AT, 4) != archive_crc(head, len)) {
+		archive_fail(a, -EBADMSG);
+		return;
+	}
+	if (get_le(head + 16, 4) != format) {
+		archive_fail(a, -EPROTO);
+		return;
+	}
+	a->at = head + HEAD_BYTES;
+	a->end = head + len;
+	a->room = len < (SIZE_MAX - ARCHIVE_SLACK) / ARCHIVE_GROWTH ? len * ARCHIVE_GROWTH + ARCHIVE_SLACK
+								    : SIZE_MAX;
+}
+
+static void archive_seal(struct archive *a)
+{
+	unsigned char *head;
+	size_t len;
+
+	if (a->out->failed)
+		archive_fail(a, -ENOMEM);
+	if (a->error) {
+		a->out->len = a->start < a->out->len ? a->start : a->out->len;
+		return;
+	}
+	head = (unsigned char *)a->out->data + a->start;
+	len = a->out->len - a->start;
+	put_le(head + 8, len - HEAD_BYTES, 8);
+	put_le(head + CRC_AT, archive_crc(head, len), 4);
+}
+
+int archive_end(struct archive *a)
+{
+	if (a->out)
+		archive_seal(a);
+	else
+		archive_require(a, a->at == a->end);
+	return a->error;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+/* Seven bits a byte, lowest first, the eighth says that more follow (LEB128): most numbers are small. */
+static void number_put(struct archive *a, uint64_t value)
+{
+	unsigned char bytes[NUMBER_BYTES];
+	size_t n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[n++] = (unsigned char)(value | 0x80);
+	bytes[n++] = (unsigned char)value;
+	buffer_add(a->out, bytes, n);
+}
+
+static uint64_t number_get(struct archive *a)
+{
+	uint64_t value = 0, byte;
+
+	for (unsigned shift = 0; a->at < a->end && shift < 64; shift += 7) {
+		byte = *a->at++;
+		if (shift == 63 && byte > 1)
+			break;
+		value |= (byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return value;
+	}
+	archive_require(a, false);
+	return 0;
+}
+
+static uint64_t value_of(const void *p, size_t size)
+{
+	switch (size) {
+	case 1:
+		return *(const uint8_t *)p;
+	case 2:
+		return *(const uint16_t *)p;
+	case 4:
+		return *(const uint32_t *)p;
+	default:
+		return *(const uint64_t *)p;
+	}
+}
+
+static void value_set(void *p, size_t size, uint64_t value)
+{
+	switch (size) {
+	case 1:
+		*(uint8_t *)p = (uint8_t)value;
+		break;
+	case 2:
+		*(uint16_t *)p = (uint16_t)value;
+		break;
+	case 4:
+		*(uint32_t *)p = (uint32_t)value;
+		break;
+	default:
+		*(uint64_t *)p = value;
+		break;
+	}
+}
+
+void archive_unsigned(struct archive *a, void *p, size_t size)
+{
+	uint64_t value;
+
+	if (a->out) {
+		number_put(a, value_of(p, size));
+		return;
+	}
+	value = number_get(a);
+	if (size < 8 && value >> 8 * size) {
+		archive_require(a, false);
+		value = 0;
+	}
+	value_set(p, size, value);
+}
+
+/* Sign in the lowest bit: small negative ones stay short. */
+void archive_signed(struct archive *a, void *p, size_t size)
+{
+	unsigned unused = 64 - 8 * (unsigned)size;
+	uint64_t value;
+	int64_t number;
+
+	if (a->out) {
+		number = (int64_t)(value_of(p, size) << unused) >> unused;
+		number_put(a, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
+		return;
+	}
+	value = number_get(a);
+	if (unused && value >> (64 - unused)) {
+		archive_require(a, false);
+		value = 0;
+	}
+	value_set(p, size, value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
+}
+
+/* Any other byte in a bool is undefined behaviour for whoever looks at it. */
+void archive_bool(struct archive *a, void *p, size_t size)
+{
+	uint64_t value;
+
+	(void)size;
+	if (a->out) {
+		number_put(a, *(const bool *)p);
+		return;
+	}
+	value = number_get(a);
+	archive_require(a, value < 2);
+	*(bool *)p = value == 1;
+}
+
+void archive_double(struct archive *a, void *p, size_t size)
+{
+	unsigned char bytes[sizeof(double)];
+	uint64_t bits = 0;
+
+	if (a->out) {
+		memcpy(&bits, p, size);
+		put_le(bytes, bits, sizeof(bytes));
+	}
+	archive_bytes(a, bytes, sizeof(bytes));
+	if (!a->out) {
+		bits = get_le(bytes, sizeof(bytes));
+		memcpy(p, &bits, size);
+	}
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------- */
+
+void archive_bytes(struct archive *a, void *p, size_t len)
+{
+	if (a->out) {
+		buffer_add(a->out, p, len);
+		return;
+	}
+	if ((size_t)(a->end - a->at) < len) {
+		archive_require(a, false);
+		memset(p, 0, len);
+		return;
+	}
+	if (len)
+		memcpy(p, a->at, len);
+	a->at += len;
+}
+
+void archive_chars(struct archive *a, char *text, size_t cap)
+{
+	size_t len = a->out ? strnlen(text, cap - 1) : 0;
+
+	archive_below(a, &len, cap);
+	archive_bytes(a, text, len);
+	if (a->out)
+		return;
+	memset(text + len, 0, cap - len);
+	for (size_t i = 0; i < len; i++)
+		archive_require(a, (unsigned char)text[i] >= 0x20 && text[i] != 0x7f);
+}
+
+/* ---- structs ------------------------------------------------------------------------------------- */
+
+/* The checksum was right: what has another size was written by another version. */
+void archive_struct(struct archive *a, size_t size)
+{
+	size_t written = size;
+
+	archive_number(a, &written);
+	if (!a->error && written != size)
+		archive_fail(a, -EPROTO);
+}
+
+void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size)
+{
+	archive_below(a, count, (uint64_t)max + 1);
+	if (*count)
+		archive_struct(a, size);
+	/* An item takes a byte at least: no long loop over what is not there. */
+	if (!a->out && (a->error || *count > (size_t)(a->end - a->at))) {
+		archive_require(a, false);
+		*count = 0;
+	}
+}
+
+void *archive_alloc(struct archive *a, size_t count, size_t size)
+{
+	void *p;
+
+	if (a->error || count > a->room / size) {
+		archive_require(a, false);
+		return NULL;
+	}
+	p = calloc(count, size);
+	if (!p) {
+		archive_fail(a, -ENOMEM);
+		return NULL;
+	}
+	a->room -= count * size;
+	return p;
+}
+
+void *archive_object(struct archive *a, void *have, size_t size)
+{
+	bool there = have;
+
+	archive_number(a, &there);
+	if (!there)
+		return NULL;
+	archive_struct(a, size);
+	return a->out ? have : archive_alloc(a, 1, size);
+}
