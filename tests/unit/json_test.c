@@ -196,6 +196,8 @@ static cJSON *line(const struct fact *f, const struct snapshot *last)
 	assert_int_equal(b.data[b.len - 1], '\n');
 	assert_ptr_equal(strchr(b.data, '\n'), b.data + b.len - 1);
 	j = line_of(b.data);
+	assert_string_equal(j->child->next->string, "seq");
+	assert_int_equal(j->child->next->valueint, f->number);
 	buffer_free(&b);
 	return j;
 }
@@ -203,6 +205,7 @@ static cJSON *line(const struct fact *f, const struct snapshot *last)
 static struct fact fact(enum fact_type type)
 {
 	return (struct fact){.type = type,
+			     .number = 31,
 			     .mono_ns = 12 * S,
 			     .real_ns = 1795262400ll * (int64_t)S + 5,
 			     .pid = 4242,

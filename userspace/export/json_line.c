@@ -200,6 +200,7 @@ static void line_head(struct buffer *out, const struct fact *f)
 
 	json_open(out, NULL, '{');
 	json_string(out, "type", fact_name[f->type]);
+	json_uint(out, "seq", f->number);
 	json_time(out, "time", f->real_ns);
 	json_uint(out, "mono_ns", f->mono_ns);
 	if (f->job && *f->job)

@@ -10,11 +10,12 @@ LINE({"$schema": "https://json-schema.org/draft/2020-12/schema",)
 LINE("title": "gp-bpf JSON lines",)
 LINE("description": "One object a line. Times of CLOCK_MONOTONIC and durations are integer nanoseconds (_ns). null: unknown. Fields are added, never renamed.",)
 LINE("type": "object",)
-LINE("required": ["type", "time", "mono_ns"],)
+LINE("required": ["type", "seq", "time", "mono_ns"],)
 LINE("oneOf": [{"$ref": "#/$defs/start"}, {"$ref": "#/$defs/end"}, {"$ref": "#/$defs/rank"}, {"$ref": "#/$defs/step"},
 	{"$ref": "#/$defs/checkpoint"}, {"$ref": "#/$defs/range"}, {"$ref": "#/$defs/disruption"},
 	{"$ref": "#/$defs/ledger"}, {"$ref": "#/$defs/loss"}],)
 LINE("$defs": {)
+LINE("seq": {"type": "integer", "minimum": 1, "description": "1, 2, 3...: a line more than the one before; a line is never told twice"},)
 LINE("time": {"type": ["string", "null"], "description": "RFC 3339, UTC, nanoseconds"},)
 LINE("ns": {"type": "integer", "minimum": 0},)
 LINE("ns_or_null": {"type": ["integer", "null"], "minimum": 0},)
@@ -26,13 +27,13 @@ LINE("job": {"type": ["string", "null"], "description": "the job's key"},)
 LINE("tier": {"enum": ["A", "B", "C", null], "description": "A: the framework says so; B: a unit of execution; C: recurrence"},)
 LINE("boundary": {"enum": ["update_exit", "zero_grad", "backward", "reducer", "update_op", "execute", "completion", "sync", null], "description": "what ends a step"},)
 LINE("start": {"type": "object", "description": "the first line",)
-LINE("required": ["type", "time", "mono_ns", "schema", "version", "kernel", "command"],)
-LINE("properties": {"type": {"const": "start"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "schema", "version", "kernel", "command"],)
+LINE("properties": {"type": {"const": "start"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "schema": {"const": 1}, "version": {"$ref": "#/$defs/text"},
 	"kernel": {"$ref": "#/$defs/text"}, "command": {"$ref": "#/$defs/text"}}},)
 LINE("end": {"type": "object", "description": "the last line of a run that ended in order",)
-LINE("required": ["type", "time", "mono_ns", "reason", "status", "losses", "overhead"],)
-LINE("properties": {"type": {"const": "end"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "reason", "status", "losses", "overhead"],)
+LINE("properties": {"type": {"const": "end"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "reason": {"enum": ["targets_gone", "user", "time", "error", null]},
 	"status": {"type": ["integer", "null"], "description": "of the command, as wait(2) reports it"},
 	"losses": {"type": ["object", "null"], "description": "records by cause; {} when none was lost", "additionalProperties": {"$ref": "#/$defs/count"}},
@@ -40,8 +41,8 @@ LINE("properties": {"type": {"const": "end"}, "time": {"$ref": "#/$defs/time"}, 
 		"properties": {"hits": {"$ref": "#/$defs/count"}, "cost_ns": {"$ref": "#/$defs/ns"}, "estimated": {"type": "boolean"}}},
 	"events": {"$ref": "#/$defs/count"}}},)
 LINE("rank": {"type": "object", "description": "what is known of a process, or of one of its loops, changed",)
-LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "state", "tier", "marker", "boundary", "ratios", "confidence", "reason", "loop", "numbering", "world_size"],)
-LINE("properties": {"type": {"const": "rank"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "state", "tier", "marker", "boundary", "ratios", "confidence", "reason", "loop", "numbering", "world_size"],)
+LINE("properties": {"type": {"const": "rank"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"state": {"enum": ["idle", "starting", "learning", "locked", "suspect", "ended"]},
 	"tier": {"$ref": "#/$defs/tier"}, "marker": {"$ref": "#/$defs/text_or_null"}, "boundary": {"$ref": "#/$defs/boundary"},
@@ -52,8 +53,8 @@ LINE("properties": {"type": {"const": "rank"}, "time": {"$ref": "#/$defs/time"},
 	"updates": {"$ref": "#/$defs/count"}, "period": {"$ref": "#/$defs/count_or_null"},
 	"world_size": {"$ref": "#/$defs/count_or_null"}}},)
 LINE("step": {"type": "object", "description": "a finished step; numbers count from 1 in each loop and are never rewritten",)
-LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "loop", "step", "start_ns", "end_ns", "duration_ns", "tier", "boundary", "series", "micro_batches", "updates", "flags", "phases"],)
-LINE("properties": {"type": {"const": "step"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "loop", "step", "start_ns", "end_ns", "duration_ns", "tier", "boundary", "series", "micro_batches", "updates", "flags", "phases"],)
+LINE("properties": {"type": {"const": "step"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"loop": {"$ref": "#/$defs/count"}, "step": {"type": "integer", "minimum": 1}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}, "tier": {"$ref": "#/$defs/tier"},
@@ -62,8 +63,8 @@ LINE("properties": {"type": {"const": "step"}, "time": {"$ref": "#/$defs/time"},
 	"flags": {"type": "array", "items": {"enum": ["tainted", "imputed", "skipped_update", "recompiled", "ambiguous", "estimated"]}},
 	"phases": {"type": "object", "description": "host time, the known ones only", "additionalProperties": {"$ref": "#/$defs/ns"}}}},)
 LINE("checkpoint": {"type": "object",)
-LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "op", "mode", "start_ns", "end_ns", "duration_ns", "bytes", "files", "step", "file"],)
-LINE("properties": {"type": {"const": "checkpoint"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "op", "mode", "start_ns", "end_ns", "duration_ns", "bytes", "files", "step", "file"],)
+LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"op": {"enum": ["save", "restore"]}, "mode": {"enum": ["sync", "async", null]}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns_or_null"}, "duration_ns": {"$ref": "#/$defs/ns_or_null"},
@@ -71,14 +72,14 @@ LINE("properties": {"type": {"const": "checkpoint"}, "time": {"$ref": "#/$defs/t
 	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step done when it began"},
 	"file": {"$ref": "#/$defs/text_or_null"}}},)
 LINE("range": {"type": "object", "description": "a span of its own bucket: evaluation, compilation",)
-LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "name", "bucket", "start_ns", "end_ns", "duration_ns"],)
-LINE("properties": {"type": {"const": "range"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name", "bucket", "start_ns", "end_ns", "duration_ns"],)
+LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"name": {"$ref": "#/$defs/text"}, "bucket": {"$ref": "#/$defs/text"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}}},)
 LINE("disruption": {"type": "object", "description": "a process ended other than by finishing",)
-LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "cause", "exit_code", "signal", "sender", "sender_comm", "step", "resumed_step", "wasted_ns", "recovery_ns", "estimated"],)
-LINE("properties": {"type": {"const": "disruption"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "cause", "exit_code", "signal", "sender", "sender_comm", "step", "resumed_step", "wasted_ns", "recovery_ns", "estimated"],)
+LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"cause": {"$ref": "#/$defs/text"}, "exit_code": {"$ref": "#/$defs/count_or_null"},
 	"signal": {"$ref": "#/$defs/count_or_null"}, "sender": {"$ref": "#/$defs/count_or_null"},
@@ -86,8 +87,8 @@ LINE("properties": {"type": {"const": "disruption"}, "time": {"$ref": "#/$defs/t
 	"resumed_step": {"$ref": "#/$defs/count_or_null"}, "wasted_ns": {"$ref": "#/$defs/ns_or_null"},
 	"recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "estimated": {"type": "boolean"}}},)
 LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns",)
-LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "disruptions", "window", "final"],)
-LINE("properties": {"type": {"const": "ledger"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "disruptions", "window", "final"],)
+LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"elapsed_ns": {"$ref": "#/$defs/ns"}, "buckets": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"async": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
@@ -96,8 +97,8 @@ LINE("properties": {"type": {"const": "ledger"}, "time": {"$ref": "#/$defs/time"
 	"max_productive_step": {"$ref": "#/$defs/count_or_null"}, "disruptions": {"$ref": "#/$defs/count"},
 	"window": {"enum": ["cumulative", "interval"]}, "final": {"type": "boolean"}}},)
 LINE("loss": {"type": "object", "description": "records that did not arrive",)
-LINE("required": ["type", "time", "mono_ns", "source", "count"],)
-LINE("properties": {"type": {"const": "loss"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "source", "count"],)
+LINE("properties": {"type": {"const": "loss"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"source": {"$ref": "#/$defs/text"}, "count": {"$ref": "#/$defs/count"}}})
 LINE(}});

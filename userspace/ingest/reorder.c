@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/ingest/event.h"
+
 #define REORDER_ITEMS_MIN 1024
 #define REORDER_BYTES_MIN ((size_t)64 << 10)
 
@@ -191,4 +193,76 @@ void reorder_free(struct reorder *r)
 	free(r->spare);
 	free(r->queue.items);
 	free(r->heap.items);
+}
+
+/* ---- state --------------------------------------------------------------------------------------- */
+
+static int item_order(const void *a, const void *b)
+{
+	return item_before(a, b) ? -1 : 1;
+}
+
+/* In the order in which they will be given back: then all of them are a queue to whoever reads. */
+static void reorder_write(struct archive *a, const struct reorder *r)
+{
+	const struct reorder_list *lists[] = {&r->queue, &r->heap};
+	struct reorder_item *items = calloc(reorder_count(r) + 1, sizeof(*items));
+	size_t n = 0;
+
+	if (!items) {
+		a->error = -ENOMEM;
+		return;
+	}
+	for (int l = 0; l < 2; l++) {
+		for (size_t i = lists[l]->head; i < lists[l]->len; i++)
+			items[n++] = lists[l]->items[i];
+	}
+	qsort(items, n, sizeof(*items), item_order);
+	for (size_t i = 0; i < n; i++) {
+		struct gp_rec *rec = (void *)(r->bytes + items[i].at);
+
+		archive_number(a, &items[i].arrival);
+		archive_number(a, &rec->len);
+		archive_bytes(a, rec, rec->len);
+	}
+	free(items);
+}
+
+static void reorder_read_record(struct archive *a, struct reorder *r, uint64_t *last_ns)
+{
+	_Alignas(struct gp_rec) char record[GP_RECORD_MAX];
+	const struct gp_rec *rec = (const void *)record;
+	uint64_t arrivals = r->arrivals, arrival = 0;
+	const char *at = NULL;
+	struct event ev;
+	uint16_t len = 0;
+	int err;
+
+	archive_number(a, &arrival);
+	archive_below(a, &len, GP_RECORD_MAX + 1);
+	archive_bytes(a, record, len);
+	archive_require(a, !event_decode(record, len, &ev) && rec->ts_ns >= *last_ns && arrival < arrivals);
+	if (a->error)
+		return;
+	*last_ns = rec->ts_ns;
+	r->arrivals = arrival;
+	err = reorder_load(r, record, len, &at);
+	err = err ? err : reorder_push(r, (const void *)at);
+	r->arrivals = arrivals;
+	a->error = err;
+}
+
+void reorder_archive(struct archive *a, struct reorder *r, size_t max, size_t max_bytes)
+{
+	uint32_t n = (uint32_t)reorder_count(r);
+	uint64_t last_ns = 0;
+
+	archive_number(a, &r->arrivals);
+	archive_count(a, &n, (uint32_t)max, sizeof(struct gp_rec));
+	if (!archive_reads(a))
+		reorder_write(a, r);
+	for (uint32_t i = 0; archive_reads(a) && i < n && !a->error; i++) {
+		reorder_read_record(a, r, &last_ns);
+		archive_require(a, r->held_bytes <= max_bytes);
+	}
 }

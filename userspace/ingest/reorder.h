@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/gp_abi.h"
+#include "userspace/base/archive.h"
 
 struct reorder_item {
 	uint64_t ts_ns;
@@ -41,5 +42,7 @@ const struct gp_rec *reorder_pop(struct reorder *r, uint64_t until_ns);
 void reorder_trim(struct reorder *r);
 size_t reorder_count(const struct reorder *r);
 void reorder_free(struct reorder *r);
+/* Reading: into an empty one; at most max records and max_bytes, all of which decode. */
+void reorder_archive(struct archive *a, struct reorder *r, size_t max, size_t max_bytes);
 
 #endif

@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "userspace/base/archive.h"
 #include "userspace/ingest/reorder.h"
 
 /* What is held at most when no drain mark comes: beyond it the older half goes on, marked or not. */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
+
+#define MAGIC  "gpstream"
+#define FORMAT GP_ABI_VERSION /* its records are the ABI's */
 
 struct stream {
 	stream_fn *sink;
@@ -152,4 +156,44 @@ void stream_finish(struct stream *s)
 uint64_t stream_events(const struct stream *s)
 {
 	return s->events;
+}
+
+/* ---- state --------------------------------------------------------------------------------------- */
+
+static void stream_archive(struct archive *a, struct stream *s)
+{
+	archive_struct(a, sizeof(*s));
+	archive_number(a, &s->last_ns);
+	archive_number(a, &s->events);
+	archive_number(a, &s->late);
+	archive_number(a, &s->malformed);
+	reorder_archive(a, &s->held, STREAM_HELD_RECORDS, STREAM_HELD_BYTES);
+}
+
+int stream_save(const struct stream *s, struct buffer *out)
+{
+	struct archive a;
+
+	archive_write(&a, out, MAGIC, FORMAT);
+	stream_archive(&a, (struct stream *)s); /* writing changes nothing */
+	return archive_end(&a);
+}
+
+int stream_load(struct stream **ret, stream_fn *sink, void *ctx, const void *data, size_t len)
+{
+	struct stream *s = stream_new(sink, ctx);
+	struct archive a;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	archive_read(&a, data, len, MAGIC, FORMAT);
+	stream_archive(&a, s);
+	err = archive_end(&a);
+	if (err) {
+		stream_free(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
 }

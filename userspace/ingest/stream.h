@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "userspace/base/buffer.h"
 #include "userspace/ingest/event.h"
 
 struct stream;
@@ -29,5 +30,11 @@ int stream_feed(struct stream *s, const void *records, size_t len);
 /* No more will come: releases everything held. */
 void stream_finish(struct stream *s);
 uint64_t stream_events(const struct stream *s); /* delivered so far */
+
+/* What is held and counted, appended to out. 0 or -ENOMEM. */
+int stream_save(const struct stream *s, struct buffer *out);
+/* A stream that goes on where the saved one stood. -EPROTO: of another version; -EBADMSG: damaged;
+ * -ENOMEM. Hostile bytes are refused or harmless. */
+int stream_load(struct stream **ret, stream_fn *sink, void *ctx, const void *data, size_t len);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "userspace/base/archive.h"
+
 #define ANCHORS 16 /* last ones; facts are never older than they reach */
 
 struct anchors {
@@ -18,5 +20,6 @@ struct anchors {
 void anchors_add(struct anchors *a, uint64_t mono_ns, int64_t real_ns);
 /* By the latest anchor at or before mono_ns, the oldest one kept when there is none; 0: no anchor yet. */
 int64_t anchors_real(const struct anchors *a, uint64_t mono_ns);
+void anchors_archive(struct archive *a, struct anchors *as);
 
 #endif

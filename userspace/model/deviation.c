@@ -218,3 +218,19 @@ void deviation_view(const struct deviation *d, struct deviation_view *ret)
 	}
 	*ret = v;
 }
+
+void deviation_archive(struct archive *a, struct deviation **at)
+{
+	struct deviation *d = *at = archive_object(a, *at, sizeof(*d));
+
+	if (!d)
+		return;
+	archive_number(a, &d->count);
+	archive_number(a, &d->sum_ns);
+	archive_number(a, &d->min_ns);
+	archive_number(a, &d->max_ns);
+	archive_number(a, &d->ideal_ns);
+	for (uint64_t i = 0; i < WINDOW && i < d->count; i++)
+		archive_number(a, &d->last_ns[i]);
+	archive_numbers(a, d->classes);
+}

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "userspace/base/archive.h"
+
 struct deviation_view {
 	uint64_t count;
 	double mean_ns;
@@ -27,5 +29,6 @@ void deviation_add(struct deviation *d, uint64_t step_ns);
 /* Ideal and MAD alone: cheaper. 0 and 0 under 3 steps. */
 void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns);
 void deviation_view(const struct deviation *d, struct deviation_view *ret);
+void deviation_archive(struct archive *a, struct deviation **d);
 
 #endif

@@ -342,3 +342,52 @@ bool ledger_check(const struct ledger *l)
 		sum_ns += l->ns[i];
 	return sum_ns == l->settled_ns - l->start_ns && l->settled_ns <= l->now_ns;
 }
+
+/* ---- state --------------------------------------------------------------------------------------- */
+
+static void pending_archive(struct archive *a, struct ledger *l)
+{
+	archive_count(a, &l->count, LEDGER_PENDING, sizeof(*l->pending));
+	if (archive_reads(a) && l->count) {
+		for (l->cap = PENDING_MIN; l->cap < l->count; l->cap *= 2)
+			;
+		l->pending = archive_alloc(a, l->cap, sizeof(*l->pending));
+		l->count = l->pending ? l->count : 0;
+	}
+	for (uint32_t i = 0; i < l->count; i++) {
+		struct interval *p = &l->pending[i];
+
+		archive_number(a, &p->from_ns);
+		archive_number(a, &p->to_ns);
+		archive_below(a, &p->bucket, BUCKET_GOODPUT);
+		archive_require(a, !i || p[-1].from_ns <= p->from_ns);
+		archive_require(a,
+				p->from_ns < p->to_ns && p->to_ns > l->settled_ns && p->to_ns <= l->now_ns);
+	}
+}
+
+void ledger_archive(struct archive *a, struct ledger **at)
+{
+	struct ledger *l = *at = archive_object(a, *at, sizeof(*l));
+
+	if (!l)
+		return;
+	archive_number(a, &l->start_ns);
+	archive_number(a, &l->settled_ns);
+	archive_number(a, &l->now_ns);
+	archive_numbers(a, l->ns);
+	archive_number(a, &l->late_ns);
+	archive_number(a, &l->coarse);
+	archive_number(a, &l->steps);
+	archive_number(a, &l->max_step);
+	archive_number(a, &l->ideal_ns);
+	archive_number(a, &l->lead_ns);
+	archive_below(a, &l->early, EARLY_MAX + 1);
+	for (uint32_t i = 0; i < l->early; i++)
+		archive_number(a, &l->early_ns[i]);
+	archive_number(a, &l->attached);
+	archive_number(a, &l->final);
+	archive_number(a, &l->ended);
+	archive_require(a, l->start_ns <= l->settled_ns && ledger_check(l));
+	pending_archive(a, l);
+}

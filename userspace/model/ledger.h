@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "userspace/base/archive.h"
+
 /* Names as the goodput library spells them; rows in order of priority, highest first: where intervals
  * overlap, the first one listed gets the time. */
 #define LEDGER_BUCKETS(X) /* id, name, label for people */                                                   \
@@ -77,5 +79,7 @@ uint64_t ledger_late_ns(const struct ledger *l);
 uint64_t ledger_coarse(const struct ledger *l); /* intervals merged because there were too many */
 /* True while every nanosecond is in exactly one bucket. */
 bool ledger_check(const struct ledger *l);
+/* A ledger that does not add up is refused. */
+void ledger_archive(struct archive *a, struct ledger **l);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/marker.h"
+#include "userspace/model/marker_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +11,6 @@
 /* A pass has as many re-entrant ones as it has checkpointed parts. After so many, and four times as many as
  * any pass had before, a deeper function trains now and the outermost one is long over. */
 #define NESTED_MAX 256
-
-enum range_class { RANGE_OTHER, RANGE_STEP, RANGE_ZERO_GRAD, RANGE_FETCH, RANGE_FORWARD };
-
-struct range {
-	uint64_t begin_ns;
-	uint16_t depth;
-	uint8_t class;
-	bool deep;     /* an operator inside it ran below the live backward */
-	uint32_t name; /* of RANGE_STEP and RANGE_ZERO_GRAD */
-	uint64_t ident;
-	char text[GP_NAME_MAX];
-};
-
-struct thread {
-	uint32_t tid; /* 0: free */
-	uint32_t open;
-	uint32_t steps; /* RANGE_STEP among the open ones */
-	uint64_t seen_ns;
-	uint64_t outer_sp;	      /* of the last outermost backward; 0: none that may still run */
-	uint16_t outer_depth;	      /* ranges open when it started */
-	uint32_t nested, nested_most; /* backwards below it; below any before */
-	bool saving;
-	uint64_t save_ns;
-	struct range *ranges; /* GP_RANGE_DEPTH of them */
-	char save[GP_PATH_MAX];
-};
-
-struct marker {
-	struct thread *threads[MARKER_THREADS];
-	uint32_t nthreads;
-	struct thread *last; /* most records are of the thread before */
-	uint32_t nnames;
-	char *names[MARKER_NAMES];
-};
 
 struct call { /* what one marker_feed() carries along */
 	struct marker *m;

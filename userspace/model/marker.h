@@ -8,6 +8,7 @@
 #ifndef MODEL_MARKER_H
 #define MODEL_MARKER_H
 
+#include "userspace/base/archive.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/signal.h"
 
@@ -24,5 +25,6 @@ typedef void signal_fn(void *ctx, const struct signal *s); /* s is valid during 
  * order of time; ticks and losses of the whole host are given too. Returns how many signals it made. */
 int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe *probe, signal_fn *emit,
 		void *ctx);
+void marker_archive(struct archive *a, struct marker **m);
 
 #endif

@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/model.h"
+#include "userspace/model/model_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "userspace/base/table.h"
-#include "userspace/model/model_probe.h"
-#include "userspace/model/rank.h"
-
-#define DEAD_MAX 256 /* ended processes that are still shown */
-
-struct model {
-	struct rank_env env;
-	struct model_probes probes;
-	struct table *live; /* pid -> struct rank */
-	struct rank *last;  /* most records are of the process before */
-	struct rank *dead[DEAD_MAX];
-	uint32_t ndead;
-	uint64_t unfollowed, forgotten, dropped;
-	struct gp_session session;
-	uint64_t session_ns;
-	bool session_due; /* its fact waits for the first clock */
-	struct gp_end end;
-	bool ended;
-	uint64_t lost[GP_LOSS_CAUSE_COUNT];
-	uint64_t events, now_ns, number;
-};
 
 struct model *model_new(fact_fn *sink, void *ctx)
 {
@@ -77,7 +54,7 @@ static void model_bury(struct model *m, struct rank *r)
 		rank_free(r);
 		return;
 	}
-	if (m->ndead == DEAD_MAX) {
+	if (m->ndead == MODEL_DEAD) {
 		rank_free(m->dead[0]);
 		memmove(m->dead, m->dead + 1, --m->ndead * sizeof(*m->dead));
 		m->forgotten++;
@@ -200,6 +177,7 @@ static void feed_probe(struct model *m, const struct event *ev, int *err)
 
 static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 {
+	f->number = ++m->env.facts;
 	f->mono_ns = mono_ns;
 	f->real_ns = anchors_real(&m->env.anchors, mono_ns);
 	f->rank = f->world_size = -1;

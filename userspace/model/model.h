@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "userspace/base/buffer.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/fact.h"
 #include "userspace/model/snapshot.h"
@@ -28,6 +29,12 @@ int model_feed(struct model *m, const struct event *ev);
 
 /* What is known now, as of the last event. The caller owns one reference; NULL: no memory. */
 struct snapshot *model_snapshot(struct model *m);
+
+/* The whole state, appended to out. 0 or -ENOMEM. */
+int model_save(const struct model *m, struct buffer *out);
+/* A model that goes on where the saved one stood: what it tells from there on, it would have told too.
+ * -EPROTO: of another version; -EBADMSG: damaged; -ENOMEM. Hostile bytes are refused or harmless. */
+int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, size_t len);
 
 /* How often the ledger did not add up; anything but 0 is a bug of ours. */
 uint64_t model_ledger_violations(const struct model *m);

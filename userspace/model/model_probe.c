@@ -38,6 +38,8 @@ int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_p
 {
 	struct model_probe *mp = table_get(ps->table, hash);
 
+	if (!mp && table_count(ps->table) >= MODEL_PROBES)
+		return 0;
 	if (!mp) {
 		mp = calloc(1, sizeof(*mp));
 		if (!mp || table_put(ps->table, hash, mp)) {
@@ -120,4 +122,72 @@ int model_probes_view(const struct model_probes *ps, struct attach_view **ret)
 	}
 	*ret = views;
 	return 0;
+}
+
+/* ---- state --------------------------------------------------------------------------------------- */
+
+static void probe_archive(struct archive *a, struct model_probe *mp)
+{
+	archive_number(a, &mp->def.role);
+	archive_number(a, &mp->def.group);
+	archive_number(a, &mp->def.flags);
+	archive_text(a, mp->def.id);
+	archive_text(a, mp->def.runtime);
+	archive_number(a, &mp->hits);
+	archive_number(a, &mp->price_ns);
+}
+
+static void table_archive(struct archive *a, struct model_probes *ps)
+{
+	uint32_t n = (uint32_t)table_count(ps->table);
+	size_t at = 0;
+
+	archive_count(a, &n, MODEL_PROBES, sizeof(struct model_probe));
+	for (uint32_t i = 0; i < n && !a->error; i++) {
+		uint64_t hash = 0;
+		struct model_probe *mp = archive_reads(a) ? archive_alloc(a, 1, sizeof(*mp))
+							  : table_next(ps->table, &at, &hash);
+
+		if (!mp)
+			return;
+		archive_below(a, &hash, (uint64_t)UINT32_MAX + 1);
+		probe_archive(a, mp);
+		if (!archive_reads(a))
+			continue;
+		archive_require(a, !table_get(ps->table, hash));
+		if (a->error || table_put(ps->table, hash, mp)) {
+			archive_require(a, false);
+			free(mp);
+		}
+	}
+}
+
+static void attach_archive(struct archive *a, struct attach_view *v)
+{
+	archive_number(a, &v->probe);
+	archive_text(a, v->id);
+	archive_text(a, v->runtime);
+	archive_number(a, &v->role);
+	archive_number(a, &v->group);
+	archive_number(a, &v->flags);
+	archive_number(a, &v->at.dev);
+	archive_number(a, &v->at.ino);
+	archive_number(a, &v->at.offset);
+	archive_number(a, &v->at.price_ns);
+	archive_number(a, &v->at.error);
+	archive_number(a, &v->at.insn);
+	archive_number(a, &v->at.state);
+	archive_text(a, v->at.library);
+}
+
+void model_probes_archive(struct archive *a, struct model_probes *ps)
+{
+	table_archive(a, ps);
+	archive_count(a, &ps->nattach, MODEL_ATTACH, sizeof(*ps->attach));
+	if (archive_reads(a) && ps->nattach) {
+		ps->attach = archive_alloc(a, ps->nattach, sizeof(*ps->attach));
+		ps->cap = ps->nattach = ps->attach ? ps->nattach : 0;
+	}
+	for (uint32_t i = 0; i < ps->nattach; i++)
+		attach_archive(a, &ps->attach[i]);
 }

@@ -4,9 +4,11 @@
 #define MODEL_PROBE_H
 
 #include "bpf/gp_abi.h"
+#include "userspace/base/archive.h"
 #include "userspace/base/table.h"
 #include "userspace/model/snapshot.h"
 
+#define MODEL_PROBES 4096 /* told apart; what further ones mean is not known */
 #define MODEL_ATTACH 4096 /* places of probes that are told apart */
 
 struct model_probe {
@@ -29,5 +31,6 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash); /* NULL: unknown */
 /* A copy in order of first report, with hits; *ret NULL when there is none. 0 or -ENOMEM. */
 int model_probes_view(const struct model_probes *ps, struct attach_view **ret);
+void model_probes_archive(struct archive *a, struct model_probes *ps);
 
 #endif

@@ -17,7 +17,6 @@
 
 #define BURST_NS  1000000000ull
 #define EVAL_MORE 2 /* than usual */
-#define MARKS_MIN 256
 
 struct phase_finder *phase_new(span_fn *emit, void *ctx)
 {
@@ -93,7 +92,7 @@ static bool thread_trains(const struct phase_finder *pf, const struct phase_thre
 
 static int marks_grow(struct phase_finder *pf)
 {
-	uint32_t cap = pf->cap ? 2 * pf->cap : MARKS_MIN;
+	uint32_t cap = pf->cap ? 2 * pf->cap : PHASE_MARKS_MIN;
 	struct phase_mark *marks = malloc(cap * sizeof(*marks));
 
 	if (!marks)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "userspace/base/archive.h"
 #include "userspace/model/fact.h"
 #include "userspace/model/signal.h"
 #include "userspace/model/step.h"
@@ -38,6 +39,8 @@ struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
 /* 0 or -ENOMEM (the signal is then not known inside steps). */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
+/* emit and ctx: as for phase_new(). */
+void phase_archive(struct archive *a, struct phase_finder **pf, span_fn *emit, void *ctx);
 
 /* A finished step: cuts off the evaluation, checkpoint or restart that lies before or after the work, and
  * tells its phases. alone: the process has one loop. resume_ns: 0, or where the step before says that this

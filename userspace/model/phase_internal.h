@@ -6,10 +6,11 @@
 #include "bpf/gp_abi.h"
 #include "userspace/model/phase.h"
 
-#define PHASE_THREADS 64   /* followed at once; the one idle longest gives way */
-#define PHASE_BREAKS  64   /* not yet cut off a step */
-#define PHASE_MARKS   8192 /* kept for steps that are not settled; the oldest give way */
-#define PHASE_FETCHES 15   /* gaps behind the usual number of batches */
+#define PHASE_THREADS	64   /* followed at once; the one idle longest gives way */
+#define PHASE_BREAKS	64   /* not yet cut off a step */
+#define PHASE_MARKS	8192 /* kept for steps that are not settled; the oldest give way */
+#define PHASE_MARKS_MIN 256
+#define PHASE_FETCHES	15 /* gaps behind the usual number of batches */
 
 enum mark_kind { MARK_FETCH, MARK_BACKWARD, MARK_UPDATE, MARK_ZERO_GRAD, MARK_SYNC };
 

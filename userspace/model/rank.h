@@ -5,6 +5,7 @@
  *   rank_loop.c  a finished step: statistics, ledger, FACT_STEP
  *   rank_fact.c  facts, and the events that people are shown
  *   rank_view.c  its part of a snapshot
+ *   rank_save.c  its state as bytes
  *
  * A process that never shows a marker costs a few hundred bytes: the rest is made at the first one.
  */
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "userspace/base/archive.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/anchor.h"
 #include "userspace/model/deviation.h"
@@ -33,6 +35,7 @@ struct rank_env {      /* what all ranks of a model share */
 	struct step_config step; /* of processes that show their first marker from here on */
 	uint64_t ideal_ns;	 /* the user's; 0: found */
 	uint64_t ledger_violations;
+	uint64_t facts; /* told so far: the number of the last one */
 };
 
 struct rank_loop {
@@ -124,5 +127,9 @@ void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...) __attrib
 
 /* rank_view.c */
 int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret); /* 0 or -ENOMEM */
+
+/* rank_save.c */
+void rank_archive(struct archive *a, struct rank **r, struct rank_env *env);
+void rank_env_archive(struct archive *a, struct rank_env *env); /* all but whom to tell */
 
 #endif

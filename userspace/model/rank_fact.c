@@ -11,6 +11,7 @@
 
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
 {
+	f->number = ++r->env->facts;
 	f->mono_ns = mono_ns;
 	f->real_ns = anchors_real(&r->env->anchors, mono_ns);
 	f->pid = r->pid;

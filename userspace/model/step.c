@@ -141,7 +141,6 @@ static struct mark mark_make(struct step_finder *sf, enum family f, struct step_
 	t->owns |= 1u << f;
 	mark_listen(sf, f, t, &m);
 	t->span_ns[f] = 0;
-	sf->last_mark_ns = s->ts_ns;
 	return m;
 }
 

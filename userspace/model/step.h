@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "userspace/base/archive.h"
 #include "userspace/model/signal.h"
 
 enum step_tier { TIER_NONE, TIER_A, TIER_B, TIER_C };
@@ -94,5 +95,10 @@ int step_finder_feed(struct step_finder *sf, const struct signal *s);
 int step_finder_next(struct step_finder *sf, struct step *ret);
 /* State of one loop; returns false when it does not exist. *ret_changed: since the last call. */
 bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret, bool *ret_changed);
+
+/* step_save.c */
+void step_finder_archive(struct archive *a, struct step_finder **sf);
+void step_config_archive(struct archive *a, struct step_config *cfg);
+void step_state_archive(struct archive *a, struct step_state *st);
 
 #endif

@@ -50,7 +50,6 @@ static void loop_remember(struct loop *lp, const struct step *s, struct hits hit
 	lp->recent_ns[lp->nrecent % STEP_RECENT] = s->end_ns - s->start_ns;
 	lp->nrecent++;
 	lp->tainted = lp->tainted << 1 | !!(s->flags & STEP_tainted);
-	lp->steps++;
 }
 
 static void loop_give(struct step_finder *sf, struct lane *l, const struct group *g, uint32_t flags)

@@ -143,16 +143,15 @@ struct lane {
 	uint64_t odd[4];		   /* when tokens last did not fit, latest first */
 	uint32_t regrouped;
 	struct hits rest; /* hits of groups dropped or joined late */
-	uint64_t marks, backward_marks;
+	uint64_t marks;
 };
 
 struct loop { /* what outlives a change of family */
 	bool used;
 	uint64_t start_ns; /* of the step in progress: end of the one before, or the first sign */
-	uint64_t steps, number;
+	uint64_t number;
 	struct group many; /* multiply: steps so far of the one in progress */
 	uint32_t nmany;
-	uint64_t many_start_ns;
 	struct hits recent[STEP_RECENT];
 	uint64_t recent_ns[STEP_RECENT];
 	uint64_t nrecent;	/* ever */
@@ -198,8 +197,8 @@ struct anon { /* of one thread */
 struct step_finder {
 	struct step_config config;
 	uint64_t seq;
-	uint64_t now_ns, first_ns, last_mark_ns;
-	bool ended, backward, fetched, zero_grad, named; /* ever seen */
+	uint64_t now_ns, first_ns;
+	bool ended, backward, fetched, zero_grad; /* ever seen */
 	uint64_t first_backward_seq;
 	uint64_t updates_begun, updates_open, amps, skips, losses;
 	uint32_t zero_grad_class[32], step_class[32]; /* bit sets of classes seen */
@@ -213,7 +212,6 @@ struct step_finder {
 	struct step_thread threads[STEP_THREADS];
 	uint32_t nthreads;
 	uint32_t backward_thread; /* index + 1: rule E listens to it */
-	uint64_t backward_other;  /* backwards elsewhere since it last ran one */
 	struct loop loops[STEP_LOOPS];
 	uint32_t nloops;
 	struct step *out;
@@ -245,6 +243,12 @@ enum step_tier family_tier(enum family f);
 
 /* step_elect.c */
 void step_elect(struct step_finder *sf, bool final);
+
+/* step_save.c, step_save_lane.c */
+void hits_archive(struct archive *a, struct hits *h);
+void group_archive(struct archive *a, struct group *g);
+void lane_archive(struct archive *a, const struct step_finder *sf, struct lane **l, enum family f,
+		  uint32_t loop);
 
 /* step_anon.c */
 void anon_backward(struct step_finder *sf, const struct mark *m);

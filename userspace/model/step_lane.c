@@ -47,6 +47,8 @@ void lane_forget(struct lane *l)
 
 static void held_drop(struct lane *l, uint32_t n)
 {
+	if (!n)
+		return;
 	l->nheld -= n;
 	memmove(l->held, l->held + n, l->nheld * sizeof(*l->held));
 }

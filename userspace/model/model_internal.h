@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_internal.h - what model.c (events, snapshots) and model_save.c (its state as bytes) share. */
+#ifndef MODEL_MODEL_INTERNAL_H
+#define MODEL_MODEL_INTERNAL_H
+
+#include "userspace/base/table.h"
+#include "userspace/model/model.h"
+#include "userspace/model/model_probe.h"
+#include "userspace/model/rank.h"
+
+#define MODEL_DEAD 256 /* ended processes that are still shown */
+
+struct model {
+	struct rank_env env;
+	struct model_probes probes;
+	struct table *live; /* pid -> struct rank */
+	struct rank *last;  /* most records are of the process before */
+	struct rank *dead[MODEL_DEAD];
+	uint32_t ndead;
+	uint64_t unfollowed, forgotten, dropped;
+	struct gp_session session;
+	uint64_t session_ns;
+	bool session_due; /* its fact waits for the first clock */
+	struct gp_end end;
+	bool ended;
+	uint64_t lost[GP_LOSS_CAUSE_COUNT];
+	uint64_t events, now_ns, number;
+};
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/model_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAGIC  "gp-model"
+#define FORMAT 1
+
+static void session_archive(struct archive *a, struct gp_session *s)
+{
+	archive_number(a, &s->abi);
+	archive_number(a, &s->flags);
+	archive_text(a, s->boot_id);
+	archive_text(a, s->version);
+	archive_text(a, s->kernel);
+	archive_text(a, s->command);
+}
+
+/* In order of arrival, as facts of all of them are told. */
+static void live_archive(struct archive *a, struct model *m)
+{
+	uint32_t n = (uint32_t)table_count(m->live);
+	size_t at = 0;
+
+	archive_count(a, &n, MODEL_RANKS, sizeof(struct rank));
+	for (uint32_t i = 0; i < n && !a->error; i++) {
+		struct rank *r = archive_reads(a) ? NULL : table_next(m->live, &at, NULL);
+
+		rank_archive(a, &r, &m->env);
+		if (!archive_reads(a) || !r)
+			continue;
+		archive_require(a, r->alive && !table_get(m->live, r->pid));
+		if (a->error || table_put(m->live, r->pid, r)) {
+			archive_require(a, false);
+			rank_free(r);
+		}
+	}
+}
+
+static void dead_archive(struct archive *a, struct model *m)
+{
+	uint32_t n = m->ndead;
+
+	archive_count(a, &n, MODEL_DEAD, sizeof(struct rank));
+	for (uint32_t i = 0; i < n && !a->error; i++) {
+		rank_archive(a, &m->dead[i], &m->env);
+		m->ndead = archive_reads(a) && m->dead[i] ? i + 1 : m->ndead;
+		archive_require(a, !m->dead[i] || !m->dead[i]->alive);
+	}
+}
+
+static void model_archive(struct archive *a, struct model *m)
+{
+	archive_struct(a, sizeof(*m));
+	rank_env_archive(a, &m->env);
+	model_probes_archive(a, &m->probes);
+	live_archive(a, m);
+	dead_archive(a, m);
+	archive_number(a, &m->unfollowed);
+	archive_number(a, &m->forgotten);
+	archive_number(a, &m->dropped);
+	session_archive(a, &m->session);
+	archive_number(a, &m->session_ns);
+	archive_number(a, &m->session_due);
+	archive_bytes(a, &m->end, sizeof(m->end));
+	archive_number(a, &m->ended);
+	archive_numbers(a, m->lost);
+	archive_number(a, &m->events);
+	archive_number(a, &m->now_ns);
+	archive_number(a, &m->number);
+}
+
+int model_save(const struct model *m, struct buffer *out)
+{
+	struct archive a;
+
+	archive_write(&a, out, MAGIC, FORMAT);
+	model_archive(&a, (struct model *)m); /* writing changes nothing */
+	return archive_end(&a);
+}
+
+int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, size_t len)
+{
+	struct model *m = model_new(sink, ctx);
+	struct archive a;
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	archive_read(&a, data, len, MAGIC, FORMAT);
+	model_archive(&a, m);
+	err = archive_end(&a);
+	if (err) {
+		model_free(m);
+		return err;
+	}
+	*ret = m;
+	return 0;
+}

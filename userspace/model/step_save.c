@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_save.c - state of the step finder as bytes. What is required here is what the other files rely on
+ * where they index. */
+#include "userspace/model/step_internal.h"
+
+void step_config_archive(struct archive *a, struct step_config *cfg)
+{
+	archive_struct(a, sizeof(*cfg));
+	archive_below(a, &cfg->force, BOUNDARY_SYNC + 1);
+	archive_number(a, &cfg->multiply);
+	archive_number(a, &cfg->from_start);
+}
+
+void step_state_archive(struct archive *a, struct step_state *st)
+{
+	archive_struct(a, sizeof(*st));
+	archive_below(a, &st->state, STATE_ENDED + 1);
+	archive_below(a, &st->tier, TIER_C + 1);
+	archive_below(a, &st->boundary, BOUNDARY_SYNC + 1);
+	archive_number(a, &st->loop);
+	archive_number(a, &st->loops);
+	archive_number(a, &st->since_attach);
+	archive_number(a, &st->confidence);
+	archive_require(a, st->confidence >= 0 && st->confidence <= 1);
+	archive_number(a, &st->steps);
+	archive_number(a, &st->updates);
+	archive_number(a, &st->period);
+	archive_text(a, st->marker);
+	archive_text(a, st->ratios);
+	archive_text(a, st->reason);
+}
+
+void hits_archive(struct archive *a, struct hits *h)
+{
+	archive_number(a, &h->backward);
+	archive_number(a, &h->fetch);
+	archive_number(a, &h->zero_grad);
+	archive_number(a, &h->reducer);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------- */
+
+static void thread_archive(struct archive *a, struct step_thread *t)
+{
+	archive_number(a, &t->tid);
+	archive_number(a, &t->backward);
+	archive_number(a, &t->owns);
+	archive_number(a, &t->seen_seq);
+	archive_number(a, &t->seen_ns);
+	archive_number(a, &t->backward_seq);
+	archive_number(a, &t->fetch_seq);
+	archive_number(a, &t->backward_ns);
+	archive_number(a, &t->first_ns);
+	archive_number(a, &t->update_open);
+	archive_number(a, &t->update_ident);
+	archive_number(a, &t->amp_backward);
+	archive_number(a, &t->amp_update);
+	archive_number(a, &t->zero_grad_backwards);
+	archive_number(a, &t->zero_grad_seen);
+	archive_number(a, &t->zero_grad_name);
+	archive_text(a, t->class);
+	hits_archive(a, &t->hits);
+	for (int f = 0; f < FAMILY_COUNT; f++)
+		hits_archive(a, &t->base[f]);
+	archive_numbers(a, t->span_ns);
+}
+
+static void mark_archive(struct archive *a, struct mark *m)
+{
+	archive_number(a, &m->begin_ns);
+	archive_number(a, &m->end_ns);
+	archive_number(a, &m->span_ns);
+	archive_number(a, &m->seq);
+	archive_number(a, &m->backward_seq);
+	archive_number(a, &m->sep_seq);
+	archive_number(a, &m->fetch_seq);
+	hits_archive(a, &m->hits);
+	archive_number(a, &m->ident);
+	archive_number(a, &m->name);
+	archive_number(a, &m->tid);
+	archive_number(a, &m->flags);
+	archive_below(a, &m->thread, STEP_THREADS);
+	archive_number(a, &m->apart);
+	archive_number(a, &m->skipped);
+}
+
+static void pass_archive(struct archive *a, struct anon_pass *p)
+{
+	mark_archive(a, &p->mark);
+	archive_number(a, &p->second_ns);
+	archive_number(a, &p->opens);
+}
+
+static void anon_archive(struct archive *a, struct anon **at, uint32_t thread)
+{
+	struct anon *n = *at = archive_object(a, *at, sizeof(*n));
+
+	if (!n)
+		return;
+	n->thread = thread;
+	archive_number(a, &n->backwards);
+	archive_number(a, &n->running);
+	archive_number(a, &n->settled);
+	archive_number(a, &n->accumulates);
+	archive_number(a, &n->reduces);
+	archive_number(a, &n->base);
+	archive_number(a, &n->gathered);
+	archive_number(a, &n->each);
+	archive_number(a, &n->last);
+	pass_archive(a, &n->pass);
+	archive_below(a, &n->backlog, ANON_PASSES);
+	for (uint32_t i = 0; i < n->backlog; i++)
+		pass_archive(a, &n->passes[i]);
+}
+
+static void threads_archive(struct archive *a, struct step_finder *sf)
+{
+	archive_count(a, &sf->nthreads, STEP_THREADS, sizeof(*sf->threads));
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		thread_archive(a, &sf->threads[i]);
+		anon_archive(a, &sf->anon[i], i);
+	}
+	archive_below(a, &sf->backward_thread, sf->nthreads + 1);
+}
+
+/* ---- marks --------------------------------------------------------------------------------------- */
+
+static void queue_archive(struct archive *a, struct tracker *t)
+{
+	archive_count(a, &t->nqueue, STEP_QUEUE - 1, sizeof(*t->queue));
+	if (archive_reads(a) && t->nqueue) {
+		t->queue = archive_alloc(a, STEP_QUEUE, sizeof(*t->queue));
+		t->nqueue = t->queue ? t->nqueue : 0;
+	}
+	for (uint32_t i = 0; i < t->nqueue; i++)
+		mark_archive(a, &t->queue[i]);
+}
+
+static void tracker_archive(struct archive *a, const struct step_finder *sf, struct tracker **at,
+			    enum family f)
+{
+	struct tracker *t = *at = archive_object(a, *at, sizeof(*t));
+	uint32_t n;
+
+	if (!t)
+		return;
+	n = t->nlanes;
+	archive_count(a, &n, STEP_LOOPS, sizeof(struct lane));
+	for (uint32_t i = 0; i < n && !a->error; i++) {
+		lane_archive(a, sf, &t->lanes[i], f, i);
+		t->nlanes = archive_reads(a) && t->lanes[i] ? i + 1 : t->nlanes;
+	}
+	for (uint32_t i = 0; i < STEP_THREADS; i++)
+		archive_below(a, &t->lane_of[i], t->nlanes + 1);
+	queue_archive(a, t);
+	archive_number(a, &t->first_lane_seq);
+	archive_number(a, &t->first_lane_thread);
+	archive_number(a, &t->changes);
+	archive_number(a, &t->overlaps);
+	archive_number(a, &t->marks);
+	archive_number(a, &t->last_seq);
+	archive_number(a, &t->since_better);
+}
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+static void loop_archive(struct archive *a, struct loop *lp)
+{
+	archive_number(a, &lp->used);
+	archive_number(a, &lp->start_ns);
+	archive_number(a, &lp->number);
+	group_archive(a, &lp->many);
+	archive_number(a, &lp->nmany);
+	archive_number(a, &lp->nrecent);
+	for (uint64_t i = 0; i < STEP_RECENT && i < lp->nrecent; i++) {
+		hits_archive(a, &lp->recent[i]);
+		archive_number(a, &lp->recent_ns[i]);
+	}
+	archive_number(a, &lp->tainted);
+	archive_text(a, lp->name);
+	step_state_archive(a, &lp->told);
+}
+
+static void step_archive(struct archive *a, struct step *s)
+{
+	archive_below(a, &s->loop, STEP_LOOPS);
+	archive_number(a, &s->number);
+	archive_number(a, &s->start_ns);
+	archive_number(a, &s->end_ns);
+	archive_number(a, &s->micro_batches);
+	archive_number(a, &s->updates);
+	archive_number(a, &s->flags);
+	archive_below(a, &s->tier, TIER_C + 1);
+	archive_below(a, &s->boundary, BOUNDARY_SYNC + 1);
+	archive_number(a, &s->tid);
+}
+
+/* Finished steps that nobody took yet. */
+static void out_archive(struct archive *a, struct step_finder *sf)
+{
+	uint32_t n = sf->nout - sf->out_head;
+
+	archive_count(a, &n, UINT32_MAX, sizeof(*sf->out));
+	if (archive_reads(a) && n) {
+		sf->out = archive_alloc(a, n, sizeof(*sf->out));
+		sf->out_cap = sf->nout = n = sf->out ? n : 0;
+	}
+	for (uint32_t i = sf->nout - n; i < sf->nout; i++)
+		step_archive(a, &sf->out[i]);
+}
+
+static void seen_archive(struct archive *a, struct step_finder *sf)
+{
+	archive_number(a, &sf->seq);
+	archive_number(a, &sf->now_ns);
+	archive_number(a, &sf->first_ns);
+	archive_number(a, &sf->ended);
+	archive_number(a, &sf->backward);
+	archive_number(a, &sf->fetched);
+	archive_number(a, &sf->zero_grad);
+	archive_number(a, &sf->first_backward_seq);
+	archive_number(a, &sf->updates_begun);
+	archive_number(a, &sf->updates_open);
+	archive_number(a, &sf->amps);
+	archive_number(a, &sf->skips);
+	archive_number(a, &sf->losses);
+	archive_numbers(a, sf->zero_grad_class);
+	archive_numbers(a, sf->step_class);
+	archive_number(a, &sf->zero_grad_first);
+	archive_number(a, &sf->zero_grad_known);
+	archive_number(a, &sf->anonymous);
+}
+
+void step_finder_archive(struct archive *a, struct step_finder **at)
+{
+	struct step_finder *sf = *at = archive_object(a, *at, sizeof(*sf));
+
+	if (!sf)
+		return;
+	step_config_archive(a, &sf->config);
+	seen_archive(a, sf);
+	archive_below(a, &sf->elected, FAMILY_NONE + 1);
+	archive_number(a, &sf->fixed);
+	threads_archive(a, sf);
+	for (int f = 0; f < FAMILY_COUNT; f++)
+		tracker_archive(a, sf, &sf->trackers[f], (enum family)f);
+	archive_count(a, &sf->nloops, STEP_LOOPS, sizeof(*sf->loops));
+	for (int i = 0; i < STEP_LOOPS; i++)
+		loop_archive(a, &sf->loops[i]);
+	out_archive(a, sf);
+}
