@@ -300,7 +300,7 @@ enum gp_group {
 	X(4, open_full)	   /* an entry could not be remembered until its return */                           \
 	X(5, unpaired)	   /* a return or range end whose start was not seen; not a loss of data */          \
 	X(6, read_fault)   /* a string or word of the process could not be read */                           \
-	X(7, rate_limited) /* names that users choose, over their bound: counted, not sent */                \
+	X(7, rate_limited) /* names that users choose, and signals, over their bound: not sent */            \
 	X(8, late)	   /* came after its place in the order was passed */                                \
 	X(9, malformed)	   /* a record of wrong length or unknown kind */                                    \
 	X(10, tape)	   /* the tape could not be written */                                               \
@@ -342,7 +342,8 @@ enum gp_attach_state {
 };
 
 enum gp_gap_cause {
-	GP_GAP_AWAY = 1,   /* gp-bpf was not running, or did not read for so long that the kernel side fell silent */
+	GP_GAP_AWAY =
+		1, /* gp-bpf was not running, or did not read for so long that the kernel side fell silent */
 	GP_GAP_CHANGED = 2 /* what ran before was another version, whose state could not be taken over */
 };
 
@@ -398,6 +399,9 @@ struct gp_watch {	/* value of gp_watched, key: tgid */
 	__u64 start_ns; /* start_boottime; 0: not known yet */
 	__u32 slot;
 	__u32 flags;
+	__u64 mapped_ns;  /* when the last gp_map was sent */
+	__u64 signal_ns;  /* when the second began that counts ... */
+	__u32 signals[2]; /* ... signals with a handler, and others */
 };
 
 #define GP_SILENT_NS 60000000000ull /* nobody reads for so long: the kernel side stops to tell */

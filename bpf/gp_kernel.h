@@ -18,11 +18,24 @@ struct signal_struct {
 	int group_exit_code;
 };
 
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+struct sighand_struct {
+	struct k_sigaction action[64];
+};
+
 struct task_struct {
 	int pid, tgid;
 	int exit_code;
 	__u64 start_boottime;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 };
 
 struct kernel_siginfo {
@@ -34,13 +47,21 @@ struct super_block {
 };
 
 struct inode {
+	__u16 i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_generation;
 };
 
+struct dentry;
+
+struct path {
+	struct dentry *dentry;
+};
+
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 };
 
 struct vm_area_struct {

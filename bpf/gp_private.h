@@ -59,7 +59,7 @@ struct gp_vma {	   /* what vma.bpf.c writes for each executable file mapping of 
 	__u64 ino;
 	__u64 start, end;
 	__u32 generation; /* tells a reused inode number from the file it named before */
-	__u32 reserved;
+	__u32 name;	  /* differs between two names of one file; 0: unknown */
 };
 
 #endif

@@ -34,6 +34,13 @@ static __always_inline void *gp_life(__u32 size)
 	return rec;
 }
 
+/* Fork, exec and exit may have all of the ring; what a job can do as often as it likes, half of it. */
+static __always_inline bool gp_life_crowded(void)
+{
+	return bpf_ringbuf_query(&gp_ring_life, BPF_RB_AVAIL_DATA) >
+	       bpf_ringbuf_query(&gp_ring_life, BPF_RB_RING_SIZE) / 2;
+}
+
 static __always_inline void gp_forget_ranges(__u32 tid)
 {
 	__u32 place = tid % GP_FAST_MAX;
@@ -96,8 +103,7 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	watch = bpf_map_lookup_elem(&gp_watched, &from);
 	if (!watch || (__u32)child->pid != to) /* not ours, or only a thread */
 		return 0;
-	next = *watch;
-	next.start_ns = child->start_boottime;
+	next = (struct gp_watch){.start_ns = child->start_boottime, .flags = watch->flags};
 	if (bpf_map_pop_elem(&gp_free_slots, &slot)) {
 		slot = 0;
 		gp_lose(GP_LOSS_slots_full);
@@ -190,16 +196,53 @@ struct gp_signal_rec {
 	struct gp_signal p;
 };
 
+#define GP_SIGNALS_HANDLED 8  /* a second and process, of those that the process handles */
+#define GP_SIGNALS_OTHER   32 /* ... and of those that may end it: what ended it is to be among them */
+#define GP_SECOND_NS	   1000000000ull
+
+static __always_inline bool gp_handled(const struct task_struct *task, int sig)
+{
+	struct sighand_struct *hand = NULL;
+	__u64 handler = 0;
+
+	if (sig < 1 || sig > 64)
+		return false;
+	bpf_core_read(&hand, sizeof(hand), &task->sighand);
+	bpf_probe_read_kernel(&handler, sizeof(handler),
+			      (void *)hand + bpf_core_field_offset(struct sighand_struct, action) +
+				      (__u64)(sig - 1) * bpf_core_type_size(struct k_sigaction));
+	return handler > 1; /* SIG_DFL, SIG_IGN */
+}
+
+/* Counts without locks: a few more may pass. */
+static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (now_ns - watch->signal_ns > GP_SECOND_NS) {
+		watch->signal_ns = now_ns;
+		watch->signals[0] = watch->signals[1] = 0;
+	}
+	if (handled)
+		return watch->signals[0]++ >= GP_SIGNALS_HANDLED || gp_life_crowded();
+	return watch->signals[1]++ >= GP_SIGNALS_OTHER;
+}
+
 /* info may also be 0 or 1: SEND_SIG_NOINFO (as kill(2)) and SEND_SIG_PRIV (the kernel). */
-static __always_inline int gp_signal(int sig, const void *info, int code, struct task_struct *task, int result)
+static __always_inline int gp_signal(int sig, const void *info, int code, struct task_struct *task,
+				     int result)
 {
 	struct gp_signal_rec *rec;
 	__u32 target = task->tgid;
+	struct gp_watch *watch;
 
 	if (result == TRACE_SIGNAL_IGNORED || sig <= 0 || (sig < 32 && signals_harmless >> sig & 1))
 		return 0;
-	if (!bpf_map_lookup_elem(&gp_watched, &target))
+	watch = bpf_map_lookup_elem(&gp_watched, &target);
+	if (!watch)
 		return 0;
+	if (gp_signal_over(watch, gp_handled(task, sig)))
+		return gp_lose(GP_LOSS_rate_limited);
 	rec = gp_life(sizeof(*rec));
 	if (!rec)
 		return 0;
@@ -276,17 +319,28 @@ struct gp_map_rec {
 	struct gp_map p;
 };
 
+#define GP_MAP_NS 1000000ull /* user space looks some milliseconds later, and once more */
+
 SEC("tp/syscalls/sys_enter_mmap")
 int gp_mapping(struct gp_syscall *call)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 tgid = id >> 32;
 	struct gp_map_rec *rec;
+	struct gp_watch *watch;
+	__u64 now_ns;
 
 	if (!(call->arg[2] & PROT_EXEC) || (int)call->arg[4] < 0)
 		return 0;
-	if (!bpf_map_lookup_elem(&gp_watched, &tgid))
+	watch = bpf_map_lookup_elem(&gp_watched, &tgid);
+	if (!watch)
 		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (now_ns - watch->mapped_ns < GP_MAP_NS)
+		return 0;
+	watch->mapped_ns = now_ns;
+	if (gp_life_crowded())
+		return gp_lose(GP_LOSS_ring_life);
 	rec = gp_life(sizeof(*rec));
 	if (!rec)
 		return 0;

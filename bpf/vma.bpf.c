@@ -2,6 +2,7 @@
 /* vma.bpf.c - which files a process maps executable, by the kernel's own device and inode number. What
  * /proc/PID/maps and stat(2) show on an overlay is neither, and differs from mount to mount. */
 #include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/gp_kernel.h"
@@ -9,7 +10,9 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define VM_EXEC 4 /* include/linux/mm.h */
+#define VM_EXEC 4	/* include/linux/mm.h */
+#define S_IFMT	0170000 /* include/uapi/linux/stat.h */
+#define S_IFREG 0100000
 
 SEC("iter/task_vma")
 int gp_vmas(struct bpf_iter__task_vma *ctx)
@@ -17,15 +20,21 @@ int gp_vmas(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct gp_vma out = {};
 	struct inode *inode;
+	__u64 name = 0;
 
 	if (!ctx->task || !vma || !vma->vm_file || !(vma->vm_flags & VM_EXEC))
 		return 0;
 	inode = vma->vm_file->f_inode;
+	if ((inode->i_mode & S_IFMT) != S_IFREG) /* a device: even to ask what it is may do something */
+		return 0;
 	out.dev = inode->i_sb->s_dev;
 	out.ino = inode->i_ino;
 	out.start = vma->vm_start;
 	out.end = vma->vm_end;
 	out.generation = inode->i_generation;
+	/* Its address stands for the name: a job may have given a library a second one that tells nothing. */
+	bpf_core_read(&name, sizeof(name), &vma->vm_file->f_path.dentry);
+	out.name = (__u32)(name >> 6);
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;
 }

@@ -48,6 +48,7 @@ static int map_share(const struct bpf_map *map, void **ret)
 
 	if (at == MAP_FAILED)
 		return -errno;
+	madvise(at, len, MADV_DONTFORK); /* a reader of libraries may outlive us */
 	*ret = at;
 	return 0;
 }

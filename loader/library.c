@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -8,37 +7,56 @@
 #include <unistd.h>
 
 #include "loader/library.h"
+#include "loader/library_user.h"
 #include "loader/mapping.h"
+#include "loader/reader.h"
 #include "loader/site.h"
-#include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-#define IDLE_NS	   1000000000ull /* without users before a library is detached */
-#define ROUNDS_MAX 4		 /* looks at one process until nothing new turns up */
-#define FILES_MAX  (1 << 16)	 /* files remembered as not ours */
-
-struct library { /* one file that somebody maps */
-	uint64_t dev, ino;
-	uint32_t generation;
-	bool judged;	  /* wanted is known */
-	bool wanted;	  /* some row names it */
-	bool attached;	  /* its sites were dealt with, and have users or had one lately */
-	uint64_t idle_ns; /* since when it has none */
-	uint64_t tag;
-	uint64_t seen;	     /* number of the last look that met it */
-	struct buffer users; /* of pid_t */
-	struct site *sites;
-	size_t site_count;
-	char name[sizeof(((struct gp_attach *)0)->library)]; /* escaped */
-};
+#define IDLE_NS	      1000000000ull /* without users before a library is detached */
+#define JUDGE_NS      5000000ull    /* of one look that may go into names of files */
+#define FILES_MAX     (1 << 16)	    /* files remembered as not ours */
+#define ANSWERS_MAX   2		    /* libraries attached in one turn: the rings wait meanwhile */
+#define DROPS_MAX     4		    /* ... and detached */
+#define AGAIN_MAX     16	    /* processes asked in one turn for a file that another had */
+#define FAILURES_TOLD 100
 
 struct libraries {
 	const struct library_deps *deps;
 	struct table *files; /* library_key() -> struct library */
+	struct users *users;
+	struct table *asked; /* tag -> struct library: is being read */
+	struct table *again; /* tag -> struct library: could not be read from the process asked */
+	struct table *idle;  /* tag -> struct library: has no users */
 	uint64_t look, tags;
+	unsigned int failures;
+	bool warn;	   /* something was attached since silent_warn() */
+	bool by_path_told; /* that map_files is closed to us */
 };
+
+static void library_free(void *value)
+{
+	struct library *lib = value;
+
+	table_free(lib->users, NULL);
+	free(lib->rows);
+	free(lib->sites);
+	free(lib);
+}
+
+void libraries_free(struct libraries *ls)
+{
+	if (!ls)
+		return;
+	table_free(ls->asked, NULL);
+	table_free(ls->again, NULL);
+	table_free(ls->idle, NULL);
+	table_free(ls->files, library_free);
+	users_free(ls->users);
+	free(ls);
+}
 
 int libraries_new(struct libraries **ret, const struct library_deps *deps)
 {
@@ -48,29 +66,16 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 		return -ENOMEM;
 	ls->deps = deps;
 	ls->files = table_new();
-	if (!ls->files) {
-		free(ls);
+	ls->users = users_new();
+	ls->asked = table_new();
+	ls->again = table_new();
+	ls->idle = table_new();
+	if (!ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle) {
+		libraries_free(ls);
 		return -ENOMEM;
 	}
 	*ret = ls;
 	return 0;
-}
-
-static void library_free(void *value)
-{
-	struct library *lib = value;
-
-	buffer_free(&lib->users);
-	free(lib->sites);
-	free(lib);
-}
-
-void libraries_free(struct libraries *ls)
-{
-	if (!ls)
-		return;
-	table_free(ls->files, library_free);
-	free(ls);
 }
 
 /* ---- telling ------------------------------------------------------------------------------- */
@@ -94,12 +99,27 @@ static void site_report(const struct libraries *ls, const struct library *lib, c
 		ls->deps->on_attach(ls->deps->ctx, row->hash, &a);
 }
 
-static void library_fail(const struct libraries *ls, struct library *lib, const size_t *rows, size_t n,
-			 int err)
+static const char *error_text(int err)
 {
-	log_warn("%s: cannot be probed: %s", lib->name, strerror(-err));
-	for (size_t i = 0; i < n; i++)
-		site_report(ls, lib, &(struct site){.row = rows[i], .state = GP_ATTACH_failed, .error = err});
+	switch (err) {
+	case -ETIMEDOUT:
+		return "does not answer reads; its probes are not attached";
+	case -EAGAIN:
+		return "its file system does not keep it in memory";
+	default:
+		return strerror(-err);
+	}
+}
+
+static void library_fail(struct libraries *ls, const struct library *lib, int err)
+{
+	if (ls->failures++ < FAILURES_TOLD)
+		log_warn("%s: cannot be probed: %s", lib->name, error_text(err));
+	if (ls->failures == FAILURES_TOLD)
+		log_warn("further libraries that cannot be probed are not told here");
+	for (size_t i = 0; i < lib->row_count; i++)
+		site_report(ls, lib,
+			    &(struct site){.row = lib->rows[i], .state = GP_ATTACH_failed, .error = err});
 }
 
 /* ---- which files ---------------------------------------------------------------------------- */
@@ -161,7 +181,7 @@ static void files_trim(struct libraries *ls)
 	if (table_count(ls->files) < FILES_MAX)
 		return;
 	for (size_t i = 0; (lib = table_next(ls->files, &i, &key));)
-		if (!lib->wanted)
+		if (lib->state == LIBRARY_FOREIGN)
 			library_free(table_take(ls->files, key));
 }
 
@@ -183,68 +203,62 @@ static struct library *library_get(struct libraries *ls, const struct gp_vma *vm
 	return NULL;
 }
 
+/* Chooses what it is to us by the name that the process has for it. */
+static int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
+{
+	size_t rows[GP_ROWS_MAX], n;
+	char path[PATH_MAX];
+	const char *base;
+	int err = mapping_path(pid, vma, path, sizeof(path));
+
+	if (err)
+		return err;
+	base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	n = rows_for(ls->deps->probes, base, rows);
+	lib->judged_name = vma->name;
+	lib->state = LIBRARY_FOREIGN;
+	if (!n)
+		return 0;
+	lib->rows = reallocarray(NULL, n, sizeof(*lib->rows));
+	if (!lib->rows)
+		return -ENOMEM;
+	memcpy(lib->rows, rows, n * sizeof(*rows));
+	lib->row_count = n;
+	lib->state = LIBRARY_WANTED;
+	log_escape(lib->name, sizeof(lib->name), base, strlen(base));
+	return 0;
+}
+
 /* ---- users ---------------------------------------------------------------------------------- */
 
-static bool user_has(const struct library *lib, pid_t pid)
+static void library_enter(struct libraries *ls, struct library *lib, pid_t pid)
 {
-	const pid_t *users = (const pid_t *)lib->users.data;
+	int err = user_add(ls->users, lib, pid);
 
-	for (size_t i = 0; i < lib->users.len / sizeof(pid); i++)
-		if (users[i] == pid)
-			return true;
-	return false;
-}
-
-static void user_add(struct library *lib, pid_t pid)
-{
-	if (!user_has(lib, pid))
-		buffer_add(&lib->users, &pid, sizeof(pid));
-}
-
-static void user_remove(struct library *lib, pid_t pid)
-{
-	pid_t *users = (pid_t *)lib->users.data;
-	size_t n = lib->users.len / sizeof(pid);
-
-	for (size_t i = 0; i < n; i++) {
-		if (users[i] != pid)
-			continue;
-		users[i] = users[n - 1];
-		lib->users.len -= sizeof(pid);
+	if (err == -EMFILE)
+		log_warn("process %d maps too many libraries of known runtimes: %s and more are not probed",
+			 pid, lib->name);
+	if (!err)
+		table_take(ls->idle, lib->tag);
+	if (library_users(lib))
 		return;
-	}
+	lib->idle_ns = clock_mono_ns();
+	table_put(ls->idle, lib->tag, lib);
 }
 
-static bool process_maps(const struct libraries *ls, const struct library *lib, pid_t pid)
+static void library_leave(struct libraries *ls, struct library *lib, pid_t pid)
 {
-	struct gp_vma *vmas = NULL;
-	int n = mapping_list(ls->deps->kernel->vmas, pid, &vmas);
-	bool found = false;
-
-	for (int i = 0; i < n && !found; i++)
-		found = library_is(lib, &vmas[i]);
-	free(vmas);
-	return found;
-}
-
-/* A child may use the library and never have been looked at: ask before giving the library up. */
-static void users_search(const struct libraries *ls, struct library *lib, pid_t gone)
-{
-	uint32_t key, *last = NULL;
-
-	while (!bpf_map_get_next_key(ls->deps->kernel->watched_fd, last, &key)) {
-		last = &key;
-		if ((pid_t)key == gone || !process_maps(ls, lib, (pid_t)key))
-			continue;
-		user_add(lib, (pid_t)key);
+	user_remove(ls->users, lib, pid);
+	if (library_users(lib))
 		return;
-	}
+	lib->idle_ns = clock_mono_ns();
+	table_put(ls->idle, lib->tag, lib);
 }
 
-static void library_drop(struct libraries *ls, struct library *lib)
+static void library_detach(struct libraries *ls, struct library *lib)
 {
 	attach_drop(ls->deps->attach, lib->tag);
-	lib->attached = false;
 	for (size_t i = 0; i < lib->site_count; i++) {
 		if (lib->sites[i].state != GP_ATTACH_attached)
 			continue;
@@ -253,47 +267,41 @@ static void library_drop(struct libraries *ls, struct library *lib)
 	}
 }
 
-static void library_leave(struct libraries *ls, struct library *lib, pid_t pid)
-{
-	if (!user_has(lib, pid))
-		return;
-	user_remove(lib, pid);
-	if (!lib->users.len)
-		users_search(ls, lib, pid);
-	if (!lib->users.len && lib->attached)
-		lib->idle_ns = clock_mono_ns();
-}
-
 /* The next process that maps it may be a moment away (a restart, a launcher): then nothing is missed, and
  * nothing has to be attached again. */
 void libraries_reap(struct libraries *ls)
 {
 	uint64_t now_ns = clock_mono_ns();
 	struct library *lib;
+	int dropped = 0;
 
-	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
-		if (lib->attached && !lib->users.len && now_ns - lib->idle_ns >= IDLE_NS)
-			library_drop(ls, lib);
+	for (size_t i = 0; dropped < DROPS_MAX && (lib = table_next(ls->idle, &i, NULL));) {
+		if (lib->state == LIBRARY_ASKED || now_ns - lib->idle_ns < IDLE_NS)
+			continue;
+		if (lib->state == LIBRARY_TREATED) {
+			library_detach(ls, lib);
+			dropped++;
+		}
+		table_take(ls->idle, lib->tag);
+		table_take(ls->again, lib->tag);
+		table_take(ls->files,
+			   library_key(&(struct gp_vma){
+				   .dev = lib->dev, .ino = lib->ino, .generation = lib->generation}));
+		library_free(lib);
+	}
 }
 
 /* ---- attaching ------------------------------------------------------------------------------ */
 
-static void library_attach(struct libraries *ls, struct library *lib, const size_t *rows, size_t n, int fd)
+static void library_attach(struct libraries *ls, struct library *lib, struct reader_answer *a)
 {
 	const struct library_deps *d = ls->deps;
-	int count;
 
 	free(lib->sites);
-	lib->sites = NULL;
-	lib->site_count = 0;
-	lib->attached = true;
-	count = sites_find(d->probes, rows, n, d->cache_dir, fd, &lib->sites);
-	if (count < 0) {
-		library_fail(ls, lib, rows, n, count);
-		return;
-	}
-	lib->site_count = (size_t)count;
-	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, lib->tag, fd);
+	lib->sites = a->sites;
+	lib->site_count = a->sites_count;
+	a->sites = NULL;
+	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, lib->tag, a->fd);
 	for (size_t i = 0; i < lib->site_count; i++) {
 		const struct probe_row *row = probe_table_row(d->probes, lib->sites[i].row);
 
@@ -301,62 +309,85 @@ static void library_attach(struct libraries *ls, struct library *lib, const size
 			rows_runtime_set_ends(d->rows, row->runtime);
 		site_report(ls, lib, &lib->sites[i]);
 	}
+	ls->warn = true;
 }
 
-/* Returns 1 when the library was attached just now. */
-static int library_meet(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
+static void library_ask(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
 {
-	size_t rows[GP_ROWS_MAX], n;
-	char path[PATH_MAX];
-	const char *base;
-	int fd;
+	struct reader_ask ask = {.ticket = lib->tag, .pid = pid, .vma = *vma, .rows_count = lib->row_count};
 
-	if (lib->attached || (lib->judged && !lib->wanted))
-		return 0;
-	if (mapping_path(pid, vma, path, sizeof(path)))
-		return 0;
-	base = strrchr(path, '/');
-	base = base ? base + 1 : path;
-	n = rows_for(ls->deps->probes, base, rows);
-	lib->judged = true;
-	lib->wanted = n > 0;
-	if (!n)
-		return 0;
-	log_escape(lib->name, sizeof(lib->name), base, strlen(base));
-	fd = mapping_open(pid, vma, path);
-	if (fd < 0) {
-		lib->wanted = fd != -EINVAL; /* what is no file now never will be; all else may pass */
-		log_debug("%s of process %d: %s", lib->name, pid, strerror(-fd));
-		return 0;
+	if (mapping_path(pid, vma, ask.path, sizeof(ask.path)))
+		return;
+	memcpy(ask.rows, lib->rows, lib->row_count * sizeof(*lib->rows));
+	if (!table_put(ls->asked, lib->tag, lib) && !reader_ask(ls->deps->reader, &ask)) {
+		lib->state = LIBRARY_ASKED;
+		return;
 	}
-	library_attach(ls, lib, rows, n, fd);
-	close(fd);
-	return 1;
+	table_take(ls->asked, lib->tag);
+	table_put(ls->again, lib->tag, lib);
 }
 
-static int process_look(struct libraries *ls, pid_t pid)
+/* One file of a process; 1: it was not met in this process before. */
+static int library_meet(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma,
+			bool judge)
+{
+	bool renamed = lib->state == LIBRARY_FOREIGN && lib->judged_name != vma->name;
+	int fresh = 0;
+
+	if (lib->state == LIBRARY_NEW || renamed) {
+		if (!judge)
+			return 1; /* there will be another look */
+		fresh = !renamed;
+		if (library_judge(ls, lib, pid, vma))
+			return 0;
+	}
+	if (lib->state == LIBRARY_FOREIGN)
+		return fresh;
+	if (!user_has(lib, pid)) {
+		library_enter(ls, lib, pid);
+		fresh = 1;
+	}
+	if (lib->state == LIBRARY_WANTED && user_has(lib, pid))
+		library_ask(ls, lib, pid, vma);
+	return fresh;
+}
+
+int libraries_scan(struct libraries *ls, pid_t pid)
 {
 	struct gp_vma *vmas = NULL;
 	struct library *lib;
 	int fresh = 0, n = mapping_list(ls->deps->kernel->vmas, pid, &vmas);
+	uint64_t until_ns = clock_mono_ns() + JUDGE_NS;
 
 	if (n < 0)
 		return n;
 	ls->look++;
 	for (int i = 0; i < n; i++) {
 		lib = library_get(ls, &vmas[i]);
-		if (!lib)
+		if (!lib || lib->seen == ls->look)
 			continue;
-		fresh += library_meet(ls, lib, pid, &vmas[i]);
 		lib->seen = ls->look;
-		if (lib->attached)
-			user_add(lib, pid);
+		fresh += library_meet(ls, lib, pid, &vmas[i], clock_mono_ns() < until_ns);
 	}
 	free(vmas);
-	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
-		if (lib->wanted && lib->seen != ls->look)
+	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
+		if (lib->seen != ls->look)
 			library_leave(ls, lib, pid);
 	return fresh;
+}
+
+void libraries_forked(struct libraries *ls, pid_t parent, pid_t child)
+{
+	users_copy(ls->users, parent, child);
+}
+
+void libraries_forget(struct libraries *ls, pid_t pid)
+{
+	struct library *lib;
+
+	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
+		library_leave(ls, lib, pid);
+	user_forget(ls->users, pid);
 }
 
 /* A begin whose runtime announces no end would open ranges for ever; such rows stay silent. */
@@ -376,29 +407,78 @@ static void silent_warn(const struct libraries *ls)
 	}
 }
 
-/* Until nothing new: a library may be mapped between the look and the attaching (recipe H). */
-int libraries_scan(struct libraries *ls, pid_t pid)
+/* The process asked has lost the file; another may have it. */
+static void library_retry(struct libraries *ls, struct library *lib, pid_t pid)
 {
-	int total = 0, fresh;
+	struct library *own;
 
-	for (int round = 0; round < ROUNDS_MAX; round++) {
-		fresh = process_look(ls, pid);
-		if (fresh < 0)
-			return total ? total : fresh;
-		if (!fresh)
-			break;
-		total += fresh;
+	if (user_swapped(ls->users, pid)) {
+		log_warn("process %d swaps its libraries while they are looked at: they are not probed", pid);
+		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
+			library_leave(ls, own, pid);
 	}
-	if (total)
-		silent_warn(ls);
-	return total;
+	table_put(ls->again, lib->tag, lib);
 }
 
-void libraries_forget(struct libraries *ls, pid_t pid)
+static void library_answer(struct libraries *ls, struct reader_answer *a)
 {
-	struct library *lib;
+	struct library *lib = table_take(ls->asked, a->ticket);
 
-	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
-		if (lib->wanted)
-			library_leave(ls, lib, pid);
+	if (a->by_path && !ls->by_path_told) {
+		log_info("mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
+		ls->by_path_told = true;
+	}
+	if (!lib)
+		return;
+	lib->state = LIBRARY_WANTED;
+	if (!library_users(lib))
+		return; /* reaped in a while, unless somebody comes */
+	switch (a->error) {
+	case -ESRCH:
+	case -ENOENT:
+	case -ESTALE:
+		library_retry(ls, lib, a->pid);
+		return;
+	case 0:
+		library_attach(ls, lib, a);
+		break;
+	default:
+		library_fail(ls, lib, a->error);
+	}
+	lib->state = LIBRARY_TREATED;
+}
+
+static void libraries_ask_again(struct libraries *ls)
+{
+	int asked = 0;
+	struct library *lib;
+	pid_t pid;
+
+	for (size_t i = 0; asked < AGAIN_MAX && (lib = table_next(ls->again, &i, NULL)); asked++) {
+		pid = user_any(lib);
+		table_take(ls->again, lib->tag);
+		if (!pid || lib->state != LIBRARY_WANTED)
+			continue;
+		if (libraries_scan(ls, pid) == -ESRCH)
+			libraries_forget(ls, pid);
+		if (lib->state == LIBRARY_WANTED && library_users(lib))
+			table_put(ls->again, lib->tag, lib);
+	}
+}
+
+size_t libraries_poll(struct libraries *ls)
+{
+	struct reader_answer a;
+
+	for (int i = 0; i < ANSWERS_MAX && reader_next(ls->deps->reader, ls->deps->kernel->vmas, &a); i++) {
+		library_answer(ls, &a);
+		free(a.sites);
+		if (a.fd >= 0)
+			close(a.fd);
+	}
+	libraries_ask_again(ls);
+	if (ls->warn && !table_count(ls->asked))
+		silent_warn(ls);
+	ls->warn = ls->warn && table_count(ls->asked);
+	return table_count(ls->asked) + table_count(ls->again);
 }

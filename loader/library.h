@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library.h - the libraries that watched processes map, by kernel inode: each is probed once, for as
- * long as some watched process uses it. */
+ * long as some watched process uses it. What a file holds is read elsewhere (reader.h): nothing here waits
+ * for a file. */
 #ifndef LOADER_LIBRARY_H
 #define LOADER_LIBRARY_H
 
@@ -8,6 +9,7 @@
 #include "loader/kernel.h"
 #include "loader/loader.h"
 #include "loader/price.h"
+#include "loader/reader.h"
 #include "loader/rows.h"
 
 struct libraries;
@@ -18,7 +20,7 @@ struct library_deps { /* all borrowed */
 	const struct price *price;
 	struct rows *rows;
 	struct attach *attach;
-	const char *cache_dir;
+	struct reader *reader;
 	loader_attach_fn *on_attach;
 	void *ctx;
 };
@@ -29,6 +31,10 @@ void libraries_free(struct libraries *ls); /* links are the attach module's */
 
 /* As loader_scan(). */
 int libraries_scan(struct libraries *ls, pid_t pid);
+/* As loader_poll(). */
+size_t libraries_poll(struct libraries *ls);
+/* A child begins with the mappings of its parent. */
+void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
 /* The process is gone or no longer watched. */
 void libraries_forget(struct libraries *ls, pid_t pid);
 /* Detaches what has been without users for a second. */

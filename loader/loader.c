@@ -14,7 +14,11 @@
 #include "loader/loader.h"
 #include "loader/price.h"
 #include "loader/rate.h"
+#include "loader/reader.h"
 #include "loader/rows.h"
+#include "userspace/base/clock.h"
+
+#define SETTLE_WAIT_MS 100
 
 struct loader {
 	struct kernel kernel;
@@ -23,6 +27,7 @@ struct loader {
 	struct rows *rows;
 	struct counts *counts;
 	struct rates *rates;
+	struct reader *reader;
 	struct libraries *libraries;
 	struct library_deps deps;
 	struct loader_ring rings[2];
@@ -36,6 +41,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!l)
 		return -ENOMEM;
 	err = feature_check(cfg->features_off);
+	if (!err)
+		err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
 	if (!err)
 		err = attach_new(&l->attach, feature_have(FEATURE_MULTI));
 	if (!err)
@@ -52,7 +59,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		.price = &l->price,
 		.rows = l->rows,
 		.attach = l->attach,
-		.cache_dir = cfg->cache_dir,
+		.reader = l->reader,
 	};
 	if (!err)
 		err = libraries_new(&l->libraries, &l->deps);
@@ -74,6 +81,7 @@ void loader_close(struct loader *l)
 	if (!l)
 		return;
 	libraries_free(l->libraries);
+	reader_free(l->reader);
 	attach_free(l->attach);
 	rates_free(l->rates);
 	counts_free(l->counts);
@@ -181,6 +189,13 @@ bool loader_watched(const struct loader *l, pid_t pid)
 	return !bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch);
 }
 
+pid_t loader_watched_next(const struct loader *l, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid, next;
+
+	return bpf_map_get_next_key(l->kernel.watched_fd, pid ? &key : NULL, &next) ? 0 : (pid_t)next;
+}
+
 void loader_release_slot(struct loader *l, uint32_t slot)
 {
 	counts_release_slot(l->counts, slot);
@@ -196,6 +211,28 @@ void loader_gone(struct loader *l, pid_t pid, uint32_t slot)
 int loader_scan(struct loader *l, pid_t pid)
 {
 	return libraries_scan(l->libraries, pid);
+}
+
+size_t loader_poll(struct loader *l)
+{
+	return libraries_poll(l->libraries);
+}
+
+int loader_settle(struct loader *l, uint64_t timeout_ns)
+{
+	uint64_t until_ns = clock_mono_ns() + timeout_ns;
+
+	while (libraries_poll(l->libraries)) {
+		if (clock_mono_ns() >= until_ns)
+			return -ETIMEDOUT;
+		reader_wait(l->reader, SETTLE_WAIT_MS);
+	}
+	return 0;
+}
+
+void loader_forked(struct loader *l, pid_t parent, pid_t child)
+{
+	libraries_forked(l->libraries, parent, child);
 }
 
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx)

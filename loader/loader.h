@@ -3,8 +3,9 @@
  * stages include; libbpf does not show through it.
  *
  * One loader per process. Not thread-safe: one thread owns it (it starts threads of its own to close
- * links and joins them before the call returns). Errors: 0 or -errno; the one line for the user is
- * logged where the name is known (base/log.h), the caller only decides what to do next.
+ * links and joins them before the call returns, and processes of its own to read libraries). Errors: 0 or
+ * -errno; the one line for the user is logged where the name is known (base/log.h), the caller only decides
+ * what to do next.
  */
 #ifndef LOADER_LOADER_H
 #define LOADER_LOADER_H
@@ -61,18 +62,27 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret); /* ret
 int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_slot);
 void loader_unwatch(struct loader *l, pid_t pid);
 bool loader_watched(const struct loader *l, pid_t pid);
+/* for (pid_t pid = 0; (pid = loader_watched_next(l, pid));) ... each watched process; 0: no more. */
+pid_t loader_watched_next(const struct loader *l, pid_t pid);
 /* The slot of a process that is gone may be used again. */
 void loader_release_slot(struct loader *l, uint32_t slot);
 /* The exit record of a process was read: its slot may be used again, and its libraries have one user less.
  * The kernel ended the watch; an entry of that pid by now is another process's. */
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot);
 
-/* Looks at the executable mappings of one process, and attaches every probe whose library is found in
- * it and is not attached yet. Returns how many libraries were newly attached or refreshed, or -errno
- * (-ESRCH: it is gone). Cheap when nothing is new (0.1 ms). Each probe's outcome goes to on_attach. */
+/* Looks at the executable mappings of one process; a library that some row names and that is not attached
+ * yet is read, elsewhere, and attached by a later loader_poll(). Returns how many files it found that it had
+ * not met in this process before (so that another look is due), or -errno (-ESRCH: it is gone). Never waits
+ * for a file. Cheap when nothing is new (0.1 ms). */
 int loader_scan(struct loader *l, pid_t pid);
+/* Attaches what was read since, a few libraries at a time. Returns how many are still being read. */
+size_t loader_poll(struct loader *l);
+/* Polls until nothing is being read. -ETIMEDOUT: something still is. */
+int loader_settle(struct loader *l, uint64_t timeout_ns);
+/* A watched process was forked: the child has its parent's libraries. */
+void loader_forked(struct loader *l, pid_t parent, pid_t child);
 
-/* One probe in one library. Called from loader_scan(); key (probe, a.dev, a.ino, a.offset); a later call
+/* One probe in one library. Called from loader_poll(); key (probe, a.dev, a.ino, a.offset); a later call
  * with the same key replaces the state. */
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);

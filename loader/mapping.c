@@ -53,27 +53,33 @@ static int list_by_iterator(const struct bpf_program *vmas, pid_t pid, struct bu
 	return err;
 }
 
-static int list_by_maps(pid_t pid, struct buffer *out)
+bool mapping_parse(const char *line, struct gp_vma *ret)
 {
 	unsigned long start, end, ino;
 	unsigned int major, minor;
-	struct gp_vma vma = {0};
+	char perms[5];
+
+	if (sscanf(line, "%lx-%lx %4s %*x %x:%x %lu", &start, &end, perms, &major, &minor, &ino) != 6 ||
+	    strlen(perms) != 4 || perms[2] != 'x' || !ino)
+		return false;
+	*ret = (struct gp_vma){.dev = (uint64_t)major << 20 | minor, .ino = ino, .start = start, .end = end};
+	return true;
+}
+
+static int list_by_maps(pid_t pid, struct buffer *out)
+{
+	struct gp_vma vma;
 	size_t room = 0;
-	char path[64], perms[5], *line = NULL;
+	char path[64], *line = NULL;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (getline(&line, &room, f) > 0 && out->len < VMAS_MAX * sizeof(vma)) {
-		if (sscanf(line, "%lx-%lx %4s %*x %x:%x %lu", &start, &end, perms, &major, &minor, &ino) !=
-			    6 ||
-		    perms[2] != 'x' || !ino)
-			continue;
-		vma = (struct gp_vma){(uint64_t)major << 20 | minor, ino, start, end, 0, 0};
-		buffer_add(out, &vma, sizeof(vma));
-	}
+	while (getline(&line, &room, f) > 0 && out->len < VMAS_MAX * sizeof(vma))
+		if (mapping_parse(line, &vma))
+			buffer_add(out, &vma, sizeof(vma));
 	free(line);
 	fclose(f);
 	return 0;
@@ -154,13 +160,11 @@ int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 }
 
 /* Inside the process's root, whatever its symbolic links say; the last component may be none. */
-static int open_by_path(pid_t pid, const char *path, uint64_t ino)
+static int open_by_path(pid_t pid, const char *path)
 {
-	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	static bool told;
 	char root[32];
-	struct stat st;
 	int fd, dir;
 
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
@@ -168,43 +172,49 @@ static int open_by_path(pid_t pid, const char *path, uint64_t ino)
 	if (dir < 0)
 		return -errno;
 	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	close(dir);
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || st.st_ino != ino) {
-		close(fd);
-		return -ESTALE;
-	}
-	if (!told)
-		log_info("mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
-	told = true;
+		fd = -errno;
+	close(dir);
 	return fd;
 }
 
-int mapping_open(pid_t pid, const struct gp_vma *vma, const char *path)
+/* The same file, to be read. What it is was looked at before: opening a device may do something. */
+static int reopen(int path_fd)
 {
-	char name[80];
+	char name[32];
 	struct stat st;
 	int fd;
 
-	map_file_name(name, pid, vma);
-	/* Looked at before it is opened: opening a device may do something. */
-	if (!stat(name, &st)) {
-		if (!S_ISREG(st.st_mode))
-			return -EINVAL;
-		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (fd < 0)
-			fd = -errno;
-	} else {
-		fd = -errno;
-	}
-	if (fd == -EPERM || fd == -EACCES)
-		fd = open_by_path(pid, path, vma->ino);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int mapping_open(pid_t pid, const struct gp_vma *vma, const char *path, int *ret_path, bool *ret_by_path)
+{
+	char name[80];
+	bool by_path;
+	int fd, path_fd;
+
+	map_file_name(name, pid, vma);
+	path_fd = open(name, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		path_fd = -errno;
+	by_path = path_fd == -EPERM || path_fd == -EACCES;
+	if (by_path)
+		path_fd = open_by_path(pid, path);
+	if (path_fd < 0)
+		return path_fd;
+	fd = reopen(path_fd);
+	if (fd < 0) {
+		close(path_fd);
+		return fd;
 	}
+	*ret_path = path_fd;
+	*ret_by_path = by_path;
 	return fd;
 }

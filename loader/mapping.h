@@ -4,6 +4,7 @@
 #ifndef LOADER_MAPPING_H
 #define LOADER_MAPPING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,11 +18,16 @@ struct bpf_program;
  * malloc'd), or -ESRCH and kin. */
 int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret);
 
+/* A line of /proc/PID/maps; false: no executable mapping of a file. */
+bool mapping_parse(const char *line, struct gp_vma *ret);
+
 /* Full path as the process named it when it mapped the file, " (deleted)" stripped. 0 or -errno. */
 int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len);
 
-/* Read-only descriptor of the mapped regular file itself; path only helps where map_files is closed to
- * us. -EINVAL: no regular file; -ESTALE: the path names another file by now. */
-int mapping_open(pid_t pid, const struct gp_vma *vma, const char *path);
+/* Read-only descriptor of the mapped regular file; *ret_path is one that only names it (O_PATH). path only
+ * helps where map_files is closed to us (then *ret_by_path is set), and may name another file by now: whoever
+ * must know maps the file and compares. May wait for the file's file system, for ever. -EINVAL: no regular
+ * file. */
+int mapping_open(pid_t pid, const struct gp_vma *vma, const char *path, int *ret_path, bool *ret_by_path);
 
 #endif

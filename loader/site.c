@@ -10,7 +10,6 @@
 #include "userspace/base/buffer.h"
 #include "userspace/base/log.h"
 
-#define FOUND_MAX  4096 /* functions of one library that all rows together may match */
 #define SYMBOL_MAX 512
 #define CODE_BYTES 128
 
@@ -176,7 +175,7 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n, c
 	if (err)
 		goto out;
 	err = symbol_cache_find(cache_dir, fd, (const struct elf_want *)names.wants.data, names_count(&names),
-				FOUND_MAX, &found);
+				SITES_FOUND_MAX, &found);
 	if (err < 0)
 		goto out;
 	count = err;
@@ -197,8 +196,8 @@ out:
 /* ---- attaching ----------------------------------------------------------------------------- */
 
 struct batch {
-	struct attach_site at[FOUND_MAX];
-	struct site *from[FOUND_MAX];
+	struct attach_site at[SITES_FOUND_MAX];
+	struct site *from[SITES_FOUND_MAX];
 	size_t n;
 };
 
@@ -209,7 +208,7 @@ static void batch_fill(struct batch *b, struct site *sites, size_t n, const stru
 	enum kernel_program wanted = program == KERNEL_LEAVE ? KERNEL_ENTER : program;
 
 	b->n = 0;
-	for (size_t i = 0; i < n && b->n < FOUND_MAX; i++) {
+	for (size_t i = 0; i < n && b->n < SITES_FOUND_MAX; i++) {
 		const struct probe_row *row = probe_table_row(probes, sites[i].row);
 
 		if (sites[i].state != GP_ATTACH_attached || program_of(row) != wanted || row->group != group)

@@ -13,6 +13,9 @@
 #include "loader/probe_file.h"
 #include "loader/rows.h"
 
+/* Functions of one library that all rows together may match. */
+#define SITES_FOUND_MAX 1024
+
 struct site {
 	size_t row; /* in the probe table */
 	uint64_t offset;

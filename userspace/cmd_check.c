@@ -15,6 +15,8 @@
 #include "userspace/option.h"
 #include "userspace/watch.h"
 
+#define SETTLE_NS 10000000000ull /* for libraries to be read */
+
 struct check {
 	const struct probe_table *probes;
 	struct loader *loader; /* NULL: prices are not known */
@@ -139,6 +141,8 @@ static int check_pid(struct check *c, const char *text)
 	err = loader_watch(c->loader, (pid_t)pid, p.start_ns, NULL);
 	if (!err)
 		err = loader_scan(c->loader, (pid_t)pid);
+	if (err >= 0 && loader_settle(c->loader, SETTLE_NS))
+		log_warn("%s: a library does not answer reads", what);
 	if (err < 0) {
 		log_error("%s: %s", what, strerror(-err));
 		return EXIT_RUNTIME;

@@ -16,11 +16,24 @@
 #define DEBOUNCE_NS 5000000ull
 /* A second look, for the mapping that was slow to appear (a cold page cache, a loaded node). */
 #define SECOND_LOOK_NS 250000000ull
+/* A process that maps all the time and nothing new is looked at ever more rarely ... */
+#define LOOKS_FREE   32
+#define DOUBLING_MAX 6
+#define CALM_NS	     1000000000ull
+/* ... and none takes more than a fiftieth of our time. */
+#define COST_SHARE 50
+#define TURN_NS	   4000000ull	  /* for looks, between two drains */
+#define START_NS   10000000000ull /* for the libraries of those that run already */
+#define ROUNDS_MAX 4		  /* of looks at them, until nothing new turns up */
 
 struct entry {
 	pid_t pid;
 	uint64_t due_ns; /* 0: nothing to look at */
 	bool again;	 /* look once more after the next look */
+	uint64_t looked_ns, cost_ns;
+	unsigned int fruitless;	   /* looks in a row */
+	struct gp_process self;	   /* as it was told last; start_ns 0: never */
+	struct entry *prev, *next; /* of those that are due */
 };
 
 struct processes {
@@ -29,7 +42,7 @@ struct processes {
 	const char *root, *job;
 	process_fn *fn;
 	void *ctx;
-	size_t due;
+	struct entry due; /* ring, in order of their turn */
 };
 
 int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job, process_fn *fn,
@@ -40,6 +53,7 @@ int processes_new(struct processes **ret, struct loader *l, const char *root, co
 	if (!ps)
 		return -ENOMEM;
 	*ps = (struct processes){.loader = l, .root = root, .job = job, .fn = fn, .ctx = ctx};
+	ps->due.next = ps->due.prev = &ps->due;
 	ps->table = table_new();
 	if (!ps->table) {
 		free(ps);
@@ -72,26 +86,117 @@ static struct entry *entry_get(struct processes *ps, pid_t pid)
 	return e;
 }
 
-static void identify(struct processes *ps, pid_t pid, uint32_t flags)
+static void tell(struct processes *ps, struct entry *e, const struct gp_process *p)
+{
+	e->self = *p;
+	ps->fn(ps->ctx, e->pid, p);
+}
+
+static void identify(struct processes *ps, struct entry *e, uint32_t flags)
 {
 	struct gp_process p;
 
-	if (process_read(ps->root, pid, &p))
+	if (process_read(ps->root, e->pid, &p))
 		return; /* gone already: its exit record says the rest */
 	p.flags = flags;
 	if (ps->job)
 		snprintf(p.job, sizeof(p.job), "%s", ps->job);
-	ps->fn(ps->ctx, pid, &p);
+	tell(ps, e, &p);
 }
 
-static void look_later(struct entry *e, uint64_t delay_ns, bool again)
+/* A child is what its parent was until it replaces itself, and a thousand a second may come: no files are
+ * read for it. */
+static void identify_child(struct processes *ps, struct entry *e, const struct event *fork)
 {
-	uint64_t due = clock_mono_ns() + delay_ns;
+	const struct entry *parent = table_get(ps->table, fork->rec->pid);
+	uint64_t suspended_ns = clock_suspended_ns(), start_ns = fork->fork->start_ns;
+	struct gp_process p;
 
-	if (!e->due_ns || due < e->due_ns)
-		e->due_ns = due;
+	if (!parent || !parent->self.start_ns) {
+		identify(ps, e, GP_PROCESS_FROM_START);
+		return;
+	}
+	p = parent->self;
+	p.start_ns = start_ns;
+	p.start_mono_ns = start_ns > suspended_ns ? start_ns - suspended_ns : 0;
+	p.parent = fork->rec->pid;
+	p.flags = GP_PROCESS_FROM_START;
+	tell(ps, e, &p);
+}
+
+/* ---- when to look ------------------------------------------------------------------------------ */
+
+static void due_remove(struct entry *e)
+{
+	if (!e->due_ns)
+		return;
+	e->due_ns = 0;
+	e->prev->next = e->next;
+	e->next->prev = e->prev;
+}
+
+static void due_add(struct processes *ps, struct entry *e, uint64_t due_ns)
+{
+	due_remove(e);
+	e->due_ns = due_ns;
+	e->prev = ps->due.prev;
+	e->next = &ps->due;
+	e->prev->next = e;
+	ps->due.prev = e;
+}
+
+static uint64_t look_delay_ns(struct entry *e, uint64_t now_ns)
+{
+	uint64_t delay_ns = DEBOUNCE_NS, rest_ns = e->looked_ns + COST_SHARE * e->cost_ns;
+	unsigned int over;
+
+	if (now_ns - e->looked_ns > CALM_NS)
+		e->fruitless = 0;
+	over = e->fruitless > LOOKS_FREE ? e->fruitless - LOOKS_FREE : 0;
+	delay_ns <<= over < DOUBLING_MAX ? over : DOUBLING_MAX;
+	return now_ns + delay_ns < rest_ns ? rest_ns - now_ns : delay_ns;
+}
+
+static void schedule(struct processes *ps, struct entry *e, bool again)
+{
+	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + look_delay_ns(e, now_ns);
+
+	if (!e->due_ns || due_ns < e->due_ns)
+		due_add(ps, e, due_ns);
 	e->again |= again;
 }
+
+static void look(struct processes *ps, struct entry *e)
+{
+	uint64_t before_ns = clock_thread_ns();
+	bool fresh = loader_scan(ps->loader, e->pid) > 0;
+
+	e->cost_ns = clock_thread_ns() - before_ns;
+	e->looked_ns = clock_mono_ns();
+	e->fruitless = fresh ? 0 : e->fruitless + 1;
+	if (e->again || fresh)
+		due_add(ps, e, e->looked_ns + SECOND_LOOK_NS);
+	else
+		due_remove(e);
+	e->again = false;
+}
+
+void processes_due(struct processes *ps, uint64_t now_ns)
+{
+	struct entry *e, *next;
+
+	loader_poll(ps->loader);
+	for (e = ps->due.next; e != &ps->due; e = next) {
+		next = e->next;
+		if (e->due_ns > now_ns)
+			continue;
+		look(ps, e);
+		if (clock_mono_ns() - now_ns > TURN_NS)
+			return;
+	}
+}
+
+/* ---- who ----------------------------------------------------------------------------------------- */
 
 /* The process that a thread id belongs to; 0: unknown. */
 static pid_t process_of(const char *root, pid_t tid)
@@ -113,6 +218,7 @@ static pid_t process_of(const char *root, pid_t tid)
 static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 {
 	uint64_t start_ns = process_start_ns(ps->root, pid);
+	struct entry *e;
 	int err;
 
 	if (!start_ns)
@@ -120,10 +226,29 @@ static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 	err = loader_watch(ps->loader, pid, start_ns, NULL);
 	if (err)
 		return err;
-	if (!entry_get(ps, pid))
+	e = entry_get(ps, pid);
+	if (!e)
 		return -ENOMEM;
-	identify(ps, pid, flags);
+	identify(ps, e, flags);
 	return 0;
+}
+
+/* Until nothing new: a library may be mapped between the look and the attaching (recipe H). */
+static void attach_now(struct processes *ps, const pid_t *pids, int n)
+{
+	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
+	bool fresh = true;
+
+	for (int round = 0; round < ROUNDS_MAX && fresh; round++) {
+		fresh = false;
+		for (int i = 0; i < n; i++)
+			fresh |= loader_scan(ps->loader, pids[i]) > 0;
+		now_ns = clock_mono_ns();
+		if (now_ns >= until_ns || loader_settle(ps->loader, until_ns - now_ns)) {
+			log_warn("a library does not answer reads: not waiting for it any longer");
+			return;
+		}
+	}
 }
 
 int processes_target(struct processes *ps, pid_t pid, bool from_start)
@@ -148,10 +273,8 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 	for (int i = 0; i < n; i++)
 		if (all[i] != pid && !loader_watched(ps->loader, all[i]))
 			watch_one(ps, all[i], flags);
-	for (int i = 0; i < n && !from_start; i++) {
-		loader_scan(ps->loader, all[i]);
-		loader_scan(ps->loader, all[i]);
-	}
+	if (!from_start && n > 0)
+		attach_now(ps, all, n);
 	free(all);
 	return 0;
 }
@@ -161,59 +284,49 @@ static void on_exit_record(struct processes *ps, const struct event *ev)
 	struct entry *e = table_take(ps->table, ev->rec->pid);
 
 	loader_gone(ps->loader, (pid_t)ev->rec->pid, ev->exit->slot);
-	if (e && e->due_ns)
-		ps->due--;
+	if (e)
+		due_remove(e);
 	free(e);
 }
 
-static void schedule(struct processes *ps, pid_t pid, bool again)
+static void on_fork_record(struct processes *ps, const struct event *ev)
 {
-	struct entry *e = entry_get(ps, pid);
+	const struct entry *parent = table_get(ps->table, ev->rec->pid);
+	struct entry *e = entry_get(ps, (pid_t)ev->fork->child);
 
 	if (!e)
 		return;
-	if (!e->due_ns)
-		ps->due++;
-	look_later(e, DEBOUNCE_NS, again);
+	identify_child(ps, e, ev);
+	loader_forked(ps->loader, (pid_t)ev->rec->pid, e->pid);
+	/* It maps what its parent does, and that was looked at unless it is to be. */
+	if (!parent || parent->due_ns)
+		schedule(ps, e, false);
 }
 
 void processes_event(struct processes *ps, const struct event *ev)
 {
+	struct entry *e;
+
 	switch (ev->rec->kind) {
 	case GP_KIND_fork:
-		if (!entry_get(ps, (pid_t)ev->fork->child))
-			return;
-		identify(ps, (pid_t)ev->fork->child, GP_PROCESS_FROM_START);
-		schedule(ps, (pid_t)ev->fork->child, false);
+		on_fork_record(ps, ev);
 		break;
 	case GP_KIND_exec:
-		identify(ps, (pid_t)ev->rec->pid, GP_PROCESS_FROM_START);
-		schedule(ps, (pid_t)ev->rec->pid, true);
+		e = entry_get(ps, (pid_t)ev->rec->pid);
+		if (!e)
+			return;
+		identify(ps, e, GP_PROCESS_FROM_START);
+		e->fruitless = 0;
+		schedule(ps, e, true);
 		break;
 	case GP_KIND_map:
-		schedule(ps, (pid_t)ev->rec->pid, true);
+		e = entry_get(ps, (pid_t)ev->rec->pid);
+		if (e)
+			schedule(ps, e, true);
 		break;
 	case GP_KIND_exit:
 		on_exit_record(ps, ev);
 		break;
-	}
-}
-
-void processes_due(struct processes *ps, uint64_t now_ns)
-{
-	struct entry *e;
-	size_t at = 0;
-
-	if (!ps->due)
-		return;
-	while ((e = table_next(ps->table, &at, NULL))) {
-		if (!e->due_ns || e->due_ns > now_ns)
-			continue;
-		loader_scan(ps->loader, e->pid);
-		e->due_ns = e->again ? now_ns + SECOND_LOOK_NS : 0;
-		e->again = false;
-		if (!e->due_ns)
-			ps->due--;
 	}
 }
 
@@ -229,16 +342,27 @@ void processes_rescan(struct processes *ps)
 void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
 {
 	struct entry *e;
-	uint64_t pid;
+	uint64_t key;
 
-	for (size_t at = 0; (e = table_next(ps->table, &at, &pid));) {
-		if (loader_watched(ps->loader, e->pid))
+	for (size_t at = 0; (e = table_next(ps->table, &at, &key));) {
+		if (loader_watched(ps->loader, e->pid)) {
+			schedule(ps, e, false);
 			continue;
-		table_take(ps->table, pid);
-		ps->due -= !!e->due_ns;
+		}
+		table_take(ps->table, key);
+		due_remove(e);
 		loader_gone(ps->loader, e->pid, 0);
 		gone(ctx, e->pid);
 		free(e);
+	}
+	for (pid_t pid = 0; (pid = loader_watched_next(ps->loader, pid));) {
+		if (table_get(ps->table, (uint64_t)pid))
+			continue;
+		e = entry_get(ps, pid);
+		if (!e)
+			return;
+		identify(ps, e, GP_PROCESS_FROM_START);
+		schedule(ps, e, false);
 	}
 }
 

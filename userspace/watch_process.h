@@ -23,11 +23,12 @@ void processes_free(struct processes *ps);
 int processes_target(struct processes *ps, pid_t pid, bool from_start);
 /* A record of the life ring. */
 void processes_event(struct processes *ps, const struct event *ev);
-/* Looks at those whose time has come. */
+/* Attaches what was read, looks at those whose time has come; a few milliseconds at most. */
 void processes_due(struct processes *ps, uint64_t now_ns);
 /* Looks at all: for kernels that cannot tell when a library is mapped. */
 void processes_rescan(struct processes *ps);
-/* Exits may have gone unseen: forgets those that are no more. */
+/* Records of process life were lost: forgets those that are no more, takes in those that nobody told of,
+ * looks at all. */
 typedef void process_gone_fn(void *ctx, pid_t pid);
 void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx);
 size_t processes_alive(const struct processes *ps);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs root. */
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "tests/unit/probed.h"
 
@@ -86,6 +87,7 @@ static void signals_name_their_sender(void **state)
 	struct watch *w;
 	struct child c;
 	size_t pos = 0;
+	int status;
 
 	(void)state;
 	need_root();
@@ -93,7 +95,9 @@ static void signals_name_their_sender(void **state)
 	c = child_start(w, body_waits);
 	kill(c.pid, SIGCHLD); /* harmless: not told */
 	kill(c.pid, SIGKILL);
-	assert_int_equal(WTERMSIG(child_run(&c)), SIGKILL);
+	assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	close(c.go);
 	watch_collect(w);
 	assert_int_equal(records_count(w, GP_KIND_signal, NULL, 0), 1);
 	assert_true(record_next(w, &pos, GP_KIND_signal, &ev));
@@ -103,6 +107,86 @@ static void signals_name_their_sender(void **state)
 	pos = 0;
 	assert_true(record_next(w, &pos, GP_KIND_exit, &ev));
 	assert_int_equal(ev.exit->status, SIGKILL);
+	watch_close(w);
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+static void body_handles(void)
+{
+	signal(SIGUSR1, on_signal);
+	close(STDIN_FILENO); /* ready */
+	for (;;)
+		pause();
+}
+
+/* Flooded with a signal that it handles, and killed at the end: who killed it is told all the same. */
+static void signals_are_bounded(void **state)
+{
+	char stdin_path[64], link[8];
+	struct event ev;
+	struct watch *w;
+	struct child c;
+	size_t pos = 0, flood = 0, last = 0;
+	int status;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	c = child_start(w, body_handles);
+	snprintf(stdin_path, sizeof(stdin_path), "/proc/%d/fd/0", c.pid);
+	assert_int_equal(write(c.go, "g", 1), 1);
+	while (readlink(stdin_path, link, sizeof(link)) >= 0)
+		sched_yield();
+	for (int i = 0; i < 10000; i++)
+		kill(c.pid, SIGUSR1);
+	kill(c.pid, SIGKILL);
+	assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
+	close(c.go);
+	watch_collect(w);
+	while (record_next(w, &pos, GP_KIND_signal, &ev)) {
+		last = ev.signal->signal;
+		flood += last == SIGUSR1;
+	}
+	assert_int_equal(last, SIGKILL);
+	assert_in_range(flood, 8, 100); /* 8 a second, however slow this machine is */
+	assert_int_equal(w->losses[GP_LOSS_rate_limited] + flood, 10000);
+	assert_int_equal(w->losses[GP_LOSS_ring_life], 0);
+	watch_close(w);
+}
+
+static void body_maps(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	for (int i = 0; i < 10000; i++)
+		munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0), 4096);
+}
+
+/* A process that maps all the time tells so a thousand times a second at most, and loses nobody's end. */
+static void mappings_are_bounded(void **state)
+{
+	struct event ev;
+	struct watch *w;
+	struct child c;
+	uint64_t first = 0, last = 0;
+	size_t pos = 0, n = 0;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	c = child_start(w, body_maps);
+	assert_int_equal(WEXITSTATUS(child_run(&c)), 42);
+	watch_collect(w);
+	while (record_next(w, &pos, GP_KIND_map, &ev)) {
+		first = n++ ? first : ev.rec->ts_ns;
+		last = ev.rec->ts_ns;
+	}
+	assert_in_range(n, 1, (last - first) / 1000000 + 2);
+	assert_int_equal(records_count(w, GP_KIND_exit, NULL, c.pid), 1);
 	watch_close(w);
 }
 
@@ -198,6 +282,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(children_are_followed),
 		cmocka_unit_test(signals_name_their_sender),
+		cmocka_unit_test(signals_are_bounded),
+		cmocka_unit_test(mappings_are_bounded),
 		cmocka_unit_test(unknown_features_and_processes),
 		cmocka_unit_test(refusals_are_clean),
 	};

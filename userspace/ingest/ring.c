@@ -62,6 +62,8 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 	err = ring_over(ret, consumer, producer, (const char *)producer + page, bytes);
 	if (err)
 		goto fail;
+	madvise(consumer, page, MADV_DONTFORK); /* a process that we start may outlive us */
+	madvise(producer, page + 2 * bytes, MADV_DONTFORK);
 	(*ret)->maps[0] = consumer;
 	(*ret)->map_bytes[0] = page;
 	(*ret)->maps[1] = producer;
