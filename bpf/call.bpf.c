@@ -33,6 +33,14 @@ struct { /* [lane][slot][hot row] */
 	__type(value, __u64);
 } gp_counters SEC(".maps");
 
+struct { /* [slot][hot row]: how much of a counter user space has told; the programs leave it alone */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, GP_LANE_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} gp_told SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_RATES_MAX);
@@ -46,6 +54,13 @@ struct { /* what has been silent for long is taken out by user space */
 	__type(key, struct gp_name_key);
 	__type(value, struct gp_name);
 } gp_names SEC(".maps");
+
+struct { /* generation of the newer link if it counted this thread's latest hit of a row, else 0 */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GP_SWAPS_MAX);
+	__type(key, struct gp_swap_key);
+	__type(value, __u32);
+} gp_swaps SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -94,13 +109,47 @@ static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct g
 	return value;
 }
 
+/* While links take the place of others every hit runs both programs, the newer link's first: a uprobe
+ * gets new consumers at the head of its list (consumer_add() in kernel/events/uprobes.c, before and since
+ * cc01bd044e6a, v6.12). The newer decides by the row's generation and leaves word; the older counts
+ * exactly what the newer did not, so the moment at which the generation changes cannot fall in between. */
+static __always_inline bool gp_swap_counts(const struct gp_at *at, __u32 gen)
+{
+	struct gp_swap_key key = {.tid = at->id, .row = at->index};
+	__u32 next = at->row->next, counted, *word;
+
+	if (!at->row->gen) /* silent, and stays so */
+		return false;
+	if (gen == next) {
+		counted = at->row->gen == next ? next : 0;
+		bpf_map_update_elem(&gp_swaps, &key, &counted, BPF_ANY);
+		return counted;
+	}
+	word = bpf_map_lookup_elem(&gp_swaps, &key);
+	return !word || *word != next;
+}
+
 static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u32 gen = cookie >> 32;
 
 	at->index = cookie;
 	at->row = bpf_map_lookup_elem(&gp_rows, &at->index);
-	return at->row && at->row->gen == cookie >> 32;
+	if (!at->row)
+		return false;
+	return at->row->next ? gp_swap_counts(at, gen) : at->row->gen == gen;
+}
+
+/* Of a return: whichever link of two comes first finds the call open. */
+static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_at *at)
+{
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u32 gen = cookie >> 32;
+
+	at->index = cookie;
+	at->row = bpf_map_lookup_elem(&gp_rows, &at->index);
+	return at->row && (at->row->gen == gen || at->row->next);
 }
 
 static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
@@ -122,10 +171,17 @@ static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
 	return watch;
 }
 
+static __always_inline bool gp_is_silent(void)
+{
+	const struct gp_meta *meta = gp_meta_find();
+
+	return !meta || meta->silent;
+}
+
 static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
 {
 	at->id = bpf_get_current_pid_tgid();
-	if (!gp_is_watched(at->id >> 32, &at->slot) || !gp_row_find(regs, at))
+	if (!gp_is_watched(at->id >> 32, &at->slot) || gp_is_silent() || !gp_row_find(regs, at))
 		return false;
 	return at->row->only.source == GP_SRC_NONE || gp_value(regs, &at->row->only) == at->row->only_value;
 }
@@ -495,7 +551,8 @@ static __always_inline int gp_unpaired(const struct gp_at *at)
 {
 	__u32 slot;
 
-	if (at->row->only.source == GP_SRC_NONE && gp_is_watched(at->id >> 32, &slot))
+	if (at->row->only.source == GP_SRC_NONE && !at->row->next && gp_is_watched(at->id >> 32, &slot) &&
+	    !gp_is_silent())
 		gp_lose(GP_LOSS_unpaired);
 	return 0;
 }
@@ -508,7 +565,7 @@ int gp_leave(struct gp_regs *regs)
 	struct gp_at at;
 	__u64 key, start_ns;
 
-	if (!gp_row_find(regs, &at))
+	if (!gp_row_find_return(regs, &at))
 		return 0;
 	at.id = bpf_get_current_pid_tgid();
 	key = at.id << 32 | at.index;

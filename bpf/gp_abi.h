@@ -22,9 +22,10 @@
 #define GP_ROWS_MAX    512 /* rows of all probe files together */
 #define GP_HOT_ROWS    32  /* rows that are counted, not sent */
 #define GP_SLOTS       512 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
-#define GP_ARGS	       4   /* captured scalars of one call */
-#define GP_KEEP	       8   /* name prefixes of one row that are exempt from its rate bound */
-#define GP_RANGE_DEPTH 64  /* nesting of ranges on one thread that can be told apart */
+#define GP_SLOT_NONE   0xffffffffu
+#define GP_ARGS	       4  /* captured scalars of one call */
+#define GP_KEEP	       8  /* name prefixes of one row that are exempt from its rate bound */
+#define GP_RANGE_DEPTH 64 /* nesting of ranges on one thread that can be told apart */
 
 /* Header of every record. */
 struct gp_rec {
@@ -150,7 +151,7 @@ struct gp_loss {     /* pid 0: cannot be told whose */
 struct gp_counter { /* pid called probe this often since the last such record */
 	__u64 count;
 	__u64 total; /* what the slot's counter stood at: where a successor goes on */
-	__u32 slot;
+	__u32 slot;  /* GP_SLOT_NONE: hits that were not sent; total is 0 */
 	__u32 reserved;
 };
 
@@ -305,8 +306,7 @@ enum gp_group {
 	X(9, malformed)	   /* a record of wrong length or unknown kind */                                    \
 	X(10, tape)	   /* the tape could not be written */                                               \
 	X(11, stack_full)  /* no room to follow a thread's ranges */                                         \
-	X(12, names_full)  /* no room to bound a name of its own: its row's bound holds */                   \
-	X(13, silent)	   /* not told: nobody had read for GP_SILENT_NS */
+	X(12, names_full)  /* no room to bound a name of its own: its row's bound holds */
 
 enum gp_loss_cause {
 #define X(id, name) GP_LOSS_##name = id,
@@ -343,8 +343,8 @@ enum gp_attach_state {
 
 enum gp_gap_cause {
 	GP_GAP_AWAY =
-		1, /* gp-bpf was not running, or did not read for so long that the kernel side fell silent */
-	GP_GAP_CHANGED = 2 /* what ran before was another version, whose state could not be taken over */
+		1, /* gp-bpf was not running, or so long without reading that the kernel side fell silent */
+	GP_GAP_CHANGED = 2, /* another version ran before, whose state could not be taken over */
 };
 
 enum gp_end_reason {
@@ -377,11 +377,13 @@ struct gp_keep { /* a name whose first 8 bytes & mask == value is exempt from ma
 struct gp_row {
 	__u32 probe;  /* hash of the stable id, copied into records */
 	__u32 gen;    /* a hit counts only when the cookie's generation is this one */
+	__u32 next;   /* generation of links that are taking the place of others just now; 0: none */
 	__u32 max_hz; /* records a second and process beyond which hits are counted only; 0: no bound */
 	__u8 flags;   /* GP_ROW_* */
 	__u8 hot;     /* index of the hot counter when GP_ROW_COUNT */
 	__u8 nkeep;
-	__u8 string;		/* 1: the pointer is the text; 2: it points to the pointer (std::string) */
+	__u8 string; /* 1: the pointer is the text; 2: it points to the pointer (std::string) */
+	__u32 reserved;
 	struct gp_capture name; /* where the string is; source GP_SRC_NONE: none */
 	struct gp_capture arg[GP_ARGS];
 	struct gp_capture only; /* hit is ignored unless this value ... */

@@ -83,6 +83,21 @@ struct {
 	__uint(max_entries, 256 * 1024);
 } gp_ring_life SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gp_meta);
+} gp_meta SEC(".maps");
+
+static __always_inline struct gp_meta *gp_meta_find(void)
+{
+	__u32 only = 0;
+
+	return bpf_map_lookup_elem(&gp_meta, &only);
+}
+
 static __always_inline int gp_lose(__u32 cause)
 {
 	__u64 *count = bpf_map_lookup_elem(&gp_losses, &cause);
@@ -94,7 +109,12 @@ static __always_inline int gp_lose(__u32 cause)
 
 static __always_inline void gp_head(struct gp_rec *rec, __u64 id, __u16 kind, __u16 payload, __u32 probe)
 {
+	struct gp_meta *meta = gp_meta_find();
+
 	rec->ts_ns = bpf_ktime_get_ns();
+	/* Signed: a heartbeat may be younger than a stamp. */
+	if (meta && (__s64)(rec->ts_ns - meta->heartbeat_ns) > (__s64)GP_SILENT_NS)
+		meta->silent = 1;
 	rec->pid = id >> 32;
 	rec->tid = id;
 	rec->len = sizeof(*rec) + payload;

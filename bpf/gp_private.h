@@ -11,6 +11,7 @@
 #define GP_OPEN_MAX	   16384 /* (thread, entry+return row) pairs */
 #define GP_RATES_MAX	   4096	 /* (process, row with max_hz) pairs */
 #define GP_NAMES_MAX	   4096	 /* (process, row with max_hz, name that is not exempt) triples */
+#define GP_SWAPS_MAX	   4096	 /* (thread, row) pairs that hit while links are being replaced */
 #define GP_FAST_MAX	   4096	 /* places for processes, and for threads, that are found without hashing */
 #define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
 #define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
@@ -29,8 +30,28 @@ struct gp_thread {
 	__u32 tid; /* of the fast place; 0: free, or claimed by two at once and left alone */
 };
 
+/* The one value of gp_meta. The kernel side reads the heartbeat and may set silent; all else is for a
+ * successor, who must find a kernel side that it understands. */
+struct gp_meta {
+	__u64 heartbeat_ns; /* CLOCK_MONOTONIC when somebody last read the rings */
+	__u64 silent;	    /* nobody did for GP_SILENT_NS: hits are ignored until this is 0 again */
+	__u64 abi;	    /* hash of everything both sides must agree on */
+	__u64 probes;	    /* hash of the probe rows */
+	__u64 losses_told[16];
+	__u32 complete; /* everything below is pinned: may be adopted */
+	__u32 owner;	/* process that reads, or read last */
+	char boot_id[40];
+	char state_dir[256];
+};
+
 struct gp_rate_key {
 	__u32 row, tgid;
+};
+
+_Static_assert(GP_LOSS_CAUSE_COUNT <= 16, "losses_told");
+
+struct gp_swap_key {
+	__u32 tid, row;
 };
 
 struct gp_rate {

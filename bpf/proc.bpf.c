@@ -103,7 +103,7 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	watch = bpf_map_lookup_elem(&gp_watched, &from);
 	if (!watch || (__u32)child->pid != to) /* not ours, or only a thread */
 		return 0;
-	next = (struct gp_watch){.start_ns = child->start_boottime, .flags = watch->flags};
+	next = (struct gp_watch){.start_ns = child->start_boottime};
 	if (bpf_map_pop_elem(&gp_free_slots, &slot)) {
 		slot = 0;
 		gp_lose(GP_LOSS_slots_full);

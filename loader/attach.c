@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "loader/attach.h"
+#include "loader/pin.h"
+#include "userspace/base/log.h"
 
 #define CLOSERS_MAX 64 /* closing sleeps in the kernel (RCU), so threads cost nothing but their stacks */
 
@@ -17,14 +19,18 @@
 
 struct link {
 	uint64_t tag;
+	unsigned int group;
+	bool old;
 	struct bpf_link *object; /* NULL: */
-	int multi_fd;
+	int fd;
+	char pin[PIN_NAME_MAX]; /* "": none */
 };
 
 struct attach {
 	struct link *links;
 	size_t count, room;
 	bool multi;
+	struct pins *pins;
 };
 
 /* union bpf_attr.link_create.uprobe_multi, include/uapi/linux/bpf.h since 89ae89f53d20 (v6.6); libbpf
@@ -55,13 +61,14 @@ int attach_multi_link(int prog_fd, const char *path, bool returns, const uint64_
 	return fd < 0 ? -errno : fd;
 }
 
-int attach_new(struct attach **ret, bool multi)
+int attach_new(struct attach **ret, bool multi, struct pins *pins)
 {
 	struct attach *at = calloc(1, sizeof(*at));
 
 	if (!at)
 		return -ENOMEM;
 	at->multi = multi;
+	at->pins = pins;
 	*ret = at;
 	return 0;
 }
@@ -71,7 +78,7 @@ static void link_close(const struct link *link)
 	if (link->object)
 		bpf_link__destroy(link->object);
 	else
-		close(link->multi_fd);
+		close(link->fd);
 }
 
 /* Room is made before the link, so that no link can be without an owner. */
@@ -101,26 +108,69 @@ int attach_adopt(struct attach *at, struct bpf_link *link)
 	return err;
 }
 
+int attach_adopt_fd(struct attach *at, int link_fd)
+{
+	int err = link_room(at);
+
+	if (err)
+		close(link_fd);
+	else
+		at->links[at->count++] = (struct link){.tag = TAG_ADOPTED, .fd = link_fd};
+	return err;
+}
+
 struct request { /* what all sites of one call share */
 	struct attach *at;
-	uint64_t tag;
-	const struct bpf_program *prog;
+	const struct attach_set *set;
 	const char *path;
-	bool returns;
 };
 
-static int site_attach_perf(const struct request *rq, struct attach_site *site)
+/* A link's name says all that it does, so that a successor who wants the same finds it, and one who wants
+ * anything else does not. Hashed as gp_probe_hash(), in 64 bits. */
+static void link_name(const struct request *rq, const struct attach_site *sites, size_t n,
+		      char name[PIN_NAME_MAX])
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->cookie, .retprobe = rq->returns);
+	uint64_t h = 14695981039346656037u;
+
+	for (size_t i = 0; i < n; i++) {
+		h = (h ^ sites[i].offset) * 1099511628211u;
+		h = (h ^ h >> 29 ^ sites[i].cookie) * 1099511628211u;
+	}
+	snprintf(name, PIN_NAME_MAX, "%s-%zu-%016lx", rq->set->name, n, (unsigned long)h);
+}
+
+/* Room was made. A link that gets no name works all the same; it only dies with us. */
+static void link_add(const struct request *rq, struct bpf_link *object, int fd,
+		     const struct attach_site *sites, size_t n, bool pinned)
+{
+	struct attach *at = rq->at;
+	struct link *link = &at->links[at->count++];
+	int err = 0;
+
+	*link = (struct link){.tag = rq->set->tag, .group = rq->set->group, .object = object, .fd = fd};
+	if (!at->pins || !rq->set->name)
+		return;
+	link_name(rq, sites, n, link->pin);
+	if (!pinned)
+		err = pins_put(at->pins, link->pin, object ? bpf_link__fd(object) : fd);
+	if (!err)
+		return;
+	log_warn("a link could not be pinned (%s): its probes end when gp-bpf does", strerror(-err));
+	link->pin[0] = 0;
+}
+
+static int site_attach_perf(const struct request *rq, const struct attach_site *site)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->cookie, .retprobe = rq->set->returns);
 	struct bpf_link *link;
 	int err = link_room(rq->at);
 
 	if (err)
 		return err;
-	link = bpf_program__attach_uprobe_opts(rq->prog, -1, rq->path, site->offset, &opts);
+	link = bpf_program__attach_uprobe_opts(rq->set->prog, -1, rq->path, site->offset, &opts);
 	if (!link)
 		return -errno;
-	rq->at->links[rq->at->count++] = (struct link){.tag = rq->tag, .object = link};
+	link_add(rq, link, -1, site, 1, false);
 	return 0;
 }
 
@@ -137,19 +187,21 @@ static int sites_attach_multi(const struct request *rq, const struct attach_site
 		offsets[i] = sites[i].offset;
 		offsets[n + i] = sites[i].cookie;
 	}
-	fd = attach_multi_link(bpf_program__fd(rq->prog), rq->path, rq->returns, offsets, offsets + n,
-			       (uint32_t)n);
+	fd = attach_multi_link(bpf_program__fd(rq->set->prog), rq->path, rq->set->returns, offsets,
+			       offsets + n, (uint32_t)n);
 	free(offsets);
 	if (fd < 0)
 		return fd;
-	rq->at->links[rq->at->count++] = (struct link){.tag = rq->tag, .multi_fd = fd};
+	link_add(rq, NULL, fd, sites, n, false);
 	return 0;
 }
 
 /* Depth is log2(n): both halves of a refused set are tried on their own. */
 static void sites_bisect(const struct request *rq, struct attach_site *sites, size_t n)
 {
-	int err = sites_attach_multi(rq, sites, n);
+	int err = n == 1 && !rq->at->multi ? site_attach_perf(rq, sites)
+		  : rq->at->multi	   ? sites_attach_multi(rq, sites, n)
+					   : -EINVAL;
 
 	if (err != -EINVAL || n == 1) {
 		for (size_t i = 0; i < n; i++)
@@ -160,22 +212,51 @@ static void sites_bisect(const struct request *rq, struct attach_site *sites, si
 	sites_bisect(rq, sites + n / 2, n - n / 2);
 }
 
-int attach_sites(struct attach *at, uint64_t tag, const struct bpf_program *prog, bool returns, int fd,
-		 struct attach_site *sites, size_t n)
+static bool sites_claim(const struct request *rq, const struct attach_site *sites, size_t n)
+{
+	char name[PIN_NAME_MAX];
+	int fd;
+
+	if (link_room(rq->at))
+		return false;
+	link_name(rq, sites, n, name);
+	fd = pins_claim(rq->at->pins, name);
+	if (fd < 0)
+		return false;
+	link_add(rq, NULL, fd, sites, n, true);
+	return true;
+}
+
+/* Takes over what a predecessor attached, whole or in the halves that it had to make, and attaches what it
+ * did not get to. */
+static void sites_take_over(const struct request *rq, struct attach_site *sites, size_t n)
+{
+	if (sites_claim(rq, sites, n)) {
+		for (size_t i = 0; i < n; i++)
+			sites[i].error = 0;
+	} else if (n == 1 || !pins_waiting(rq->at->pins, rq->set->name)) {
+		sites_bisect(rq, sites, n);
+	} else {
+		sites_take_over(rq, sites, n / 2);
+		sites_take_over(rq, sites + n / 2, n - n / 2);
+	}
+}
+
+int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites, size_t n)
 {
 	char path[32];
-	struct request rq = {at, tag, prog, path, returns};
+	struct request rq = {at, set, path};
 
 	if (!n)
 		return 0;
 	/* By descriptor: the file is the one that was looked at, whatever its path names by now. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (at->multi) {
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
+	if (!at->pins || !set->name || !pins_waiting(at->pins, set->name)) {
 		sites_bisect(&rq, sites, n);
 		return 0;
 	}
-	for (size_t i = 0; i < n; i++)
-		sites[i].error = site_attach_perf(&rq, &sites[i]);
+	sites_take_over(&rq, sites, n);
+	pins_drop_waiting(at->pins, set->name); /* not what is wanted now: the file has changed */
 	return 0;
 }
 
@@ -216,14 +297,19 @@ static void links_close(const struct link *links, size_t count)
 	pthread_attr_destroy(&attr);
 }
 
-void attach_drop(struct attach *at, uint64_t tag)
+/* The names go first: a link without one is gone when we are. */
+static void links_drop(struct attach *at, bool (*chosen)(const struct link *link, const void *ctx),
+		       const void *ctx)
 {
 	size_t kept = 0, gone;
 	struct link swap;
 
 	for (size_t i = 0; i < at->count; i++) {
-		if (at->links[i].tag == tag)
+		if (chosen(&at->links[i], ctx)) {
+			if (at->links[i].pin[0])
+				pins_remove(at->pins, at->links[i].pin);
 			continue;
+		}
 		swap = at->links[kept];
 		at->links[kept++] = at->links[i];
 		at->links[i] = swap;
@@ -233,11 +319,72 @@ void attach_drop(struct attach *at, uint64_t tag)
 	links_close(at->links + kept, gone);
 }
 
-void attach_free(struct attach *at)
+static bool link_has_tag(const struct link *link, const void *ctx)
+{
+	return link->tag == ((const struct attach_set *)ctx)->tag;
+}
+
+static bool link_has_group(const struct link *link, const void *ctx)
+{
+	return link_has_tag(link, ctx) && link->group == ((const struct attach_set *)ctx)->group;
+}
+
+static bool link_is_aged(const struct link *link, const void *old)
+{
+	return link->tag != TAG_ADOPTED && link->old == *(const bool *)old;
+}
+
+static bool link_is_any(const struct link *link, const void *ctx)
+{
+	(void)link;
+	(void)ctx;
+	return true;
+}
+
+void attach_drop(struct attach *at, uint64_t tag)
+{
+	links_drop(at, link_has_tag, &(struct attach_set){.tag = tag});
+}
+
+void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group)
+{
+	links_drop(at, link_has_group, &(struct attach_set){.tag = tag, .group = group});
+}
+
+void attach_age(struct attach *at)
+{
+	for (size_t i = 0; i < at->count; i++)
+		at->links[i].old = at->links[i].tag != TAG_ADOPTED;
+}
+
+void attach_drop_aged(struct attach *at, bool old)
+{
+	links_drop(at, link_is_aged, &old);
+}
+
+size_t attach_single_links(const struct attach *at)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < at->count; i++)
+		n += at->links[i].object && at->links[i].tag != TAG_ADOPTED;
+	return n;
+}
+
+void attach_free(struct attach *at, bool keep)
 {
 	if (!at)
 		return;
-	links_close(at->links, at->count);
+	/* Destroying a perf link would disable its event first, pinned or not; the exit only lets go of it.
+	 */
+	if (keep)
+		for (size_t i = 0; i < at->count; i++)
+			if (at->links[i].object)
+				bpf_link__disconnect(at->links[i].object);
+	if (!keep)
+		links_drop(at, link_is_any, NULL);
+	else
+		links_close(at->links, at->count);
 	free(at->links);
 	free(at);
 }

@@ -11,6 +11,7 @@
 struct attach; /* all links */
 struct bpf_link;
 struct bpf_program;
+struct pins;
 
 struct attach_site {
 	uint64_t offset; /* in the file */
@@ -18,18 +19,37 @@ struct attach_site {
 	int error; /* out: 0, or why the kernel refused this one */
 };
 
-int attach_new(struct attach **ret, bool multi);
-void attach_free(struct attach *at); /* closes all, in parallel; NULL is fine */
+/* pins: where links get a name that outlives us; NULL: they die with us. Borrowed. */
+int attach_new(struct attach **ret, bool multi, struct pins *pins);
+/* Closes all, in parallel. keep: those with a name stay attached. NULL is fine. */
+void attach_free(struct attach *at, bool keep);
 
-/* Attaches prog to every site of the file open at fd, which may be closed afterwards. One bad offset
- * spoils a whole multi link, so a refused one is halved until the bad ones are alone. tag: name for
- * attach_drop(). 0 also when some sites failed; -errno: none was tried. */
-int attach_sites(struct attach *at, uint64_t tag, const struct bpf_program *prog, bool returns, int fd,
-		 struct attach_site *sites, size_t n);
-/* Takes over a link made elsewhere, also when it fails (then the link is closed). */
+/* Links that come and go together. */
+struct attach_set {
+	uint64_t tag;	    /* of the file, for attach_drop() */
+	unsigned int group; /* for attach_drop_group() */
+	const char *name;   /* of the set, unique and the same for a successor; NULL: never pinned */
+	const struct bpf_program *prog; /* runs at every site */
+	bool returns;
+	int fd; /* of the file; may be closed afterwards */
+};
+
+/* Attaches to every site, or takes over the very link that a predecessor left. One bad offset spoils a
+ * whole multi link, so a refused one is halved until the bad ones are alone. 0 also when some sites failed;
+ * -errno: none was tried. */
+int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites, size_t n);
+/* Takes over a link made elsewhere, also when it fails (then the link is closed); its pin is the caller's. */
 int attach_adopt(struct attach *at, struct bpf_link *link);
-/* Closes every link of the tag and comes back when the last is gone. */
+int attach_adopt_fd(struct attach *at, int link_fd);
+/* Closes every link of the tag (and group) and comes back when the last is gone. */
 void attach_drop(struct attach *at, uint64_t tag);
+void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group);
+/* For replacing: what was attached before this call is older than what is attached after it... */
+void attach_age(struct attach *at);
+/* ... and goes, or what is newer does; adopted links excepted. */
+void attach_drop_aged(struct attach *at, bool old);
+/* How many probes have a link of their own: closing those takes seconds. */
+size_t attach_single_links(const struct attach *at);
 
 /* The system call behind a multi link; descriptor or -errno. Also the feature's test. */
 int attach_multi_link(int prog_fd, const char *path, bool returns, const uint64_t *offsets,

@@ -2,16 +2,19 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "loader/count.h"
 
 struct counts {
 	const struct kernel *kernel;
 	const struct rows *rows;
-	/* Counters only grow, so a slot needs no zeroing: its next owner starts from where it stands. */
-	uint64_t told[GP_SLOTS][GP_HOT_ROWS];
+	/* Counters only grow, so a slot needs no zeroing: its next owner starts from where it stands. How
+	 * much was told is ours until the records are safe, then kept where a successor finds it. */
+	uint64_t told[GP_LANE_COUNTERS];
 	uint64_t losses_told[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
+	bool ownerless[GP_SLOTS]; /* at the last sweep */
 };
 
 int counts_new(struct counts **ret, const struct kernel *k, const struct rows *rows)
@@ -22,6 +25,8 @@ int counts_new(struct counts **ret, const struct kernel *k, const struct rows *r
 		return -ENOMEM;
 	c->kernel = k;
 	c->rows = rows;
+	memcpy(c->told, k->told, sizeof(c->told));
+	memcpy(c->losses_told, k->meta->losses_told, sizeof(c->losses_told));
 	*ret = c;
 	return 0;
 }
@@ -61,15 +66,41 @@ static uint64_t counter_sum(const struct counts *c, size_t slot, size_t hot)
 static void slot_sample(struct counts *c, size_t slot, loader_count_fn *count, void *ctx)
 {
 	pid_t owner = (pid_t)__atomic_load_n(&c->kernel->slot_owner[slot], __ATOMIC_RELAXED);
+	struct gp_counter now = {.slot = (uint32_t)slot};
 	uint32_t probe;
-	uint64_t sum;
+	uint64_t *told;
 
 	for (size_t hot = 0; (probe = rows_hot_probe(c->rows, hot)); hot++) {
-		sum = counter_sum(c, slot, hot);
-		if (sum != c->told[slot][hot])
-			count(ctx, owner, probe, sum - c->told[slot][hot]);
-		c->told[slot][hot] = sum;
+		told = &c->told[slot * GP_HOT_ROWS + hot];
+		now.total = counter_sum(c, slot, hot);
+		now.count = now.total - *told;
+		if (now.count)
+			count(ctx, owner, probe, &now);
+		*told = now.total;
 	}
+}
+
+void counts_commit(struct counts *c)
+{
+	memcpy(c->kernel->told, c->told, sizeof(c->told));
+	memcpy(c->kernel->meta->losses_told, c->losses_told, sizeof(c->losses_told));
+}
+
+void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *last)
+{
+	uint64_t *told;
+
+	for (size_t hot = 0; last->slot < GP_SLOTS && hot < GP_HOT_ROWS; hot++) {
+		told = &c->told[last->slot * GP_HOT_ROWS + hot];
+		if (rows_hot_probe(c->rows, hot) == probe && *told < last->total)
+			*told = last->total;
+	}
+}
+
+void counts_resume_loss(struct counts *c, const struct gp_loss *last)
+{
+	if (last->cause < GP_LOSS_CAUSE_COUNT && c->losses_told[last->cause] < last->total)
+		c->losses_told[last->cause] = last->total;
 }
 
 void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx)
@@ -98,7 +129,23 @@ void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *los
 		uint64_t now = __atomic_load_n(&c->kernel->losses[cause], __ATOMIC_RELAXED);
 
 		if (now != c->losses_told[cause])
-			loss(ctx, (enum gp_loss_cause)cause, now - c->losses_told[cause]);
+			loss(ctx, (enum gp_loss_cause)cause, now - c->losses_told[cause], now);
 		c->losses_told[cause] = now;
+	}
+}
+
+void counts_sweep(struct counts *c)
+{
+	for (uint32_t slot = 1; slot < GP_SLOTS; slot++) {
+		uint64_t owner = __atomic_load_n(&c->kernel->slot_owner[slot], __ATOMIC_RELAXED);
+		uint32_t pid = (uint32_t)owner;
+		struct gp_watch watch;
+		bool gone = owner &&
+			    (bpf_map_lookup_elem(c->kernel->watched_fd, &pid, &watch) || watch.slot != slot);
+
+		/* Twice in a row: a fork takes the slot a moment before it watches the child. */
+		if (gone && c->ownerless[slot])
+			c->released[slot] = true;
+		c->ownerless[slot] = gone;
 	}
 }

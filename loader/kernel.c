@@ -9,10 +9,12 @@
 
 #include "loader/feature.h"
 #include "loader/kernel.h"
+#include "loader/pin.h"
 #include "loader/tracepoint.h"
 #include "skel/call.skel.h"
 #include "skel/proc.skel.h"
 #include "skel/vma.skel.h"
+#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
 #define RING_CALL_BYTES (8u << 20)
@@ -53,22 +55,77 @@ static int map_share(const struct bpf_map *map, void **ret)
 	return 0;
 }
 
-static int call_load(struct kernel *k, size_t ring_call_bytes, size_t ring_life_bytes)
+/* False: no state but constants of the compiler's, which every program brings along. */
+static bool map_pin_name(const struct bpf_map *map, char name[PIN_NAME_MAX])
+{
+	snprintf(name, PIN_NAME_MAX, "map-%s", bpf_map__name(map));
+	return !strncmp(bpf_map__name(map), "gp_", 3);
+}
+
+static int maps_adopt(const struct call_bpf *call, struct pins *pins)
+{
+	char name[PIN_NAME_MAX];
+	struct bpf_map *map;
+	int fd, err = 0;
+
+	bpf_object__for_each_map(map, call->obj)
+	{
+		if (!map_pin_name(map, name))
+			continue;
+		fd = pins_claim(pins, name);
+		if (fd < 0)
+			return fd;
+		err = bpf_map__reuse_fd(map, fd); /* keeps a copy of it */
+		close(fd);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int maps_pin(const struct call_bpf *call, struct pins *pins)
+{
+	char name[PIN_NAME_MAX];
+	struct bpf_map *map;
+	int err = 0;
+
+	bpf_object__for_each_map(map, call->obj)
+	{
+		if (!map_pin_name(map, name))
+			continue;
+		err = pins_put(pins, name, bpf_map__fd(map));
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int call_load(struct kernel *k, struct pins *pins, size_t ring_call_bytes, size_t ring_life_bytes)
 {
 	struct call_bpf *call = call_bpf__open();
 	struct bpf_program *prog;
+	int err;
 
 	if (!call)
 		return -errno;
 	k->objects->call = call;
-	k->ring_call_bytes = ring_size(ring_call_bytes, RING_CALL_BYTES);
-	k->ring_life_bytes = ring_size(ring_life_bytes, RING_LIFE_BYTES);
-	bpf_map__set_max_entries(call->maps.gp_ring_call, (uint32_t)k->ring_call_bytes);
-	bpf_map__set_max_entries(call->maps.gp_ring_life, (uint32_t)k->ring_life_bytes);
+	if (k->adopted) {
+		err = maps_adopt(call, pins);
+		if (err)
+			return err;
+	} else {
+		bpf_map__set_max_entries(call->maps.gp_ring_call,
+					 ring_size(ring_call_bytes, RING_CALL_BYTES));
+		bpf_map__set_max_entries(call->maps.gp_ring_life,
+					 ring_size(ring_life_bytes, RING_LIFE_BYTES));
+	}
+	k->ring_call_bytes = bpf_map__max_entries(call->maps.gp_ring_call);
+	k->ring_life_bytes = bpf_map__max_entries(call->maps.gp_ring_life);
 	/* From 6.12 on a program made for one kind of link cannot be attached by the other. */
 	bpf_object__for_each_program(prog, call->obj)
 		bpf_program__set_expected_attach_type(prog, feature_have(FEATURE_MULTI) ? UPROBE_MULTI : 0);
-	return call_bpf__load(call);
+	err = call_bpf__load(call);
+	return err || !pins || k->adopted ? err : maps_pin(call, pins);
 }
 
 static int call_share(struct kernel *k)
@@ -86,6 +143,10 @@ static int call_share(struct kernel *k)
 		err = map_share(call->maps.gp_counters, (void **)&k->counters);
 	if (!err)
 		err = map_share(call->maps.gp_losses, (void **)&k->losses);
+	if (!err)
+		err = map_share(call->maps.gp_told, (void **)&k->told);
+	if (!err)
+		err = map_share(call->maps.gp_meta, (void **)&k->meta);
 	k->program[KERNEL_RANGE_END] = call->progs.gp_range_end;
 	k->program[KERNEL_COUNT] = call->progs.gp_count;
 	k->program[KERNEL_HIT] = call->progs.gp_hit;
@@ -98,25 +159,56 @@ static int call_share(struct kernel *k)
 	k->free_slots_fd = bpf_map__fd(call->maps.gp_free_slots);
 	k->rates_fd = bpf_map__fd(call->maps.gp_rates);
 	k->names_fd = bpf_map__fd(call->maps.gp_names);
+	k->open_calls_fd = bpf_map__fd(call->maps.gp_open_calls);
+	k->threads_fd = bpf_map__fd(call->maps.gp_threads);
+	k->threads_fast_fd = bpf_map__fd(call->maps.gp_threads_fast);
 	k->ring_call_fd = bpf_map__fd(call->maps.gp_ring_call);
 	k->ring_life_fd = bpf_map__fd(call->maps.gp_ring_life);
 	return err;
 }
 
-static int mapping_attach(struct kernel_objects *o, struct attach *links)
+/* A link of process life: the predecessor's if there is one, else what make() makes, with a name. */
+static int life_attach(struct attach *links, struct pins *pins, struct bpf_program *prog,
+		       struct bpf_link *(*make)(struct bpf_program *prog))
 {
+	char name[PIN_NAME_MAX];
 	struct bpf_link *link;
-	int err, fd = tracepoint_open("syscalls/sys_enter_mmap");
+	int fd, err = 0;
 
-	if (fd < 0)
-		return fd;
-	link = bpf_program__attach_perf_event(o->proc->progs.gp_mapping, fd);
-	if (!link) {
-		err = -errno;
-		close(fd);
+	snprintf(name, sizeof(name), "life-%s", bpf_program__name(prog));
+	fd = pins ? pins_claim(pins, name) : -ENOENT;
+	if (fd >= 0)
+		return attach_adopt_fd(links, fd);
+	link = make(prog);
+	if (!link)
+		return -errno;
+	if (pins)
+		err = pins_put(pins, name, bpf_link__fd(link));
+	if (err) {
+		bpf_link__destroy(link);
 		return err;
 	}
 	return attach_adopt(links, link);
+}
+
+static struct bpf_link *trace_link(struct bpf_program *prog)
+{
+	return bpf_program__attach(prog);
+}
+
+static struct bpf_link *mmap_link(struct bpf_program *prog)
+{
+	int fd = tracepoint_open("syscalls/sys_enter_mmap");
+	struct bpf_link *link;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	link = bpf_program__attach_perf_event(prog, fd);
+	if (!link)
+		close(fd);
+	return link;
 }
 
 /* The maps of the call object take the place of those that this object declares. */
@@ -132,6 +224,7 @@ static int proc_reuse_maps(struct proc_bpf *proc, const struct call_bpf *call)
 		{proc->maps.gp_threads_fast, call->maps.gp_threads_fast},
 		{proc->maps.gp_return_rows, call->maps.gp_return_rows},
 		{proc->maps.gp_losses, call->maps.gp_losses},
+		{proc->maps.gp_meta, call->maps.gp_meta},
 		{proc->maps.gp_slot_owner, call->maps.gp_slot_owner},
 		{proc->maps.gp_free_slots, call->maps.gp_free_slots},
 		{proc->maps.gp_ring_life, call->maps.gp_ring_life},
@@ -143,10 +236,9 @@ static int proc_reuse_maps(struct proc_bpf *proc, const struct call_bpf *call)
 	return err;
 }
 
-static int proc_open(struct kernel_objects *o, struct attach *links)
+static int proc_open(struct kernel_objects *o, struct attach *links, struct pins *pins)
 {
-	const struct bpf_program *life[5];
-	struct bpf_link *link;
+	struct bpf_program *life[5];
 	bool cast = feature_kernel_function("bpf_rdonly_cast");
 	int err;
 
@@ -169,12 +261,10 @@ static int proc_open(struct kernel_objects *o, struct attach *links)
 	life[2] = o->proc->progs.gp_execed;
 	life[3] = cast ? o->proc->progs.gp_signalled_cast : o->proc->progs.gp_signalled;
 	life[4] = o->proc->progs.gp_victim;
-	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++) {
-		link = bpf_program__attach(life[i]);
-		err = link ? attach_adopt(links, link) : -errno;
-	}
+	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++)
+		err = life_attach(links, pins, life[i], trace_link);
 	if (!err && feature_have(FEATURE_SYSCALL_TP))
-		err = mapping_attach(o, links);
+		err = life_attach(links, pins, o->proc->progs.gp_mapping, mmap_link);
 	return err;
 }
 
@@ -197,22 +287,56 @@ static int slots_fill(const struct kernel *k)
 	return err;
 }
 
-int kernel_open(struct kernel *ret, struct attach *links, size_t ring_call_bytes, size_t ring_life_bytes)
+uint64_t kernel_abi_hash(void)
 {
-	struct kernel k = {.objects = calloc(1, sizeof(*k.objects))};
+	static const uint32_t agreed[] = {
+		GP_ABI_VERSION,
+		sizeof(struct gp_rec),
+		sizeof(struct gp_row),
+		sizeof(struct gp_watch),
+		sizeof(struct gp_open_call),
+		sizeof(struct gp_thread),
+		sizeof(struct gp_rate_key),
+		sizeof(struct gp_rate),
+		sizeof(struct gp_meta),
+		GP_ROWS_MAX,
+		GP_HOT_ROWS,
+		GP_SLOTS,
+		GP_WATCH_MAX,
+		GP_THREADS_MAX,
+		GP_OPEN_MAX,
+		GP_RATES_MAX,
+		GP_FAST_MAX,
+		GP_RETURN_ROWS_MAX,
+		GP_LANES,
+		GP_LOSS_CAUSE_COUNT,
+	};
+	uint64_t h = 14695981039346656037u; /* FNV-1a, a word at a time */
+
+	for (size_t i = 0; i < sizeof(agreed) / sizeof(agreed[0]); i++)
+		h = (h ^ agreed[i]) * 1099511628211u;
+	return h;
+}
+
+int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, bool adopt,
+		size_t ring_call_bytes, size_t ring_life_bytes)
+{
+	struct kernel k = {.adopted = adopt, .objects = calloc(1, sizeof(*k.objects))};
 	const char *what = "call programs";
 	int err;
 
 	if (!k.objects)
 		return -ENOMEM;
-	err = call_load(&k, ring_call_bytes, ring_life_bytes);
+	err = call_load(&k, pins, ring_call_bytes, ring_life_bytes);
 	if (!err)
 		err = call_share(&k);
 	if (!err)
+		k.meta->heartbeat_ns = adopt ? k.meta->heartbeat_ns : clock_mono_ns();
+	if (!err && !adopt)
 		err = slots_fill(&k);
 	if (!err && feature_have(FEATURE_TP_BTF)) {
 		what = "process-life programs";
-		err = proc_open(k.objects, links);
+		err = proc_open(k.objects, links, pins);
 	}
 	if (!err && feature_have(FEATURE_TASK_VMA)) {
 		what = "mapping iterator";
@@ -249,6 +373,8 @@ void kernel_close(struct kernel *k)
 		map_unshare(o->call->maps.gp_watched_fast, k->watched_fast);
 		map_unshare(o->call->maps.gp_counters, k->counters);
 		map_unshare(o->call->maps.gp_losses, k->losses);
+		map_unshare(o->call->maps.gp_told, k->told);
+		map_unshare(o->call->maps.gp_meta, k->meta);
 	}
 	vma_bpf__destroy(o->vma);
 	proc_bpf__destroy(o->proc);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.h - the kernel side, loaded: programs by shape, the maps that are shared memory, and the
- * programs that follow process life. What it opens it owns; nothing is pinned. */
+ * programs that follow process life. What it opens it owns; with pins, maps and links also have names and
+ * are found again by a successor. */
 #ifndef LOADER_KERNEL_H
 #define LOADER_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +27,8 @@ enum kernel_program {
 	KERNEL_PROGRAMS
 };
 
+struct pins;
+
 struct kernel {
 	const struct bpf_program *program[KERNEL_PROGRAMS];
 	const struct bpf_program *vmas; /* NULL: no task_vma */
@@ -34,16 +38,24 @@ struct kernel {
 	uint64_t *watched_fast;		/* GP_FAST_MAX */
 	const uint64_t *counters;	/* GP_LANES * GP_LANE_COUNTERS */
 	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
-	int watched_fd, free_slots_fd;
+	uint64_t *told;			/* GP_SLOTS * GP_HOT_ROWS: how much of each counter was told */
+	struct gp_meta *meta;
 	int rates_fd, names_fd;
+	int watched_fd, free_slots_fd, open_calls_fd, threads_fd, threads_fast_fd;
 	int ring_call_fd, ring_life_fd;
 	size_t ring_call_bytes, ring_life_bytes;
+	bool adopted;			/* a predecessor made the maps, and what they hold goes on */
 	struct kernel_objects *objects; /* private */
 };
 
-/* Sizes: 0 is the default. 0 or -errno, after a line that says why. The links that follow process life
- * go to links: all that are open close together. */
-int kernel_open(struct kernel *ret, struct attach *links, size_t ring_call_bytes, size_t ring_life_bytes);
+/* What two of us must agree on to follow each other: sizes and numbers of everything in the maps. */
+uint64_t kernel_abi_hash(void);
+
+/* Sizes: 0 is the default; adopted rings keep theirs. pins: NULL when nothing outlives us. 0 or -errno,
+ * after a line that says why. The links that follow process life go to links: all that are open close
+ * together. */
+int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, bool adopt,
+		size_t ring_call_bytes, size_t ring_life_bytes);
 void kernel_close(struct kernel *k);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fnmatch.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "loader/library.h"
 #include "loader/library_user.h"
 #include "loader/mapping.h"
+#include "loader/probe_match.h"
 #include "loader/reader.h"
 #include "loader/site.h"
 #include "userspace/base/clock.h"
@@ -124,40 +126,6 @@ static void library_fail(struct libraries *ls, const struct library *lib, int er
 
 /* ---- which files ---------------------------------------------------------------------------- */
 
-/* Every process maps these: a probe there would be paid by the whole machine. */
-static bool name_forbidden(const char *name)
-{
-	static const char *const globs[] = {"libc.so*",	   "libc-[0-9]*", "libc.musl*",	     "ld-*.so*",
-					    "ld.so*",	   "libstdc++.*", "libpthread[.-]*", "libm.so*",
-					    "libm-[0-9]*", "libgcc_s.*",  "libdl[.-]*",	     "librt[.-]*"};
-
-	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++)
-		if (!fnmatch(globs[i], name, 0))
-			return true;
-	return false;
-}
-
-static bool row_names(const struct probe_row *row, const char *name)
-{
-	for (size_t i = 0; row->libraries && row->libraries[i]; i++)
-		if (!fnmatch(row->libraries[i], name, 0))
-			return true;
-	return false;
-}
-
-/* Indices of the rows that are for a file of this name. */
-static size_t rows_for(const struct probe_table *probes, const char *name, size_t rows[GP_ROWS_MAX])
-{
-	size_t n = 0;
-
-	if (name_forbidden(name))
-		return 0;
-	for (size_t i = 0; i < probe_table_count(probes) && n < GP_ROWS_MAX; i++)
-		if (row_names(probe_table_row(probes, i), name))
-			rows[n++] = i;
-	return n;
-}
-
 static uint64_t library_key(const struct gp_vma *vma)
 {
 	/* Mixed as in splitmix64 (Steele, Lea, Flood 2014), so that two devices rarely meet. */
@@ -215,7 +183,7 @@ static int library_judge(struct libraries *ls, struct library *lib, pid_t pid, c
 		return err;
 	base = strrchr(path, '/');
 	base = base ? base + 1 : path;
-	n = rows_for(ls->deps->probes, base, rows);
+	n = probe_rows_for(ls->deps->probes, base, rows);
 	lib->judged_name = vma->name;
 	lib->state = LIBRARY_FOREIGN;
 	if (!n)
@@ -293,15 +261,22 @@ void libraries_reap(struct libraries *ls)
 
 /* ---- attaching ------------------------------------------------------------------------------ */
 
+static struct gp_vma library_file(const struct library *lib)
+{
+	return (struct gp_vma){.dev = lib->dev, .ino = lib->ino, .generation = lib->generation};
+}
+
 static void library_attach(struct libraries *ls, struct library *lib, struct reader_answer *a)
 {
 	const struct library_deps *d = ls->deps;
+	struct gp_vma file = library_file(lib);
 
 	free(lib->sites);
 	lib->sites = a->sites;
 	lib->site_count = a->sites_count;
 	a->sites = NULL;
-	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, lib->tag, a->fd);
+	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag,
+		     a->fd);
 	for (size_t i = 0; i < lib->site_count; i++) {
 		const struct probe_row *row = probe_table_row(d->probes, lib->sites[i].row);
 
@@ -481,4 +456,53 @@ size_t libraries_poll(struct libraries *ls)
 		silent_warn(ls);
 	ls->warn = ls->warn && table_count(ls->asked);
 	return table_count(ls->asked) + table_count(ls->again);
+}
+
+/* A descriptor that only names the file, so that nothing is asked of its file system. */
+static int library_open(const struct libraries *ls, const struct library *lib)
+{
+	pid_t pid = user_any(lib);
+	struct gp_vma *vmas = NULL;
+	int fd = -ESRCH, n = pid ? mapping_list(ls->deps->kernel->vmas, pid, &vmas) : 0;
+	char path[80];
+
+	for (int i = 0; fd < 0 && i < n; i++) {
+		if (!library_is(lib, &vmas[i]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)vmas[i].start,
+			 (unsigned long)vmas[i].end);
+		fd = open(path, O_PATH | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	free(vmas);
+	return fd;
+}
+
+static int library_relink(struct libraries *ls, struct library *lib)
+{
+	const struct library_deps *d = ls->deps;
+	struct gp_vma file = library_file(lib);
+	int fd = library_open(ls, lib);
+
+	if (fd < 0) {
+		log_warn("%s: its links cannot be replaced: %s", lib->name, strerror(-fd));
+		return fd;
+	}
+	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag,
+		     fd);
+	close(fd);
+	return 0;
+}
+
+int libraries_relink(struct libraries *ls)
+{
+	struct library *lib;
+	int err = 0, one;
+
+	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));) {
+		one = lib->state == LIBRARY_TREATED ? library_relink(ls, lib) : 0;
+		err = err ? err : one;
+	}
+	return err;
 }

@@ -37,6 +37,8 @@ size_t libraries_poll(struct libraries *ls);
 void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
 /* The process is gone or no longer watched. */
 void libraries_forget(struct libraries *ls, pid_t pid);
+/* Attaches every library once more, beside the links that it has. -errno: the first that could not be. */
+int libraries_relink(struct libraries *ls);
 /* Detaches what has been without users for a second. */
 void libraries_reap(struct libraries *ls);
 

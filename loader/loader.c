@@ -12,15 +12,19 @@
 #include "loader/kernel.h"
 #include "loader/library.h"
 #include "loader/loader.h"
+#include "loader/pin.h"
+#include "loader/predecessor.h"
 #include "loader/price.h"
 #include "loader/rate.h"
 #include "loader/reader.h"
 #include "loader/rows.h"
 #include "userspace/base/clock.h"
+#include "userspace/base/log.h"
 
 #define SETTLE_WAIT_MS 100
 
 struct loader {
+	struct pins *pins; /* NULL: nothing outlives us */
 	struct kernel kernel;
 	struct price price;
 	struct attach *attach;
@@ -33,9 +37,30 @@ struct loader {
 	struct loader_ring rings[2];
 };
 
+/* keep: for a successor. The names go before the links and maps do, and before them the word that they are
+ * whole. */
+static void loader_end(struct loader *l, bool keep)
+{
+	if (l->kernel.meta && !keep)
+		l->kernel.meta->complete = 0;
+	if (l->pins && !keep)
+		pins_clear(l->pins);
+	libraries_free(l->libraries);
+	reader_free(l->reader);
+	attach_free(l->attach, keep);
+	rates_free(l->rates);
+	counts_free(l->counts);
+	rows_free(l->rows);
+	kernel_close(&l->kernel);
+	pins_close(l->pins);
+	free(l);
+}
+
 int loader_open(struct loader **ret, const struct loader_config *cfg)
 {
 	struct loader *l = calloc(1, sizeof(*l));
+	struct gp_meta own;
+	bool adopt = false;
 	int err;
 
 	if (!l)
@@ -44,9 +69,12 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!err)
 		err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
 	if (!err)
-		err = attach_new(&l->attach, feature_have(FEATURE_MULTI));
+		err = predecessor_open(&l->pins, cfg, &own, &adopt);
 	if (!err)
-		err = kernel_open(&l->kernel, l->attach, cfg->ring_call_bytes, cfg->ring_life_bytes);
+		err = attach_new(&l->attach, feature_have(FEATURE_MULTI), l->pins);
+	if (!err)
+		err = kernel_open(&l->kernel, l->attach, l->pins, adopt, cfg->ring_call_bytes,
+				  cfg->ring_life_bytes);
 	if (!err)
 		err = rows_new(&l->rows, &l->kernel, cfg->probes);
 	if (!err)
@@ -64,13 +92,14 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!err)
 		err = libraries_new(&l->libraries, &l->deps);
 	if (err) {
-		loader_close(l);
+		loader_end(l, adopt);
 		return err;
 	}
 	l->rings[0] = (struct loader_ring){l->kernel.ring_life_fd, l->kernel.ring_life_bytes, "life",
 					   GP_LOSS_ring_life};
 	l->rings[1] = (struct loader_ring){l->kernel.ring_call_fd, l->kernel.ring_call_bytes, "call",
 					   GP_LOSS_ring_call};
+	predecessor_become(l->kernel.meta, &own);
 	price_measure(&l->price, &l->kernel, l->attach);
 	*ret = l;
 	return 0;
@@ -78,16 +107,70 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 
 void loader_close(struct loader *l)
 {
-	if (!l)
-		return;
-	libraries_free(l->libraries);
-	reader_free(l->reader);
-	attach_free(l->attach);
-	rates_free(l->rates);
-	counts_free(l->counts);
-	rows_free(l->rows);
-	kernel_close(&l->kernel);
-	free(l);
+	if (l)
+		loader_end(l, false);
+}
+
+void loader_leave(struct loader *l)
+{
+	if (l)
+		loader_end(l, true);
+}
+
+bool loader_adopted(const struct loader *l)
+{
+	return l->kernel.adopted;
+}
+
+void loader_taken_over(struct loader *l)
+{
+	if (l->pins)
+		pins_drop_waiting(l->pins, "");
+	rows_swapped(l->rows);
+}
+
+int loader_relink(struct loader *l)
+{
+	int err;
+
+	rows_swap_begin(l->rows);
+	attach_age(l->attach);
+	err = libraries_relink(l->libraries);
+	if (!err)
+		rows_swap(l->rows);
+	attach_drop_aged(l->attach, !err);
+	rows_swapped(l->rows);
+	return err;
+}
+
+/* Calls that were open when the kernel side fell silent ended unseen, and so did ranges. */
+static void open_forget(const struct loader *l)
+{
+	struct gp_thread none = {0};
+	uint64_t call;
+	uint32_t tid;
+
+	while (!bpf_map_get_next_key(l->kernel.open_calls_fd, NULL, &call) &&
+	       !bpf_map_delete_elem(l->kernel.open_calls_fd, &call))
+		;
+	while (!bpf_map_get_next_key(l->kernel.threads_fd, NULL, &tid) &&
+	       !bpf_map_delete_elem(l->kernel.threads_fd, &tid))
+		;
+	for (uint32_t place = 0; place < GP_FAST_MAX; place++)
+		bpf_map_update_elem(l->kernel.threads_fast_fd, &place, &none, BPF_ANY);
+}
+
+void loader_heartbeat(struct loader *l, uint64_t *ret_from_ns)
+{
+	struct gp_meta *meta = l->kernel.meta;
+	uint64_t now_ns = clock_mono_ns(), last_ns = meta->heartbeat_ns;
+	bool silent = now_ns - last_ns > GP_SILENT_NS;
+
+	*ret_from_ns = silent ? last_ns + GP_SILENT_NS : 0;
+	if (silent)
+		open_forget(l);
+	__atomic_store_n(&meta->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&meta->silent, 0, __ATOMIC_RELEASE);
 }
 
 int loader_rings(const struct loader *l, const struct loader_ring **ret)
@@ -260,4 +343,24 @@ uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns
 	const uint32_t *price = returns ? l->price.return_ns : l->price.enter_ns;
 
 	return (unsigned int)insn <= GP_INSN_stepped ? price[insn] : 0;
+}
+
+void loader_commit(struct loader *l)
+{
+	counts_commit(l->counts);
+}
+
+void loader_resume(struct loader *l, uint32_t probe, const struct gp_counter *last)
+{
+	counts_resume(l->counts, probe, last);
+}
+
+void loader_resume_loss(struct loader *l, const struct gp_loss *last)
+{
+	counts_resume_loss(l->counts, last);
+}
+
+void loader_sweep(struct loader *l)
+{
+	counts_sweep(l->counts);
 }

@@ -26,6 +26,10 @@ struct loader_config {
 	const char *cache_dir;		  /* symbol cache; NULL: none */
 	size_t ring_call_bytes;		  /* 0: default (8 MiB); rounded up to a power of two */
 	size_t ring_life_bytes;		  /* 0: default (256 KiB) */
+	/* Absolute path of the state directory: links and maps get names there and outlive us, and those of a
+	 * predecessor are taken over when its version, its probes and the boot are ours. NULL: nothing
+	 * outlives us. The caller holds the directory's lock. */
+	const char *durable;
 };
 
 /* What the kernel and our privileges allow; rows of the feature table, in order of importance. */
@@ -47,6 +51,22 @@ int loader_features(const char *features_off, const struct feature **ret);
  * caller exits 3. Also refuses a foreign pid namespace (recipe I). */
 int loader_open(struct loader **ret, const struct loader_config *cfg);
 void loader_close(struct loader *l); /* detaches everything; NULL is fine */
+/* Everything stays attached, for a successor. */
+void loader_leave(struct loader *l);
+/* The kernel side is a predecessor's: it has watched on, and its rings hold what waited. */
+bool loader_adopted(const struct loader *l);
+/* Every watched process was looked at again: what else the predecessor had attached is given up. */
+void loader_taken_over(struct loader *l);
+/* Replaces every link by a new one that runs our programs, without missing a hit or counting one twice.
+ * -errno, after a line: all links are as they were. */
+int loader_relink(struct loader *l);
+/* Call at least once a second, while the rings are read. When nobody did for GP_SILENT_NS the kernel side
+ * has gone silent: it speaks again, and *ret_from_ns is when that began; else 0. */
+void loader_heartbeat(struct loader *l, uint64_t *ret_from_ns);
+/* Removes every pin, link and map that instances with durable state left. ask is told whose each folder is
+ * (state_dir "": unknown) and says whether it may go. Returns how many are gone, or -errno. */
+typedef bool loader_detach_fn(void *ctx, const char *folder, const char *state_dir);
+int loader_detach(loader_detach_fn *ask, void *ctx);
 
 /* Ring buffers, for ingest/ring.h: map fd and size in bytes. */
 struct loader_ring {
@@ -87,12 +107,21 @@ void loader_forked(struct loader *l, pid_t parent, pid_t child);
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
 
-/* Hot counters, hits that were not sent (over a bound), and losses, since the last call. */
-typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, uint64_t count);
-typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count);
+/* Hot counters, hits that were not sent (over a bound; slot GP_SLOT_NONE), and losses, since the last call.
+ */
+typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *c);
+typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
 /* Those of a process that ended, for the last time. */
 void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count, void *ctx);
+
+/* What was sampled so far is safe (on the tape): a successor goes on from there. */
+void loader_commit(struct loader *l);
+/* From a predecessor's tape: what it told last. */
+void loader_resume(struct loader *l, uint32_t probe, const struct gp_counter *last);
+void loader_resume_loss(struct loader *l, const struct gp_loss *last);
+/* Exits may have been missed: gives back what the dead held. Twice, a tick apart. */
+void loader_sweep(struct loader *l);
 
 /* Price of one empty hit on this host, ns, by instruction class and shape; measured once, at open, on a
  * function of our own (about 20 ms). 0: could not be measured. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +8,8 @@
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe_match.h"
 #include "loader/site.h"
-
-static size_t rows_for(const struct probe_table *t, const char *base, size_t *rows)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < probe_table_count(t); i++) {
-		const char *const *glob = probe_table_row(t, i)->libraries;
-
-		while (*glob && fnmatch(*glob, base, 0))
-			glob++;
-		if (*glob)
-			rows[n++] = i;
-	}
-	return n;
-}
 
 static void site_tell(const struct probe_table *t, const struct site *site, const struct stat *st,
 		      const char *base, loader_plan_fn *fn, void *ctx)
@@ -60,7 +44,7 @@ static int plan_open(const char *path, struct stat *ret_st)
 static int plan_file(const struct probe_table *t, const char *path, loader_plan_fn *fn, void *ctx)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	size_t rows[GP_ROWS_MAX], n = rows_for(t, base, rows);
+	size_t rows[GP_ROWS_MAX], n = probe_rows_for(t, base, rows);
 	struct site *sites = NULL;
 	int fd, count;
 	struct stat st;

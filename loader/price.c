@@ -113,16 +113,19 @@ void price_measure(struct price *ret, const struct kernel *k, struct attach *at)
 {
 	const struct bpf_program *empty = k->program[KERNEL_EMPTY];
 	struct attach_site sites[SHAPES] = {0};
+	struct attach_set set = {.tag = PRICE_TAG, .prog = empty};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	*ret = (struct price){0};
 	if (fd < 0)
 		return;
+	set.fd = fd;
 	for (int i = 0; i < SHAPES; i++)
 		sites[i].offset = file_offset((uintptr_t)shapes[i].call);
-	if (!attach_sites(at, PRICE_TAG, empty, false, fd, sites, SHAPES))
+	if (!attach_sites(at, &set, sites, SHAPES))
 		shapes_measure(ret->enter_ns, sites);
-	if (!attach_sites(at, PRICE_TAG, empty, true, fd, sites, SHAPES))
+	set.returns = true;
+	if (!attach_sites(at, &set, sites, SHAPES))
 		shapes_measure(ret->return_ns, sites);
 	close(fd);
 	log_debug("price of an empty hit, ns: nop5 %u, emulated %u, stepped %u; with return %u, %u, %u",

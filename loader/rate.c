@@ -64,10 +64,12 @@ static void rate_tell(const struct rates *r, const struct telling *to, const str
 {
 	uint32_t ends, probe = rows_probe(r->rows, key->row, &ends);
 
+	const struct gp_counter unsent = {.count = hits, .slot = GP_SLOT_NONE};
+
 	if (probe)
-		to->count(to->ctx, (pid_t)key->tgid, probe, hits);
+		to->count(to->ctx, (pid_t)key->tgid, probe, &unsent);
 	if (ends)
-		to->count(to->ctx, (pid_t)key->tgid, ends, hits);
+		to->count(to->ctx, (pid_t)key->tgid, ends, &unsent);
 }
 
 static void rate_read(struct rates *r, const struct telling *to, const struct gp_rate_key *key,

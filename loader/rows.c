@@ -5,9 +5,8 @@
 
 #include "loader/rows.h"
 
-/* Links die with us and are never replaced, so there is one generation; 0 means silent. */
-#define GENERATION   1
-#define RUNTIMES_MAX 32
+#define GENERATION_FIRST 1 /* 0 means silent */
+#define RUNTIMES_MAX	 32
 
 struct place {
 	size_t row;
@@ -19,9 +18,62 @@ struct rows {
 	const struct probe_table *probes;
 	struct place places[GP_ROWS_MAX];
 	size_t count, returns, hot_count, ends_count;
+	uint32_t generation; /* of new cookies, and of every row that speaks unless links are being swapped */
+	bool swapping, swapped;
 	uint32_t hot_probe[GP_HOT_ROWS];
 	const char *ends[RUNTIMES_MAX];
 };
+
+static size_t row_of_probe(const struct probe_table *probes, uint32_t hash)
+{
+	size_t i = 0;
+
+	while (i < probe_table_count(probes) && probe_table_row(probes, i)->hash != hash)
+		i++;
+	return i;
+}
+
+static void hot_take_over(struct rows *r, const struct gp_row *kept)
+{
+	r->hot_probe[kept->hot] = kept->probe;
+	if (r->hot_count <= kept->hot)
+		r->hot_count = kept->hot + 1u;
+}
+
+/* What we may have been killed in the middle of: links of both generations are there and one of them
+ * counts; if any row had gone over, all the new links were there, so all rows go over. */
+static void swap_take_over(struct rows *r)
+{
+	uint32_t newest = GENERATION_FIRST;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->kernel->rows[i].gen > newest)
+			newest = r->kernel->rows[i].gen;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->kernel->rows[i].gen)
+			__atomic_store_n(&r->kernel->rows[i].gen, newest, __ATOMIC_RELEASE);
+	r->generation = newest;
+	r->swapping = r->swapped = true; /* until rows_swapped() */
+}
+
+static void rows_take_over(struct rows *r)
+{
+	for (size_t i = 0; i < GP_ROWS_MAX && r->kernel->rows[i].probe; i++) {
+		const struct gp_row *kept = &r->kernel->rows[i];
+		size_t row = row_of_probe(r->probes, kept->probe);
+
+		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
+			row = SIZE_MAX; /* half written when its writer died: the place stays empty */
+		r->places[r->count] = (struct place){.row = row, .compiled = *kept};
+		r->places[r->count].compiled.gen = r->places[r->count].compiled.next = 0;
+		r->count++;
+		if (row != SIZE_MAX && kept->flags & GP_ROW_COUNT)
+			hot_take_over(r, kept);
+	}
+	while (r->returns < GP_RETURN_ROWS_MAX && r->kernel->return_rows[r->returns])
+		r->returns++;
+	swap_take_over(r);
+}
 
 int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes)
 {
@@ -31,6 +83,9 @@ int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *prob
 		return -ENOMEM;
 	r->kernel = k;
 	r->probes = probes;
+	r->generation = GENERATION_FIRST;
+	if (k->adopted)
+		rows_take_over(r);
 	*ret = r;
 	return 0;
 }
@@ -62,7 +117,31 @@ static bool row_waits(const struct rows *r, const struct probe_row *row)
 /* The generation is what makes a row count, so it is written last. */
 static void row_speak(const struct rows *r, size_t place)
 {
-	__atomic_store_n(&r->kernel->rows[place].gen, GENERATION, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->kernel->rows[place].gen, r->generation, __ATOMIC_RELEASE);
+}
+
+void rows_swap_begin(struct rows *r)
+{
+	r->generation++;
+	r->swapping = true;
+	for (size_t i = 0; i < r->count; i++)
+		__atomic_store_n(&r->kernel->rows[i].next, r->generation, __ATOMIC_RELEASE);
+}
+
+void rows_swap(struct rows *r)
+{
+	r->swapped = true;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->kernel->rows[i].gen)
+			row_speak(r, i);
+}
+
+void rows_swapped(struct rows *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		__atomic_store_n(&r->kernel->rows[i].next, 0, __ATOMIC_RELEASE);
+	r->generation -= !r->swapped; /* it was given up */
+	r->swapping = r->swapped = false;
 }
 
 void rows_runtime_set_ends(struct rows *r, const char *runtime)
@@ -71,7 +150,8 @@ void rows_runtime_set_ends(struct rows *r, const char *runtime)
 		return;
 	r->ends[r->ends_count++] = runtime;
 	for (size_t i = 0; i < r->count; i++)
-		if (!row_waits(r, probe_table_row(r->probes, r->places[i].row)))
+		if (r->places[i].row != SIZE_MAX && !r->kernel->rows[i].gen &&
+		    !row_waits(r, probe_table_row(r->probes, r->places[i].row)))
 			row_speak(r, i);
 }
 
@@ -115,13 +195,14 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 		return -ENOSPC;
 	if (at == r->count) {
 		r->places[r->count++] = (struct place){.row = row, .compiled = compiled};
+		compiled.next = r->swapping && !r->swapped ? r->generation : 0;
 		r->kernel->rows[at] = compiled;
 		if (source->returns)
 			__atomic_store_n(&r->kernel->return_rows[r->returns++], at + 1, __ATOMIC_RELEASE);
 		if (!row_waits(r, source))
 			row_speak(r, at);
 	}
-	*ret_cookie = GP_COOKIE(at, GENERATION);
+	*ret_cookie = GP_COOKIE(at, r->generation);
 	return 0;
 }
 

@@ -13,8 +13,17 @@
 
 struct rows; /* opaque */
 
+/* Goes on with the places that a predecessor gave, where the kernel side was taken over from one. */
 int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes);
 void rows_free(struct rows *r);
+
+/* Replacing every link under load: cookies that are asked for between the two calls are of the next
+ * generation, and do not count yet; the second call makes them count instead of those before, for each hit
+ * exactly one. Once the old links are closed (or, without rows_swap(), the new ones) rows_swapped() ends it.
+ */
+void rows_swap_begin(struct rows *r);
+void rows_swap(struct rows *r);
+void rows_swapped(struct rows *r);
 
 /* Cookie for a probe of row (index in the table) at an instruction where sp has moved by pushed bytes.
  * -ENOSPC: more hot, returning or stack rows than there is room for; -EINVAL: an argument is out of reach. */

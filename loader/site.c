@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "loader/elf_symbol.h"
+#include "loader/pin.h"
 #include "loader/prologue.h"
 #include "loader/site.h"
 #include "userspace/base/buffer.h"
@@ -195,6 +196,10 @@ out:
 
 /* ---- attaching ----------------------------------------------------------------------------- */
 
+#define X(id, name) [id] = #name,
+static const char *const group_name[] = {GP_GROUPS(X)};
+#undef X
+
 struct batch {
 	struct attach_site at[SITES_FOUND_MAX];
 	struct site *from[SITES_FOUND_MAX];
@@ -231,9 +236,11 @@ static void batch_result(const struct batch *b, int err)
 }
 
 void sites_attach(struct site *sites, size_t n, const struct probe_table *probes, struct rows *places,
-		  const struct kernel *k, struct attach *at, uint64_t tag, int fd)
+		  const struct kernel *k, struct attach *at, const struct gp_vma *file, uint64_t tag, int fd)
 {
 	struct batch *b = malloc(sizeof(*b));
+	char name[PIN_NAME_MAX];
+	struct attach_set set = {.tag = tag, .name = name, .fd = fd};
 
 	for (size_t i = 0; i < n; i++) {
 		if (sites[i].state != GP_ATTACH_attached)
@@ -246,8 +253,12 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 	for (int program = 0; b && program < KERNEL_EMPTY; program++) {
 		for (int group = GP_GROUP_marker; group <= GP_GROUP_fault; group++) {
 			batch_fill(b, sites, n, probes, program, group);
-			batch_result(b, attach_sites(at, tag, k->program[program], program == KERNEL_LEAVE,
-						     fd, b->at, b->n));
+			set.group = (unsigned int)group;
+			set.prog = k->program[program];
+			set.returns = program == KERNEL_LEAVE;
+			snprintf(name, sizeof(name), "link-%lx-%lx-%x-%s-%d", (unsigned long)file->dev,
+				 (unsigned long)file->ino, file->generation, group_name[group], program);
+			batch_result(b, attach_sites(at, &set, b->at, b->n));
 		}
 	}
 	free(b);

@@ -32,8 +32,9 @@ struct site {
 int sites_find(const struct probe_table *probes, const size_t *rows, size_t n, const char *cache_dir, int fd,
 	       struct site **ret);
 
-/* Attaches those with state attached to the file; what the kernel refuses becomes failed. */
+/* Attaches those with state attached to the file open at fd, whose kernel inode file names; what the kernel
+ * refuses becomes failed. Again: makes another set of links to the same sites. */
 void sites_attach(struct site *sites, size_t n, const struct probe_table *probes, struct rows *places,
-		  const struct kernel *k, struct attach *at, uint64_t tag, int fd);
+		  const struct kernel *k, struct attach *at, const struct gp_vma *file, uint64_t tag, int fd);
 
 #endif

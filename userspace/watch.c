@@ -76,19 +76,19 @@ static void on_gone(void *ctx, pid_t pid)
 		e->status = -1;
 }
 
-static void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
+static void on_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted)
 {
 	struct watch *w = ctx;
 	struct gp_counter *c = journal_record(w->journal, GP_KIND_counter, (uint32_t)pid, probe);
 
 	if (!c)
 		return;
-	c->count = count;
+	*c = *counted;
 	if (w->count_ns)
 		((struct gp_rec *)c - 1)->ts_ns = w->count_ns;
 }
 
-static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count)
+static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
 {
 	struct watch *w = ctx;
 	struct gp_loss *l = journal_record(w->journal, GP_KIND_loss, 0, 0);
@@ -98,6 +98,7 @@ static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count)
 		return;
 	l->cause = cause;
 	l->count = count;
+	l->total = total;
 }
 
 /* ---- draining ------------------------------------------------------------------------------------ */

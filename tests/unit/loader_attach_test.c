@@ -320,19 +320,20 @@ static void expect_state(const struct watch *w, const char *probe, enum gp_attac
 	assert_string_equal(a->library, "loader_attach_test");
 }
 
-static void count_ignore(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
+static void count_ignore(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *c)
 {
 	(void)ctx;
 	(void)pid;
 	(void)probe;
-	(void)count;
+	(void)c;
 }
 
-static void loss_ignore(void *ctx, enum gp_loss_cause cause, uint64_t count)
+static void loss_ignore(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
 {
 	(void)ctx;
 	(void)cause;
 	(void)count;
+	(void)total;
 }
 
 static void each_probe_has_a_state(void **state)

@@ -96,26 +96,27 @@ static inline void on_attach(void *ctx, uint32_t probe, const struct gp_attach *
 	w->attaches[w->attaches_n++].a = *a;
 }
 
-static inline void on_count(void *ctx, pid_t pid, uint32_t probe, uint64_t count)
+static inline void on_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *c)
 {
 	struct watch *w = ctx;
 
 	assert_true(w->counts_n < 32);
 	w->counts[w->counts_n].pid = pid;
 	w->counts[w->counts_n].probe = probe;
-	w->counts[w->counts_n++].count = count;
+	w->counts[w->counts_n++].count = c->count;
 }
 
-static inline void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count)
+static inline void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
 {
 	struct watch *w = ctx;
 
+	(void)total;
 	w->losses[cause] += count;
 }
 
 static const char probe_file[] =
 	"runtime: test\n"
-	"libraries: [loader_attach_test, loader_life_test]\n"
+	"libraries: [loader_attach_test, loader_life_test, loader_relink_test]\n"
 	"probes:\n"
 	"  - {id: hit, symbol: gpt_hit, group: marker, role: backward,\n"
 	"     captures: [{name: a, arg: 0}, {name: b, arg: 1}], why: w}\n"
@@ -160,10 +161,11 @@ static inline int probe_folder_make(void)
 	return fclose(f);
 }
 
-static inline struct watch *watch_open(const char *features_off)
+/* durable: state directory, or NULL. */
+static inline struct watch *watch_open_durable(const char *features_off, const char *durable)
 {
 	struct watch *w = test_calloc(1, sizeof(*w));
-	struct loader_config cfg = {.features_off = features_off};
+	struct loader_config cfg = {.features_off = features_off, .durable = durable};
 	const struct loader_ring *rings;
 
 	assert_int_equal(probe_table_load(&w->probes, probe_folder), 0);
@@ -174,6 +176,11 @@ static inline struct watch *watch_open(const char *features_off)
 		assert_int_equal(ring_open(&w->rings[i], rings[i].fd, rings[i].bytes), 0);
 	loader_on_attach(w->loader, on_attach, w);
 	return w;
+}
+
+static inline struct watch *watch_open(const char *features_off)
+{
+	return watch_open_durable(features_off, NULL);
 }
 
 static inline void watch_close(struct watch *w)

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loader/pin.h"
+
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+
+#define BPF_MOUNT    "/sys/fs/bpf"
+#define DROPPERS_MAX 32
+
+struct pin {
+	char name[PIN_NAME_MAX];
+	bool waiting; /* was there at the start, and nobody asked for it yet */
+};
+
+struct pins {
+	char dir[64];
+	struct pin *list;
+	size_t count, room;
+};
+
+static int mount_check(void)
+{
+	struct statfs fs;
+	int err;
+
+	if (!statfs(BPF_MOUNT, &fs) && fs.f_type == BPF_FS_MAGIC)
+		return 0;
+	if (!mount("bpf", BPF_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+		return 0;
+	err = -errno;
+	log_error("--durable: no BPF file system at " BPF_MOUNT ", and mounting it failed: %s; "
+		  "mount -t bpf bpf " BPF_MOUNT,
+		  strerror(-err));
+	return err;
+}
+
+static struct pin *pin_find(const struct pins *p, const char *name)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->list[i].name, name))
+			return &p->list[i];
+	return NULL;
+}
+
+static int pin_note(struct pins *p, const char *name, bool waiting)
+{
+	size_t room = p->room ? p->room * 2 : 64;
+	struct pin *list;
+
+	if (p->count == p->room) {
+		list = reallocarray(p->list, room, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		p->list = list;
+		p->room = room;
+	}
+	p->list[p->count] = (struct pin){.waiting = waiting};
+	snprintf(p->list[p->count++].name, PIN_NAME_MAX, "%s", name);
+	return 0;
+}
+
+static int pins_list(struct pins *p)
+{
+	DIR *d = opendir(p->dir);
+	struct dirent *e;
+	int err = 0;
+
+	if (!d)
+		return -errno;
+	while (!err && (e = readdir(d)))
+		if (e->d_name[0] != '.' && strlen(e->d_name) < PIN_NAME_MAX)
+			err = pin_note(p, e->d_name, true);
+	closedir(d);
+	return err;
+}
+
+static int folder_make(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	if (lstat(path, &st))
+		return -errno;
+	/* Whoever may write there can hand us any map they like. */
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EACCES;
+}
+
+static int pins_open_dir(struct pins **ret, const char *dir)
+{
+	struct pins *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	snprintf(p->dir, sizeof(p->dir), "%s", dir);
+	err = pins_list(p);
+	if (err) {
+		pins_close(p);
+		return err;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* FNV-1a, as gp_probe_hash(), in 64 bits. */
+static uint64_t path_hash(const char *path)
+{
+	uint64_t h = 14695981039346656037u;
+
+	while (*path)
+		h = (h ^ (unsigned char)*path++) * 1099511628211u;
+	return h;
+}
+
+int pins_open(struct pins **ret, const char *state_dir)
+{
+	char dir[64];
+	int err = mount_check();
+
+	if (err)
+		return err;
+	snprintf(dir, sizeof(dir), PIN_ROOT "/%016lx", (unsigned long)path_hash(state_dir));
+	err = folder_make(PIN_ROOT);
+	if (!err)
+		err = folder_make(dir);
+	if (!err)
+		err = pins_open_dir(ret, dir);
+	if (err)
+		log_error("--durable: %s: %s", dir, strerror(-err));
+	return err;
+}
+
+void pins_close(struct pins *p)
+{
+	if (!p)
+		return;
+	free(p->list);
+	free(p);
+}
+
+static void pin_path(const struct pins *p, const char *name, char path[192])
+{
+	snprintf(path, 192, "%s/%s", p->dir, name);
+}
+
+int pins_claim(struct pins *p, const char *name)
+{
+	struct pin *pin = pin_find(p, name);
+	char path[192];
+	int fd;
+
+	if (!pin)
+		return -ENOENT;
+	pin_path(p, name, path);
+	fd = bpf_obj_get(path);
+	if (fd >= 0)
+		pin->waiting = false;
+	return fd < 0 ? -errno : fd;
+}
+
+int pins_put(struct pins *p, const char *name, int fd)
+{
+	char path[192];
+	int err;
+
+	pin_path(p, name, path);
+	pins_remove(p, name);
+	if (bpf_obj_pin(fd, path))
+		return -errno;
+	err = pin_note(p, name, false);
+	if (err)
+		unlink(path);
+	return err;
+}
+
+void pins_remove(struct pins *p, const char *name)
+{
+	struct pin *pin = pin_find(p, name);
+	char path[192];
+
+	if (!pin)
+		return;
+	pin_path(p, name, path);
+	unlink(path);
+	*pin = p->list[--p->count];
+}
+
+size_t pins_waiting(const struct pins *p, const char *prefix)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->list[i].waiting && !strncmp(p->list[i].name, prefix, strlen(prefix));
+	return n;
+}
+
+struct dropping {
+	char (*paths)[192];
+	size_t count;
+	atomic_size_t next;
+};
+
+static void *dropper_run(void *arg)
+{
+	struct dropping *d = arg;
+	size_t i;
+
+	int fd;
+
+	while ((i = atomic_fetch_add(&d->next, 1)) < d->count) {
+		/* The last reference is a descriptor: closing that waits until the link is gone, while
+		 * unlink() leaves it to a worker of the kernel (bpf_link_put_direct() and bpf_link_put()). */
+		fd = bpf_obj_get(d->paths[i]);
+		unlink(d->paths[i]);
+		if (fd >= 0)
+			close(fd);
+	}
+	return NULL;
+}
+
+/* Each link waits for a grace period when it goes; waiting together takes one. */
+static void paths_unlink(struct dropping *d)
+{
+	pthread_t threads[DROPPERS_MAX];
+	size_t started = 0;
+
+	while (started < DROPPERS_MAX && started + 1 < d->count &&
+	       !pthread_create(&threads[started], NULL, dropper_run, d))
+		started++;
+	dropper_run(d);
+	while (started)
+		pthread_join(threads[--started], NULL);
+}
+
+static void pins_drop(struct pins *p, const char *prefix, bool all)
+{
+	struct dropping d = {.paths = calloc(p->count + 1, sizeof(*d.paths))};
+	size_t kept = 0;
+
+	for (size_t i = 0; d.paths && i < p->count; i++) {
+		struct pin *pin = &p->list[i];
+
+		if ((all || pin->waiting) && !strncmp(pin->name, prefix, strlen(prefix)))
+			pin_path(p, pin->name, d.paths[d.count++]);
+		else
+			p->list[kept++] = *pin;
+	}
+	if (d.paths)
+		p->count = kept;
+	paths_unlink(&d);
+	free(d.paths);
+}
+
+void pins_drop_waiting(struct pins *p, const char *prefix)
+{
+	pins_drop(p, prefix, false);
+}
+
+void pins_clear(struct pins *p)
+{
+	pins_drop(p, "", true);
+	rmdir(p->dir);
+	rmdir(PIN_ROOT); /* stays while another folder is there */
+}
+
+int pins_each(pins_each_fn *fn, void *ctx)
+{
+	DIR *d = opendir(PIN_ROOT);
+	struct dirent *e;
+	struct pins *p;
+	char dir[64];
+	int n = 0;
+
+	if (!d)
+		return -errno;
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.' || strlen(e->d_name) > 32)
+			continue;
+		snprintf(dir, sizeof(dir), PIN_ROOT "/%.32s", e->d_name);
+		if (pins_open_dir(&p, dir))
+			continue;
+		fn(ctx, p, dir);
+		pins_close(p);
+		n++;
+	}
+	closedir(d);
+	return n;
+}

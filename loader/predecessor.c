@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loader/predecessor.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/kernel.h"
+#include "loader/probe_file.h"
+#include "userspace/base/log.h"
+
+static void boot_id_read(char id[40])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	memset(id, 0, 40);
+	if (!f)
+		return;
+	if (fread(id, 1, 36, f) != 36)
+		memset(id, 0, 40);
+	fclose(f);
+}
+
+static uint64_t probes_hash(const struct probe_table *probes)
+{
+	uint64_t h = 14695981039346656037u; /* FNV-1a over what places hold */
+	struct gp_row compiled;
+	const unsigned char *bytes = (const unsigned char *)&compiled;
+
+	for (size_t i = 0; i < probe_table_count(probes); i++) {
+		memset(&compiled, 0, sizeof(compiled));
+		probe_row_compile(probe_table_row(probes, i), 0, &compiled);
+		for (size_t b = 0; b < sizeof(compiled); b++)
+			h = (h ^ bytes[b]) * 1099511628211u;
+	}
+	return h;
+}
+
+/* Looks at what a predecessor left without touching it: NULL when it may be taken over, else why not. */
+static const char *predecessor_refuse(struct pins *pins, const struct gp_meta *own)
+{
+	struct gp_meta meta = {0};
+	uint32_t only = 0;
+	int fd = pins_claim(pins, "map-gp_meta"), err;
+
+	if (fd < 0)
+		return "it is not whole";
+	err = bpf_map_lookup_elem(fd, &only, &meta);
+	close(fd);
+	if (err || !meta.complete)
+		return "it is not whole";
+	if (memcmp(meta.boot_id, own->boot_id, sizeof(meta.boot_id)) != 0)
+		return "it is of another boot";
+	if (meta.abi != own->abi)
+		return "it is of another version of gp-bpf";
+	return meta.probes != own->probes ? "its probes were others" : NULL;
+}
+
+int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own, bool *ret_adopt)
+{
+	const char *why;
+	int err;
+
+	*own = (struct gp_meta){
+		.abi = kernel_abi_hash(), .probes = probes_hash(cfg->probes), .owner = (uint32_t)getpid()};
+	boot_id_read(own->boot_id);
+	if (!cfg->durable)
+		return 0;
+	snprintf(own->state_dir, sizeof(own->state_dir), "%s", cfg->durable);
+	err = pins_open(ret, cfg->durable);
+	if (err || !pins_waiting(*ret, ""))
+		return err;
+	why = predecessor_refuse(*ret, own);
+	*ret_adopt = !why;
+	if (!why)
+		return 0;
+	log_warn("what an earlier gp-bpf left attached cannot be taken over (%s): detaching it", why);
+	pins_clear(*ret);
+	pins_close(*ret);
+	*ret = NULL;
+	return pins_open(ret, cfg->durable);
+}
+
+void predecessor_become(struct gp_meta *meta, const struct gp_meta *own)
+{
+	meta->abi = own->abi;
+	meta->probes = own->probes;
+	meta->owner = own->owner;
+	memcpy(meta->boot_id, own->boot_id, sizeof(meta->boot_id));
+	memcpy(meta->state_dir, own->state_dir, sizeof(meta->state_dir));
+	__atomic_store_n(&meta->complete, 1, __ATOMIC_RELEASE);
+}
+
+struct detaching {
+	loader_detach_fn *ask;
+	void *ctx;
+	int gone;
+};
+
+static void folder_detach(void *ctx, struct pins *pins, const char *folder)
+{
+	struct detaching *d = ctx;
+	struct gp_meta meta = {0};
+	uint32_t only = 0;
+	int fd = pins_claim(pins, "map-gp_meta");
+
+	if (fd >= 0) {
+		if (bpf_map_lookup_elem(fd, &only, &meta))
+			meta.state_dir[0] = 0;
+		close(fd);
+	}
+	meta.state_dir[sizeof(meta.state_dir) - 1] = 0;
+	if (!d->ask(d->ctx, folder, meta.state_dir))
+		return;
+	pins_clear(pins);
+	d->gone++;
+}
+
+int loader_detach(loader_detach_fn *ask, void *ctx)
+{
+	struct detaching d = {ask, ctx, 0};
+	int n = pins_each(folder_detach, &d);
+
+	return n < 0 && n != -ENOENT ? n : d.gone;
+}

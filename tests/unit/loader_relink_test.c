@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links replaced while they are being hit, and taken over from a process that was killed: each hit counts
+ * exactly once. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "tests/unit/probed.h"
+
+#define SWAPS	   12
+#define THREADS	   2
+#define KILLS	   20
+#define HITS_APART 64 /* hits that are sent, not counted, are made this rarely: the ring must hold them */
+
+/* Shared with the child: what it did, and when to stop. */
+struct tally {
+	uint64_t counts[THREADS], hits[THREADS], calls[THREADS];
+	int stop, running;
+};
+
+static struct tally *tally;
+
+static void *hammer(void *arg)
+{
+	size_t me = (size_t)arg;
+
+	__atomic_add_fetch(&tally->running, 1, __ATOMIC_RELEASE);
+	for (uint64_t i = 0; !__atomic_load_n(&tally->stop, __ATOMIC_ACQUIRE); i++) {
+		gpt_count();
+		tally->counts[me]++;
+		if (i % HITS_APART)
+			continue;
+		gpt_hit(1, 2);
+		tally->hits[me]++;
+		gpt_call(3, 4);
+		tally->calls[me]++;
+	}
+	return NULL;
+}
+
+static void body_hammer(void)
+{
+	pthread_t threads[THREADS];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, hammer, (void *)i);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void tally_new(void)
+{
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(tally != MAP_FAILED);
+}
+
+static void wait_running(void)
+{
+	while (__atomic_load_n(&tally->running, __ATOMIC_ACQUIRE) < THREADS)
+		usleep(1000);
+}
+
+static uint64_t sum(const uint64_t *parts)
+{
+	return parts[0] + parts[1];
+}
+
+static void expect_exact(struct watch *w, pid_t pid)
+{
+	watch_collect(w);
+	assert_true(sum(tally->counts) > 100000);
+	assert_int_equal(w->losses[GP_LOSS_ring_call], 0);
+	assert_int_equal(counted(w, "test.count", pid), sum(tally->counts));
+	assert_int_equal(records_count(w, GP_KIND_hit, "test.hit", pid), sum(tally->hits));
+	assert_int_equal(records_count(w, GP_KIND_call, "test.call", pid), sum(tally->calls));
+	assert_int_equal(w->losses[GP_LOSS_unpaired], 0);
+}
+
+/* While the child runs a record may be half written: then the rest comes next time. */
+static void drain(struct watch *w)
+{
+	bool busy;
+
+	for (int i = 0; i < 2; i++)
+		while (ring_peek(w->rings[i], &w->records, 1 << 20, &busy) > 0)
+			ring_advance(w->rings[i]);
+}
+
+static void each_hit_counts_once_while_links_are_replaced(void **state)
+{
+	struct watch *w;
+	struct child c;
+
+	(void)state;
+	need_root();
+	tally_new();
+	w = watch_open(NULL);
+	c = child_start(w, body_hammer);
+	assert_int_equal(write(c.go, "g", 1), 1);
+	wait_running();
+	for (int i = 0; i < SWAPS; i++) {
+		assert_int_equal(loader_relink(w->loader), 0);
+		drain(w);
+	}
+	__atomic_store_n(&tally->stop, 1, __ATOMIC_RELEASE);
+	assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+	close(c.go);
+	expect_exact(w, c.pid);
+	watch_close(w);
+	munmap(tally, sizeof(*tally));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_hit_counts_once_while_links_are_replaced),
+	};
+
+	if (probed_setup())
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
