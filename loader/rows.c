@@ -140,7 +140,7 @@ void rows_swapped(struct rows *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		__atomic_store_n(&r->kernel->rows[i].next, 0, __ATOMIC_RELEASE);
-	r->generation -= !r->swapped; /* it was given up */
+	r->generation -= r->swapping && !r->swapped; /* it was given up */
 	r->swapping = r->swapped = false;
 }
 
