@@ -22,6 +22,7 @@
 #define SCRIPT_EVENTS  60000
 #define SCRIPT_PIDS    10
 #define SCRIPT_THREADS 10
+#define SCRIPT_GAPS    64
 
 struct record {
 	uint64_t ts_ns;
@@ -33,7 +34,11 @@ struct script {
 	struct record *records; /* of the block */
 	uint32_t count, done;
 	uint64_t at_ns, tick_ns; /* last move, last tick */
-	uint32_t pid, tid;	 /* index, from 1 */
+	struct {
+		uint64_t from_ns, to_ns;
+	} gaps[SCRIPT_GAPS]; /* of the block: nothing ticks */
+	uint32_t ngaps;
+	uint32_t pid, tid; /* index, from 1 */
 	bool named[SCRIPT_PIDS];
 	bool session;
 	bool backward[SCRIPT_PIDS][SCRIPT_THREADS]; /* since the last update */

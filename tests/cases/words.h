@@ -125,6 +125,20 @@ static inline void word_kill(struct script *s, const struct move *m)
 	script_exit(s, m->at_ns, (int)g->signal);
 }
 
+static inline void word_gap(struct script *s, const struct move *m)
+{
+	struct gp_gap *g = script_add(s, GP_KIND_gap, m->at_ns + move_length(m), 0, -1);
+
+	g->from_ns = SCRIPT_BASE_NS + m->at_ns;
+	g->cause = GP_GAP_AWAY;
+	if (s->ngaps == SCRIPT_GAPS) {
+		script_fail(s, "too many gaps");
+		return;
+	}
+	s->gaps[s->ngaps].from_ns = m->at_ns;
+	s->gaps[s->ngaps++].to_ns = m->at_ns + move_length(m);
+}
+
 static inline void word_fork(struct script *s, const struct move *m)
 {
 	struct gp_fork *f = script_add(s, GP_KIND_fork, m->at_ns, script_pid(s), -1);
@@ -182,6 +196,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 			if (!strcmp(causes[i], m->argv[2]))
 				l->cause = i;
 		}
+	} else if (!strcmp(w, "gap")) { /* D */
+		word_gap(s, m);
 	} else if (!strcmp(w, "config")) {
 		struct gp_config *c = script_add(s, GP_KIND_config, m->at_ns, 0, -1);
 
@@ -245,7 +261,8 @@ static inline void script_move(struct script *s, char *text)
 		script_session(s);
 	}
 	if (!s->named[s->pid] && strcmp(m.argv[0], "process") && strcmp(m.argv[0], "config") &&
-	    strcmp(m.argv[0], "end") && strcmp(m.argv[0], "lose") && strcmp(m.argv[0], "wait"))
+	    strcmp(m.argv[0], "end") && strcmp(m.argv[0], "lose") && strcmp(m.argv[0], "wait") &&
+	    strcmp(m.argv[0], "gap"))
 		script_process(s, m.at_ns, 0);
 	if (!word_training(s, &m) && !word_library(s, &m) && !word_life(s, &m))
 		script_fail(s, "no such move: %s", m.argv[0]);
@@ -269,6 +286,15 @@ static inline void script_line(struct script *s, char *line)
 		script_move(s, move);
 }
 
+static inline bool script_gap(const struct script *s, uint64_t ns)
+{
+	for (uint32_t i = 0; i < s->ngaps; i++) {
+		if (ns > s->gaps[i].from_ns && ns <= s->gaps[i].to_ns)
+			return true;
+	}
+	return false;
+}
+
 /* The block is whole: ticks, order. */
 static inline void script_block(struct script *s)
 {
@@ -279,8 +305,10 @@ static inline void script_block(struct script *s)
 	last_ns = s->at_ns > last_ns ? s->at_ns : last_ns;
 	while (s->session && s->tick_ns + 1000000000ull <= last_ns) {
 		s->tick_ns += 1000000000ull;
-		script_add(s, GP_KIND_tick, s->tick_ns, 0, -1);
+		if (!script_gap(s, s->tick_ns))
+			script_add(s, GP_KIND_tick, s->tick_ns, 0, -1);
 	}
+	s->ngaps = 0;
 	qsort(s->records, s->count, sizeof(*s->records), record_order);
 }
 

@@ -18,7 +18,7 @@
 
 struct seen { /* what the facts said last */
 	struct buffer text;
-	uint64_t count[FACT_END + 1];
+	uint64_t count[FACT_END + 1], evaluations, gaps;
 	struct fact_step step;
 	struct fact_checkpoint checkpoint;
 	struct fact_range range;
@@ -83,7 +83,7 @@ static void see(void *ctx, const struct fact *f)
 		memset(s->number[f->pid / 1000], 0, sizeof(s->number[0]));
 	if (f->type == FACT_STEP)
 		see_step(s, f->pid, f->step);
-	if (f->type == FACT_RANGE)
+	if (f->type == FACT_RANGE && f->range->bucket != BUCKET_UNOBSERVED)
 		see_span(s, f->pid, f->range->start_ns);
 	if (f->type == FACT_CHECKPOINT && !f->checkpoint->async)
 		see_span(s, f->pid, f->checkpoint->start_ns);
@@ -91,8 +91,11 @@ static void see(void *ctx, const struct fact *f)
 		s->checkpoint = *f->checkpoint;
 		snprintf(s->file, sizeof(s->file), "%s", f->checkpoint->file);
 	}
-	if (f->type == FACT_RANGE)
+	if (f->type == FACT_RANGE && f->range->bucket == BUCKET_EVAL) {
+		s->evaluations++;
 		s->range = *f->range;
+	}
+	s->gaps += f->type == FACT_RANGE && f->range->bucket == BUCKET_UNOBSERVED;
 	if (f->type == FACT_DISRUPTION) {
 		s->disruption = *f->disruption;
 		snprintf(s->cause, sizeof(s->cause), "%s", f->disruption->cause);
@@ -177,7 +180,8 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"rank_facts", s->count[FACT_RANK]},
 		{"ledger_facts", s->count[FACT_LEDGER]},
 		{"loss_facts", s->count[FACT_LOSS]},
-		{"evaluations", s->count[FACT_RANGE]},
+		{"evaluations", s->evaluations},
+		{"gaps", s->gaps},
 		{"evaluation_time", s->range.end_ns - s->range.start_ns},
 		{"checkpoint_facts", s->count[FACT_CHECKPOINT]},
 		{"checkpoint_step", s->checkpoint.step},

@@ -376,6 +376,50 @@ static void test_garbage(void **state)
 	}
 }
 
+static void gap(uint64_t from_ns)
+{
+	_Alignas(8) char buf[GP_RECORD_MAX];
+	struct gp_gap *g = event_init(buf, GP_KIND_gap, 0, 0, 0);
+
+	g->from_ns = from_ns;
+	feed(buf, 0, NULL);
+}
+
+/* What was open is closed where we ceased to watch, tainted; its end, when it comes, is nothing's. */
+static void test_gap(void **state)
+{
+	uint64_t from_ns;
+
+	(void)state;
+	begin(1, 0, "Optimizer.step#Wrap.step");
+	begin(1, 1, "Optimizer.step#SGD.step");
+	begin(2, 0, "enumerate(DataLoader)#x.__next__");
+	hit(3, GP_ROLE_save_begin, SP, 0);
+	from_ns = now_ns + 5;
+	now_ns += 1000;
+	gap(from_ns);
+	end(1, 1);
+	end(2, 0);
+	end(1, 0);
+	hit(3, GP_ROLE_save_end, SP, 0);
+	range(1, 0, "Optimizer.step#SGD.step");
+	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE_BEGIN, SIGNAL_FETCH_BEGIN, SIGNAL_SAVE_BEGIN,
+		  SIGNAL_UPDATE, SIGNAL_UPDATE, SIGNAL_FETCH, SIGNAL_GAP, SIGNAL_SAVE, SIGNAL_UPDATE_BEGIN,
+		  SIGNAL_UPDATE);
+	for (uint32_t i = 4; i < 7; i++) {
+		assert_true(seen.s[i].tainted);
+		assert_int_equal(seen.s[i].ts_ns, from_ns);
+		assert_int_equal(seen.s[i].tid, i < 6 ? 1 : 2);
+	}
+	assert_int_equal(seen.s[4].depth, 1);
+	assert_int_equal(seen.s[5].depth, 0);
+	assert_int_equal(seen.s[7].begin_ns, from_ns);
+	assert_int_equal(seen.s[7].ts_ns, from_ns - 5 + 1010);
+	assert_int_equal(seen.s[8].begin_ns, seen.s[3].ts_ns);
+	assert_int_equal(seen.s[10].depth, 0);
+	assert_false(seen.s[10].tainted);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(void)
@@ -386,6 +430,7 @@ int main(void)
 		TEST(test_deeper_path), TEST(test_closure),	    TEST(test_optimizer_in_backward),
 		TEST(test_calls),	TEST(test_losses),	    TEST(test_anonymous),
 		TEST(test_garbage),	TEST(test_deeper_function), TEST(test_many_checkpoints),
+		TEST(test_gap),
 	};
 
 	return cmocka_run_group_tests_name("marker", tests, NULL, NULL);

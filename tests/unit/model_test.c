@@ -384,15 +384,15 @@ static const unsigned kinds[] = {
 	GP_KIND_range_end, GP_KIND_range_end, GP_KIND_named,	   GP_KIND_call,	GP_KIND_counter,
 	GP_KIND_tick,	   GP_KIND_hit,	      GP_KIND_range_begin, GP_KIND_range_end,
 };
-static const unsigned rare[] = {GP_KIND_fork,	GP_KIND_exec,	GP_KIND_exit,  GP_KIND_signal,
-				GP_KIND_oom,	GP_KIND_map,	GP_KIND_loss,  GP_KIND_process,
-				GP_KIND_attach, GP_KIND_config, GP_KIND_clock, GP_KIND_end};
+static const unsigned rare[] = {GP_KIND_fork,  GP_KIND_exec, GP_KIND_exit,    GP_KIND_signal, GP_KIND_oom,
+				GP_KIND_map,   GP_KIND_loss, GP_KIND_process, GP_KIND_attach, GP_KIND_config,
+				GP_KIND_clock, GP_KIND_end,  GP_KIND_gap};
 
 /* A record with random bytes in it, most of them such as a process could bring about. */
 static void random_record(struct world *w, unsigned *seed, uint64_t ts_ns)
 {
 	bool seldom = rand_r(seed) % 40 == 0;
-	unsigned kind = seldom ? rare[(unsigned)rand_r(seed) % 12] : kinds[(unsigned)rand_r(seed) % 14];
+	unsigned kind = seldom ? rare[(unsigned)rand_r(seed) % 13] : kinds[(unsigned)rand_r(seed) % 14];
 	uint32_t pid = (uint32_t)(rand_r(seed) % 4), tid = pid * 10 + (uint32_t)(rand_r(seed) % 3);
 	char *payload = make(w, kind, ts_ns, pid, probes[(unsigned)rand_r(seed) % 10]);
 	size_t len = event_length(kind) - sizeof(struct gp_rec);
@@ -410,6 +410,8 @@ static void random_record(struct world *w, unsigned *seed, uint64_t ts_ns)
 	}
 	if (kind == GP_KIND_fork)
 		((struct gp_fork *)payload)->child %= 4;
+	if (kind == GP_KIND_gap && rand_r(seed) % 4)
+		((struct gp_gap *)payload)->from_ns = ts_ns - (uint64_t)(rand_r(seed) % 100) * MS;
 	if (kind == GP_KIND_clock)
 		((struct gp_clock *)payload)->real_ns = (int64_t)(1000 * S);
 }

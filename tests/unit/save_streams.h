@@ -130,6 +130,7 @@ static inline void stream_wild(struct script *s, uint32_t *seed)
 		"launch 9",
 		"lose 3 ring_call",
 		"exec",
+		"gap 300ms",
 		"steps 3 30ms data 2ms",
 		"steps 5 20ms",
 		"fetches 4 2ms",
@@ -171,6 +172,7 @@ static inline void stream_turns(struct script *s, uint32_t *seed)
 	for (int i = 0; i < 120; i++)
 		moves(s, "+5ms fetch 1ms | +5ms backward | +3ms update %s 1ms",
 		      tape_random(seed, 2) ? "Adam" : "SGD");
+	moves(s, "+9s gap 9s");
 	for (int i = 0; i < 5; i++)
 		moves(s, "+4s wait | +5ms fetches 9 3ms | +40ms backward | +3ms update Adam 1ms");
 	moves(s, "+70s backward | +1ms update Adam 1ms | +1s exit 0");

@@ -431,6 +431,37 @@ static void test_garbage(void **state)
 	}
 }
 
+/* Nobody watched in the middle of a step: the group before it is done, the step is tainted, and what was not
+ * seen is not silence. */
+static void test_gap(void **state)
+{
+	uint64_t from_ns;
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	plain_steps(&r, 10);
+	fetch(&r);
+	backward(&r);
+	update(&r, 1, 0x1000);
+	from_ns = r.now_ns;
+	r.now_ns += 90 * SEC;
+	tell(&r, (struct signal){.kind = SIGNAL_GAP, .begin_ns = from_ns});
+	assert_int_equal(r.n, 11); /* what comes cannot join it */
+	assert_int_equal(state_of(&r, 0).state, STATE_LOCKED);
+	update(&r, 1, 0x1000); /* whose backward was not seen */
+	plain_steps(&r, 10);
+	pass(&r, 29 * SEC);
+	assert_int_equal(state_of(&r, 0).state, STATE_LOCKED);
+	pass(&r, 2 * SEC);
+	assert_int_equal(state_of(&r, 0).state, STATE_SUSPECT);
+	run_close(&r);
+	check_steps(&r, 0, 22);
+	for (uint32_t i = 0; i < r.n; i++)
+		assert_int_equal(r.steps[i].flags & STEP_tainted, i == 11 ? STEP_tainted : 0);
+	assert_true(r.steps[11].end_ns - r.steps[11].start_ns > 90 * SEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,6 +486,7 @@ int main(void)
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_tick),
 		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_gap),
 	};
 
 	return cmocka_run_group_tests_name("step", tests, NULL, NULL);

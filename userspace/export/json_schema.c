@@ -71,7 +71,7 @@ LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/se
 	"bytes": {"$ref": "#/$defs/count_or_null"}, "files": {"$ref": "#/$defs/count"},
 	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step done when it began"},
 	"file": {"$ref": "#/$defs/text_or_null"}}},)
-LINE("range": {"type": "object", "description": "a span of its own bucket: evaluation, compilation",)
+LINE("range": {"type": "object", "description": "a span of its own bucket: evaluation; time when nobody watched (UNOBSERVED)",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name", "bucket", "start_ns", "end_ns", "duration_ns"],)
 LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},

@@ -18,6 +18,8 @@ struct call { /* what one marker_feed() carries along */
 	const struct gp_probe *probe;
 	signal_fn *emit;
 	void *ctx;
+	uint32_t tid;	/* of the signals that it makes */
+	uint64_t ts_ns; /* ... and when */
 	int made;
 };
 
@@ -149,8 +151,8 @@ static void range_classify(struct marker *m, struct range *r)
 
 static void call_emit(struct call *c, struct signal *s)
 {
-	s->tid = c->ev->rec->tid;
-	s->ts_ns = c->ev->rec->ts_ns;
+	s->tid = c->tid;
+	s->ts_ns = c->ts_ns;
 	if (!s->begin_ns)
 		s->begin_ns = s->ts_ns;
 	if (!s->text)
@@ -408,6 +410,28 @@ static void feed_call(struct call *c, struct thread *t)
 	}
 }
 
+/* What was open when we ceased to watch: whether it ended is not known, nor that what ends next is the same.
+ * A save goes on: its end, should it come, is no other's. */
+static void feed_gap(struct call *c)
+{
+	uint64_t now_ns = c->ev->rec->ts_ns, from_ns = c->ev->gap->from_ns;
+	struct signal s = {.kind = SIGNAL_GAP};
+
+	from_ns = from_ns < now_ns ? from_ns : now_ns;
+	s.begin_ns = from_ns;
+
+	for (uint32_t i = 0; i < c->m->nthreads; i++) {
+		struct thread *t = c->m->threads[i];
+
+		c->tid = t->tid;
+		c->ts_ns = from_ns > t->seen_ns ? from_ns : t->seen_ns;
+		ranges_lost(c, t, 0);
+	}
+	c->tid = 0;
+	c->ts_ns = now_ns;
+	call_emit(c, &s);
+}
+
 /* Which losses may have eaten a marker. */
 static bool loss_matters(uint32_t cause)
 {
@@ -427,7 +451,13 @@ static bool loss_matters(uint32_t cause)
 int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe *probe, signal_fn *emit,
 		void *ctx)
 {
-	struct call c = {.m = m, .ev = ev, .probe = probe, .emit = emit, .ctx = ctx};
+	struct call c = {.m = m,
+			 .ev = ev,
+			 .probe = probe,
+			 .emit = emit,
+			 .ctx = ctx,
+			 .tid = ev->rec->tid,
+			 .ts_ns = ev->rec->ts_ns};
 
 	switch (ev->rec->kind) {
 	case GP_KIND_range_begin:
@@ -448,6 +478,9 @@ int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe 
 	case GP_KIND_loss:
 		if (loss_matters(ev->loss->cause))
 			call_simple(&c, SIGNAL_LOSS, 0, ev->loss->count);
+		break;
+	case GP_KIND_gap:
+		feed_gap(&c);
 		break;
 	case GP_KIND_tick:
 		call_simple(&c, SIGNAL_TICK, 0, 1);

@@ -299,6 +299,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_process:
 		return feed_process(m, ev);
 	case GP_KIND_tick:
+	case GP_KIND_gap:
 		return feed_all(m, ev);
 	case GP_KIND_loss:
 		return feed_loss(m, ev);

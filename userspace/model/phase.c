@@ -230,10 +230,13 @@ static uint32_t usual_fetches(const struct phase_thread *t)
 	return n ? a[(n - 1) / 2] : 0;
 }
 
-/* end_ns: where the batch that is trained on was asked for. */
-static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
+static bool fetches_many(const struct phase_thread *t)
 {
-	uint32_t n = t->fetches;
+	return t->gaps && t->fetches >= usual_fetches(t) + EVAL_MORE;
+}
+
+static void eval_tell(struct phase_finder *pf, const struct phase_thread *t, uint64_t end_ns)
+{
 	struct span s = {
 		.kind = SPAN_EVAL,
 		.tid = t->tid,
@@ -242,14 +245,22 @@ static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t 
 		.closed = true,
 		.file = "",
 	};
-	bool many = t->gaps && n >= usual_fetches(t) + EVAL_MORE;
 
-	t->fetches = 0;
-	t->usual[t->gaps++ % PHASE_FETCHES] = n;
-	if (!many || s.end_ns <= s.begin_ns)
+	if (s.end_ns <= s.begin_ns)
 		return;
 	break_add(pf, &s, true);
 	pf->emit(pf->ctx, &s);
+}
+
+/* end_ns: where the batch that is trained on was asked for. */
+static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
+{
+	bool many = fetches_many(t);
+
+	t->usual[t->gaps++ % PHASE_FETCHES] = t->fetches;
+	t->fetches = 0;
+	if (many)
+		eval_tell(pf, t, end_ns);
 }
 
 /* A sign of training on this thread: what came before it is over. */
@@ -301,6 +312,23 @@ static void gaps_end(struct phase_finder *pf)
 		if (t->fetches && (t->backward || t->updates))
 			gap_judge(pf, t, t->fetched_ns);
 	}
+}
+
+/* Nobody watched. What went on until then is told as far as it was seen; batches are counted anew, as how
+ * many were trained on meanwhile is not known. */
+static int feed_unwatched(struct phase_finder *pf, const struct signal *s)
+{
+	for (uint32_t i = 0; i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (t->save.active && t->save.open && s->begin_ns > t->save.end_ns)
+			t->save.end_ns = s->begin_ns;
+		if (fetches_many(t))
+			eval_tell(pf, t, s->begin_ns);
+		t->fetches = 0;
+		t->updated_ns = 0;
+	}
+	return mark_add(pf, MARK_GAP, s);
 }
 
 /* ---- signals ------------------------------------------------------------------------------------- */
@@ -359,6 +387,8 @@ int phase_feed(struct phase_finder *pf, const struct signal *s)
 		if (s->kind == SIGNAL_EXIT)
 			gaps_end(pf);
 		return 0;
+	case SIGNAL_GAP:
+		return feed_unwatched(pf, s);
 	case SIGNAL_LOSS:
 	case SIGNAL_LAUNCH: /* sampled: not when it happened */
 		return 0;

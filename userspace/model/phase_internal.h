@@ -12,7 +12,7 @@
 #define PHASE_MARKS_MIN 256
 #define PHASE_FETCHES	15 /* gaps behind the usual number of batches */
 
-enum mark_kind { MARK_FETCH, MARK_BACKWARD, MARK_UPDATE, MARK_ZERO_GRAD, MARK_SYNC };
+enum mark_kind { MARK_FETCH, MARK_BACKWARD, MARK_UPDATE, MARK_ZERO_GRAD, MARK_SYNC, MARK_GAP };
 
 struct phase_mark { /* of one thread, in order of end_ns */
 	uint64_t begin_ns, end_ns;

@@ -59,7 +59,7 @@ static void marks_archive(struct archive *a, struct phase_finder *pf)
 		archive_number(a, &m->begin_ns);
 		archive_number(a, &m->end_ns);
 		archive_number(a, &m->tid);
-		archive_below(a, &m->kind, MARK_SYNC + 1);
+		archive_below(a, &m->kind, MARK_GAP + 1);
 	}
 }
 

@@ -171,7 +171,23 @@ static void split_mark(struct split *sp, const struct phase_mark *m)
 	case MARK_SYNC:
 		split_add(sp, PHASE_SYNC, m->begin_ns, m->end_ns);
 		break;
+	case MARK_GAP:
+		break;
 	}
+}
+
+/* Some of it was not watched: how long it took is known, what it held and whether it was one is not. */
+static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
+{
+	for (uint64_t i = pf->cap ? marks_after(pf, s->start_ns) : pf->next; i < pf->next; i++) {
+		const struct phase_mark *m = &pf->marks[i % pf->cap];
+
+		if (m->begin_ns >= s->end_ns)
+			return false;
+		if (m->kind == MARK_GAP)
+			return true;
+	}
+	return false;
 }
 
 /* The marks are in order of end. An update whose closure ran backwards ends after them. */
@@ -243,7 +259,10 @@ void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint6
 {
 	*ret = (struct fact_step){.step = *s};
 	step_cuts(pf, &ret->step, alone, resume_ns);
-	step_split(pf, ret);
+	if (step_unwatched(pf, &ret->step))
+		ret->step.flags |= STEP_tainted;
+	else
+		step_split(pf, ret);
 	if (s->end_ns > pf->stepped_ns)
 		pf->stepped_ns = s->end_ns;
 }

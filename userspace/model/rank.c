@@ -82,7 +82,7 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	if (r->ledger)
 		return;
 	/* Also of one that we came late to, when it runs another program now. */
-	r->from_start |= !!(p->flags & GP_PROCESS_FROM_START);
+	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
 	if (!first || !p->start_mono_ns || p->start_mono_ns >= r->start_ns)
 		return;
 	/* A fork of ours is dated by its record already. */
@@ -181,6 +181,26 @@ static bool loss_matters(const struct gp_loss *l)
 	       l->cause != GP_LOSS_slots_full;
 }
 
+/* Nobody watched until now. Before the first marker that is as if we had come late. */
+static void rank_missed(struct rank *r, uint64_t now_ns)
+{
+	if (now_ns <= r->observed_ns)
+		return;
+	r->observed_ns = now_ns;
+	r->from_start = r->settled = false;
+	r->missed = true;
+}
+
+static int rank_gap(struct rank *r, const struct event *ev)
+{
+	int err = ledger_interval(r->ledger, BUCKET_UNOBSERVED, ev->gap->from_ns, ev->rec->ts_ns);
+
+	marker_feed(r->marker, ev, NULL, on_signal, r);
+	if (r->trainer)
+		rank_tell_gap(r, ev->gap->from_ns, ev->rec->ts_ns);
+	return err ? err : r->error;
+}
+
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
 	      uint64_t price_ns)
 {
@@ -199,6 +219,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	if (kind == GP_KIND_tick)
 		r->settled = true;
 	if (!r->marker) {
+		if (kind == GP_KIND_gap)
+			rank_missed(r, now_ns);
 		if (!probe || probe->role == GP_ROLE_none)
 			return 0;
 		err = rank_open(r);
@@ -207,6 +229,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	}
 	r->error = 0;
 	ledger_advance(r->ledger, now_ns);
+	if (kind == GP_KIND_gap)
+		return rank_gap(r, ev);
 	marker_feed(r->marker, ev, probe, on_signal, r);
 	if (kind == GP_KIND_tick)
 		rank_tick(r, now_ns);

@@ -66,6 +66,7 @@ struct rank {
 	uint64_t end_ns;	   /* when not alive */
 	bool from_start;
 	bool settled; /* a tick passed: attaching is over */
+	bool missed;  /* nobody watched for a while before its first marker */
 	bool alive, trainer, target;
 	bool accelerated; /* called an accelerator's runtime */
 	int status;
@@ -121,6 +122,7 @@ void rank_ledger_checked(struct rank *r);
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns); /* fills who and when, and tells it */
 void rank_span(void *ctx, const struct span *s);
 void rank_notes(struct rank *r, uint64_t before_ns); /* tells those that began before */
+void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_tell_ledger(struct rank *r, uint64_t now_ns);
 void rank_tell_disruption(struct rank *r, uint64_t now_ns);
 void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

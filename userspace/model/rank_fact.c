@@ -169,6 +169,20 @@ void rank_span(void *ctx, const struct span *s)
 	note_add(r, s);
 }
 
+/* About us, not about the process: told at once. */
+void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
+{
+	struct fact_range range = {"unobserved", BUCKET_UNOBSERVED, from_ns, now_ns};
+	struct fact f = {.type = FACT_RANGE, .range = &range};
+	char took[16];
+
+	if (now_ns <= from_ns)
+		return;
+	rank_event(r, now_ns, "not watched for %s", clock_duration(took, sizeof(took), now_ns - from_ns));
+	rank_fact(r, &f, now_ns);
+	r->ledger_due = true;
+}
+
 /* ---- ledger and disruption ----------------------------------------------------------------------- */
 
 void rank_tell_ledger(struct rank *r, uint64_t now_ns)

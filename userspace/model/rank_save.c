@@ -97,6 +97,7 @@ static void life_archive(struct archive *a, struct rank *r)
 	archive_number(a, &r->end_ns);
 	archive_number(a, &r->from_start);
 	archive_number(a, &r->settled);
+	archive_number(a, &r->missed);
 	archive_number(a, &r->alive);
 	archive_number(a, &r->trainer);
 	archive_number(a, &r->target);

@@ -30,6 +30,7 @@ enum signal_kind {
 	SIGNAL_LAUNCH,	   /* count: work items since the last such signal (sampled) */
 	SIGNAL_COLLECTIVE,
 	SIGNAL_LOSS, /* records of this process may have been lost before ts_ns: count */
+	SIGNAL_GAP,  /* nobody watched: begin_ns..ts_ns; what was open has been closed before it, tainted */
 	SIGNAL_TICK, /* a second passed */
 	SIGNAL_EXIT, /* the process ended: nothing more comes */
 };

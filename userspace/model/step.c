@@ -243,7 +243,7 @@ static bool backward_elects(struct step_finder *sf, const struct step_thread *t)
 		sf->backward_thread = i;
 	if (sf->backward_thread == i)
 		return true;
-	if (sf->now_ns - sf->threads[sf->backward_thread - 1].backward_ns < 10 * JOIN_NS)
+	if (silence_ns(sf, sf->threads[sf->backward_thread - 1].backward_ns) < 10 * JOIN_NS)
 		return false;
 	sf->backward_thread = i;
 	return true;
@@ -335,6 +335,14 @@ static void lane_taint(struct step_finder *sf, struct lane *l)
 		l->group.flags |= STEP_tainted;
 	if (l->sum_groups)
 		l->sum.flags |= STEP_tainted;
+}
+
+/* The group that is open ended before; the step that runs now is not what it seems. */
+static void lane_gap(struct step_finder *sf, struct lane *l)
+{
+	lane_close(sf, l, false);
+	lane_taint(sf, l);
+	l->unwatched = true;
 }
 
 static void lane_tick(struct step_finder *sf, struct lane *l)
@@ -470,6 +478,10 @@ int step_finder_feed(struct step_finder *sf, const struct signal *s)
 	} else if (s->kind == SIGNAL_LOSS) {
 		sf->losses += s->count;
 		lanes_each(sf, lane_taint);
+	} else if (s->kind == SIGNAL_GAP) {
+		sf->losses++;
+		sf->watched_ns = sf->now_ns;
+		lanes_each(sf, lane_gap);
 	} else if (s->kind == SIGNAL_EXIT) {
 		feed_exit(sf);
 	}

@@ -148,7 +148,7 @@ void anon_backward(struct step_finder *sf, const struct mark *m)
 
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
 		if (i != m->thread && sf->anon[i] && sf->anon[i]->running &&
-		    sf->now_ns - sf->threads[i].seen_ns >= SILENT_NS)
+		    silence_ns(sf, sf->threads[i].seen_ns) >= SILENT_NS)
 			anon_pass(sf, sf->anon[i]);
 	}
 	if (!a && sf->backward_thread == m->thread + 1) {

@@ -126,6 +126,7 @@ struct lane {
 	bool open;
 	bool loose;	  /* updates without a backward between them count one by one, for now */
 	bool taint;	  /* the next group */
+	bool unwatched;	  /* ... comes after a gap: what lies before it was not seen */
 	uint32_t largest; /* group closed by a backward */
 	uint64_t last_seq;
 	uint32_t last_tid;
@@ -198,6 +199,7 @@ struct step_finder {
 	struct step_config config;
 	uint64_t seq;
 	uint64_t now_ns, first_ns;
+	uint64_t watched_ns;			  /* since then without a gap; 0: always */
 	bool ended, backward, fetched, zero_grad; /* ever seen */
 	uint64_t first_backward_seq;
 	uint64_t updates_begun, updates_open, amps, skips, losses;
@@ -257,6 +259,14 @@ void anon_reducer(struct step_finder *sf, uint32_t thread);
 void anon_finish(struct step_finder *sf);
 bool anon_backwards(const struct step_finder *sf);
 bool anon_accumulates(const struct step_finder *sf);
+
+/* For how long nothing came since ns, though somebody watched. */
+static inline uint64_t silence_ns(const struct step_finder *sf, uint64_t ns)
+{
+	uint64_t since_ns = ns > sf->watched_ns ? ns : sf->watched_ns;
+
+	return sf->now_ns > since_ns ? sf->now_ns - since_ns : 0;
+}
 
 static inline struct hits hits_add(struct hits a, struct hits b)
 {

@@ -389,13 +389,18 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 	bool fetched = m->fetch_seq > l->last_seq;
 	/* Two loops taken for one so far: what a thread did for itself is no part of another's update. */
 	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
-	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose;
+	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
+		     l->unwatched;
 
 	if (separate)
 		lane_close(sf, l, true);
 	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped : !l->any && !*sf->loops[l->loop].name)
 		memcpy(sf->loops[l->loop].name, sf->threads[m->thread].class,
 		       sizeof(sf->loops[l->loop].name));
+	/* Its batch may have been fetched unseen. */
+	if (l->unwatched && l->mode == LANE_LOCKED)
+		fetched |= l->unit.pattern[l->sum_groups].fetched;
+	l->unwatched = false;
 	l->any = true;
 	l->last_seq = m->seq;
 	l->last_tid = m->tid;

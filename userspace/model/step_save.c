@@ -214,6 +214,7 @@ static void seen_archive(struct archive *a, struct step_finder *sf)
 	archive_number(a, &sf->seq);
 	archive_number(a, &sf->now_ns);
 	archive_number(a, &sf->first_ns);
+	archive_number(a, &sf->watched_ns);
 	archive_number(a, &sf->ended);
 	archive_number(a, &sf->backward);
 	archive_number(a, &sf->fetched);

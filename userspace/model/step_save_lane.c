@@ -71,6 +71,7 @@ static void grouping_archive(struct archive *a, struct lane *l)
 	archive_number(a, &l->open);
 	archive_number(a, &l->loose);
 	archive_number(a, &l->taint);
+	archive_number(a, &l->unwatched);
 	archive_number(a, &l->largest);
 	archive_number(a, &l->last_seq);
 	archive_number(a, &l->last_tid);

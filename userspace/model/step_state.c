@@ -67,7 +67,7 @@ static uint64_t loop_median(struct loop *lp)
 /* Only a loop that may be silent for too long pays for the median. */
 static bool loop_silent(const struct step_finder *sf, struct loop *lp)
 {
-	uint64_t since_ns = sf->now_ns > lp->start_ns ? sf->now_ns - lp->start_ns : 0;
+	uint64_t since_ns = silence_ns(sf, lp->start_ns);
 
 	return lp->nrecent && since_ns >= SILENT_NS && since_ns / SILENT_STEPS >= loop_median(lp);
 }

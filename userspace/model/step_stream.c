@@ -162,7 +162,7 @@ static void queue_turns(const struct step_finder *sf, const struct tracker *t, u
 static bool tracker_silent(const struct step_finder *sf, const struct tracker *t)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
-		if (tracker_first(sf, t, i) && sf->now_ns - sf->threads[i].seen_ns < SILENT_NS)
+		if (tracker_first(sf, t, i) && silence_ns(sf, sf->threads[i].seen_ns) < SILENT_NS)
 			return false;
 	}
 	return true;
