@@ -12,6 +12,7 @@
 #include "userspace/base/log.h"
 #include "userspace/child.h"
 #include "userspace/command.h"
+#include "userspace/durable.h"
 #include "userspace/model/step.h"
 #include "userspace/option.h"
 #include "userspace/output.h"
@@ -60,7 +61,8 @@ static char *command_text(int argc, char **argv)
 	return b.data;
 }
 
-static int targets(struct watch *w, const struct options *o)
+/* resumed: a target may have ended since the predecessor looked, and its end is told all the same. */
+static int targets(struct watch *w, const struct options *o, bool resumed)
 {
 	int64_t pid;
 	int err;
@@ -71,42 +73,79 @@ static int targets(struct watch *w, const struct options *o)
 			return -EINVAL;
 		}
 		err = watch_target(w, (pid_t)pid);
-		if (err)
+		if (err && (err != -ESRCH || !resumed))
 			return err;
 	}
 	return 0;
 }
 
+/* The output, going on from the state directory where that can be; a state that another version wrote is
+ * given up. */
+static int output_open_durable(struct output **ret, const struct options *o, enum output_view view,
+			       int report_fd, struct durable *d, bool *ret_saved)
+{
+	const struct durable_state *state = d ? durable_state(d) : NULL;
+	int err = output_resume(ret, o, view, STDOUT_FILENO, report_fd, state);
+
+	*ret_saved = state && !err;
+	if (!state || (err != -EPROTO && err != -EBADMSG))
+		return err;
+	log_warn("%s: what was known is of another version of gp-bpf; beginning anew", durable_dir(d));
+	durable_discard(d);
+	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL);
+}
+
+static int watched(const struct options *o, struct output *out, const struct watch_config *cfg, bool *ret_ran,
+		   bool *ret_over)
+{
+	struct watch *w = NULL;
+	int lost, err = watch_open(&w, o, out, cfg);
+
+	if (!err)
+		err = targets(w, o, cfg->saved);
+	if (!err && !o->pids.count && !watch_busy(w)) {
+		log_error("%s: nobody is watched; which process? gp-bpf --durable --pid PID",
+			  durable_dir(cfg->durable));
+		err = -EINVAL;
+	}
+	if (!err) {
+		watch_reconcile(w);
+		tell_ready(o);
+		*ret_ran = true;
+		err = watch_run(w, 0, NULL);
+		*ret_over = watch_handed_over(w);
+	}
+	lost = watch_close(w);
+	return err ? err : lost;
+}
+
 /* Watches running processes. tape NULL: nothing is recorded. */
 static int watch_pids(const struct options *o, const char *tape, const char *command)
 {
-	bool tty = isatty(STDOUT_FILENO), data = false, ran = false;
+	bool tty = isatty(STDOUT_FILENO), data = false, ran = false, over = false;
+	struct watch_config cfg = {.tape = tape, .command = command};
 	struct output *out = NULL;
-	struct watch *w = NULL;
-	int err, lost;
+	int err = 0, lost;
 
 	/* JSON lines on standard output leave no room there for anything else. */
 	for (int i = 0; i < o->exports.count; i++)
 		data |= !strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json");
 	data |= o->json || (tape && !strcmp(tape, "-"));
-	err = output_open(&out, o,
-			  o->quiet || data ? VIEW_NONE
-			  : tty		   ? VIEW_LIVE
-					   : VIEW_PLAIN,
-			  STDOUT_FILENO, data ? STDERR_FILENO : STDOUT_FILENO);
-	if (err)
-		return exit_code(err);
-	err = watch_open(&w, o, out, tape, false, command);
+	if (o->durable)
+		err = durable_open(&cfg.durable, o->state_dir ? o->state_dir : DURABLE_DIR, o->takeover);
 	if (!err)
-		err = targets(w, o);
-	if (!err) {
-		tell_ready(o);
-		ran = true;
-		err = watch_run(w, 0, NULL);
-	}
-	lost = watch_close(w);
-	err = err ? err : lost;
-	lost = output_close(out, ran && !o->quiet);
+		err = output_open_durable(&out, o,
+					  o->quiet || data ? VIEW_NONE
+					  : tty		   ? VIEW_LIVE
+							   : VIEW_PLAIN,
+					  data ? STDERR_FILENO : STDOUT_FILENO, cfg.durable, &cfg.saved);
+	if (!err)
+		err = watched(o, out, &cfg, &ran, &over);
+	if (over && !o->quiet)
+		log_write(LOG_WARN, "handed over: the probes stay for the next gp-bpf --durable, which has a "
+				    "minute to start; gp-bpf detach removes them");
+	lost = output_close(out, ran && !o->quiet && !over);
+	durable_close(cfg.durable);
 	return exit_code(err ? err : lost);
 }
 
@@ -158,7 +197,8 @@ static int watch_command(const struct options *o, const char *tape, const char *
 				    : VIEW_NONE,
 			  STDERR_FILENO, o->live ? STDOUT_FILENO : STDERR_FILENO);
 	if (!err)
-		err = watch_open(&w, o, out, tape, true, command);
+		err = watch_open(&w, o, out,
+				 &(struct watch_config){.tape = tape, .run = true, .command = command});
 	if (err) {
 		output_close(out, false);
 		if (o->best_effort) {
@@ -185,7 +225,11 @@ static int pid_checked(const struct options *o, const char *command)
 		log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD", o->argv[0]);
 		return EXIT_USAGE;
 	}
-	if (!o->pids.count) {
+	if ((o->handover || o->takeover) && !o->durable) {
+		log_error("%s needs --durable", o->handover ? "--handover" : "--takeover");
+		return EXIT_USAGE;
+	}
+	if (!o->pids.count && !o->durable) {
 		log_error("which process? gp-bpf --pid PID");
 		return EXIT_USAGE;
 	}

@@ -13,5 +13,6 @@ int cmd_replay(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
+int cmd_detach(int argc, char **argv);
 
 #endif

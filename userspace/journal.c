@@ -16,17 +16,24 @@
 
 #define CLOCK_STEP_NS	10000000ll
 #define CLOCK_PERIOD_NS 60000000000ull
+#define SAVE_PERIOD_NS	30000000000ull
+#define SAVE_TAPE_BYTES (64ull << 20)
+#define RETRY_NS	5000000000ull
 
 struct journal {
 	struct output *out;
 	struct tape_writer *tape;
+	struct durable *durable;
+	struct durable_state state; /* room for saving it */
+	uint64_t saved_ns;
+	uint64_t unkept;   /* records that are on no tape, since it was told */
 	struct buffer own; /* records of user space, not fed yet */
 	uint64_t clock_ns; /* when the last clock anchor was made */
 	int64_t clock_offset_ns;
 	int error;
 };
 
-int journal_open(struct journal **ret, struct output *out, const char *tape)
+int journal_open(struct journal **ret, struct output *out, const char *tape, struct durable *d)
 {
 	struct journal *j = calloc(1, sizeof(*j));
 	int err;
@@ -34,6 +41,8 @@ int journal_open(struct journal **ret, struct output *out, const char *tape)
 	if (!j)
 		return -ENOMEM;
 	j->out = out;
+	j->durable = d;
+	j->saved_ns = clock_mono_ns();
 	err = tape ? tape_create(&j->tape, tape) : 0;
 	if (err) {
 		free(j);
@@ -53,6 +62,8 @@ int journal_close(struct journal *j)
 	err = j->error;
 	last = j->tape ? tape_close(j->tape) : 0;
 	buffer_free(&j->own);
+	buffer_free(&j->state.stream);
+	buffer_free(&j->state.model);
 	free(j);
 	return err ? err : last;
 }
@@ -69,6 +80,19 @@ void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t pr
 	return event_init(at, kind, clock_mono_ns(), pid, probe);
 }
 
+static uint64_t records_count(const struct buffer *b)
+{
+	const struct gp_rec *rec;
+	uint64_t n = 0;
+
+	for (size_t at = 0; at + sizeof(*rec) <= b->len; at += (rec->len + 7u) & ~7u, n++) {
+		rec = (const struct gp_rec *)(b->data + at);
+		if (rec->len < sizeof(*rec))
+			break;
+	}
+	return n;
+}
+
 int journal_batch(struct journal *j, enum tape_source source, const struct buffer *b, uint64_t from,
 		  uint64_t to)
 {
@@ -81,7 +105,82 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 		tape_close(j->tape);
 		j->tape = NULL;
 	}
+	if (j->durable && durable_append(j->durable, &frame))
+		j->unkept += records_count(b);
 	return output_feed(j->out, b->data, b->len);
+}
+
+/* They were not lost to us, only to a successor, so the tape cannot say so: the output is told alone. */
+static void unkept_tell(struct journal *j)
+{
+	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
+	struct gp_loss *loss;
+
+	if (!j->unkept)
+		return;
+	loss = event_init(buf, GP_KIND_loss, clock_mono_ns(), 0, 0);
+	loss->cause = GP_LOSS_tape;
+	loss->count = j->unkept;
+	j->unkept = 0;
+	output_feed(j->out, buf, event_length(GP_KIND_loss));
+}
+
+int journal_save(struct journal *j)
+{
+	int err;
+
+	if (!j->durable)
+		return 0;
+	journal_flush(j);
+	err = output_save(j->out, &j->state);
+	if (!err)
+		err = durable_save(j->durable, &j->state);
+	j->saved_ns = clock_mono_ns();
+	return err;
+}
+
+void journal_keep_nothing(struct journal *j)
+{
+	j->durable = NULL;
+}
+
+void journal_keep(struct journal *j)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!j->durable)
+		return;
+	unkept_tell(j);
+	if (durable_whole(j->durable) ? now_ns - j->saved_ns >= SAVE_PERIOD_NS ||
+						durable_tape_bytes(j->durable) > SAVE_TAPE_BYTES
+				      : now_ns - j->saved_ns >= RETRY_NS)
+		journal_save(j);
+}
+
+struct replaying {
+	struct journal *journal;
+	durable_frame_fn *fn;
+	void *ctx;
+};
+
+static void replay_frame(void *ctx, const struct tape_frame *f)
+{
+	struct replaying *r = ctx;
+
+	if (r->fn)
+		r->fn(r->ctx, f);
+	output_feed(r->journal->out, f->records, f->len);
+}
+
+int journal_replay(struct journal *j, durable_frame_fn *fn, void *ctx)
+{
+	struct replaying r = {j, fn, ctx};
+	int err;
+
+	output_replaying(j->out, true);
+	err = durable_replay(j->durable, replay_frame, &r);
+	output_replaying(j->out, false);
+	return err;
 }
 
 void journal_flush(struct journal *j)

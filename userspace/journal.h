@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "userspace/base/buffer.h"
+#include "userspace/durable.h"
 #include "userspace/ingest/tape.h"
 #include "userspace/option.h"
 #include "userspace/output.h"
@@ -15,8 +16,9 @@
 struct journal;
 struct probe_table;
 
-/* out: borrowed. tape: file to record to, or NULL. 0 or -errno after one line. */
-int journal_open(struct journal **ret, struct output *out, const char *tape);
+/* out, d: borrowed. tape: file to record to, or NULL; d: state directory to keep, or NULL. 0 or -errno after
+ * one line. */
+int journal_open(struct journal **ret, struct output *out, const char *tape, struct durable *d);
 /* -errno when the tape is not whole. NULL is fine. */
 int journal_close(struct journal *j);
 
@@ -27,6 +29,14 @@ void journal_flush(struct journal *j);
 /* Records that were read from a ring, with its positions. Once it returns 0 the ring may be advanced. */
 int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch, uint64_t from,
 		  uint64_t to);
+
+/* Once a second: saves the state when it is due, or when the tape could not be written and may be again. */
+void journal_keep(struct journal *j);
+int journal_save(struct journal *j); /* now */
+/* What comes from here on is no successor's business. */
+void journal_keep_nothing(struct journal *j);
+/* Feeds the output what a predecessor's tape holds. fn (may be NULL) sees each frame first. */
+int journal_replay(struct journal *j, durable_frame_fn *fn, void *ctx);
 
 /* What every tape begins with: session, clock, settings, meaning of the probes. */
 void journal_begin(struct journal *j, const struct options *o, const struct probe_table *probes, bool run,

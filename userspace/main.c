@@ -13,7 +13,7 @@
 #include "userspace/option.h"
 
 static int (*const runs[])(int argc, char **argv) = {cmd_pid,	cmd_run,    cmd_record, cmd_replay,
-						     cmd_check, cmd_probes, cmd_schema};
+						     cmd_check, cmd_probes, cmd_schema, cmd_detach};
 _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each command");
 
 static void usage(FILE *out)
@@ -39,10 +39,12 @@ static int find_command(const char *word)
 	return !strncmp(word, "--pid=", 6) || (word[0] == '-' && word[1] == 'p') ? 0 : -1;
 }
 
+/* Words that only the watch command has. */
 static bool names_a_pid(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--pid") || !strcmp(argv[i], "-p") || !strncmp(argv[i], "--pid=", 6))
+		if (!strcmp(argv[i], "--durable") || !strcmp(argv[i], "--pid") || !strcmp(argv[i], "-p") ||
+		    !strncmp(argv[i], "--pid=", 6))
 			return true;
 	return false;
 }

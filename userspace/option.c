@@ -20,6 +20,7 @@ const struct command_row command_rows[COMMANDS] = {
 	 CMD_CHECK},
 	{"probes", "", "the probes that are known, and why each is there", CMD_PROBES},
 	{"schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA},
+	{"detach", "", "remove every probe and map that --durable left in the kernel", CMD_DETACH},
 };
 
 enum option_type { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_NUMBER, OPTION_DURATION };
@@ -73,6 +74,13 @@ static const struct option_row rows[] = {
 	 "settings in YAML (version: 1)"},
 	{"state-dir", "DIR", 0, OPTION_STRING, AT(state_dir), 0, 0, CMD_WATCH | CMD_CHECK, "state_dir",
 	 "where the symbol cache is kept (default /var/cache/gp-bpf)"},
+	{"durable", NULL, 0, OPTION_FLAG, AT(durable), 0, 0, CMD_PID, "durable",
+	 "a restart within a minute, even after kill -9, loses nothing: state is kept in --state-dir "
+	 "(default /var/lib/gp-bpf), links and maps are pinned"},
+	{"handover", NULL, 0, OPTION_FLAG, AT(handover), 0, 0, CMD_PID, "handover",
+	 "with --durable: SIGTERM leaves everything attached, for a successor"},
+	{"takeover", NULL, 0, OPTION_FLAG, AT(takeover), 0, 0, CMD_PID, NULL,
+	 "with --durable: if another gp-bpf watches with this --state-dir, take over from it"},
 	{"root", "DIR", 0, OPTION_STRING, AT(root), 0, 0, CMD_WATCH, NULL, "read /proc from there (tests)"},
 	{"quiet", NULL, 'q', OPTION_FLAG, AT(quiet), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
 	 "no live view, no progress, no report"},

@@ -26,6 +26,7 @@ struct options {
 	char *log_level, *log_format;
 	int64_t multiply, ready_fd;
 	int64_t for_ns, ideal_ns;
+	bool durable, handover, takeover;
 	bool quiet, json, live, best_effort, print_config, help, version;
 	char **argv; /* what follows the options: CMD, or files */
 	int argc;
@@ -41,14 +42,15 @@ enum {
 	CMD_PROBES = 32,
 	CMD_SCHEMA = 64,
 	CMD_WATCH = CMD_PID | CMD_RUN | CMD_RECORD,
-	CMD_ALL = 127,
+	CMD_DETACH = 128,
+	CMD_ALL = 255,
 };
 
 struct command_row {
 	const char *name, *args, *help;
 	unsigned bit;
 };
-#define COMMANDS 7
+#define COMMANDS 8
 extern const struct command_row command_rows[COMMANDS]; /* main.c has their functions, in this order */
 
 /* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on; else the

@@ -19,16 +19,18 @@ struct output {
 	struct live *live;
 	FILE *plain;
 	int report_fd;
-	bool json, color;
+	bool json, color, replaying;
 	int error;
 };
 
 static void on_fact(void *ctx, const struct fact *f)
 {
 	struct output *out = ctx;
+	struct fact own = *f;
 
-	export_set_fact(out->exports, f);
-	if (out->plain)
+	own.told = out->replaying;
+	export_set_fact(out->exports, &own);
+	if (out->plain && !out->replaying)
 		plain_fact(out->plain, f);
 }
 
@@ -49,9 +51,9 @@ static void on_log(void *ctx, enum log_level level, const char *line)
 	live_log(((struct output *)ctx)->live, line);
 }
 
-static int open_exports(struct output *out, const struct options *o)
+static int open_exports(struct output *out, const struct options *o, bool resume)
 {
-	struct export_options opt = {.listen = o->listen};
+	struct export_options opt = {.listen = o->listen, .resume = resume};
 	bool prometheus = false;
 	int err = export_set_new(&out->exports, &opt);
 
@@ -88,21 +90,39 @@ static int open_view(struct output *out, enum output_view view, int plain_fd)
 	return 0;
 }
 
+static int open_model(struct output *out, const struct durable_state *saved)
+{
+	int err;
+
+	if (!saved) {
+		out->stream = stream_new(on_event, out);
+		out->model = model_new(on_fact, out);
+		return out->stream && out->model ? 0 : -ENOMEM;
+	}
+	err = stream_load(&out->stream, on_event, out, saved->stream.data, saved->stream.len);
+	return err ? err : model_load(&out->model, on_fact, out, saved->model.data, saved->model.len);
+}
+
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd)
 {
+	return output_resume(ret, o, view, plain_fd, report_fd, NULL);
+}
+
+int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
+		  int report_fd, const struct durable_state *saved)
+{
 	struct output *out = calloc(1, sizeof(*out));
-	int err = -ENOMEM;
+	int err;
 
 	if (!out)
 		return -ENOMEM;
 	out->report_fd = report_fd;
 	out->json = o->json;
 	out->color = isatty(report_fd) && !getenv("NO_COLOR");
-	out->stream = stream_new(on_event, out);
-	out->model = model_new(on_fact, out);
-	if (out->stream && out->model)
-		err = open_exports(out, o);
+	err = open_model(out, saved);
+	if (!err)
+		err = open_exports(out, o, saved);
 	if (!err)
 		err = open_view(out, view, plain_fd);
 	if (err) {
@@ -111,6 +131,27 @@ int output_open(struct output **ret, const struct options *o, enum output_view v
 	}
 	*ret = out;
 	return 0;
+}
+
+int output_save(struct output *out, struct durable_state *ret)
+{
+	int err;
+
+	output_tick(out); /* a line that the saved model has told must not be lost with us */
+	buffer_clear(&ret->stream);
+	buffer_clear(&ret->model);
+	err = stream_save(out->stream, &ret->stream);
+	return err ? err : model_save(out->model, &ret->model);
+}
+
+void output_replaying(struct output *out, bool yes)
+{
+	out->replaying = yes;
+}
+
+void output_processes(const struct output *out, model_process_fn *fn, void *ctx)
+{
+	model_processes(out->model, fn, ctx);
 }
 
 int output_feed(struct output *out, const void *records, size_t len)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "userspace/durable.h"
+#include "userspace/model/model.h"
 #include "userspace/option.h"
 
 struct output;
@@ -17,6 +19,17 @@ enum output_view { VIEW_NONE, VIEW_PLAIN, VIEW_LIVE };
 /* plain_fd: where plain lines go; the report goes to report_fd. 0 or -errno after one line. */
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
+/* The same, going on where the output stood that output_save() was called on. -EPROTO, -EBADMSG: what was
+ * saved is of another version, or damaged. */
+int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
+		  int report_fd, const struct durable_state *saved);
+/* Everything that is known, after what was told has been written out. */
+int output_save(struct output *out, struct durable_state *ret);
+/* From here on (until false) records are fed that a predecessor was fed already: what comes of them is told
+ * only where it is certain that the predecessor did not get to it. */
+void output_replaying(struct output *out, bool yes);
+/* The processes that are known and have not ended. */
+void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
 /* Records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
 /* A second passed: snapshot to exporters and view. */

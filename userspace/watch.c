@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/watch.h"
+#include "userspace/watch_private.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,24 +31,6 @@
 
 static const enum tape_source ring_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
-struct watch {
-	const struct options *options;
-	struct output *out;
-	struct probe_table *probes;
-	struct loader *loader;
-	struct ring *ring[2];
-	struct journal *journal;
-	struct loop *loop;
-	struct processes *processes;
-	struct buffer batch; /* of a ring */
-	pid_t child;
-	int child_status;
-	enum gp_end_reason end;
-	uint64_t count_ns; /* stamp of counter records; 0: now */
-	bool run, rescan;
-	bool life_lost; /* an exit may have gone unseen */
-};
-
 /* ---- what the loader and the processes say --------------------------------------------------------- */
 
 static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
@@ -67,8 +50,7 @@ static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 		*own = *p;
 }
 
-/* It ended and the record of that was lost. */
-static void on_gone(void *ctx, pid_t pid)
+void watch_gone(void *ctx, pid_t pid)
 {
 	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit, (uint32_t)pid, 0);
 
@@ -149,14 +131,31 @@ static bool drain_ring(struct watch *w, int i)
 	return false;
 }
 
-static void drain(struct watch *w)
+void watch_gap(struct watch *w, uint64_t from_ns)
 {
+	struct gp_gap *gap = journal_record(w->journal, GP_KIND_gap, 0, 0);
+
+	if (!gap)
+		return;
+	gap->from_ns = from_ns;
+	gap->cause = GP_GAP_AWAY;
+	log_warn("nobody read for %.0f s: that time counts as not observed",
+		 (double)(clock_mono_ns() - from_ns) / 1e9);
+}
+
+void watch_drain(struct watch *w)
+{
+	uint64_t silent_ns;
+
 	uint64_t before = clock_mono_ns();
 	struct gp_drain *mark;
 	bool whole;
 
 	whole = drain_ring(w, 0);
 	whole = drain_ring(w, 1) && whole;
+	loader_heartbeat(w->loader, &silent_ns);
+	if (silent_ns)
+		watch_gap(w, silent_ns);
 	if (whole && before > STREAM_SLACK_NS) {
 		mark = journal_record(w->journal, GP_KIND_drain, 0, 0);
 		if (mark)
@@ -178,7 +177,7 @@ static void on_drain(void *ctx, uint64_t value)
 	struct watch *w = ctx;
 
 	(void)value;
-	drain(w);
+	watch_drain(w);
 	processes_due(w->processes, clock_mono_ns());
 	if (!w->child && !processes_alive(w->processes))
 		finish(w, GP_END_TARGETS_GONE);
@@ -194,10 +193,16 @@ static void on_tick(void *ctx, uint64_t value)
 	journal_clock(w->journal);
 	loader_sample(w->loader, on_count, on_loss, w);
 	if (w->life_lost)
-		processes_verify(w->processes, on_gone, w);
+		processes_verify(w->processes, watch_gone, w);
+	if (w->life_lost)
+		w->sweeps = 2;
 	w->life_lost = false;
+	if (w->sweeps && w->sweeps--)
+		loader_sweep(w->loader);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
 	journal_flush(w->journal);
+	loader_commit(w->loader);
+	journal_keep(w->journal);
 	output_tick(w->out);
 }
 
@@ -238,7 +243,9 @@ static void on_end_signal(void *ctx, uint64_t value)
 	struct watch *w = ctx;
 	int signo = (int)(value & 0xffffffff), code = (int)(value >> 32);
 
-	if (!w->child)
+	if (w->durable && (signo == SIGUSR1 || (signo == SIGTERM && w->options->handover)))
+		finish(w, GP_END_HANDOVER);
+	else if (!w->child)
 		finish(w, GP_END_USER);
 	else if (code <= 0)
 		kill(w->child, signo);
@@ -291,7 +298,10 @@ static int open_kernel(struct watch *w)
 	err = options_features_off(w->options, off, sizeof(off));
 	if (err)
 		return err;
-	cfg.cache_dir = w->options->state_dir ? w->options->state_dir : "/var/cache/gp-bpf";
+	cfg.durable = w->durable ? durable_dir(w->durable) : NULL;
+	cfg.cache_dir = w->durable		? cfg.durable
+			: w->options->state_dir ? w->options->state_dir
+						: "/var/cache/gp-bpf";
 	err = loader_open(&w->loader, &cfg);
 	if (err)
 		return err;
@@ -322,9 +332,10 @@ static int open_loop(struct watch *w)
 		if (w->run || ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &was) ||
 		    was.sa_handler != SIG_IGN) /* nohup means it */
 			err = loop_add_signal(w->loop, ends[i], on_end_signal, w);
+	if (!err && (w->run || w->durable)) /* of --takeover */
+		err = loop_add_signal(w->loop, SIGUSR1, on_end_signal, w);
 	if (!err && w->run) {
 		err = loop_add_signal(w->loop, SIGCHLD, on_child, w);
-		err = err ? err : loop_add_signal(w->loop, SIGUSR1, on_end_signal, w);
 		err = err ? err : loop_add_signal(w->loop, SIGUSR2, on_end_signal, w);
 	}
 	if (!err)
@@ -344,8 +355,8 @@ static int open_loop(struct watch *w)
 	return err;
 }
 
-int watch_open(struct watch **ret, const struct options *o, struct output *out, const char *tape, bool run,
-	       const char *command)
+int watch_open(struct watch **ret, const struct options *o, struct output *out,
+	       const struct watch_config *cfg)
 {
 	struct watch *w = calloc(1, sizeof(*w));
 	int err;
@@ -354,23 +365,30 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out, 
 		return -ENOMEM;
 	w->options = o;
 	w->out = out;
-	w->run = run;
+	w->run = cfg->run;
+	w->durable = cfg->durable;
 	w->child_status = -1;
 	w->end = GP_END_ERROR;
 	err = watch_probes(o, &w->probes);
+	if (!err)
+		err = journal_open(&w->journal, out, cfg->tape, w->durable);
+	/* From here on there is a state to go on from, whatever is read next. */
+	if (!err && !cfg->saved)
+		err = journal_save(w->journal);
 	if (!err)
 		err = open_kernel(w);
 	if (!err)
 		err = processes_new(&w->processes, w->loader, o->root ? o->root : "", o->job, on_process, w);
 	if (!err)
-		err = journal_open(&w->journal, out, tape);
-	if (!err)
 		err = open_loop(w);
+	if (!err && !cfg->saved)
+		journal_begin(w->journal, o, w->probes, cfg->run, cfg->command);
+	if (!err && (cfg->saved || loader_adopted(w->loader)))
+		err = watch_resume(w, cfg->saved);
 	if (err) {
 		watch_close(w);
 		return err;
 	}
-	journal_begin(w->journal, o, w->probes, run, command);
 	*ret = w;
 	return 0;
 }
@@ -386,7 +404,7 @@ int watch_target(struct watch *w, pid_t pid)
 int watch_run(struct watch *w, pid_t child, int *ret_status)
 {
 	w->child = child;
-	drain(w);
+	watch_drain(w);
 	on_child(w, 0); /* it may have ended before its signal could be noticed */
 	if (!child || w->child_status == -1)
 		loop_run(w->loop);
@@ -395,25 +413,54 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 	return 0;
 }
 
-int watch_close(struct watch *w)
+/* The last records, and what they are the last of. */
+static void watch_finish(struct watch *w)
 {
 	struct gp_end *end;
+
+	watch_drain(w);
+	loader_sample(w->loader, on_count, on_loss, w);
+	journal_flush(w->journal);
+	loader_commit(w->loader);
+	/* Before the end is told: whoever goes on from here has not ended. */
+	if (w->durable && w->end != GP_END_TARGETS_GONE)
+		journal_save(w->journal);
+	if (w->end == GP_END_HANDOVER) {
+		loader_leave(w->loader);
+		w->loader = NULL;
+		return;
+	}
+	loader_close(w->loader);
+	w->loader = NULL;
+	journal_keep_nothing(w->journal);
+	end = journal_record(w->journal, GP_KIND_end, 0, 0);
+	if (end) {
+		end->reason = w->end;
+		end->status = w->child_status;
+	}
+	journal_flush(w->journal);
+	if (w->durable && w->end == GP_END_TARGETS_GONE)
+		durable_discard(w->durable);
+}
+
+bool watch_busy(const struct watch *w)
+{
+	return processes_alive(w->processes);
+}
+
+bool watch_handed_over(const struct watch *w)
+{
+	return w->end == GP_END_HANDOVER;
+}
+
+int watch_close(struct watch *w)
+{
 	int err;
 
 	if (!w)
 		return 0;
-	if (w->loop && w->ring[0] && w->ring[1]) {
-		drain(w);
-		loader_sample(w->loader, on_count, on_loss, w);
-		loader_close(w->loader);
-		w->loader = NULL;
-		end = journal_record(w->journal, GP_KIND_end, 0, 0);
-		if (end) {
-			end->reason = w->end;
-			end->status = w->child_status;
-		}
-		journal_flush(w->journal);
-	}
+	if (w->loop && w->ring[0] && w->ring[1])
+		watch_finish(w);
 	err = journal_close(w->journal);
 	processes_free(w->processes);
 	ring_close(w->ring[0]);

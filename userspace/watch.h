@@ -16,11 +16,25 @@
 struct watch;
 struct probe_table;
 
-/* Opens the kernel side and everything between it and out (borrowed). tape: file to record to, or NULL.
- * run: the targets are started by us. 0; -errno after one line: -EPERM, -ENOSYS, -EOPNOTSUPP mean that
- * the kernel or a privilege lacks what is needed (exit 3). */
-int watch_open(struct watch **ret, const struct options *o, struct output *out, const char *tape, bool run,
-	       const char *command);
+struct watch_config {
+	const char *tape;	 /* file to record to, or NULL */
+	struct durable *durable; /* state directory, borrowed, or NULL */
+	bool saved;		 /* out goes on from the state of that directory */
+	bool run;		 /* the targets are started by us */
+	const char *command;	 /* what the user asked for */
+};
+
+/* Opens the kernel side and everything between it and out (borrowed); what a predecessor left in the state
+ * directory is taken over. 0; -errno after one line: -EPERM, -ENOSYS, -EOPNOTSUPP mean that the kernel or a
+ * privilege lacks what is needed (exit 3). */
+int watch_open(struct watch **ret, const struct options *o, struct output *out,
+	       const struct watch_config *cfg);
+/* Somebody is watched already. */
+bool watch_busy(const struct watch *w);
+/* Every target was named: processes that a predecessor's state knows and nobody watches are gone. */
+void watch_reconcile(struct watch *w);
+/* The end was to leave everything to a successor. */
+bool watch_handed_over(const struct watch *w);
 /* Watches a process and its present and future children, attaches to the libraries they map. -ESRCH. */
 int watch_target(struct watch *w, pid_t pid);
 /* Until every target is gone, the user ends it, or the time is up. child: reaped here, its wait status

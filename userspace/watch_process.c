@@ -279,6 +279,27 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 	return 0;
 }
 
+int processes_adopt(struct processes *ps, pid_t pid, bool identified)
+{
+	struct entry *e = entry_get(ps, pid);
+
+	if (!e)
+		return -ENOMEM;
+	/* Also read when it is known, for its children; told only when it is not. */
+	if (!identified)
+		identify(ps, e, 0);
+	else if (process_read(ps->root, pid, &e->self))
+		return 0; /* its exit record waits */
+	loader_scan(ps->loader, pid);
+	schedule(ps, e, true);
+	return 0;
+}
+
+bool processes_have(const struct processes *ps, pid_t pid)
+{
+	return table_get(ps->table, (uint64_t)pid);
+}
+
 static void on_exit_record(struct processes *ps, const struct event *ev)
 {
 	struct entry *e = table_take(ps->table, ev->rec->pid);

@@ -4,6 +4,7 @@
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "userspace/model/fact.h"
@@ -11,6 +12,7 @@
 
 struct export_options {
 	const char *listen; /* ADDR:PORT or unix:PATH of the HTTP server */
+	bool resume;	    /* go on with what a predecessor wrote, where its file is kept */
 };
 
 struct exporter {

@@ -38,7 +38,7 @@ static void sink_fail(struct sink *s, int error)
 	s->error = error;
 }
 
-int sink_open(struct sink **ret, const char *path)
+static int sink_open_how(struct sink **ret, const char *path, int how)
 {
 	struct sink *s = calloc(1, sizeof(*s));
 	struct stat st;
@@ -48,7 +48,7 @@ int sink_open(struct sink **ret, const char *path)
 		return -ENOMEM;
 	log_escape(s->path, sizeof(s->path), strcmp(path, "-") != 0 ? path : "standard output", PATH_MAX);
 	if (strcmp(path, "-") != 0)
-		s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		s->fd = open(path, O_WRONLY | O_CREAT | how | O_CLOEXEC, 0644);
 	else
 		s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (s->fd < 0) {
@@ -60,6 +60,16 @@ int sink_open(struct sink **ret, const char *path)
 	s->file = fstat(s->fd, &st) || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode);
 	*ret = s;
 	return 0;
+}
+
+int sink_open(struct sink **ret, const char *path)
+{
+	return sink_open_how(ret, path, O_TRUNC);
+}
+
+int sink_open_append(struct sink **ret, const char *path)
+{
+	return sink_open_how(ret, path, O_APPEND);
 }
 
 struct buffer *sink_buffer(struct sink *s)

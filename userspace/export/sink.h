@@ -12,6 +12,8 @@
 struct sink;
 /* path "-": standard output. Else a file, created 0644, emptied. -errno after one line. */
 int sink_open(struct sink **ret, const char *path);
+/* The same, behind what the file holds. */
+int sink_open_append(struct sink **ret, const char *path);
 /* The buffer to append to. After each whole line: sink_line(). */
 struct buffer *sink_buffer(struct sink *s);
 void sink_line(struct sink *s);

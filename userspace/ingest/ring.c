@@ -162,6 +162,21 @@ void ring_advance(struct ring *r)
 	r->from = r->to;
 }
 
+uint64_t ring_at(const struct ring *r)
+{
+	return *r->consumer;
+}
+
+int ring_skip(struct ring *r, uint64_t pos)
+{
+	if (pos < *r->consumer || pos > __atomic_load_n(r->producer, __ATOMIC_ACQUIRE))
+		return -EINVAL;
+	r->from = *r->consumer;
+	r->to = pos;
+	ring_advance(r);
+	return 0;
+}
+
 size_t ring_pending(const struct ring *r)
 {
 	return (size_t)(__atomic_load_n(r->producer, __ATOMIC_ACQUIRE) - *r->consumer);

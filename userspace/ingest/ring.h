@@ -28,6 +28,11 @@ long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_b
 void ring_position(const struct ring *r, uint64_t *ret_from, uint64_t *ret_to);
 /* The last peek is safe: the kernel may reuse it. */
 void ring_advance(struct ring *r);
+/* Where the reader stands. */
+uint64_t ring_at(const struct ring *r);
+/* What lies before pos was read by a predecessor who could not say so any more. -EINVAL: pos is not ahead
+ * of the reader, or not there yet. */
+int ring_skip(struct ring *r, uint64_t pos);
 /* Bytes waiting now. */
 size_t ring_pending(const struct ring *r);
 

@@ -70,6 +70,7 @@ struct fact_disruption {
 struct fact {
 	enum fact_type type;
 	uint64_t number; /* 1, 2, 3... of all facts that a model tells: the same in every replay */
+	bool told;	 /* set by who passes it on: a predecessor has most likely told it already */
 	uint64_t mono_ns;
 	int64_t real_ns; /* 0: no clock anchor seen yet */
 	uint32_t pid;	 /* 0: about no process */

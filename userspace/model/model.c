@@ -333,6 +333,15 @@ int model_feed(struct model *m, const struct event *ev)
 	return err;
 }
 
+void model_processes(const struct model *m, model_process_fn *fn, void *ctx)
+{
+	const struct rank *r;
+	size_t at = 0;
+
+	while ((r = table_next(m->live, &at, NULL)))
+		fn(ctx, r->pid, r->process.start_ns, r->process.start_mono_ns);
+}
+
 uint64_t model_ledger_violations(const struct model *m)
 {
 	return m->env.ledger_violations;

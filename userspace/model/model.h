@@ -8,6 +8,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "userspace/base/buffer.h"
@@ -35,6 +36,10 @@ int model_save(const struct model *m, struct buffer *out);
 /* A model that goes on where the saved one stood: what it tells from there on, it would have told too.
  * -EPROTO: of another version; -EBADMSG: damaged; -ENOMEM. Hostile bytes are refused or harmless. */
 int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, size_t len);
+
+/* Each process that is followed and has not ended. identified: somebody said who it is. */
+typedef void model_process_fn(void *ctx, uint32_t pid, uint64_t start_ns, bool identified);
+void model_processes(const struct model *m, model_process_fn *fn, void *ctx);
 
 /* How often the ledger did not add up; anything but 0 is a bug of ours. */
 uint64_t model_ledger_violations(const struct model *m);

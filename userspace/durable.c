@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/durable.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "userspace/base/archive.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define STATE_MAGIC	  "GPBPFST\1"
+#define STATE_FORMAT	  1
+#define STATE_BYTES_MAX	  (1u << 30)
+#define SOURCES		  3
+#define HAND_OVER_NS	  10000000000ull
+#define HAND_OVER_POLL_MS 10
+
+struct durable {
+	char dir[PATH_MAX];
+	int lock;
+	bool found;
+	struct durable_state state;
+	uint64_t first;		   /* segment that the state goes on with */
+	uint64_t segment;	   /* that is written */
+	struct tape_writer *tape;  /* NULL: not yet, or it failed */
+	uint64_t ring_at[SOURCES]; /* by enum tape_source */
+	bool failed;
+};
+
+struct header { /* of the state file; the two states follow */
+	char boot_id[40];
+	uint64_t first, ring_at[SOURCES];
+	uint32_t stream_bytes, model_bytes;
+};
+
+static void path_of(const struct durable *d, const char *name, char path[PATH_MAX + 32])
+{
+	snprintf(path, PATH_MAX + 32, "%s/%s", d->dir, name);
+}
+
+static void segment_path(const struct durable *d, uint64_t segment, char path[PATH_MAX + 32])
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "tape-%010llu", (unsigned long long)segment);
+	path_of(d, name, path);
+}
+
+/* ---- lock ------------------------------------------------------------------------------------------ */
+
+static int lock_try(int fd)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_SETLK, &whole) ? -errno : 0;
+}
+
+/* Who holds it; 0: nobody. */
+static pid_t lock_owner(int fd)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_GETLK, &whole) || whole.l_type == F_UNLCK ? 0 : whole.l_pid;
+}
+
+static int lock_wait(int fd, uint64_t for_ns)
+{
+	uint64_t until_ns = clock_mono_ns() + for_ns;
+	int err = lock_try(fd);
+
+	while (err && clock_mono_ns() < until_ns) {
+		poll(NULL, 0, HAND_OVER_POLL_MS);
+		err = lock_try(fd);
+	}
+	return err;
+}
+
+/* By pidfd, and asked again who it is, so that no other process can be meant. */
+static int lock_take(const struct durable *d)
+{
+	pid_t owner = lock_owner(d->lock);
+	int err, pidfd = owner ? (int)syscall(SYS_pidfd_open, owner, 0) : -1;
+
+	if (pidfd >= 0 && lock_owner(d->lock) == owner)
+		syscall(SYS_pidfd_send_signal, pidfd, SIGUSR1, NULL, 0);
+	err = lock_wait(d->lock, HAND_OVER_NS);
+	if (err && pidfd >= 0 && lock_owner(d->lock) == owner) {
+		log_warn("--takeover: process %d did not hand over; killing it", owner);
+		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+		err = lock_wait(d->lock, HAND_OVER_NS);
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	return err;
+}
+
+static int lock_open(struct durable *d, bool takeover)
+{
+	char path[PATH_MAX + 32];
+	int err;
+
+	path_of(d, "lock", path);
+	d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lock < 0) {
+		err = -errno;
+		log_error("--durable: %s: %s", path, strerror(-err));
+		return err;
+	}
+	err = lock_try(d->lock);
+	if (err && takeover)
+		err = lock_take(d);
+	if (err)
+		log_error("--durable: process %d watches with %s already; stop it, or --takeover",
+			  lock_owner(d->lock), d->dir);
+	return err ? -EBUSY : 0;
+}
+
+pid_t durable_owner(const char *dir)
+{
+	char path[PATH_MAX + 32];
+	pid_t owner;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return 0;
+	owner = lock_owner(fd);
+	close(fd);
+	return owner;
+}
+
+/* ---- state ----------------------------------------------------------------------------------------- */
+
+static void boot_id_read(char id[40])
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+	memset(id, 0, 40);
+	if (fd >= 0 && read(fd, id, 36) != 36)
+		memset(id, 0, 40);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void blob_archive(struct archive *a, struct buffer *blob)
+{
+	uint32_t len = (uint32_t)blob->len;
+
+	archive_count(a, &len, STATE_BYTES_MAX, 1);
+	if (archive_reads(a) && !a->error && len && !buffer_reserve(blob, len))
+		archive_require(a, false);
+	if (a->error)
+		return;
+	blob->len = len;
+	archive_bytes(a, blob->data, len);
+}
+
+static void state_archive(struct archive *a, struct header *h, struct durable_state *state)
+{
+	archive_text(a, h->boot_id);
+	archive_number(a, &h->first);
+	archive_numbers(a, h->ring_at);
+	blob_archive(a, &state->stream);
+	blob_archive(a, &state->model);
+}
+
+static int file_read(const char *path, struct buffer *out)
+{
+	int err = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n = 1;
+	char *at;
+
+	if (fd < 0)
+		return -errno;
+	while (n > 0 && !err) {
+		at = out->len < STATE_BYTES_MAX ? buffer_reserve(out, 1 << 16) : NULL;
+		n = at ? read(fd, at, 1 << 16) : 0;
+		err = !at ? -ENOMEM : n < 0 ? -errno : 0;
+		out->len += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	return err;
+}
+
+static void segments_remove(const struct durable *d, uint64_t from, uint64_t until)
+{
+	char path[PATH_MAX + 32];
+
+	for (uint64_t s = from; s < until; s++) {
+		segment_path(d, s, path);
+		unlink(path);
+	}
+}
+
+/* All that bear the name: those of a state that cannot be read are not known by number. */
+static void segments_clear(const struct durable *d)
+{
+	DIR *dir = opendir(d->dir);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "tape-", 5))
+			unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+void durable_discard(struct durable *d)
+{
+	char path[PATH_MAX + 32];
+
+	path_of(d, "state", path);
+	unlink(path);
+	segments_clear(d);
+	buffer_free(&d->state.stream);
+	buffer_free(&d->state.model);
+	memset(d->ring_at, 0, sizeof(d->ring_at));
+	d->found = false;
+	d->first = 0;
+}
+
+static void state_load(struct durable *d)
+{
+	struct buffer bytes = {0};
+	char path[PATH_MAX + 32], boot_id[40];
+	struct header h = {0};
+	struct archive a;
+	const char *why = NULL;
+	int err;
+
+	path_of(d, "state", path);
+	err = file_read(path, &bytes);
+	if (err != -ENOENT) {
+		archive_read(&a, bytes.data, bytes.len, STATE_MAGIC, STATE_FORMAT);
+		state_archive(&a, &h, &d->state);
+		err = err ? err : archive_end(&a);
+		boot_id_read(boot_id);
+		why = err == -EPROTO		   ? "it is of another version of gp-bpf"
+		      : err			   ? "it is damaged"
+		      : strcmp(boot_id, h.boot_id) ? "it is of another boot"
+						   : NULL;
+	}
+	buffer_free(&bytes);
+	d->first = h.first;
+	memcpy(d->ring_at, h.ring_at, sizeof(d->ring_at));
+	d->found = !err && !why;
+	if (why)
+		log_warn("%s: what was known cannot be used (%s); beginning anew", path, why);
+	if (!d->found)
+		durable_discard(d);
+}
+
+const struct durable_state *durable_state(const struct durable *d)
+{
+	return d->found ? &d->state : NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------ */
+
+static int folder_open(struct durable *d, const char *dir)
+{
+	struct stat st;
+	int err = 0;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		err = -errno;
+	if (!err && !realpath(dir, d->dir))
+		err = -errno;
+	if (!err && stat(d->dir, &st))
+		err = -errno;
+	/* Who may write there may hand us any state. */
+	if (!err && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022))
+		err = -EACCES;
+	if (err)
+		log_error("--durable: state directory %s: %s", dir,
+			  err == -EACCES ? "must be ours, and writable for nobody else" : strerror(-err));
+	return err;
+}
+
+int durable_open(struct durable **ret, const char *dir, bool takeover)
+{
+	struct durable *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	d->lock = -1;
+	err = folder_open(d, dir);
+	if (!err)
+		err = lock_open(d, takeover);
+	if (err) {
+		durable_close(d);
+		return err;
+	}
+	state_load(d);
+	*ret = d;
+	return 0;
+}
+
+void durable_close(struct durable *d)
+{
+	if (!d)
+		return;
+	tape_close(d->tape);
+	if (d->lock >= 0)
+		close(d->lock);
+	buffer_free(&d->state.stream);
+	buffer_free(&d->state.model);
+	free(d);
+}
+
+const char *durable_dir(const struct durable *d)
+{
+	return d->dir;
+}
+
+/* ---- tape ------------------------------------------------------------------------------------------ */
+
+int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
+{
+	char path[PATH_MAX + 32];
+	struct tape_reader *r;
+	struct tape_frame f;
+	int err = 0, got;
+
+	for (d->segment = d->first;; d->segment++) {
+		segment_path(d, d->segment, path);
+		if (access(path, F_OK))
+			break;
+		/* One that we were killed in the middle of beginning holds nothing. */
+		if (tape_open(&r, path))
+			continue;
+		while ((got = tape_next(r, &f)) > 0) {
+			if (f.source < SOURCES && f.to)
+				d->ring_at[f.source] = f.to;
+			fn(ctx, &f);
+		}
+		tape_reader_close(r);
+		err = err ? err : got;
+	}
+	return err;
+}
+
+uint64_t durable_ring_at(const struct durable *d, enum tape_source source)
+{
+	return d->ring_at[source];
+}
+
+/* The first frame begins the first segment. */
+static int tape_begin(struct durable *d)
+{
+	char path[PATH_MAX + 32];
+
+	segment_path(d, d->segment, path);
+	return tape_create(&d->tape, path);
+}
+
+int durable_append(struct durable *d, const struct tape_frame *f)
+{
+	int err = 0;
+
+	if (d->failed)
+		return -EIO;
+	if (!d->tape)
+		err = tape_begin(d);
+	if (!err)
+		err = tape_append(d->tape, f);
+	if (!err && f->source < SOURCES && f->to)
+		d->ring_at[f->source] = f->to;
+	if (err) {
+		log_error("%s: the tape cannot be written: %s; a restart would lose what comes now", d->dir,
+			  strerror(-err));
+		d->failed = true;
+	}
+	return err;
+}
+
+bool durable_whole(const struct durable *d)
+{
+	return !d->failed;
+}
+
+uint64_t durable_tape_bytes(const struct durable *d)
+{
+	return d->tape ? tape_bytes(d->tape) : 0;
+}
+
+static int state_write(const struct durable *d, uint64_t first, const struct durable_state *now)
+{
+	struct durable_state state = *now; /* an archive describes what it reads and what it writes alike */
+	struct header h = {.first = first};
+	char path[PATH_MAX + 32], fresh[PATH_MAX + 32];
+	struct buffer bytes = {0};
+	struct archive a;
+	int err, fd;
+
+	boot_id_read(h.boot_id);
+	memcpy(h.ring_at, d->ring_at, sizeof(h.ring_at));
+	archive_write(&a, &bytes, STATE_MAGIC, STATE_FORMAT);
+	state_archive(&a, &h, &state);
+	err = archive_end(&a);
+	path_of(d, "state", path);
+	path_of(d, "state.new", fresh);
+	fd = err ? -1 : open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (!err && fd < 0)
+		err = -errno;
+	for (size_t at = 0; !err && at < bytes.len;) {
+		ssize_t n = write(fd, bytes.data + at, bytes.len - at);
+
+		err = n < 0 && errno != EINTR ? -errno : 0;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0 && close(fd) && !err)
+		err = -errno;
+	if (!err && rename(fresh, path))
+		err = -errno;
+	if (err)
+		unlink(fresh);
+	buffer_free(&bytes);
+	return err;
+}
+
+int durable_save(struct durable *d, const struct durable_state *now)
+{
+	struct tape_writer *fresh = NULL;
+	char path[PATH_MAX + 32];
+	int err;
+
+	segment_path(d, d->segment + 1, path);
+	err = tape_create(&fresh, path);
+	if (!err)
+		err = state_write(d, d->segment + 1, now);
+	if (err) {
+		tape_close(fresh);
+		unlink(path);
+		if (!d->failed)
+			log_error("%s: the state cannot be saved: %s; trying again", d->dir, strerror(-err));
+		d->failed |= !d->tape;
+		return err;
+	}
+	tape_close(d->tape);
+	d->tape = fresh;
+	segments_remove(d, d->first, d->segment + 1);
+	d->first = ++d->segment;
+	if (d->failed)
+		log_warn("%s: the state is whole again", d->dir);
+	d->failed = false;
+	return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Going on where a predecessor stopped: what it had read is on its tape, what it had not is in the rings,
+ * and the kernel side has watched on in between. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/table.h"
+#include "userspace/ingest/event.h"
+#include "userspace/watch_private.h"
+
+#define SETTLE_NS 10000000000ull
+
+static const enum tape_source ring_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
+
+struct resuming {
+	struct watch *watch;
+	uint64_t last_ns;    /* stamp of the newest record on the tape */
+	struct table *known; /* pid -> itself: of the model's processes, those that were identified */
+	pid_t *unwatched;    /* the model's processes that nobody watches */
+	size_t count, room;
+};
+
+/* What was told last of counters and losses; how far time had come. */
+static void on_frame(void *ctx, const struct tape_frame *f)
+{
+	struct resuming *r = ctx;
+	const struct gp_rec *rec;
+	struct event ev;
+
+	for (size_t at = 0; at + sizeof(*rec) <= f->len; at += (rec->len + 7u) & ~7u) {
+		rec = (const struct gp_rec *)((const char *)f->records + at);
+		if (rec->len < sizeof(*rec) || rec->len > f->len - at)
+			return;
+		if (event_decode(rec, rec->len, &ev))
+			continue;
+		if (rec->ts_ns > r->last_ns)
+			r->last_ns = rec->ts_ns;
+		if (rec->kind == GP_KIND_counter)
+			loader_resume(r->watch->loader, rec->probe, ev.counter);
+		else if (rec->kind == GP_KIND_loss)
+			loader_resume_loss(r->watch->loader, ev.loss);
+	}
+}
+
+/* Whether the tape knows all that was taken out of the rings. */
+static bool rings_seek(struct watch *w)
+{
+	bool whole = true;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t at = durable_ring_at(w->durable, ring_source[i]);
+
+		whole &= at >= ring_at(w->ring[i]);
+		if (at > ring_at(w->ring[i]))
+			ring_skip(w->ring[i], at);
+	}
+	return whole;
+}
+
+static void on_known(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
+{
+	struct resuming *r = ctx;
+
+	(void)start_ns;
+	if (identified)
+		table_put(r->known, pid, r);
+}
+
+/* Asked after the rings were read: who is not watched by now ended while nobody looked. */
+static void on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
+{
+	struct resuming *r = ctx;
+	size_t room = r->room ? r->room * 2 : 64;
+	pid_t *list;
+
+	(void)start_ns;
+	(void)identified;
+	if (processes_have(r->watch->processes, (pid_t)pid))
+		return;
+	if (r->count == r->room) {
+		list = reallocarray(r->unwatched, room, sizeof(*list));
+		if (!list)
+			return;
+		r->unwatched = list;
+		r->room = room;
+	}
+	r->unwatched[r->count++] = (pid_t)pid;
+}
+
+static void processes_take_over(struct resuming *r)
+{
+	struct watch *w = r->watch;
+
+	output_processes(w->out, on_known, r);
+	for (pid_t pid = 0; (pid = loader_watched_next(w->loader, pid));)
+		processes_adopt(w->processes, pid, table_get(r->known, (uint64_t)pid));
+	if (loader_settle(w->loader, SETTLE_NS))
+		log_warn("a library does not answer reads: not waiting for it any longer");
+	loader_taken_over(w->loader);
+	w->sweeps = 2;
+}
+
+int watch_resume(struct watch *w, bool saved)
+{
+	struct resuming r = {.watch = w, .known = table_new()};
+	bool adopted = loader_adopted(w->loader), whole = true;
+	uint64_t silent_ns;
+	int err = r.known ? 0 : -ENOMEM;
+
+	if (!err && saved) {
+		err = journal_replay(w->journal, on_frame, &r);
+		whole = adopted && rings_seek(w);
+	}
+	if (err)
+		goto out;
+	watch_drain(w); /* a kernel side that had fallen silent books that itself */
+	if (saved && !whole && r.last_ns)
+		watch_gap(w, r.last_ns);
+	journal_flush(w->journal);
+	processes_take_over(&r);
+	loader_heartbeat(w->loader, &silent_ns);
+	watch_drain(w);
+	if (adopted)
+		log_info("took over from an earlier gp-bpf: %zu processes", processes_alive(w->processes));
+out:
+	table_free(r.known, NULL);
+	return err;
+}
+
+void watch_reconcile(struct watch *w)
+{
+	struct resuming r = {.watch = w};
+
+	output_processes(w->out, on_live, &r);
+	for (size_t i = 0; i < r.count; i++)
+		watch_gone(w, r.unwatched[i]);
+	journal_flush(w->journal);
+	free(r.unwatched);
+}
