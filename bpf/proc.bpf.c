@@ -104,6 +104,10 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	if (!watch || (__u32)child->pid != to) /* not ours, or only a thread */
 		return 0;
 	next = (struct gp_watch){.start_ns = child->start_boottime};
+	/* While one version's programs take the place of another's both run: the first speaks. */
+	watch = bpf_map_lookup_elem(&gp_watched, &to);
+	if (watch && watch->start_ns == next.start_ns)
+		return 0;
 	if (bpf_map_pop_elem(&gp_free_slots, &slot)) {
 		slot = 0;
 		gp_lose(GP_LOSS_slots_full);

@@ -167,8 +167,27 @@ static int call_share(struct kernel *k)
 	return err;
 }
 
-/* A link of process life: the predecessor's if there is one, else what make() makes, with a name. */
-static int life_attach(struct attach *links, struct pins *pins, struct bpf_program *prog,
+/* FNV-1a over the kernel's hashes of the instructions. */
+static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+	{
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		for (size_t i = 0; i < sizeof(info.tag); i++)
+			h = (h ^ info.tag[i]) * 1099511628211u;
+	}
+	return h;
+}
+
+/* A link of process life: the predecessor's if it runs the same program, else what make() makes, with a
+ * name. While both are there a fork is told by whichever comes first (gp_forked()). */
+static int life_attach(struct attach *links, struct pins *pins, bool changed, struct bpf_program *prog,
 		       struct bpf_link *(*make)(struct bpf_program *prog))
 {
 	char name[PIN_NAME_MAX];
@@ -176,7 +195,7 @@ static int life_attach(struct attach *links, struct pins *pins, struct bpf_progr
 	int fd, err = 0;
 
 	snprintf(name, sizeof(name), "life-%s", bpf_program__name(prog));
-	fd = pins ? pins_claim(pins, name) : -ENOENT;
+	fd = pins && !changed ? pins_claim(pins, name) : -ENOENT;
 	if (fd >= 0)
 		return attach_adopt_fd(links, fd);
 	link = make(prog);
@@ -236,8 +255,9 @@ static int proc_reuse_maps(struct proc_bpf *proc, const struct call_bpf *call)
 	return err;
 }
 
-static int proc_open(struct kernel_objects *o, struct attach *links, struct pins *pins)
+static int proc_open(struct kernel *k, struct attach *links, struct pins *pins)
 {
+	struct kernel_objects *o = k->objects;
 	struct bpf_program *life[5];
 	bool cast = feature_kernel_function("bpf_rdonly_cast");
 	int err;
@@ -256,15 +276,17 @@ static int proc_open(struct kernel_objects *o, struct attach *links, struct pins
 		err = proc_bpf__load(o->proc);
 	if (err)
 		return err;
+	k->programs = programs_hash(o->proc->obj, programs_hash(o->call->obj, 14695981039346656037u));
+	k->programs_changed = k->adopted && k->meta->programs != k->programs;
 	life[0] = o->proc->progs.gp_exited; /* before fork: a child must not outlive its only witness */
 	life[1] = o->proc->progs.gp_forked;
 	life[2] = o->proc->progs.gp_execed;
 	life[3] = cast ? o->proc->progs.gp_signalled_cast : o->proc->progs.gp_signalled;
 	life[4] = o->proc->progs.gp_victim;
 	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++)
-		err = life_attach(links, pins, life[i], trace_link);
+		err = life_attach(links, pins, k->programs_changed, life[i], trace_link);
 	if (!err && feature_have(FEATURE_SYSCALL_TP))
-		err = life_attach(links, pins, o->proc->progs.gp_mapping, mmap_link);
+		err = life_attach(links, pins, k->programs_changed, o->proc->progs.gp_mapping, mmap_link);
 	return err;
 }
 
@@ -336,7 +358,7 @@ int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, boo
 		err = slots_fill(&k);
 	if (!err && feature_have(FEATURE_TP_BTF)) {
 		what = "process-life programs";
-		err = proc_open(k.objects, links, pins);
+		err = proc_open(&k, links, pins);
 	}
 	if (!err && feature_have(FEATURE_TASK_VMA)) {
 		what = "mapping iterator";

@@ -45,6 +45,8 @@ struct kernel {
 	int ring_call_fd, ring_life_fd;
 	size_t ring_call_bytes, ring_life_bytes;
 	bool adopted;			/* a predecessor made the maps, and what they hold goes on */
+	uint64_t programs;		/* hash of what is loaded */
+	bool programs_changed;		/* a predecessor's links run others */
 	struct kernel_objects *objects; /* private */
 };
 

@@ -99,6 +99,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 					   GP_LOSS_ring_life};
 	l->rings[1] = (struct loader_ring){l->kernel.ring_call_fd, l->kernel.ring_call_bytes, "call",
 					   GP_LOSS_ring_call};
+	if (!adopt)
+		l->kernel.meta->programs = l->kernel.programs;
 	predecessor_become(l->kernel.meta, &own);
 	price_measure(&l->price, &l->kernel, l->attach);
 	*ret = l;
@@ -127,6 +129,12 @@ void loader_taken_over(struct loader *l)
 	if (l->pins)
 		pins_drop_waiting(l->pins, "");
 	rows_swapped(l->rows);
+	if (!l->kernel.programs_changed)
+		return;
+	log_info("replacing the programs of an earlier version of gp-bpf");
+	if (!loader_relink(l))
+		l->kernel.meta->programs = l->kernel.programs;
+	l->kernel.programs_changed = false;
 }
 
 int loader_relink(struct loader *l)
