@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# gp-bpf. Targets for people: all demo check bench install clean deps format cases.
+# gp-bpf. Targets for people: all demo check bench fuzz install clean deps format cases.
 #   V=1 shows commands; SAN=address,undefined builds into its own directory; WERROR=1 as CI does.
 #   CC=gcc or clang; PREFIX, DESTDIR as usual; PYTHON= the Python whose torch the tests use.
 
@@ -92,7 +92,7 @@ deps:
 check:
 	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' PYTHON='$(PYTHON)' tests/check.sh
 
--include install.mk tests/bench/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc tests/fake/Makefile.inc
+-include install.mk tests/bench/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc tests/fake/Makefile.inc tests/fuzz/Makefile.inc
 
 clean:
 	$(Q)rm -rf build

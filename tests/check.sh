@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # make check: installs what is missing, builds, runs every test, and ends with one line of totals.
-# ALL=1 adds the large parts (every framework, other compilers). ONLY='unit e2e' runs some suites.
+# ALL=1 adds the large parts (every framework, other compilers, fuzzing). ONLY='unit e2e' runs some suites.
 # Each suite prints TAP; what failed and why something was skipped is shown, the rest is in build/check/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -81,6 +81,7 @@ tidy() {
 		xargs -P "$jobs" -n 8 sh -c 'clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=gnu17 -I. \
 			-isystem build/plain -D_GNU_SOURCE -DGP_VERSION=\"0\" -DGP_PREFIX=\"/usr\"' tidy
 }
+fuzz() { TAP=1 "$MAKE" -s -j"$jobs" fuzz SECONDS=20 ONLY=; }
 clang_build() { "$MAKE" -s -j"$jobs" WERROR=1 CC=clang; }
 e2e() { # files...
 	command -v bats >/dev/null || { echo "bats is missing: make deps"; return 1; }
@@ -106,6 +107,9 @@ if wanted unit; then
 	suite unit unit
 	suite unit/sanitizers unit SAN=address,undefined
 	suite unit/valgrind memcheck
+fi
+if wanted fuzz && [ -n "$ALL$ONLY" ]; then
+	suite fuzz fuzz
 fi
 if wanted e2e; then
 	if [ -n "$ALL" ] || [ -n "${CI:-}" ]; then

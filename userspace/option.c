@@ -291,7 +291,7 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 	}
 	shorts[ns] = 0;
 	opterr = 0;
-	optind = 1;
+	optind = 0; /* anew, whatever is left of a cluster of letters from before */
 	while ((c = getopt_long(argc, argv, shorts, longs, &index)) != -1) {
 		const struct option_row *r = NULL;
 

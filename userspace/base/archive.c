@@ -246,8 +246,9 @@ void archive_bytes(struct archive *a, void *p, size_t len)
 		memset(p, 0, len);
 		return;
 	}
-	if (len)
-		memcpy(p, a->at, len);
+	if (!len)
+		return; /* nothing may be NULL */
+	memcpy(p, a->at, len);
 	a->at += len;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/utf8.h"
 
 #define LOG_MESSAGE_MAX 1024
 #define LOG_LINE_MAX	(2 * LOG_MESSAGE_MAX + 128) /* every byte quoted, and the frame around it */
@@ -48,35 +49,13 @@ void log_sink(void (*fn)(void *ctx, enum log_level level, const char *line), voi
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* Length of the printable UTF-8 sequence at s, 0 if it is none (Unicode 15, table 3-7). */
-static size_t log_sequence(const unsigned char *s, size_t len)
+/* Length of the printable sequence at s, 0 if it is none. */
+static size_t log_sequence(const char *s, size_t len)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80	 ? 1
-		   : s[0] < 0xc2 ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-		   : s[0] < 0xf5 ? 4
-				 : 0;
 	uint32_t c;
+	size_t n = utf8_decode(s, len, &c);
 
-	if (n == 1)
-		return s[0] >= 0x20 && s[0] != 0x7f;
-	if (!n || n > len)
-		return 0;
-	c = s[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	/* C1 controls drive terminals; line and direction marks forge what a line seems to say. */
-	if (c < 0xa0 || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	    (c >= 0x2066 && c <= 0x2069) || c == 0xfeff)
-		return 0;
-	return n;
+	return n && utf8_columns(c) >= 0 ? n : 0;
 }
 
 char *log_escape(char *out, size_t out_len, const char *in, size_t in_len)
@@ -86,7 +65,7 @@ char *log_escape(char *out, size_t out_len, const char *in, size_t in_len)
 	if (!out_len)
 		return out;
 	for (size_t i = 0; i < in_len && in[i] && at + 1 < out_len; i += n) {
-		n = log_sequence((const unsigned char *)in + i, in_len - i);
+		n = log_sequence(in + i, in_len - i);
 		if (!n) {
 			out[at++] = '?';
 			n = 1;

@@ -98,11 +98,14 @@ int reorder_load(struct reorder *r, const void *bytes, size_t len, const char **
 
 	if (len > SIZE_MAX / 4)
 		return -ENOMEM;
+	if (!len) {
+		*ret = "";
+		return 0;
+	}
 	err = bytes_room(&r->bytes, &r->cap, at + len);
 	if (err)
 		return err;
-	if (len)
-		memcpy(r->bytes + at, bytes, len);
+	memcpy(r->bytes + at, bytes, len);
 	r->len = at + len;
 	*ret = r->bytes + at;
 	return 0;

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* records.h - bytes to records that a training job, or a liar, could have sent: plausible enough to get deep
+ * into the model. */
+#ifndef TESTS_FUZZ_RECORDS_H
+#define TESTS_FUZZ_RECORDS_H
+
+#include "tests/fuzz/fuzz.h"
+#include "userspace/ingest/event.h"
+
+#define RECORDS_BASE_NS 1000000000000ull
+#define RECORDS_PIDS	5
+#define RECORDS_TIDS	3
+
+struct records {
+	struct input in;
+	uint64_t ts_ns;
+	uint16_t depth[RECORDS_PIDS][RECORDS_TIDS];
+	unsigned int begun; /* records of the beginning */
+	_Alignas(8) char bytes[GP_RECORD_MAX];
+};
+
+/* One probe of each role, and one whose ranges have no names. */
+#define RECORDS_PROBES (GP_ROLE_error + 2)
+
+static inline uint32_t records_probe(unsigned int i)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "t.p%u", i % RECORDS_PROBES);
+	return gp_probe_hash(id);
+}
+
+static inline const char *records_name(unsigned int i)
+{
+	static const char *const names[] = {
+		"Optimizer.step#AdamW.step",
+		"Optimizer.step#SGD.step",
+		"Optimizer.zero_grad#AdamW.zero_grad",
+		"Optimizer.zero_grad#SGD.zero_grad",
+		"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+		"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+		"DistributedDataParallel.forward",
+		"FSDP::pre_forward",
+		"FullyShardedDataParallel.forward",
+		"user",
+		"\x1b[2J\xff\n\"\\",
+		"",
+	};
+
+	return names[i % (sizeof(names) / sizeof(names[0]))];
+}
+
+static inline uint64_t records_step_ns(struct records *r)
+{
+	static const uint64_t steps[] = {0,	     1,		  1000,		50000,	      300000,
+					 1000000,    5000000,	  20000000,	100000000,    400000000,
+					 1000000000, 3000000000u, 30000000000u, 600000000000u};
+	uint8_t b = input_byte(&r->in);
+
+	if (b == 0xff) /* a lie */
+		return (uint64_t)input_byte(&r->in) << 56;
+	return steps[b % 14] + (b / 14) * (steps[b % 14] / 16);
+}
+
+static inline void *records_init(struct records *r, unsigned int kind, unsigned int pid, unsigned int tid,
+				 uint32_t probe)
+{
+	void *payload = event_init(r->bytes, kind, r->ts_ns, kind >= GP_KIND_USER && !pid ? 0 : 100 + pid,
+				   probe);
+
+	((struct gp_rec *)(void *)r->bytes)->tid = 100 + pid + 1000 * tid;
+	return payload;
+}
+
+static inline void records_probe_told(struct records *r, unsigned int i)
+{
+	struct gp_probe *p = records_init(r, GP_KIND_probe, 0, 0, records_probe(i));
+
+	((struct gp_rec *)(void *)r->bytes)->pid = 0;
+	p->role = (__u16)(i <= GP_ROLE_error ? i : GP_ROLE_range_begin);
+	p->flags = i > GP_ROLE_error ? GP_PROBE_ANON_RANGE : i == GP_ROLE_launch ? GP_PROBE_COUNTED : 0;
+	snprintf(p->id, sizeof(p->id), "t.p%u", i);
+	snprintf(p->runtime, sizeof(p->runtime), "t");
+}
+
+static inline void records_process(struct records *r, unsigned int pid)
+{
+	struct gp_process *p = records_init(r, GP_KIND_process, pid, 0, 0);
+	uint8_t b = input_byte(&r->in);
+
+	p->start_ns = p->start_mono_ns = r->ts_ns - (b & 3) * 1000000000ull;
+	p->flags = b >> 2 & 3;
+	p->rank = b & 16 ? (int)pid : -1;
+	p->world_size = b & 16 ? RECORDS_PIDS : -1;
+	p->local_rank = -1;
+	snprintf(p->comm, sizeof(p->comm), "python3");
+	if (b & 32)
+		input_bytes(&r->in, p->command, sizeof(p->command));
+	if (b & 64)
+		input_bytes(&r->in, p->job, sizeof(p->job));
+}
+
+static inline void records_range(struct records *r, unsigned int pid, unsigned int tid, bool begin)
+{
+	uint16_t *depth = &r->depth[pid][tid];
+	struct gp_range_begin *b;
+	struct gp_range_end *e;
+	uint8_t n;
+
+	if (!begin) {
+		e = records_init(r, GP_KIND_range_end, pid, tid, records_probe(GP_ROLE_range_end));
+		e->depth = *depth ? --*depth : 0;
+		return;
+	}
+	n = input_byte(&r->in);
+	b = records_init(r, GP_KIND_range_begin, pid, tid,
+			 records_probe(n & 0x80 ? 22 : GP_ROLE_range_begin));
+	b->flags = n & 0x80 ? GP_RANGE_ANONYMOUS : 0;
+	b->depth = *depth;
+	*depth = (uint16_t)((*depth + 1) % 70);
+	if (!b->flags)
+		snprintf(b->name, sizeof(b->name), "%s", records_name(n & 0x7f));
+}
+
+/* Any kind with any payload. */
+static inline void records_raw(struct records *r, unsigned int pid, unsigned int tid)
+{
+	static const uint8_t kinds[] = {
+#define X(id, name, payload) id,
+		GP_KINDS(X)
+#undef X
+	};
+	unsigned int kind = kinds[input_byte(&r->in) % sizeof(kinds)];
+	void *payload = records_init(r, kind, pid, tid, records_probe(input_byte(&r->in)));
+
+	input_bytes(&r->in, payload, event_length(kind) - sizeof(struct gp_rec));
+}
+
+static inline void records_hit(struct records *r, unsigned int pid, unsigned int tid)
+{
+	uint8_t b = input_byte(&r->in);
+	struct gp_hit *h = records_init(r, GP_KIND_hit, pid, tid, records_probe(b % 22));
+
+	h->sp = 0x7fff0000 - (b / 22) * 64;
+	h->arg[0] = 0x1000 * (b & 7u);
+}
+
+static inline void records_named(struct records *r, unsigned int pid, unsigned int tid)
+{
+	static const unsigned int roles[] = {GP_ROLE_save_begin, GP_ROLE_save_end, GP_ROLE_restore};
+	uint8_t b = input_byte(&r->in);
+	struct gp_named *n = records_init(r, GP_KIND_named, pid, tid, records_probe(roles[b % 3]));
+
+	if (b & 64)
+		input_bytes(&r->in, n->name, sizeof(n->name));
+	else
+		snprintf(n->name, sizeof(n->name), "/srv/model-%u.pt", b >> 3 & 7);
+}
+
+static inline void records_life(struct records *r, unsigned int pid, unsigned int tid)
+{
+	uint8_t b = input_byte(&r->in);
+	struct gp_signal *s;
+	struct gp_fork *f;
+	struct gp_exit *e;
+	struct gp_exec *x;
+
+	switch (b % 6) {
+	case 0:
+		f = records_init(r, GP_KIND_fork, pid, tid, 0);
+		f->child = 100 + (b >> 4) % RECORDS_PIDS;
+		f->start_ns = r->ts_ns;
+		break;
+	case 1:
+		x = records_init(r, GP_KIND_exec, pid, tid, 0);
+		input_bytes(&r->in, x->comm, 4);
+		break;
+	case 2:
+		e = records_init(r, GP_KIND_exit, pid, tid, 0);
+		e->status = b & 0x80 ? b & 15 : (b & 15) << 8;
+		memset(r->depth[pid], 0, sizeof(r->depth[pid]));
+		break;
+	case 3:
+		s = records_init(r, GP_KIND_signal, pid, tid, 0);
+		s->signal = 1 + (b >> 3) % 31;
+		s->sender = 1;
+		break;
+	case 4:
+		records_init(r, GP_KIND_oom, pid, tid, 0);
+		break;
+	default:
+		records_process(r, pid);
+	}
+}
+
+static inline void records_own(struct records *r, unsigned int pid)
+{
+	uint8_t b = input_byte(&r->in);
+	struct gp_counter *c;
+	struct gp_attach *a;
+	struct gp_clock *k;
+	struct gp_loss *l;
+
+	switch (b % 6) {
+	case 0:
+		l = records_init(r, GP_KIND_loss, b & 0x80 ? pid : 0, 0, 0);
+		l->cause = b % GP_LOSS_CAUSE_COUNT;
+		l->count = 1 + b;
+		break;
+	case 1:
+		c = records_init(r, GP_KIND_counter, pid, 0, records_probe(GP_ROLE_launch));
+		c->count = b;
+		break;
+	case 2:
+		k = records_init(r, GP_KIND_clock, 0, 0, 0);
+		k->real_ns = 1700000000000000000ll + (int64_t)r->ts_ns;
+		break;
+	case 3:
+		a = records_init(r, GP_KIND_attach, 0, 0, records_probe(b));
+		a->state = b % 5;
+		a->ino = b;
+		a->price_ns = 500;
+		input_bytes(&r->in, a->library, 8);
+		break;
+	default:
+		records_init(r, GP_KIND_tick, 0, 0, 0);
+	}
+}
+
+/* The next record, in r->bytes; false: no more input. */
+static inline bool records_next(struct records *r)
+{
+	unsigned int pid, tid;
+	uint64_t step_ns;
+	uint8_t b;
+
+	if (!r->begun)
+		r->ts_ns = RECORDS_BASE_NS;
+	if (r->begun < RECORDS_PROBES) {
+		records_probe_told(r, r->begun++);
+		return true;
+	}
+	if (r->begun++ == RECORDS_PROBES) {
+		records_process(r, 1);
+		return true;
+	}
+	if (!input_left(&r->in))
+		return false;
+	b = input_byte(&r->in);
+	pid = (b >> 3) % RECORDS_PIDS;
+	tid = (b >> 6) % RECORDS_TIDS;
+	step_ns = records_step_ns(r);
+	if (r->ts_ns + step_ns >= r->ts_ns)
+		r->ts_ns += step_ns;
+	switch (b & 7) {
+	case 0:
+	case 1:
+		records_range(r, pid, tid, true);
+		break;
+	case 2:
+		records_range(r, pid, tid, false);
+		break;
+	case 3:
+		records_hit(r, pid, tid);
+		break;
+	case 4:
+		records_named(r, pid, tid);
+		break;
+	case 5:
+		records_life(r, pid, tid);
+		break;
+	case 6:
+		records_own(r, pid);
+		break;
+	default:
+		records_raw(r, pid, tid);
+	}
+	return true;
+}
+
+#endif

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# seeds.sh FOLDER: makes the inputs to start from that a tool can make.
+set -eu
+out=$1
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model}
+cp probes/*.yaml "$out/probe_file/"
+printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
+	>"$out/probe_file/short.yaml"
+printf 'version: 1\nlog:\n  level: debug\nexport: [json:x, prometheus]\nsteps: {marker: zero_grad}\n' >"$out/config/one"
+printf 'a: [1, {b: c}]\n? [x]\n: y\n' >"$out/config/two"
+
+source=$(mktemp --suffix=.c)
+trap 'rm -f "$source"' EXIT
+cat >"$source" <<-'C'
+	void alpha(void) {}
+	void beta(int *p) { *p = 1; }
+	void _Z5gammav(void) {}
+	static void hidden(void) {}
+	void (*use)(void) = hidden;
+C
+for style in gnu sysv; do
+	for strip in '' -s; do
+		cc -O1 -fPIC -shared -nostdlib -Wl,--hash-style=$style -Wl,--build-id=none -Wl,-z,noseparate-code \
+			${strip:+"$strip"} -o "$out/elf/$style$strip" "$source"
+	done
+done
+
+# stat, cmdline, environ and children with their lengths before them, then a line of maps
+piece() { # text, with the escapes of printf
+	local len
+	# shellcheck disable=SC2059 # the text is the format
+	len=$(printf "$1" | wc -c)
+	printf '%b' "\\x$(printf '%02x' $((0x80 | len >> 8)))\\x$(printf '%02x' $((len & 0xff)))"
+	# shellcheck disable=SC2059
+	printf "$1"
+}
+{
+	piece '7 (py (x) thon) S 1 7 7 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 12345 1 1 1\n'
+	piece 'python3\0train.py\0\033[2J\0'
+	piece 'PATH=/bin\0RANK=3\0WORLD_SIZE=8\0LOCAL_RANK=3\0TORCHELASTIC_RUN_ID=job\0'
+	piece '8 9 10 '
+	printf '7f0000000000-7f0000001000 r-xp 00000000 fd:01 123456    /usr/lib/libtorch_cpu.so\n'
+} >"$out/proc/one"
+printf '\0--pid\0007\0--export\0json:-\0--for\00010s\0--feature\0multi=off' >"$out/option/pid"
+printf '\001--quiet\0--ideal\00031ms\0--\0true\0--x' >"$out/option/run"
+printf '\0\363\017\036\372\125\110\211\345' >"$out/prologue/push"
+printf '\001\375\173\277\251' >"$out/prologue/arm64"
+
+# Steps of a plain loop, by records.h: fetch, zero_grad, backward, update; a tick; at last an exit.
+steps() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		printf '\010\005\004\012\005\010\004\002\012\004\013\005\003\010\005\000\012\006'
+	done
+}
+{
+	steps 30
+	printf '\016\012\004'
+	steps 10
+	printf '\014\010\000\014\010\001' # a checkpoint
+	steps 10
+	printf '\015\006\002'
+} >"$out/model/loop"
