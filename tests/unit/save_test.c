@@ -174,8 +174,8 @@ static void assert_ending(struct world *w, const struct ending *want)
 
 /* ---- cuts ---------------------------------------------------------------------------------------- */
 
-#define CUTS   12  /* one at a time */
-#define REBORN 150 /* one after another, about */
+#define CUTS   6   /* one at a time */
+#define REBORN 100 /* one after another, about */
 
 static void cut_everywhere(const struct tape *t)
 {
@@ -292,13 +292,13 @@ static void test_truncated(void **state)
 	(void)state;
 	tape_stream(&t, 0);
 	world_open(&w);
-	world_feed(&w, &t, 0, t.count / 2);
+	world_feed(&w, &t, 0, t.count / 8);
 	world_save(&w, &s);
 	for (struct buffer *b = &s.model;; b = &s.stream) {
 		for (whole = b->len; b->len;) {
 			b->len--;
 			assert_false(world_try(&loaded, &s));
-			if (b->len <= HEAD || (b->len % 7 && b->len < whole - 500))
+			if (b->len <= HEAD || (b->len % 31 && b->len < whole - 300))
 				continue;
 			reseal(b);
 			assert_false(world_try(&loaded, &s));
