@@ -52,7 +52,7 @@ unit() { # make variables...
 memcheck() {
 	local rc=0 t n=0
 	for t in build/plain/tests/unit/*_test; do
-		case $t in */loader_attach_test | */loader_life_test) continue ;; esac # valgrind knows no bpf(2)
+		case $t in */loader_attach_test | */loader_life_test | */loader_relink_test) continue ;; esac # valgrind knows no bpf(2)
 		n=$((n + 1))
 		if valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
 			"$t" >"$logs/valgrind.out" 2>&1; then
