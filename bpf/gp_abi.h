@@ -203,9 +203,30 @@ struct gp_blocked {
 	__s32 syscall;	/* number of the system call it is in; -1: none or unknown */
 	__u16 source;	/* enum gp_blocked_source */
 	char state;	/* as /proc/PID/stat says: R S D T t Z; 0: unknown */
-	__u8 reserved;
+	__u8 why;	/* enum gp_why; a call's is its role's business: 0 */
 	char wchan[32]; /* kernel function it sleeps in; empty: unknown */
 	char where[96]; /* file, peer or library that explains it, as far as known; hostile */
+};
+/* Why a thread does not get on, as far as can be told; words of labels. */
+#define GP_WHYS(X)                                                                                           \
+	X(0, unknown)                                                                                        \
+	X(1, stopped)	 /* by a signal, or held by a debugger */                                            \
+	X(2, collective) /* for other ranks: concluded by the model, never recorded */                       \
+	X(3, input)	 /* reads a file, a pipe, a FIFO */                                                  \
+	X(4, device)	 /* in the accelerator's driver */                                                   \
+	X(5, io)	 /* uninterruptible, or it writes */                                                 \
+	X(6, lock)	 /* a futex, or a lock on a file: another thread or process */                       \
+	X(7, network)	 /* a socket */                                                                      \
+	X(8, child)	 /* waits for a process of its own to end */                                         \
+	X(9, sleep)	 /* asked to be woken later */                                                       \
+	X(10, idle)	 /* waits for events of any kind, or for a person at a terminal */                   \
+	X(11, busy)	 /* runs, but no step ends */
+
+enum gp_why {
+#define X(id, name) GP_WHY_##name = id,
+	GP_WHYS(X)
+#undef X
+		GP_WHY_COUNT
 };
 #define GP_BLOCKED_CALL 1 /* probe names the call, which was entered and has not returned */
 #define GP_BLOCKED_LOOK 2 /* seen by looking at /proc */

@@ -139,6 +139,33 @@ static inline void word_gap(struct script *s, const struct move *m)
 	s->gaps[s->ngaps++].to_ns = m->at_ns + move_length(m);
 }
 
+/* look WHY D [WHERE]: seen so in /proc, every second for D. call D: a sync was entered and has not returned.
+ */
+static inline void word_blocked(struct script *s, const struct move *m)
+{
+	static const char *const whys[] = {
+#define X(id, name) [id] = #name,
+		GP_WHYS(X)
+#undef X
+	};
+	bool call = !strcmp(m->argv[0], "call");
+
+	for (uint64_t i = 0; i * 1000000000ull < move_length(m); i++) {
+		struct gp_blocked *b = script_add(s, GP_KIND_blocked, m->at_ns + i * 1000000000ull,
+						  script_pid(s), call ? P_SYNC : -1);
+
+		b->source = call ? GP_BLOCKED_CALL : GP_BLOCKED_LOOK;
+		b->since_ns = SCRIPT_BASE_NS + m->at_ns;
+		b->state = 'S';
+		snprintf(b->where, sizeof(b->where), "%s",
+			 m->argc > 3 ? m->argv[3]
+			 : call	     ? "sync"
+				     : "waits");
+		for (unsigned w = 0; !call && w < GP_WHY_COUNT; w++)
+			b->why = !strcmp(whys[w], m->argv[1]) ? (__u8)w : b->why;
+	}
+}
+
 static inline void word_fork(struct script *s, const struct move *m)
 {
 	struct gp_fork *f = script_add(s, GP_KIND_fork, m->at_ns, script_pid(s), -1);
@@ -204,6 +231,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 		snprintf(c->text, sizeof(c->text), "%s", move_text(m, ""));
 	} else if (!strcmp(w, "end")) {
 		script_add(s, GP_KIND_end, m->at_ns, 0, -1);
+	} else if (!strcmp(w, "look") || !strcmp(w, "call")) {
+		word_blocked(s, m);
 	} else {
 		return !strcmp(w, "wait");
 	}

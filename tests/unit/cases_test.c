@@ -12,6 +12,7 @@
 #include "tests/cases/words.h"
 #include "userspace/base/buffer.h"
 #include "userspace/export/json_line.h"
+#include "userspace/model/hang.h"
 #include "userspace/model/model.h"
 
 #define CASES_MAX 256
@@ -23,7 +24,8 @@ struct seen { /* what the facts said last */
 	struct fact_checkpoint checkpoint;
 	struct fact_range range;
 	struct fact_disruption disruption;
-	char file[GP_PATH_MAX], cause[16];
+	struct fact_health health;
+	char file[GP_PATH_MAX], cause[16], why[16], phase[16], evidence[240];
 	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
 	uint64_t span_ns[SCRIPT_PIDS]; /* start of the last one told */
 	char error[160];
@@ -96,6 +98,12 @@ static void see(void *ctx, const struct fact *f)
 		s->range = *f->range;
 	}
 	s->gaps += f->type == FACT_RANGE && f->range->bucket == BUCKET_UNOBSERVED;
+	if (f->type == FACT_HEALTH) {
+		s->health = *f->health;
+		snprintf(s->why, sizeof(s->why), "%s", f->health->why);
+		snprintf(s->phase, sizeof(s->phase), "%s", f->health->phase);
+		snprintf(s->evidence, sizeof(s->evidence), "%s", f->health->evidence);
+	}
 	if (f->type == FACT_DISRUPTION) {
 		s->disruption = *f->disruption;
 		snprintf(s->cause, sizeof(s->cause), "%s", f->disruption->cause);
@@ -166,6 +174,7 @@ static const struct {
 	{"checkpoint_restore", BUCKET_CHECKPOINT_RESTORE},
 	{"evaluation", BUCKET_EVAL},
 	{"unobserved", BUCKET_UNOBSERVED},
+	{"hang", BUCKET_HANG},
 	{"other", BUCKET_OTHER},
 };
 
@@ -193,6 +202,9 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"disruption_sender", s->disruption.sender},
 		{"disruption_exit", (uint64_t)s->disruption.exit_code},
 		{"disruption_step", s->disruption.step},
+		{"health_facts", s->count[FACT_HEALTH]},
+		{"health_size", s->health.size_ns},
+		{"health_over", s->health.over},
 		{"last", s->step.step.end_ns - s->step.step.start_ns},
 		{"micro_batches", s->step.step.micro_batches},
 		{"ranks", f->snap->nranks},
@@ -227,6 +239,10 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"cost", r->cost_ns},
 		{"lost", r->lost},
 		{"loops", r->nloops},
+		{"hung", r->hang.hung},
+		{"hangs", r->hang.count},
+		{"hang_time", r->hang.total_ns},
+		{"silent", r->hang.silent},
 		{"alive", r->alive},
 		{"trainer", r->trainer},
 		{"steps", l->last_number},
@@ -234,6 +250,7 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"tainted", l->flagged[0]},
 		{"skipped", l->flagged[2]},
 		{"estimated", l->flagged[5]},
+		{"hung_steps", l->flagged[6]},
 		{"p50", l->time.p50_ns},
 		{"max", l->time.max_ns},
 		{"ideal", l->time.ideal_ns},
@@ -267,6 +284,14 @@ static const char *figure_text(const struct figure *f, const char *key)
 		return f->run->seen.cause;
 	if (!strcmp(key, "file"))
 		return f->run->seen.file;
+	if (!strcmp(key, "why"))
+		return f->run->seen.why;
+	if (!strcmp(key, "phase"))
+		return f->run->seen.phase;
+	if (!strcmp(key, "evidence"))
+		return f->run->seen.evidence;
+	if (!strcmp(key, "looks") && f->rank)
+		return hang_why_name[f->rank->hang.why];
 	if (!f->loop)
 		return NULL;
 	if (!strcmp(key, "state"))

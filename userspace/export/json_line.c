@@ -6,9 +6,11 @@
 static const char *const tier_name[] = {[TIER_A] = "A", [TIER_B] = "B", [TIER_C] = "C"};
 
 static const char *const fact_name[] = {
-	[FACT_START] = "start",		  [FACT_RANK] = "rank",	  [FACT_STEP] = "step",
-	[FACT_CHECKPOINT] = "checkpoint", [FACT_RANGE] = "range", [FACT_DISRUPTION] = "disruption",
-	[FACT_LEDGER] = "ledger",	  [FACT_LOSS] = "loss",	  [FACT_END] = "end",
+	[FACT_START] = "start",	  [FACT_RANK] = "rank",
+	[FACT_STEP] = "step",	  [FACT_CHECKPOINT] = "checkpoint",
+	[FACT_RANGE] = "range",	  [FACT_DISRUPTION] = "disruption",
+	[FACT_LEDGER] = "ledger", [FACT_HEALTH] = "health",
+	[FACT_LOSS] = "loss",	  [FACT_END] = "end",
 };
 
 static const char *const cause_name[GP_LOSS_CAUSE_COUNT] = {
@@ -156,6 +158,17 @@ static void line_ledger(struct buffer *out, const struct ledger_view *l)
 	json_bool(out, "final", l->ended);
 }
 
+static void line_health(struct buffer *out, const struct fact_health *h)
+{
+	json_string(out, "kind", h->kind);
+	json_uint(out, "onset_ns", h->onset_ns);
+	json_uint(out, "size", h->size_ns);
+	json_bool(out, "over", h->over);
+	json_string(out, "why", h->why);
+	json_known(out, "phase", h->phase);
+	json_known(out, "evidence", h->evidence);
+}
+
 static void line_loss(struct buffer *out, const struct gp_loss *l)
 {
 	json_string(out, "source", l->cause < GP_LOSS_CAUSE_COUNT ? cause_name[l->cause] : "unknown");
@@ -247,6 +260,7 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		line_end(out, f->end, last);
 		break;
 	case FACT_HEALTH:
+		line_health(out, f->health);
 		break;
 	}
 	json_close(out, '}');

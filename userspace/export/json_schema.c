@@ -13,7 +13,7 @@ LINE("type": "object",)
 LINE("required": ["type", "seq", "time", "mono_ns"],)
 LINE("oneOf": [{"$ref": "#/$defs/start"}, {"$ref": "#/$defs/end"}, {"$ref": "#/$defs/rank"}, {"$ref": "#/$defs/step"},
 	{"$ref": "#/$defs/checkpoint"}, {"$ref": "#/$defs/range"}, {"$ref": "#/$defs/disruption"},
-	{"$ref": "#/$defs/ledger"}, {"$ref": "#/$defs/loss"}],)
+	{"$ref": "#/$defs/ledger"}, {"$ref": "#/$defs/health"}, {"$ref": "#/$defs/loss"}],)
 LINE("$defs": {)
 LINE("seq": {"type": "integer", "minimum": 1, "description": "1, 2, 3...: a line more than the one before; a line is never told twice"},)
 LINE("time": {"type": ["string", "null"], "description": "RFC 3339, UTC, nanoseconds"},)
@@ -60,7 +60,7 @@ LINE("properties": {"type": {"const": "step"}, "seq": {"$ref": "#/$defs/seq"}, "
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}, "tier": {"$ref": "#/$defs/tier"},
 	"boundary": {"$ref": "#/$defs/boundary"}, "series": {"enum": ["host", "sync", "rate"]},
 	"micro_batches": {"$ref": "#/$defs/count"}, "updates": {"$ref": "#/$defs/count"},
-	"flags": {"type": "array", "items": {"enum": ["tainted", "imputed", "skipped_update", "recompiled", "ambiguous", "estimated"]}},
+	"flags": {"type": "array", "items": {"enum": ["tainted", "imputed", "skipped_update", "recompiled", "ambiguous", "estimated", "hung"]}},
 	"phases": {"type": "object", "description": "host time, the known ones only", "additionalProperties": {"$ref": "#/$defs/ns"}}}},)
 LINE("checkpoint": {"type": "object",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "op", "mode", "start_ns", "end_ns", "duration_ns", "bytes", "files", "step", "file"],)
@@ -96,6 +96,14 @@ LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"},
 	"productive_gross_ns": {"$ref": "#/$defs/ns"}, "steps": {"$ref": "#/$defs/count"},
 	"max_productive_step": {"$ref": "#/$defs/count_or_null"}, "disruptions": {"$ref": "#/$defs/count"},
 	"window": {"enum": ["cumulative", "interval"]}, "final": {"type": "boolean"}}},)
+LINE("health": {"type": "object", "description": "a rank is not well: told when that is certain, and again when it is over",)
+LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)
+LINE("properties": {"type": {"const": "health"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
+	"kind": {"enum": ["hang"]}, "onset_ns": {"$ref": "#/$defs/ns"},
+	"size": {"type": "integer", "minimum": 0, "description": "of a hang: nanoseconds so far"}, "over": {"type": "boolean"},
+	"why": {"enum": ["unknown", "stopped", "collective", "input", "device", "io", "lock", "network", "child", "sleep", "idle", "busy"]},
+	"phase": {"type": ["string", "null"], "description": "what ran last"}, "evidence": {"$ref": "#/$defs/text_or_null"}}},)
 LINE("loss": {"type": "object", "description": "records that did not arrive",)
 LINE("required": ["type", "seq", "time", "mono_ns", "source", "count"],)
 LINE("properties": {"type": {"const": "loss"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},

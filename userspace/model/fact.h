@@ -67,6 +67,17 @@ struct fact_disruption {
 	uint64_t step; /* last step done */
 };
 
+/* Told when it is certain, and again when it is over. */
+struct fact_health {
+	const char *kind; /* "hang" */
+	uint64_t onset_ns;
+	uint64_t size_ns; /* so far */
+	bool over;
+	const char *why;      /* one of GP_WHYS */
+	const char *phase;    /* "data", "forward"... of what ran last; "" when it cannot be told */
+	const char *evidence; /* for people; escaped */
+};
+
 struct fact {
 	enum fact_type type;
 	uint64_t number; /* 1, 2, 3... of all facts that a model tells: the same in every replay */
@@ -85,6 +96,7 @@ struct fact {
 		const struct fact_range *range;
 		const struct fact_disruption *disruption;
 		const struct ledger_view *ledger;
+		const struct fact_health *health;
 		const struct gp_loss *loss;
 		const struct gp_end *end;
 	};

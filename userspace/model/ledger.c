@@ -41,6 +41,7 @@ struct ledger {
 	bool attached; /* the process ran before we watched */
 	bool final;    /* first steps are settled: goodput only grows from here on */
 	bool ended;
+	bool hung;		  /* a hang was told of */
 	struct interval *pending; /* by from_ns */
 	uint32_t count, cap;
 };
@@ -189,12 +190,30 @@ static int ledger_room(struct ledger *l)
 	return 0;
 }
 
+/* A hang is told of second by second: it goes on where it was. */
+static bool ledger_grow(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint32_t i = l->count; i-- > 0;) {
+		struct interval *p = &l->pending[i];
+
+		if (p->bucket != BUCKET_HANG || from_ns < p->from_ns || from_ns > p->to_ns)
+			continue;
+		p->to_ns = to_ns > p->to_ns ? to_ns : p->to_ns;
+		ledger_advance(l, to_ns);
+		return true;
+	}
+	return false;
+}
+
 int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns)
 {
 	uint32_t i;
 	int err;
 
 	if (b >= BUCKET_GOODPUT || l->ended)
+		return 0;
+	l->hung |= b == BUCKET_HANG;
+	if (b == BUCKET_HANG && ledger_grow(l, from_ns, to_ns))
 		return 0;
 	err = ledger_room(l);
 	if (err)
@@ -309,18 +328,36 @@ void ledger_end(struct ledger *l, uint64_t now_ns)
 
 /* ---- what is known ------------------------------------------------------------------------------- */
 
+/* What of the unsettled time is a hang's: that is known before the step around it is. */
+static uint64_t ledger_hang(const struct ledger *l)
+{
+	uint64_t at_ns = l->settled_ns, sum_ns = 0;
+
+	while (l->hung && at_ns < l->now_ns) {
+		uint64_t next_ns = l->now_ns;
+
+		if (ledger_owner(l, at_ns, BUCKET_OTHER, &next_ns) == BUCKET_HANG)
+			sum_ns += next_ns - at_ns;
+		at_ns = next_ns;
+	}
+	return sum_ns;
+}
+
 void ledger_view(const struct ledger *l, struct ledger_view *ret)
 {
+	uint64_t hang_ns = ledger_hang(l);
+
 	*ret = (struct ledger_view){
 		.start_ns = l->start_ns,
 		.now_ns = l->now_ns,
-		.unsettled_ns = l->now_ns - l->settled_ns,
+		.unsettled_ns = l->now_ns - l->settled_ns - hang_ns,
 		.productive_gross_ns = l->final ? l->ns[BUCKET_GOODPUT] : 0,
 		.steps = l->steps,
 		.max_step = l->max_step,
 		.ended = l->ended,
 	};
 	memcpy(ret->ns, l->ns, sizeof(ret->ns));
+	ret->ns[BUCKET_HANG] += hang_ns;
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
 }
 

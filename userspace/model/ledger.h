@@ -3,7 +3,8 @@
  *
  * Integer arithmetic. The sum of all buckets equals elapsed after every call; ledger_check() says so.
  * Time is settled from left to right: what lies after the last settled instant sits in OTHER, and
- * `unsettled_ns` says how much of OTHER that is (the step that is running now, or silence).
+ * `unsettled_ns` says how much of OTHER that is (the step that is running now, or silence). A hang is
+ * shown at once, before what is around it is settled.
  * Pure, bounded: at most LEDGER_PENDING intervals are kept beyond the settled edge; a flood is merged
  * and counted as coarse, never dropped from the sum.
  */

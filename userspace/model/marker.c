@@ -170,18 +170,13 @@ static void call_simple(struct call *c, enum signal_kind kind, uint64_t ident, u
 
 static void range_begun(struct call *c, struct thread *t, const struct range *r)
 {
-	static const int kinds[] = {
-		[RANGE_OTHER] = -1,
-		[RANGE_STEP] = SIGNAL_UPDATE_BEGIN,
-		[RANGE_ZERO_GRAD] = SIGNAL_ZERO_GRAD_BEGIN,
-		[RANGE_FETCH] = SIGNAL_FETCH_BEGIN,
+	static const enum signal_kind kinds[] = {
+		[RANGE_OTHER] = SIGNAL_RANGE_BEGIN,	    [RANGE_STEP] = SIGNAL_UPDATE_BEGIN,
+		[RANGE_ZERO_GRAD] = SIGNAL_ZERO_GRAD_BEGIN, [RANGE_FETCH] = SIGNAL_FETCH_BEGIN,
 		[RANGE_FORWARD] = SIGNAL_FORWARD,
 	};
-	struct signal s = {.name = r->name, .text = r->text, .depth = t->steps};
+	struct signal s = {.kind = kinds[r->class], .name = r->name, .text = r->text, .depth = t->steps};
 
-	if (kinds[r->class] < 0)
-		return;
-	s.kind = (enum signal_kind)kinds[r->class];
 	call_emit(c, &s);
 }
 

@@ -173,6 +173,15 @@ static void feed_probe(struct model *m, const struct event *ev, int *err)
 	memset(m->probes.cache, 0, sizeof(m->probes.cache));
 }
 
+static void feed_blocked(struct model *m, const struct event *ev)
+{
+	const struct model_probe *mp = model_probe_find(&m->probes, ev->rec->probe);
+	struct rank *r = model_rank(m, ev->rec->pid);
+
+	if (r)
+		rank_hang_seen(r, ev, mp ? &mp->def : NULL);
+}
+
 /* ---- what concerns all --------------------------------------------------------------------------- */
 
 static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
@@ -260,6 +269,8 @@ static void feed_config(struct model *m, const struct event *ev)
 		m->env.step.multiply = (uint32_t)strtoul(value, NULL, 10);
 	else if (!strcmp(text, "ideal_ns"))
 		m->env.ideal_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "hang_ns"))
+		m->env.hang_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "marker")) {
 		for (int b = BOUNDARY_UPDATE_EXIT; b <= BOUNDARY_SYNC; b++) {
 			if (!strcmp(value, boundary_name[b]))
@@ -303,6 +314,9 @@ static int model_event(struct model *m, const struct event *ev)
 		return feed_all(m, ev);
 	case GP_KIND_loss:
 		return feed_loss(m, ev);
+	case GP_KIND_blocked:
+		feed_blocked(m, ev);
+		return 0;
 	case GP_KIND_config:
 		feed_config(m, ev);
 		return 0;
@@ -340,6 +354,17 @@ void model_processes(const struct model *m, model_process_fn *fn, void *ctx)
 
 	while ((r = table_next(m->live, &at, NULL)))
 		fn(ctx, r->pid, r->process.start_ns, r->process.start_mono_ns);
+
+void model_silent(const struct model *m, silent_fn *fn, void *ctx)
+{
+	uint64_t since_ns;
+	struct rank *r;
+	uint32_t tid;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		if (rank_silent(r, m->now_ns, &tid, &since_ns))
+			fn(ctx, r->pid, tid, since_ns);
+	}
 }
 
 uint64_t model_ledger_violations(const struct model *m)

@@ -25,7 +25,7 @@ struct model *model_new(fact_fn *sink, void *ctx);
 void model_free(struct model *m);
 
 /* Events in order of time (ingest/stream.h). 0 or -ENOMEM (the event is then counted as lost). Settings
- * come as gp_config events ("marker=zero_grad", "multiply=8", "ideal_ns=..."). */
+ * come as gp_config events ("marker=zero_grad", "multiply=8", "ideal_ns=...", "hang_ns=..."). */
 int model_feed(struct model *m, const struct event *ev);
 
 /* What is known now, as of the last event. The caller owns one reference; NULL: no memory. */
@@ -40,6 +40,11 @@ int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, s
 /* Each process that is followed and has not ended. identified: somebody said who it is. */
 typedef void model_process_fn(void *ctx, uint32_t pid, uint64_t start_ns, bool identified);
 void model_processes(const struct model *m, model_process_fn *fn, void *ctx);
+
+/* Processes that trained and have shown no sign of life for longer than is usual for them (hang.h): somebody
+ * should look, and feed what was seen as gp_blocked. tid: the thread that trained last. */
+typedef void silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
+void model_silent(const struct model *m, silent_fn *fn, void *ctx);
 
 /* How often the ledger did not add up; anything but 0 is a bug of ours. */
 uint64_t model_ledger_violations(const struct model *m);

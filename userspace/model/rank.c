@@ -151,6 +151,11 @@ static void on_signal(void *ctx, const struct signal *s)
 	r->seen |= 1u << s->kind;
 	if (fresh && signal_trains(s->kind))
 		r->trainer = true;
+	rank_hang_signal(r, s);
+	if (s->kind == SIGNAL_RANGE_BEGIN)
+		return;
+	if (s->kind == SIGNAL_LOSS)
+		rank_hang_unsure(r, s->ts_ns);
 	err = phase_feed(r->phase, s);
 	r->error = err ? err : r->error;
 	err = step_finder_feed(r->finder, s);
@@ -169,6 +174,7 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 {
 	if (!r->trainer)
 		return;
+	rank_hang_tick(r, now_ns);
 	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
 		rank_notes(r, now_ns - NOTE_WAIT_NS);
 	if (now_ns - r->ledger_told_ns >= LEDGER_TOLD_NS)
@@ -214,6 +220,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 		r->accelerated = true;
 	if (kind == GP_KIND_loss && loss_matters(ev->loss))
 		r->lost += ev->loss->count;
+	if (kind == GP_KIND_exec)
+		rank_hang_unsure(r, now_ns);
 	if (kind == GP_KIND_exec)
 		event_text(r->process.comm, sizeof(r->process.comm), ev->exec->comm, sizeof(ev->exec->comm));
 	if (kind == GP_KIND_tick)
@@ -279,6 +287,7 @@ void rank_exit(struct rank *r, const struct event *ev)
 	r->alive = false;
 	r->end_ns = now_ns;
 	r->status = ev->exit->status;
+	rank_hang_close(r, now_ns, true);
 	if (r->marker) {
 		ledger_advance(r->ledger, now_ns);
 		marker_feed(r->marker, ev, NULL, on_signal, r);
@@ -310,6 +319,7 @@ void rank_stop(struct rank *r, uint64_t now_ns)
 
 	if (!r->alive)
 		return;
+	rank_hang_close(r, now_ns, false);
 	if (r->phase) /* a checkpoint that more files might have joined */
 		phase_feed(r->phase, &last);
 	if (r->trainer)
@@ -320,6 +330,7 @@ void rank_stop(struct rank *r, uint64_t now_ns)
 
 void rank_gone(struct rank *r, uint64_t now_ns)
 {
+	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "ended unseen");
 	rank_stop(r, now_ns);
 	r->alive = false;

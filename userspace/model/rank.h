@@ -4,6 +4,7 @@
  *   rank.c       life: made, identified, fed, ended
  *   rank_loop.c  a finished step: statistics, ledger, FACT_STEP
  *   rank_fact.c  facts, and the events that people are shown
+ *   rank_hang.c  silence, and what is known of its reason
  *   rank_view.c  its part of a snapshot
  *   rank_save.c  its state as bytes
  *
@@ -20,6 +21,7 @@
 #include "userspace/model/anchor.h"
 #include "userspace/model/deviation.h"
 #include "userspace/model/fact.h"
+#include "userspace/model/hang.h"
 #include "userspace/model/ledger.h"
 #include "userspace/model/phase.h"
 #include "userspace/model/snapshot.h"
@@ -27,6 +29,7 @@
 
 #define RANK_LOOPS 16 /* as many as the step finder tells apart */
 #define RANK_NOTES 16 /* checkpoints and ranges that wait for the steps before them */
+#define RANK_HANGS 4  /* last ones, for the steps around them */
 
 struct rank_env {      /* what all ranks of a model share */
 	fact_fn *sink; /* may be NULL */
@@ -34,6 +37,7 @@ struct rank_env {      /* what all ranks of a model share */
 	struct anchors anchors;
 	struct step_config step; /* of processes that show their first marker from here on */
 	uint64_t ideal_ns;	 /* the user's; 0: found */
+	uint64_t hang_ns;	 /* the user's limit of silence; 0: found */
 	uint64_t ledger_violations;
 	uint64_t facts; /* told so far: the number of the last one */
 };
@@ -55,6 +59,32 @@ struct rank_loop {
 struct rank_note { /* a span whose fact is told after the steps before it */
 	struct span span;
 	char file[GP_PATH_MAX];
+};
+
+struct hang_seen { /* what a record said of the thread that does not get on */
+	uint64_t told_ns, since_ns;
+	uint32_t tid;
+	unsigned role; /* of the call; none: from /proc */
+	enum gp_why why;
+	char wchan[40], where[120];
+};
+
+struct rank_hang {
+	uint64_t progress_ns;  /* last sign of life */
+	uint64_t marked_ns;    /* ... that has a date of its own */
+	uint64_t longest_ns;   /* silence that ended by itself */
+	uint32_t tid;	       /* the thread that trained last */
+	enum signal_kind last; /* what it did last */
+	uint32_t compiles;     /* ranges of a compiler that are open */
+	char range[48];	       /* opened there last, and still open; "" when not known */
+	bool any;
+	struct hang_seen call, look;
+	uint64_t onset_ns, booked_ns; /* of the hang that goes on; 0: none */
+	struct {
+		uint64_t from_ns, to_ns;
+	} past[RANK_HANGS];
+	uint64_t count, total_ns; /* ever; total: of those that are over */
+	struct hang_view told;	  /* the last one */
 };
 
 struct rank {
@@ -85,7 +115,8 @@ struct rank {
 	uint64_t ledger_told_ns;
 	bool ledger_due;
 
-	uint64_t checkpoints, restores, save_ns;
+	struct rank_hang hang;
+	uint64_t checkpoints, restores, save_ns, longest_save_ns;
 	uint64_t hits, cost_ns, lost, disruptions;
 	struct gp_signal killed; /* last fatal signal that was sent */
 	bool oom;
@@ -126,6 +157,19 @@ void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_tell_ledger(struct rank *r, uint64_t now_ns);
 void rank_tell_disruption(struct rank *r, uint64_t now_ns);
 void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* rank_hang.c */
+void rank_hang_signal(struct rank *r, const struct signal *s);
+void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_probe *probe);
+void rank_hang_tick(struct rank *r, uint64_t now_ns);
+/* Nothing more comes of the hang that goes on. ended: the process does. */
+void rank_hang_close(struct rank *r, uint64_t now_ns, bool ended);
+/* Until now_ns it may have done anything: silence is not proved. */
+void rank_hang_unsure(struct rank *r, uint64_t now_ns);
+bool rank_hang_within(const struct rank *r, uint64_t from_ns, uint64_t to_ns);
+/* Silent for so long that somebody should look; *ret_tid: the thread that trained last. */
+bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
+void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret);
 
 /* rank_view.c */
 int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret); /* 0 or -ENOMEM */

@@ -165,7 +165,11 @@ void rank_span(void *ctx, const struct span *s)
 		return;
 	r->checkpoints += s->kind == SPAN_SAVE;
 	r->restores += s->kind == SPAN_RESTORE;
-	r->save_ns += s->kind == SPAN_SAVE ? s->end_ns - s->begin_ns : 0;
+	if (s->kind == SPAN_SAVE) {
+		r->save_ns += s->end_ns - s->begin_ns;
+		if (s->end_ns - s->begin_ns > r->longest_save_ns)
+			r->longest_save_ns = s->end_ns - s->begin_ns;
+	}
 	note_add(r, s);
 }
 

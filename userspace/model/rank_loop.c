@@ -71,20 +71,22 @@ static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint
 	lp->last_number = fs->step.number;
 	lp->last_end_ns = fs->step.end_ns;
 	lp->tid = fs->step.tid;
+	for (int i = 0; i < 8; i++)
+		lp->flagged[i] += fs->step.flags >> i & 1;
+	if (fs->step.flags & STEP_hung)
+		return;
 	lp->recent_ns[lp->recent++ % SNAPSHOT_RECENT] = ns;
 	for (int i = 0; i < PHASE_COUNT; i++)
 		lp->phase_ns[i] += fs->phase_ns[i];
 	lp->phases_known |= fs->phases_known;
-	for (int i = 0; i < 8; i++)
-		lp->flagged[i] += fs->step.flags >> i & 1;
 }
 
 static void loop_slow(struct rank *r, const struct rank_loop *lp, const struct step *s, uint64_t ns)
 {
 	char took[16];
 
-	if (lp->steps < SLOW_STEPS || !lp->ideal_ns || ns / SLOW_FACTOR < lp->ideal_ns ||
-	    ns < lp->ideal_ns + SLOW_MORE_NS)
+	if (s->flags & STEP_hung || lp->steps < SLOW_STEPS || !lp->ideal_ns ||
+	    ns / SLOW_FACTOR < lp->ideal_ns || ns < lp->ideal_ns + SLOW_MORE_NS)
 		return;
 	rank_event(r, s->end_ns, "slow step %llu: %s (%.1fx the ideal)", (unsigned long long)s->number,
 		   clock_duration(took, sizeof(took), ns), (double)ns / (double)lp->ideal_ns);
@@ -101,6 +103,7 @@ void rank_step(struct rank *r, const struct step *s)
 		r->error = -ENOMEM;
 		return;
 	}
+	r->trainer = true; /* also where the user chose a marker that others hit too */
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
 	/* Attached in its middle, a call's records can come before what it belongs to. */
 	if (fs.step.start_ns > fs.step.end_ns)
@@ -108,14 +111,16 @@ void rank_step(struct rank *r, const struct step *s)
 	/* Where the step began that ran when we came is not known. */
 	if (!r->from_start && !lp->steps)
 		fs.step.flags |= STEP_estimated;
+	if (r->hang.count && rank_hang_within(r, fs.step.start_ns, fs.step.end_ns))
+		fs.step.flags |= STEP_hung;
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, fs.step.end_ns);
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number);
 	loop_remember(lp, &fs, ns);
 	loop_slow(r, lp, &fs.step, ns);
 	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
-	 * such times are no samples. */
-	if (!(fs.step.flags & STEP_tainted) && (r->from_start || lp->steps > 1))
+	 * such times are no samples. Neither is one in which the process hung. */
+	if (!(fs.step.flags & (STEP_tainted | STEP_hung)) && (r->from_start || lp->steps > 1))
 		deviation_add(lp->time, ns);
 	if (ideal_due(lp->steps)) {
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);

@@ -89,6 +89,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 	for (uint32_t i = 0; i < r->nloops; i++)
 		loop_view(r->loops[i], &loops[i]);
 	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
+	rank_hang_view(r, now_ns, &ret->hang);
 	events_view(r, ret);
 	return 0;
 }

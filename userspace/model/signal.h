@@ -33,6 +33,7 @@ enum signal_kind {
 	SIGNAL_GAP,  /* nobody watched: begin_ns..ts_ns; what was open has been closed before it, tainted */
 	SIGNAL_TICK, /* a second passed */
 	SIGNAL_EXIT, /* the process ended: nothing more comes */
+	SIGNAL_RANGE_BEGIN, /* another named range opened: text; of use to a hang only */
 };
 
 struct signal {

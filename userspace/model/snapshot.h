@@ -33,6 +33,17 @@ struct event_view {
 	char text[120]; /* "checkpoint saved in 41.0 ms: ckpt-500.pt (step 500)" */
 };
 
+struct hang_view {	   /* silence of a rank: the one that goes on, else the last hang */
+	bool hung;	   /* a hang goes on */
+	bool silent;	   /* longer than usual, a reason is known or looked for */
+	uint64_t onset_ns; /* last sign of life; 0: there was never a hang and none is near */
+	uint64_t size_ns;
+	enum gp_why why;
+	char phase[16]; /* "" when unknown */
+	char evidence[240];
+	uint64_t count, total_ns; /* of all hangs */
+};
+
 struct rank_view { /* one process that runs (or ran) a training loop, or that was named by the user */
 	uint32_t pid;
 	uint64_t start_mono_ns;
@@ -46,6 +57,7 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	struct ledger_view ledger;
 	struct loop_view *loops;
 	uint32_t nloops; /* at least 1 for a trainer */
+	struct hang_view hang;
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t hits;	  /* probe hits, counted ones included */
 	uint64_t cost_ns; /* hits x price */

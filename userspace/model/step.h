@@ -36,7 +36,8 @@ extern const char *const boundary_name[];
 	X(2, skipped_update) /* the gradient scaler skipped the update */                                    \
 	X(3, recompiled)                                                                                     \
 	X(4, ambiguous) /* how many updates make a step cannot be told from outside */                       \
-	X(5, estimated) /* its start is where an evaluation ended, as well as can be told */
+	X(5, estimated) /* its start is where an evaluation ended, as well as can be told */                 \
+	X(6, hung)	/* it stood still meanwhile: that time is in it, and it is no sample */
 enum step_flag {
 #define X(bit, name) STEP_##name = 1u << (bit),
 	STEP_FLAGS(X)

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/identity/stall_internal.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/identity/proc_file.h"
+
+#define CHILDREN_MAX   16
+#define CHILDREN_BYTES 1024
+#define THREADS_MAX    64
+
+static void add(struct look *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct look *l, const char *fmt, ...)
+{
+	size_t at = strnlen(l->out->where, sizeof(l->out->where) - 1);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l->out->where + at, sizeof(l->out->where) - at, fmt, ap);
+	va_end(ap);
+}
+
+/* A child that is stuck itself; one that reads a pipe waits to be told what to do. */
+static bool child_stuck(const struct gp_blocked *b)
+{
+	return b->why == GP_WHY_stopped || b->why == GP_WHY_io || b->why == GP_WHY_network ||
+	       (b->why == GP_WHY_input && strcmp(b->where, "reads a pipe") != 0);
+}
+
+static void look_children(struct look *l, pid_t tid)
+{
+	char text[CHILDREN_BYTES], path[64], *at = text, *end;
+
+	snprintf(path, sizeof(path), "task/%d/children", (int)tid);
+	if (look_late(l) || proc_slurp(l->root, l->pid, path, text, sizeof(text)) <= 0)
+		return;
+	for (int i = 0; i < CHILDREN_MAX; i++, at = end) {
+		struct gp_blocked b = {0};
+		struct look child = {.root = l->root, .deadline_ns = l->deadline_ns, .out = &b};
+
+		child.pid = child.tid = (pid_t)strtol(at, &end, 10);
+		if (end == at || child.pid <= 0 || look_stat(&child))
+			return;
+		look_state(&child);
+		if (!child_stuck(&b))
+			continue;
+		add(l, "; its child %d %s", (int)child.pid, b.where);
+		return;
+	}
+}
+
+/* Threads of gloo, NCCL and their kin beside it say that it takes part in collectives. */
+static bool takes_part(const char *comm)
+{
+	return strstr(comm, "gloo") || strstr(comm, "nccl") || strstr(comm, "NCCL") || strstr(comm, "mpi");
+}
+
+static void look_threads(struct look *l)
+{
+	int fd = proc_open(l->root, l->pid, "task", O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	char path[300], comm[64], first[64] = "";
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (int i = 0; i < THREADS_MAX && !look_late(l) && (d = readdir(dir));) {
+		if (!isdigit((unsigned char)*d->d_name))
+			continue;
+		i++;
+		snprintf(path, sizeof(path), "task/%s/comm", d->d_name);
+		if (proc_slurp(l->root, l->pid, path, comm, sizeof(comm)) <= 0 || !takes_part(comm))
+			continue;
+		comm[strcspn(comm, "\n")] = '\0';
+		if (!strcmp(comm, first))
+			continue;
+		look_symbol(first, sizeof(first), comm);
+		add(l, " beside %s", first);
+		break;
+	}
+	closedir(dir);
+}
+
+void look_near(struct look *l)
+{
+	switch (l->out->why) {
+	case GP_WHY_lock:
+	case GP_WHY_network:
+	case GP_WHY_idle:
+	case GP_WHY_child:
+	case GP_WHY_input:
+		look_threads(l);
+		look_children(l, l->tid);
+		if (l->tid != l->pid)
+			look_children(l, l->pid);
+		break;
+	default:
+		break;
+	}
+}
