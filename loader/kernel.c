@@ -157,9 +157,9 @@ static int call_share(struct kernel *k)
 	k->program[KERNEL_EMPTY] = call->progs.gp_empty;
 	k->watched_fd = bpf_map__fd(call->maps.gp_watched);
 	k->free_slots_fd = bpf_map__fd(call->maps.gp_free_slots);
+	k->open_calls_fd = bpf_map__fd(call->maps.gp_open_calls);
 	k->rates_fd = bpf_map__fd(call->maps.gp_rates);
 	k->names_fd = bpf_map__fd(call->maps.gp_names);
-	k->open_calls_fd = bpf_map__fd(call->maps.gp_open_calls);
 	k->threads_fd = bpf_map__fd(call->maps.gp_threads);
 	k->threads_fast_fd = bpf_map__fd(call->maps.gp_threads_fast);
 	k->ring_call_fd = bpf_map__fd(call->maps.gp_ring_call);

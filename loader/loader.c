@@ -12,6 +12,7 @@
 #include "loader/kernel.h"
 #include "loader/library.h"
 #include "loader/loader.h"
+#include "loader/open_call.h"
 #include "loader/pin.h"
 #include "loader/predecessor.h"
 #include "loader/price.h"
@@ -33,6 +34,7 @@ struct loader {
 	struct rates *rates;
 	struct reader *reader;
 	struct libraries *libraries;
+	struct open_calls *open_calls; /* made when the first is asked for */
 	struct library_deps deps;
 	struct loader_ring rings[2];
 };
@@ -47,6 +49,7 @@ static void loader_end(struct loader *l, bool keep)
 		pins_clear(l->pins);
 	libraries_free(l->libraries);
 	reader_free(l->reader);
+	open_calls_free(l->open_calls);
 	attach_free(l->attach, keep);
 	rates_free(l->rates);
 	counts_free(l->counts);
@@ -344,6 +347,24 @@ void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_co
 {
 	counts_sample_slot(l->counts, slot, count, ctx);
 	rates_sample_process(l->rates, pid, count, ctx);
+}
+
+int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader_open_call_fn *fn, void *ctx)
+{
+	const struct open_call *calls;
+	int n;
+
+	if (!l->kernel.return_rows[0]) /* nothing is probed at its return: nothing can be open */
+		return 0;
+	if (!l->open_calls)
+		l->open_calls = open_calls_new();
+	if (!l->open_calls)
+		return -ENOMEM;
+	n = open_calls_walk(l->open_calls, l->kernel.open_calls_fd, l->kernel.rows,
+			    now_ns > age_ns ? now_ns - age_ns : 0, &calls);
+	for (int i = 0; i < n; i++)
+		fn(ctx, &calls[i]);
+	return n;
 }
 
 uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns)

@@ -123,6 +123,12 @@ void loader_resume_loss(struct loader *l, const struct gp_loss *last);
 /* Exits may have been missed: gives back what the dead held. Twice, a tick apart. */
 void loader_sweep(struct loader *l);
 
+/* Calls of watched processes that were entered at least age_ns before now_ns and have not returned; those of
+ * rows marked may_block first, the oldest first, at most 256. Returns how many, or -errno. */
+struct open_call; /* loader/open_call.h */
+typedef void loader_open_call_fn(void *ctx, const struct open_call *c);
+int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader_open_call_fn *fn, void *ctx);
+
 /* Price of one empty hit on this host, ns, by instruction class and shape; measured once, at open, on a
  * function of our own (about 20 ms). 0: could not be measured. */
 uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns);

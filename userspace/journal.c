@@ -253,6 +253,10 @@ static void say_settings(struct journal *j, const struct options *o)
 		snprintf(number, sizeof(number), "%lld", (long long)o->ideal_ns);
 		say_config(j, "ideal_ns", number);
 	}
+	if (o->hang_after_ns) {
+		snprintf(number, sizeof(number), "%lld", (long long)o->hang_after_ns);
+		say_config(j, "hang_ns", number);
+	}
 }
 
 static void say_probes(struct journal *j, const struct probe_table *probes)

@@ -25,7 +25,7 @@ struct options {
 	char *user, *library;
 	char *log_level, *log_format;
 	int64_t multiply, ready_fd;
-	int64_t for_ns, ideal_ns;
+	int64_t for_ns, ideal_ns, hang_after_ns;
 	bool durable, handover, takeover;
 	bool quiet, json, live, best_effort, print_config, help, version;
 	char **argv; /* what follows the options: CMD, or files */

@@ -159,6 +159,11 @@ int output_feed(struct output *out, const void *records, size_t len)
 	return stream_feed(out->stream, records, len);
 }
 
+void output_silent(const struct output *out, output_silent_fn *fn, void *ctx)
+{
+	model_silent(out->model, fn, ctx);
+}
+
 void output_tick(struct output *out)
 {
 	struct snapshot *s = model_snapshot(out->model);

@@ -21,6 +21,7 @@
 #include "userspace/ingest/ring.h"
 #include "userspace/ingest/stream.h"
 #include "userspace/journal.h"
+#include "userspace/watch_blocked.h"
 #include "userspace/watch_process.h"
 
 #define DRAIN_PERIOD_NS 10000000ull
@@ -199,6 +200,7 @@ static void on_tick(void *ctx, uint64_t value)
 	w->life_lost = false;
 	if (w->sweeps && w->sweeps--)
 		loader_sweep(w->loader);
+	blocked_tick(w->blocked, w->journal, w->out);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
 	journal_flush(w->journal);
 	loader_commit(w->loader);
@@ -380,6 +382,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = processes_new(&w->processes, w->loader, o->root ? o->root : "", o->job, on_process, w);
 	if (!err)
+		err = blocked_new(&w->blocked, w->loader, w->probes, o->root ? o->root : "");
+	if (!err)
 		err = open_loop(w);
 	if (!err && !cfg->saved)
 		journal_begin(w->journal, o, w->probes, cfg->run, cfg->command);
@@ -463,6 +467,7 @@ int watch_close(struct watch *w)
 		watch_finish(w);
 	err = journal_close(w->journal);
 	processes_free(w->processes);
+	blocked_free(w->blocked);
 	ring_close(w->ring[0]);
 	ring_close(w->ring[1]);
 	loader_close(w->loader);

@@ -22,6 +22,7 @@ struct watch {
 	struct durable *durable; /* NULL: nothing outlives us */
 	struct loop *loop;
 	struct processes *processes;
+	struct blocked *blocked; /* who does not get on */
 	struct buffer batch; /* of a ring */
 	pid_t child;
 	int child_status;

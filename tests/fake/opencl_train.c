@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl_train STEPS KERNELS: fits a line by gradient descent on the first OpenCL device. A step enqueues
- * KERNELS gradients of one part of the data each and one update, then waits with clFinish. At the end it
- * prints what it did, as it counted itself: {"steps": .., "enqueued": .., "finish_ns": .., "slope": ..}. */
+/* opencl_train STEPS KERNELS [HOLD]: fits a line by gradient descent on the first OpenCL device. A step
+ * enqueues KERNELS gradients of one part of the data each and one update, then waits with clFinish. After
+ * HOLD steps the device waits for a line of input. At the end it prints what it did, as it counted itself:
+ * {"steps": .., "enqueued": .., "finish_ns": .., "slope": ..}. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +129,40 @@ static void enqueue(struct device *d, cl_kernel k)
 	d->enqueued++;
 }
 
+static void read_line(void)
+{
+	int c;
+
+	do {
+		c = getchar();
+		if (c == EOF)
+			exit(3);
+	} while (c != '\n');
+}
+
+static void *release(void *event)
+{
+	read_line();
+	check(clSetUserEventStatus(event, CL_COMPLETE), "clSetUserEventStatus");
+	return NULL;
+}
+
+/* What is queued from here on does not run until a line was read, by another thread. */
+static void hold(struct device *d)
+{
+	pthread_t thread;
+	cl_int err;
+	cl_event event = clCreateUserEvent(d->context, &err);
+
+	check(err, "clCreateUserEvent");
+	check(clEnqueueBarrierWithWaitList(d->queue, 1, &event, NULL), "clEnqueueBarrierWithWaitList");
+	puts("held");
+	fflush(stdout);
+	if (pthread_create(&thread, NULL, release, event))
+		exit(3);
+	pthread_detach(thread);
+}
+
 static void step(struct device *d, int kernels)
 {
 	uint64_t before;
@@ -147,6 +183,7 @@ static void step(struct device *d, int kernels)
 int main(int argc, char **argv)
 {
 	int steps = argc > 1 ? atoi(argv[1]) : 0, kernels = argc > 2 ? atoi(argv[2]) : 1;
+	int held = argc > 3 ? atoi(argv[3]) : 0;
 	struct device d = {0};
 	float w[2];
 
@@ -154,10 +191,12 @@ int main(int argc, char **argv)
 	make_data(&d);
 	puts("loaded");
 	fflush(stdout);
-	if (getchar() == EOF)
-		return 3;
-	for (int i = 0; i < steps; i++)
+	read_line();
+	for (int i = 0; i < steps; i++) {
+		if (i && i == held)
+			hold(&d);
 		step(&d, kernels);
+	}
 	check(clEnqueueReadBuffer(d.queue, d.w, CL_TRUE, 0, sizeof(w), w, 0, NULL, NULL),
 	      "clEnqueueReadBuffer");
 	printf("{\"steps\": %d, \"enqueued\": %llu, \"finish_ns\": %llu, \"slope\": %.3f}\n", steps,

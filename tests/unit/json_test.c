@@ -367,6 +367,29 @@ static void other_lines(void **state)
 	cJSON_Delete(j);
 }
 
+static void health_line(void **state)
+{
+	struct fact_health h = {.kind = "hang",
+				.onset_ns = 7,
+				.size_ns = 42 * S,
+				.why = "collective",
+				.phase = "",
+				.evidence = "thread 7 waits on a futex"};
+	struct fact f = fact(FACT_HEALTH);
+	cJSON *j;
+
+	(void)state;
+	f.health = &h;
+	j = line(&f, NULL);
+	assert_string_equal(get(j, "kind")->valuestring, "hang");
+	assert_string_equal(get(j, "why")->valuestring, "collective");
+	assert_true(get(j, "size")->valuedouble == 42e9);
+	assert_true(cJSON_IsFalse(get(j, "over")));
+	assert_true(cJSON_IsNull(get(j, "phase")));
+	assert_string_equal(get(j, "evidence")->valuestring, h.evidence);
+	cJSON_Delete(j);
+}
+
 static void schema_is_complete(void **state)
 {
 	cJSON *schema = cJSON_Parse(export_json_schema), *i, *bad;
@@ -388,7 +411,7 @@ static void schema_is_complete(void **state)
 		cJSON_Delete(bad);
 		types++;
 	}
-	assert_int_equal(types, 9);
+	assert_int_equal(types, 10);
 	cJSON_Delete(schema);
 }
 
@@ -399,6 +422,7 @@ int main(void)
 		cmocka_unit_test(numbers_and_commas), cmocka_unit_test(schema_is_complete),
 		cmocka_unit_test(start_and_end),      cmocka_unit_test(rank_line),
 		cmocka_unit_test(step_line),	      cmocka_unit_test(other_lines),
+		cmocka_unit_test(health_line),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

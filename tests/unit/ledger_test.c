@@ -243,6 +243,37 @@ static void test_no_step(void **state)
 	ledger_free(l);
 }
 
+/* A hang is told of while it lasts, and shown at once; the step around it keeps the rest. */
+static void test_hang(void **state)
+{
+	struct ledger *l = ledger_new(0, 0);
+
+	(void)state;
+	ledger_step(l, 0, 1000, 1);
+	for (uint64_t at = 1200; at < 1200 + 5000; at++) { /* longer than what is kept, in one piece */
+		assert_int_equal(ledger_interval(l, BUCKET_HANG, at, at + 1), 0);
+		check(l);
+	}
+	assert_int_equal(ledger_coarse(l), 0);
+	assert_int_equal(bucket(l, BUCKET_HANG), 5000);
+	assert_int_equal(bucket(l, BUCKET_OTHER), 200);
+	ledger_interval(l, BUCKET_UNOBSERVED, 2000, 2100); /* of higher priority */
+	assert_int_equal(bucket(l, BUCKET_HANG), 4900);
+	assert_int_equal(bucket(l, BUCKET_OTHER), 300); /* not settled yet */
+	ledger_step(l, 1000, 6500, 2);
+	check(l);
+	assert_int_equal(bucket(l, BUCKET_HANG), 4900);
+	assert_int_equal(bucket(l, BUCKET_UNOBSERVED), 100);
+	assert_int_equal(bucket(l, BUCKET_GOODPUT), 1500);
+	assert_int_equal(bucket(l, BUCKET_OTHER), 0);
+	ledger_interval(l, BUCKET_HANG, 7000, 8000);
+	ledger_end(l, 8000); /* killed in it */
+	check(l);
+	assert_int_equal(bucket(l, BUCKET_HANG), 5900);
+	assert_int_equal(bucket(l, BUCKET_OTHER), 500);
+	ledger_free(l);
+}
+
 /* More intervals than are kept: their sum stays. */
 static void test_flood(void **state)
 {
@@ -322,6 +353,8 @@ static void test_against_model(void **state)
 			any = true;
 			at = to;
 		}
+		for (uint64_t n = at; n < LINE; n++) /* told before what is around it is settled */
+			want[BUCKET_HANG] += owner[n] == BUCKET_HANG;
 		for (int b = 0; b < BUCKET_COUNT; b++) {
 			struct ledger_view v;
 
@@ -347,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_first_steps_bound),
 		cmocka_unit_test(test_slow_step),
 		cmocka_unit_test(test_no_step),
+		cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_flood_mixed),
 		cmocka_unit_test(test_against_model),

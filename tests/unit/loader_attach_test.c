@@ -84,7 +84,8 @@ static void others_are_not_told(void **state)
 
 static void begin(const char *name)
 {
-	char copy[GP_NAME_MAX]; /* a constant's page may not be in memory yet, and then the kernel cannot read it */
+	char copy[GP_NAME_MAX]; /* a constant's page may not be in memory yet, and then the kernel cannot read
+				   it */
 	struct text text = {.at = copy, .len = strlen(name)};
 
 	snprintf(copy, sizeof(copy), "%s", name);

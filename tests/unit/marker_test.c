@@ -147,11 +147,12 @@ static void test_names(void **state)
 	range(1, 0, "Optimizer.step#a.b.step"); /* .+ takes dots */
 	range(1, 0, lengthy);			/* cut by the kernel side */
 	range(1, 0, "Optimizer.step#\033[31m.step");
-	KINDS_ARE(SIGNAL_RANGE, SIGNAL_RANGE, SIGNAL_RANGE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE,
-		  SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE);
+	KINDS_ARE(SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_RANGE_BEGIN,
+		  SIGNAL_RANGE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE,
+		  SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE);
 	assert_string_equal(seen.text[0], "my Optimizer.step#SGD.step");
-	assert_string_equal(seen.text[4], "a.b");
-	assert_null(strchr(seen.text[8], '\033'));
+	assert_string_equal(seen.text[7], "a.b");
+	assert_null(strchr(seen.text[11], '\033'));
 }
 
 static void test_nested_optimizer(void **state)
@@ -164,11 +165,11 @@ static void test_nested_optimizer(void **state)
 	end(1, 2);
 	end(1, 1);
 	end(1, 0);
-	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE_BEGIN, SIGNAL_LIST_OP, SIGNAL_UPDATE, SIGNAL_RANGE,
-		  SIGNAL_UPDATE);
-	assert_int_equal(seen.s[3].depth, 1);
-	assert_int_equal(seen.s[5].depth, 0);
-	assert_int_equal(seen.s[5].ident, 0xabc);
+	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_RANGE_BEGIN, SIGNAL_UPDATE_BEGIN, SIGNAL_LIST_OP, SIGNAL_UPDATE,
+		  SIGNAL_RANGE, SIGNAL_UPDATE);
+	assert_int_equal(seen.s[4].depth, 1);
+	assert_int_equal(seen.s[6].depth, 0);
+	assert_int_equal(seen.s[6].ident, 0xabc);
 }
 
 /* An end was lost: the next range at its depth proves that it came. */
@@ -180,7 +181,8 @@ static void test_lost_end(void **state)
 	begin(1, 0, "enumerate(DataLoader)#X.__next__");
 	end(1, 0);
 	end(1, 0); /* its begin was lost: nothing is known of it */
-	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_RANGE, SIGNAL_UPDATE, SIGNAL_FETCH_BEGIN, SIGNAL_FETCH);
+	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_UPDATE, SIGNAL_FETCH_BEGIN,
+		  SIGNAL_FETCH);
 	assert_true(seen.s[2].tainted);
 	assert_false(seen.s[4].tainted);
 }

@@ -11,7 +11,7 @@ import sys
 import journal
 
 # Launchers come first: they start trainers without having loaded torch themselves.
-MODULES = ["loops_launch", "loops_basic", "loops_optim", "loops_shape", "loops_dist", "loops_frameworks"]
+MODULES = ["loops_launch", "loops_basic", "loops_optim", "loops_shape", "loops_dist", "loops_hang", "loops_frameworks"]
 
 
 def find(name):

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "userspace/export/metric.h"
+#include "userspace/model/hang.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -201,6 +202,27 @@ static void rank_disruptions(struct page *p, const struct family *f, const struc
 	metric_value_uint(sample_open(p, f->name, r), r->ledger.disruptions);
 }
 
+/* One series a rank: its why changes. */
+static void rank_hung(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	if (!r->trainer)
+		return;
+	metric_label(sample_open(p, f->name, r), "why", r->hang.hung ? hang_why_name[r->hang.why] : "");
+	metric_value_uint(p->out, r->hang.hung);
+}
+
+static void rank_hangs(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	if (r->trainer)
+		metric_value_uint(sample_open(p, f->name, r), r->hang.count);
+}
+
+static void rank_hang_time(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	if (r->trainer)
+		metric_value_ns(sample_open(p, f->name, r), r->hang.total_ns);
+}
+
 static void rank_overhead(struct page *p, const struct family *f, const struct rank_view *r)
 {
 	metric_value_ns(sample_open(p, f->name, r), r->cost_ns);
@@ -346,6 +368,11 @@ static const struct family families[] = {
 	{"gpbpf_checkpoint_save_seconds_total", "counter", "Time spent writing checkpoints.",
 	 .rank = rank_checkpoint_time},
 	{"gpbpf_disruptions_total", "counter", "Ends other than by finishing.", .rank = rank_disruptions},
+	{"gpbpf_rank_hung", "gauge", "1 while a rank hangs; why: collective, stopped, input...",
+	 .rank = rank_hung},
+	{"gpbpf_hangs_total", "counter", "Hangs.", .rank = rank_hangs},
+	{"gpbpf_hang_seconds_total", "counter", "Time in hangs, each from its first instant.",
+	 .rank = rank_hang_time},
 	{"gpbpf_overhead_seconds_total", "counter",
 	 "Estimated price of observing: hits times the price of an empty one, measured at start.",
 	 .rank = rank_overhead},

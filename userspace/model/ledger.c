@@ -425,6 +425,7 @@ void ledger_archive(struct archive *a, struct ledger **at)
 	archive_number(a, &l->attached);
 	archive_number(a, &l->final);
 	archive_number(a, &l->ended);
+	archive_number(a, &l->hung);
 	archive_require(a, l->start_ns <= l->settled_ns && ledger_check(l));
 	pending_archive(a, l);
 }

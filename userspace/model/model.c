@@ -354,6 +354,7 @@ void model_processes(const struct model *m, model_process_fn *fn, void *ctx)
 
 	while ((r = table_next(m->live, &at, NULL)))
 		fn(ctx, r->pid, r->process.start_ns, r->process.start_mono_ns);
+}
 
 void model_silent(const struct model *m, silent_fn *fn, void *ctx)
 {

@@ -201,6 +201,8 @@ static int rank_gap(struct rank *r, const struct event *ev)
 {
 	int err = ledger_interval(r->ledger, BUCKET_UNOBSERVED, ev->gap->from_ns, ev->rec->ts_ns);
 
+	rank_hang_close(r, ev->gap->from_ns, true);
+	rank_hang_unsure(r, ev->rec->ts_ns);
 	marker_feed(r->marker, ev, NULL, on_signal, r);
 	if (r->trainer)
 		rank_tell_gap(r, ev->gap->from_ns, ev->rec->ts_ns);

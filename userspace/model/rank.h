@@ -170,6 +170,7 @@ bool rank_hang_within(const struct rank *r, uint64_t from_ns, uint64_t to_ns);
 /* Silent for so long that somebody should look; *ret_tid: the thread that trained last. */
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
 void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret);
+void rank_hang_archive(struct archive *a, struct rank_hang *h);
 
 /* rank_view.c */
 int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret); /* 0 or -ENOMEM */

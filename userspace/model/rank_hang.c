@@ -22,6 +22,7 @@ static bool signal_lives(const struct rank_hang *h, const struct signal *s)
 	case SIGNAL_TICK:
 	case SIGNAL_EXIT:
 	case SIGNAL_LOSS:
+	case SIGNAL_GAP:
 		return false;
 	case SIGNAL_RANGE: /* a logger's own range, a checkpoint aside: training may stand still all the same
 			    */
@@ -359,4 +360,45 @@ void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret
 	ret->why = hang_why(r, now_ns);
 	snprintf(ret->phase, sizeof(ret->phase), "%s", hang_phase(h));
 	hang_evidence(h, now_ns, ret->evidence, sizeof(ret->evidence));
+}
+
+/* ---- state --------------------------------------------------------------------------------------- */
+
+static void seen_archive(struct archive *a, struct hang_seen *s)
+{
+	archive_number(a, &s->told_ns);
+	archive_number(a, &s->since_ns);
+	archive_number(a, &s->tid);
+	archive_number(a, &s->role);
+	archive_below(a, &s->why, GP_WHY_COUNT);
+	archive_text(a, s->wchan);
+	archive_text(a, s->where);
+}
+
+void rank_hang_archive(struct archive *a, struct rank_hang *h)
+{
+	archive_struct(a, sizeof(*h));
+	archive_number(a, &h->progress_ns);
+	archive_number(a, &h->marked_ns);
+	archive_number(a, &h->longest_ns);
+	archive_number(a, &h->tid);
+	archive_below(a, &h->last, SIGNAL_RANGE_BEGIN + 1);
+	archive_number(a, &h->compiles);
+	archive_text(a, h->range);
+	archive_number(a, &h->any);
+	seen_archive(a, &h->call);
+	seen_archive(a, &h->look);
+	archive_number(a, &h->onset_ns);
+	archive_number(a, &h->booked_ns);
+	for (int i = 0; i < RANK_HANGS; i++) {
+		archive_number(a, &h->past[i].from_ns);
+		archive_number(a, &h->past[i].to_ns);
+	}
+	archive_number(a, &h->count);
+	archive_number(a, &h->total_ns);
+	archive_number(a, &h->told.onset_ns);
+	archive_number(a, &h->told.size_ns);
+	archive_below(a, &h->told.why, GP_WHY_COUNT);
+	archive_text(a, h->told.phase);
+	archive_text(a, h->told.evidence);
 }

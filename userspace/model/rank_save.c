@@ -9,6 +9,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	anchors_archive(a, &env->anchors);
 	step_config_archive(a, &env->step);
 	archive_number(a, &env->ideal_ns);
+	archive_number(a, &env->hang_ns);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
 }
@@ -140,6 +141,8 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->checkpoints);
 	archive_number(a, &r->restores);
 	archive_number(a, &r->save_ns);
+	archive_number(a, &r->longest_save_ns);
+	rank_hang_archive(a, &r->hang);
 	archive_number(a, &r->hits);
 	archive_number(a, &r->cost_ns);
 	archive_number(a, &r->lost);

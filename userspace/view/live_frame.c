@@ -40,7 +40,10 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 		canvas_put(c, STYLE_DIM, "no training yet  %s", r->comm);
 		return;
 	}
-	frame_state(c, &l->state);
+	if (r->hang.hung)
+		canvas_put(c, STYLE_RED, "hung");
+	else
+		frame_state(c, &l->state);
 	canvas_at(c, 33);
 	canvas_put(c, STYLE_PLAIN, "step %llu ", (unsigned long long)l->last_number);
 	canvas_right(c, 55, STYLE_PLAIN, l->time.count ? view_duration(text, l->time.last_ns) : "");
@@ -87,6 +90,25 @@ static void frame_identity(struct canvas *c, const struct rank_view *r)
 	if (!r->alive)
 		canvas_put(c, r->status ? STYLE_RED : STYLE_PLAIN, "  %s", view_fate(fate, sizeof(fate), r));
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
+}
+
+/* Why it does not get on, while it does not. */
+static void frame_hang(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	char text[256], took[WORD_MAX];
+
+	if (!r->hang.hung && !r->hang.silent)
+		return;
+	canvas_line(c, WORTH_KEY);
+	canvas_at(c, 1);
+	canvas_put(c, r->hang.hung ? STYLE_RED : STYLE_YELLOW, "%s for %s: %s",
+		   r->hang.hung ? "hung" : "silent", view_duration(took, r->hang.size_ns),
+		   view_hang(text, sizeof(text), s, r));
+	if (!*r->hang.evidence)
+		return;
+	canvas_line(c, WORTH_MORE);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_DIM, "%s", r->hang.evidence);
 }
 
 static void frame_events(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
@@ -179,6 +201,7 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 	frame_ranks(&c, s, selected, o->rows);
 	if (r) {
 		frame_identity(&c, r);
+		frame_hang(&c, s, r);
 		frame_loops(&c, r, o->rows);
 	}
 	if (!trainer)

@@ -87,6 +87,17 @@ static void plain_disruption(FILE *out, const struct fact_disruption *d)
 		fprintf(out, ", last step %" PRIu64, d->step);
 }
 
+static void plain_health(FILE *out, const struct fact_health *h)
+{
+	char took[WORD_MAX];
+
+	fprintf(out, " %s %s: %s", h->over ? "hung" : "hangs for", view_duration(took, h->size_ns), h->why);
+	if (*h->evidence)
+		fprintf(out, " (%s)", h->evidence);
+	if (h->over)
+		fputs("; over now", out);
+}
+
 static void plain_loss(FILE *out, const struct gp_loss *l)
 {
 	static const char *const cause[GP_LOSS_CAUSE_COUNT] = {
@@ -107,6 +118,7 @@ void plain_fact(FILE *out, const struct fact *f)
 	case FACT_RANK:
 	case FACT_CHECKPOINT:
 	case FACT_DISRUPTION:
+	case FACT_HEALTH:
 		break;
 	case FACT_LOSS:
 		if (f->loss->cause != GP_LOSS_unpaired && f->loss->cause != GP_LOSS_rate_limited)
@@ -122,6 +134,8 @@ void plain_fact(FILE *out, const struct fact *f)
 		plain_checkpoint(out, f->checkpoint);
 	else if (f->type == FACT_DISRUPTION)
 		plain_disruption(out, f->disruption);
+	else if (f->type == FACT_HEALTH)
+		plain_health(out, f->health);
 	else
 		plain_loss(out, f->loss);
 	fputc('\n', out);

@@ -213,6 +213,28 @@ static void report_loop(struct canvas *c, const struct rank_view *r, const struc
 	report_phases(c, l);
 }
 
+static void report_hangs(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	const struct hang_view *h = &r->hang;
+	char text[256], took[WORD_MAX];
+
+	if (!h->count && !h->silent)
+		return;
+	field(c, "hangs");
+	if (h->count)
+		canvas_put(c, STYLE_RED, "%llu, %s", (unsigned long long)h->count,
+			   view_duration(took, h->total_ns));
+	canvas_put(c, STYLE_PLAIN, "%s%s %s: %s", h->count ? "; " : "",
+		   h->silent ? "silent for"
+		   : h->hung ? "hung for"
+			     : "the last one",
+		   view_duration(took, h->size_ns), view_hang(text, sizeof(text), s, r));
+	if (!*h->evidence)
+		return;
+	field(c, "");
+	canvas_put(c, STYLE_DIM, "%s", h->evidence);
+}
+
 static void report_happened(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	char text[WORD_MAX];
@@ -226,6 +248,7 @@ static void report_happened(struct canvas *c, const struct snapshot *s, const st
 	if (r->restores)
 		canvas_put(c, STYLE_PLAIN, "%s%llu restored", r->checkpoints ? ", " : "",
 			   (unsigned long long)r->restores);
+	report_hangs(c, s, r);
 	field(c, "disruptions");
 	if (r->ledger.disruptions)
 		canvas_put(c, STYLE_RED, "%llu", (unsigned long long)r->ledger.disruptions);

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "userspace/base/json_text.h"
+#include "userspace/model/hang.h"
 #include "userspace/view/view.h"
 #include "userspace/view/words.h"
 
@@ -111,6 +112,22 @@ static void json_fate(struct buffer *out, const struct rank_view *r)
 	number_or_null(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
 }
 
+static void json_hangs(struct buffer *out, const struct hang_view *h)
+{
+	bool any = h->count || h->silent;
+
+	json_open(out, "hangs", '{');
+	json_uint(out, "count", h->count);
+	json_uint(out, "total_ns", h->total_ns);
+	json_bool(out, "hung", h->hung);
+	number_or_null(out, "onset_ns", any, h->onset_ns);
+	number_or_null(out, "size", any, h->size_ns);
+	json_string(out, "why", any ? hang_why_name[h->why] : NULL);
+	json_known(out, "phase", h->phase);
+	json_known(out, "evidence", h->evidence);
+	json_close(out, '}');
+}
+
 static void json_rank(struct buffer *out, const struct snapshot *s, const struct rank_view *r)
 {
 	int64_t offset = s->real_ns ? (int64_t)((uint64_t)s->real_ns - s->mono_ns) : 0;
@@ -132,6 +149,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
+	json_hangs(out, &r->hang);
 	json_uint(out, "hits", r->hits);
 	number_or_null(out, "overhead_ns", r->cost_ns || !r->hits, r->cost_ns);
 	json_uint(out, "lost", r->lost);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/model/hang.h"
 
 #define NS_PER_S 1000000000ll
 
@@ -183,6 +184,36 @@ const char *view_fate(char *out, size_t len, const struct rank_view *r)
 		snprintf(out, len, "exit status %d", WEXITSTATUS(r->status));
 	else
 		return "finished";
+	return out;
+}
+
+/* While this rank waited, others of its job may have known why. */
+static void view_culprits(char *out, size_t len, const struct snapshot *s, const struct rank_view *r)
+{
+	const struct hang_view *h = &r->hang;
+	size_t at = strlen(out);
+
+	for (uint32_t i = 0; h->why == GP_WHY_collective && i < s->nranks && at < len; i++) {
+		const struct rank_view *o = &s->ranks[i];
+
+		if (o == r || strcmp(o->job, r->job) != 0 || !o->hang.onset_ns ||
+		    o->hang.why == GP_WHY_collective || o->hang.why == GP_WHY_unknown ||
+		    o->hang.onset_ns >= h->onset_ns + h->size_ns ||
+		    o->hang.onset_ns + o->hang.size_ns <= h->onset_ns)
+			continue;
+		if (o->rank >= 0)
+			at += (size_t)snprintf(out + at, len - at, ", rank %d %s", o->rank,
+					       hang_why_text[o->hang.why]);
+		else
+			at += (size_t)snprintf(out + at, len - at, ", pid %u %s", o->pid,
+					       hang_why_text[o->hang.why]);
+	}
+}
+
+const char *view_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r)
+{
+	snprintf(out, len, "%s", hang_why_text[r->hang.why]);
+	view_culprits(out, len, s, r);
 	return out;
 }
 

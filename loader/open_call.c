@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loader/open_call.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 1024
+
+struct open_calls {
+	struct open_call told[OPEN_CALLS_TOLD];
+	uint32_t count;
+	bool one_by_one; /* this kernel has no batches */
+	uint64_t keys[BATCH];
+	struct gp_open_call values[BATCH];
+};
+
+struct open_calls *open_calls_new(void)
+{
+	return calloc(1, sizeof(struct open_calls));
+}
+
+void open_calls_free(struct open_calls *o)
+{
+	free(o);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct open_call *x = a, *y = b;
+
+	if (x->may_block != y->may_block)
+		return x->may_block ? -1 : 1;
+	return x->since_ns < y->since_ns ? -1 : x->since_ns > y->since_ns;
+}
+
+/* Where there are too many, the last one gives way. */
+static void consider(struct open_calls *o, uint64_t key, const struct gp_open_call *call,
+		     const struct gp_row *rows, uint64_t before_ns)
+{
+	const uint32_t row = (uint32_t)key;
+	struct open_call c = {
+		.since_ns = call->ts_ns,
+		.probe = call->probe,
+		.pid = (pid_t)call->pid,
+		.tid = (pid_t)(key >> 32),
+		.may_block = row < GP_ROWS_MAX && rows[row].flags & GP_ROW_MAY_BLOCK,
+	};
+
+	if (!call->ts_ns || call->ts_ns >= before_ns)
+		return;
+	memcpy(c.arg, call->arg, sizeof(c.arg));
+	if (o->count == OPEN_CALLS_TOLD) {
+		qsort(o->told, o->count, sizeof(o->told[0]), compare);
+		if (compare(&c, &o->told[o->count - 1]) >= 0)
+			return;
+		o->count--;
+	}
+	o->told[o->count++] = c;
+}
+
+/* -EINVAL, at the first batch: the kernel is older than 5.6. */
+static int walk_batches(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns)
+{
+	uint64_t position = 0;
+	void *from = NULL;
+	uint32_t n, seen = 0;
+	int err;
+
+	do {
+		n = BATCH;
+		err = bpf_map_lookup_batch(map_fd, from, &position, o->keys, o->values, &n, NULL);
+		if (err && err != -ENOENT)
+			return err;
+		for (uint32_t i = 0; i < n; i++)
+			consider(o, o->keys[i], &o->values[i], rows, before_ns);
+		seen += n;
+		from = &position;
+	} while (!err && seen < 2 * GP_OPEN_MAX);
+	return 0;
+}
+
+static int walk_keys(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns)
+{
+	struct gp_open_call call;
+	uint64_t key, next;
+	int err = bpf_map_get_next_key(map_fd, NULL, &next);
+
+	/* Keys may come and go meanwhile: the walk may begin anew, so it is bounded. */
+	for (uint32_t seen = 0; !err && seen < GP_OPEN_MAX; seen++) {
+		key = next;
+		if (!bpf_map_lookup_elem(map_fd, &key, &call))
+			consider(o, key, &call, rows, before_ns);
+		err = bpf_map_get_next_key(map_fd, &key, &next);
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+int open_calls_walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns,
+		    const struct open_call **ret)
+{
+	int err = 0;
+
+	o->count = 0;
+	if (!o->one_by_one)
+		err = walk_batches(o, map_fd, rows, before_ns);
+	if (err == -EINVAL || err == -ENOTSUP || err == -524 /* ENOTSUPP of the kernel */)
+		o->one_by_one = true;
+	if (o->one_by_one) {
+		o->count = 0;
+		err = walk_keys(o, map_fd, rows, before_ns);
+	}
+	if (err)
+		return err;
+	qsort(o->told, o->count, sizeof(o->told[0]), compare);
+	*ret = o->told;
+	return (int)o->count;
+}
