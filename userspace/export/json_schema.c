@@ -97,8 +97,8 @@ LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"},
 	"max_productive_step": {"$ref": "#/$defs/count_or_null"}, "disruptions": {"$ref": "#/$defs/count"},
 	"window": {"enum": ["cumulative", "interval"]}, "final": {"type": "boolean"}}},)
 LINE("health": {"type": "object", "description": "a rank is not well: told when that is certain, and again when it is over",)
-LINE("required": ["type", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)
-LINE("properties": {"type": {"const": "health"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)
+LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"kind": {"enum": ["hang"]}, "onset_ns": {"$ref": "#/$defs/ns"},
 	"size": {"type": "integer", "minimum": 0, "description": "of a hang: nanoseconds so far"}, "over": {"type": "boolean"},
