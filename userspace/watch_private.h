@@ -23,7 +23,7 @@ struct watch {
 	struct loop *loop;
 	struct processes *processes;
 	struct blocked *blocked; /* who does not get on */
-	struct buffer batch; /* of a ring */
+	struct buffer batch;	 /* of a ring */
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
