@@ -7,6 +7,8 @@
  *   sites       prints "sites N": how many of those functions are probed now
  *   steps=N     takes N steps, then prints "steps N"
  *   half        the end of a step, from its backward pass on
+ *   storm=N     N times zero_grad, as fast as can be
+ *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
  *   save=PATH   a checkpoint
  *   say=TEXT    prints TEXT
  *   pid         prints "pid N"
@@ -26,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -202,6 +205,32 @@ static void save(const char *path)
 	((void (*)(void **))function[SAVE_END])(&writer);
 }
 
+static void storm(long n)
+{
+	while (n-- > 0)
+		range("Optimizer.zero_grad#AdamW.zero_grad");
+}
+
+static void crowd(long n)
+{
+	pid_t parent = getpid();
+	long made = 0;
+
+	for (; made < n; made++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			fail("fork", strerror(errno));
+		if (pid)
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			pause();
+		_exit(0);
+	}
+	printf("crowd %ld\n", made);
+}
+
 /* Returns in the child; the parent ends as the last child did. */
 static void children(long n)
 {
@@ -239,6 +268,10 @@ static void run(char **op)
 		steps(atol(arg));
 	else if (IS("half"))
 		half_step();
+	else if (IS("storm"))
+		storm(atol(arg));
+	else if (IS("crowd"))
+		crowd(atol(arg));
 	else if (IS("save"))
 		save(arg);
 	else if (IS("say"))
