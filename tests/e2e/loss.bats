@@ -38,7 +38,8 @@ steps_told() { # at least
 	steps_are 40 "$T/out"
 	[ "$(lost ring_call "$T/out")" -gt 10000 ]
 	equal "$(lost ring_call "$T/out")" "$(jq '.losses.ring_call' "$T/watch.out")" "loss in the report"
-	run -0 jq -nc '[inputs | select(.type == "step") | select(.flags | index("tainted")) | .step]' "$T/out"
+	# When it happened within the last second is not known: the step before, not told yet, may be marked too.
+	run -0 jq -nc '[inputs | select(.type == "step") | select(.flags | index("tainted")) | .step] - [20]' "$T/out"
 	equal '[21]' "$output" "tainted steps"
 }
 
