@@ -59,6 +59,8 @@ static int spark_level(const struct spark *s, uint64_t ns, int levels)
 
 	if (ns <= s->low_ns || span <= 0)
 		return 1;
+	if (ns >= s->high_ns) /* far above it, the level is no int */
+		return levels;
 	return 1 + (int)((double)(ns - s->low_ns) / span * (levels - 1) + 0.5);
 }
 
