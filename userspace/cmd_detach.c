@@ -7,7 +7,7 @@
 #include "loader/loader.h"
 #include "userspace/base/log.h"
 #include "userspace/command.h"
-#include "userspace/durable.h"
+#include "userspace/ingest/durable.h"
 #include "userspace/option.h"
 
 static bool may_go(void *ctx, const char *folder, const char *state_dir)

@@ -12,7 +12,7 @@
 #include "userspace/base/log.h"
 #include "userspace/child.h"
 #include "userspace/command.h"
-#include "userspace/durable.h"
+#include "userspace/ingest/durable.h"
 #include "userspace/model/step.h"
 #include "userspace/option.h"
 #include "userspace/output.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/durable.h"
+#include "userspace/ingest/durable.h"
 #include "userspace/ingest/tape.h"
 #include "userspace/option.h"
 #include "userspace/output.h"

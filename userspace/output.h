@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "userspace/durable.h"
+#include "userspace/ingest/durable.h"
 #include "userspace/model/model.h"
 #include "userspace/option.h"
 

@@ -8,8 +8,8 @@
  *
  * Killed at any moment, the directory is whole: a segment begins before the state that needs it, and goes
  * after the state that does not. Not thread-safe. Errors: 0 or -errno after one line. */
-#ifndef GP_DURABLE_H
-#define GP_DURABLE_H
+#ifndef INGEST_DURABLE_H
+#define INGEST_DURABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/durable.h"
+#include "userspace/ingest/durable.h"
 
 #include <dirent.h>
 #include <errno.h>
