@@ -119,7 +119,7 @@ static void finders_archive(struct archive *a, struct rank *r)
 	archive_require(a, !r->marker == !r->finder && !r->marker == !r->phase);
 	archive_require(a, !r->ledger == !r->nloops);
 	archive_require(a, r->alive ? !r->ledger == !r->marker : !r->marker);
-	archive_require(a, r->ledger || (!r->trainer && !r->nnotes));
+	archive_require(a, r->ledger || (!r->trainer && !r->nnotes && !r->hang.onset_ns));
 }
 
 void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
