@@ -68,9 +68,10 @@ same() { # expected actual
 		truncate -s "-$cut" "$T/torn"
 		run -0 --separate-stderr "$GP_BPF" replay --quiet --export "json:$T/again" "$T/torn"
 		[[ $stderr == *torn* ]]
-		# Steps that it tells are those of the whole tape.
-		of_type step "$RECORDED/live" >"$T/whole.steps"
-		of_type step "$T/again" >"$T/again.steps"
+		# Steps that it tells are those of the whole tape; the last ones are told sooner, so with other numbers.
+		of_type step "$RECORDED/live" | sed 's/"seq":[0-9]*,//' >"$T/whole.steps"
+		of_type step "$T/again" | sed 's/"seq":[0-9]*,//' >"$T/again.steps"
+		[ -s "$T/again.steps" ]
 		equal "" "$(grep -vxFf "$T/whole.steps" "$T/again.steps")"
 	done
 }
