@@ -26,7 +26,7 @@ static void boot_id_read(char id[40])
 static uint64_t probes_hash(const struct probe_table *probes)
 {
 	uint64_t h = 14695981039346656037u; /* FNV-1a over what places hold */
-	struct gp_row compiled;
+	struct gp_row compiled = {0};
 	const unsigned char *bytes = (const unsigned char *)&compiled;
 
 	for (size_t i = 0; i < probe_table_count(probes); i++) {

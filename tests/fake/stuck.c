@@ -33,7 +33,8 @@ static struct fuse_attr attr_of(uint64_t node)
 
 static void reply(int fd, uint64_t unique, int error, const void *data, size_t len)
 {
-	struct fuse_out_header head = {.len = (uint32_t)(sizeof(head) + len), .error = error, .unique = unique};
+	struct fuse_out_header head = {
+		.len = (uint32_t)(sizeof(head) + len), .error = error, .unique = unique};
 	struct iovec parts[2] = {{&head, sizeof(head)}, {(void *)(uintptr_t)data, len}};
 
 	(void)!writev(fd, parts, len ? 2 : 1);
@@ -101,7 +102,8 @@ int main(int argc, char **argv)
 	name = argv[2];
 	what = argv[3];
 	fds[0].fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fds[0].fd);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+		 fds[0].fd);
 	if (fds[0].fd < 0 || mount("stuck", argv[1], "fuse", MS_NOSUID | MS_NODEV, options)) {
 		fprintf(stderr, "stuck: %s: %s\n", argv[1], strerror(errno));
 		return 3;
