@@ -30,6 +30,8 @@ int elf_read_exactly(const struct elf_file *ef, uint64_t offset, void *buf, size
 
 	if (!elf_holds(ef, offset, len))
 		return -EBADMSG;
+	if (++*ef->reads > ELF_READS_MAX)
+		return -E2BIG;
 	while (done < len) {
 		got = pread(ef->fd, (char *)buf + done, len - done, (off_t)(offset + done));
 		if (got < 0 && errno != EINTR)
@@ -247,6 +249,7 @@ int elf_file_open(struct elf_file **ret, int fd)
 	if (!ef)
 		return -ENOMEM;
 	ef->fd = fd;
+	ef->reads = &ef->reads_done;
 	ef->size = (uint64_t)st.st_size;
 	err = elf_read_exactly(ef, 0, &header, sizeof(header));
 	if (!err && !header_ours(&header))

@@ -19,6 +19,7 @@ struct elf_segment { /* PT_LOAD, its part in the file */
 
 #define ELF_SYMBOLS_MAX (4u << 20) /* of one table; the largest library known has a quarter of it */
 #define ELF_NAME_MAX	1024	   /* bytes of a name that are looked at */
+#define ELF_READS_MAX	(1u << 20) /* of one file: some seconds at worst; the largest known needs 40000 */
 
 /* A symbol table and its strings. All of it lies inside the file; count 0: there is none. */
 struct elf_table {
@@ -34,9 +35,11 @@ struct elf_file {
 	size_t segments_count;
 	struct elf_table dynamic, full; /* .dynsym, .symtab */
 	uint64_t hash;			/* file offset of DT_GNU_HASH; 0: none */
+	uint32_t *reads,
+		reads_done; /* reads: points to reads_done, which counts also where all else is const */
 };
 
-/* All of len bytes, or -EBADMSG when the file ends before, or -errno. */
+/* All of len bytes, or -EBADMSG when the file ends before, -E2BIG after too many reads, or -errno. */
 int elf_read_exactly(const struct elf_file *ef, uint64_t offset, void *buf, size_t len);
 /* Whether [offset, offset + len) lies in the file. */
 bool elf_holds(const struct elf_file *ef, uint64_t offset, uint64_t len);

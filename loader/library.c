@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "loader/library.h"
+#include "loader/library_tell.h"
 #include "loader/library_user.h"
 #include "loader/mapping.h"
 #include "loader/probe_match.h"
@@ -82,46 +83,16 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 
 /* ---- telling ------------------------------------------------------------------------------- */
 
-static void site_report(const struct libraries *ls, const struct library *lib, const struct site *site)
-{
-	const struct probe_row *row = probe_table_row(ls->deps->probes, site->row);
-	const uint32_t *price = row->returns ? ls->deps->price->return_ns : ls->deps->price->enter_ns;
-	struct gp_attach a = {
-		.dev = lib->dev,
-		.ino = lib->ino,
-		.offset = site->offset,
-		.price_ns = price[site->insn],
-		.error = site->error,
-		.insn = (uint8_t)site->insn,
-		.state = (uint8_t)site->state,
-	};
-
-	memcpy(a.library, lib->name, sizeof(a.library));
-	if (ls->deps->on_attach)
-		ls->deps->on_attach(ls->deps->ctx, row->hash, &a);
-}
-
-static const char *error_text(int err)
-{
-	switch (err) {
-	case -ETIMEDOUT:
-		return "does not answer reads; its probes are not attached";
-	case -EAGAIN:
-		return "its file system does not keep it in memory";
-	default:
-		return strerror(-err);
-	}
-}
-
 static void library_fail(struct libraries *ls, const struct library *lib, int err)
 {
 	if (ls->failures++ < FAILURES_TOLD)
-		log_warn("%s: cannot be probed: %s", lib->name, error_text(err));
+		log_warn("%s: cannot be probed: %s", lib->name, library_error_text(err));
 	if (ls->failures == FAILURES_TOLD)
 		log_warn("further libraries that cannot be probed are not told here");
 	for (size_t i = 0; i < lib->row_count; i++)
-		site_report(ls, lib,
-			    &(struct site){.row = lib->rows[i], .state = GP_ATTACH_failed, .error = err});
+		library_tell_site(
+			ls->deps, lib,
+			&(struct site){.row = lib->rows[i], .state = GP_ATTACH_failed, .error = err});
 }
 
 /* ---- which files ---------------------------------------------------------------------------- */
@@ -231,7 +202,7 @@ static void library_detach(struct libraries *ls, struct library *lib)
 		if (lib->sites[i].state != GP_ATTACH_attached)
 			continue;
 		lib->sites[i].state = GP_ATTACH_detached;
-		site_report(ls, lib, &lib->sites[i]);
+		library_tell_site(ls->deps, lib, &lib->sites[i]);
 	}
 }
 
@@ -282,8 +253,9 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 
 		if (lib->sites[i].state == GP_ATTACH_attached && row->role == GP_ROLE_range_end)
 			rows_runtime_set_ends(d->rows, row->runtime);
-		site_report(ls, lib, &lib->sites[i]);
+		library_tell_site(ls->deps, lib, &lib->sites[i]);
 	}
+	library_tell_uncached(lib);
 	ls->warn = true;
 }
 
@@ -388,9 +360,13 @@ static void library_retry(struct libraries *ls, struct library *lib, pid_t pid)
 	struct library *own;
 
 	if (user_swapped(ls->users, pid)) {
-		log_warn("process %d swaps its libraries while they are looked at: they are not probed", pid);
+		log_warn("process %d: what it maps is gone, or another file, whenever it is opened: no more "
+			 "of "
+			 "its libraries are probed",
+			 pid);
 		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
-			library_leave(ls, own, pid);
+			if (own->state != LIBRARY_TREATED)
+				library_leave(ls, own, pid);
 	}
 	table_put(ls->again, lib->tag, lib);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stuck DIR NAME WHAT: a file system (FUSE, without a library) with one file, that answers everything but
- * WHAT: read, open (from the second on), stat (once the file was opened). Prints "mounted"; goes, and lets go
- * of those that wait, when its standard input ends. */
+/* stuck DIR NAME WHAT [FILE]: a file system (FUSE, without a library) with one file, that answers everything
+ * but WHAT: read, open (from the second on), stat (once the file was opened). With WHAT cached or direct the
+ * file is a copy of FILE, and all is answered; direct: what is read is not kept in memory. Prints "mounted";
+ * goes, and lets go of those that wait, when its standard input ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -19,13 +20,15 @@
 
 static const char *name, *what;
 static unsigned int opened;
+static int source = -1;
+static uint64_t size = FILE_BYTES;
 
 static struct fuse_attr attr_of(uint64_t node)
 {
 	bool dir = node == FUSE_ROOT_ID;
 
 	return (struct fuse_attr){.ino = node,
-				  .size = dir ? 0 : FILE_BYTES,
+				  .size = dir ? 0 : size,
 				  .blksize = 4096,
 				  .nlink = 1,
 				  .mode = dir ? S_IFDIR | 0755 : S_IFREG | 0755};
@@ -38,6 +41,17 @@ static void reply(int fd, uint64_t unique, int error, const void *data, size_t l
 	struct iovec parts[2] = {{&head, sizeof(head)}, {(void *)(uintptr_t)data, len}};
 
 	(void)!writev(fd, parts, len ? 2 : 1);
+}
+
+static void read_source(int fd, const struct fuse_in_header *in, const struct fuse_read_in *r)
+{
+	static char bytes[1 << 16];
+	ssize_t n;
+
+	if (source < 0)
+		return;
+	n = pread(source, bytes, r->size < sizeof(bytes) ? r->size : sizeof(bytes), (off_t)r->offset);
+	reply(fd, in->unique, n < 0 ? -EIO : 0, bytes, n < 0 ? 0 : (size_t)n);
 }
 
 static void lookup(int fd, const struct fuse_in_header *in, const char *wanted)
@@ -55,7 +69,7 @@ static void serve(int fd, const struct fuse_in_header *in, const void *arg)
 	const struct fuse_init_out init = {
 		.major = FUSE_KERNEL_VERSION, .minor = 31, .max_readahead = 4096, .max_write = 4096};
 	const struct fuse_attr_out attr = {.attr = attr_of(in->nodeid)};
-	const struct fuse_open_out open = {0};
+	const struct fuse_open_out open = {.open_flags = strcmp(what, "direct") ? 0 : FOPEN_DIRECT_IO};
 
 	switch (in->opcode) {
 	case FUSE_INIT:
@@ -81,6 +95,8 @@ static void serve(int fd, const struct fuse_in_header *in, const void *arg)
 		reply(fd, in->unique, 0, NULL, 0);
 		break;
 	case FUSE_READ:
+		read_source(fd, in, arg);
+		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
@@ -97,10 +113,14 @@ int main(int argc, char **argv)
 	char options[128];
 	ssize_t n;
 
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
 	name = argv[2];
 	what = argv[3];
+	if (argc > 4) {
+		source = open(argv[4], O_RDONLY | O_CLOEXEC);
+		size = (uint64_t)lseek(source, 0, SEEK_END);
+	}
 	fds[0].fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
 		 fds[0].fd);

@@ -10,6 +10,7 @@
  *   storm=N     N times zero_grad, as fast as can be
  *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
  *   save=PATH   a checkpoint
+ *   range=NAME  a range of that name
  *   say=TEXT    prints TEXT
  *   pid         prints "pid N"
  *   pause       until a line, or the end, is read from standard input
@@ -274,6 +275,8 @@ static void run(char **op)
 		crowd(atol(arg));
 	else if (IS("save"))
 		save(arg);
+	else if (IS("range"))
+		range(arg);
 	else if (IS("say"))
 		puts(arg);
 	else if (IS("pid"))

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "loader/library_tell.h"
+#include "userspace/base/log.h"
+
+void library_tell_site(const struct library_deps *deps, const struct library *lib, const struct site *site)
+{
+	const struct probe_row *row = probe_table_row(deps->probes, site->row);
+	const uint32_t *price = row->returns ? deps->price->return_ns : deps->price->enter_ns;
+	struct gp_attach a = {
+		.dev = lib->dev,
+		.ino = lib->ino,
+		.offset = site->offset,
+		.price_ns = price[site->insn],
+		.error = site->error,
+		.insn = (uint8_t)site->insn,
+		.state = (uint8_t)site->state,
+	};
+
+	memcpy(a.library, lib->name, sizeof(a.library));
+	if (deps->on_attach)
+		deps->on_attach(deps->ctx, row->hash, &a);
+}
+
+void library_tell_uncached(const struct library *lib)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < lib->site_count; i++)
+		n += lib->sites[i].state == GP_ATTACH_failed && lib->sites[i].error == -EAGAIN;
+	if (n)
+		log_warn("%s: its file system does not keep it in memory: %zu of its probes are not attached",
+			 lib->name, n);
+}
+
+const char *library_error_text(int err)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+		return "does not answer reads; its probes are not attached";
+	case -E2BIG:
+		return "too much to read to find its functions";
+	default:
+		return strerror(-err);
+	}
+}
