@@ -331,3 +331,16 @@ without() { # features
 	watch_end
 	[ "$(jq -s 'map(select(.type == "loss" and .source == "ring_life").count) | add' "$T/out")" -gt 0 ]
 }
+
+@test "500 processes of one library: one set of links, every step of each" {
+	start_job "$TRAIN" load say=held pause workers=500 steps=4
+	job_line held
+	start_watch --pid "$JOB" --quiet --json --export "json:$T/out"
+	job_go
+	job_end
+	watch_end
+	equal 500 "$(jq -n '[inputs | select(.type == "step")] | group_by(.pid) | map(select(length == 4)) | length' "$T/out")" \
+		"processes with 4 steps"
+	equal 2000 "$(count_lines step "$T/out")" steps
+	equal 0 "$(count_lines loss "$T/out")" losses
+}

@@ -16,6 +16,7 @@
  *   pause       until a line, or the end, is read from standard input
  *   fork        a child goes on with the rest; this process ends as the child does
  *   children=N  N children, one after the other, each go on with the rest; so does fork, N times
+ *   workers=N   N children, all at once, each go on with the rest; this process ends as the last one did
  *   exec        replaces itself by itself, for the rest
  *   kill=N      sends itself that signal
  *   exit=N      ends */
@@ -252,6 +253,24 @@ static void children(long n)
 	exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+/* Returns in each child. */
+static void workers(long n)
+{
+	int status, worst = 0;
+	pid_t pid;
+
+	for (long i = 0; i < n; i++) {
+		pid = fork();
+		if (pid < 0)
+			fail("fork", strerror(errno));
+		if (!pid)
+			return;
+	}
+	while (wait(&status) > 0)
+		worst = status ? status : worst;
+	exit(WIFSIGNALED(worst) ? 128 + WTERMSIG(worst) : WEXITSTATUS(worst));
+}
+
 static void run(char **op)
 {
 	const char *arg = strchr(*op, '=');
@@ -273,6 +292,8 @@ static void run(char **op)
 		storm(atol(arg));
 	else if (IS("crowd"))
 		crowd(atol(arg));
+	else if (IS("workers"))
+		workers(atol(arg));
 	else if (IS("save"))
 		save(arg);
 	else if (IS("range"))
