@@ -67,6 +67,26 @@ struct {
 	__uint(max_entries, 8 * 1024 * 1024);
 } gp_ring_call SEC(".maps");
 
+struct { /* of no programs */
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} gp_nowhere SEC(".maps");
+
+/* Since a76ab5731e32 (v6.13) a program of 64 bytes of stack or more has a stack of the CPU, not of the task.
+ * Uprobe programs may be preempted, and then the next task's call of the same program writes over it: records
+ * with another process's number were seen. A program with a tail call is left alone. This one never happens,
+ * and the verifier drops it; the compiler must not. */
+static __always_inline void gp_own_stack(void *ctx)
+{
+	__u64 never;
+
+	asm volatile("%0 = 0" : "=r"(never));
+	if (never)
+		bpf_tail_call(ctx, &gp_nowhere, 0);
+}
+
 struct gp_at {	    /* one hit that counts */
 	__u64 id;   /* tgid << 32 | tid */
 	__u32 slot; /* of hot counters */
@@ -134,6 +154,7 @@ static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 gen = cookie >> 32;
 
+	gp_own_stack(regs);
 	at->index = cookie;
 	at->row = bpf_map_lookup_elem(&gp_rows, &at->index);
 	if (!at->row)
