@@ -242,9 +242,27 @@ static inline void stream_set(struct script *s, uint32_t *seed)
 		 "+9s end");
 }
 
+/* Hangs: seen and unseen, over and not, within a checkpoint and a gap. */
+static inline void stream_silent(struct script *s, uint32_t *seed)
+{
+	moves(s, "0ms config hang_ns=3000000000 | 0ms p2: process rank 1 2");
+	for (int i = 0; i < 8; i++) {
+		moves(s,
+		      "+9ms steps 9 %ums data 3ms | +0ms p2: steps 9 20ms | +1s fetch | +%ums look %s 6s "
+		      "it_waits",
+		      20 + tape_random(seed, 20), tape_random(seed, 900),
+		      i % 3 ? i % 2 ? "lock" : "stopped" : "input");
+		moves(s, "+1s p2: backward | +200ms p2: call %us | +7s %s", 2 + tape_random(seed, 7),
+		      i == 5 ? "gap 9s" : "launch 3");
+		moves(s, "+9s backward | +1s update | +1s save_begin silent.pt | +5s launch 2 | +1s p2: "
+			 "update Adam");
+	}
+	moves(s, "+9s p2: kill 9 | +2s look device 9s | +9s kill 6 0");
+}
+
 static void (*const streams[])(struct script *s, uint32_t *seed) = {
-	stream_wild,	 stream_turns, stream_beside, stream_nameless,
-	stream_compiled, stream_set,   stream_wild,   stream_wild,
+	stream_wild,   stream_turns, stream_beside, stream_nameless, stream_compiled,
+	stream_silent, stream_set,   stream_wild,   stream_wild,
 };
 #define STREAMS (sizeof(streams) / sizeof(streams[0]))
 
