@@ -25,6 +25,7 @@
 #define DROPS_MAX     4		    /* ... and detached */
 #define AGAIN_MAX     16	    /* processes asked in one turn for a file that another had */
 #define FAILURES_TOLD 100
+#define SILENT_NS     1000000000ull /* at most, while more is to be attached */
 
 struct libraries {
 	const struct library_deps *deps;
@@ -35,7 +36,7 @@ struct libraries {
 	struct table *idle;  /* tag -> struct library: has no users */
 	uint64_t look, tags;
 	unsigned int failures;
-	bool warn;	   /* something was attached since silent_warn() */
+	uint64_t fresh_ns; /* since when something attached is silent; 0: nothing is */
 	bool by_path_told; /* that map_files is closed to us */
 };
 
@@ -256,7 +257,8 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 		library_tell_site(ls->deps, lib, &lib->sites[i]);
 	}
 	library_tell_uncached(lib);
-	ls->warn = true;
+	if (!ls->fresh_ns)
+		ls->fresh_ns = clock_mono_ns();
 }
 
 static void library_ask(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
@@ -428,9 +430,12 @@ size_t libraries_poll(struct libraries *ls)
 			close(a.fd);
 	}
 	libraries_ask_again(ls);
-	if (ls->warn && !table_count(ls->asked))
+	/* All together, but for one that nobody can read the others do not wait. */
+	if (ls->fresh_ns && (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
+		rows_speak(ls->deps->rows);
 		silent_warn(ls);
-	ls->warn = ls->warn && table_count(ls->asked);
+		ls->fresh_ns = 0;
+	}
 	return table_count(ls->asked) + table_count(ls->again);
 }
 

@@ -146,9 +146,12 @@ void rows_swapped(struct rows *r)
 
 void rows_runtime_set_ends(struct rows *r, const char *runtime)
 {
-	if (rows_runtime_ends(r, runtime) || r->ends_count == RUNTIMES_MAX)
-		return;
-	r->ends[r->ends_count++] = runtime;
+	if (!rows_runtime_ends(r, runtime) && r->ends_count < RUNTIMES_MAX)
+		r->ends[r->ends_count++] = runtime;
+}
+
+void rows_speak(struct rows *r)
+{
 	for (size_t i = 0; i < r->count; i++)
 		if (r->places[i].row != SIZE_MAX && !r->kernel->rows[i].gen &&
 		    !row_waits(r, probe_table_row(r->probes, r->places[i].row)))
@@ -199,8 +202,6 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 		r->kernel->rows[at] = compiled;
 		if (source->returns)
 			__atomic_store_n(&r->kernel->return_rows[r->returns++], at + 1, __ATOMIC_RELEASE);
-		if (!row_waits(r, source))
-			row_speak(r, at);
 	}
 	*ret_cookie = GP_COOKIE(at, r->generation);
 	return 0;

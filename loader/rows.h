@@ -29,10 +29,14 @@ void rows_swapped(struct rows *r);
  * -ENOSPC: more hot, returning or stack rows than there is room for; -EINVAL: an argument is out of reach. */
 int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
 
-/* Begins of ranges stay silent until an end of the same runtime is attached: a begin that nothing closes
- * would shift every later one of its thread. Returns whether runtime's begins speak now. */
+/* Rows are silent when they get their place. This makes them speak, all at once: where each probe has a link
+ * of its own a job takes many steps while they are attached one by one, and half of the calls would tell of
+ * other steps than all of them. Begins of ranges stay silent until an end of the same runtime is attached: a
+ * begin that nothing closes would shift every later one of its thread. */
+void rows_speak(struct rows *r);
+/* Whether begins of the runtime may speak ... */
 bool rows_runtime_ends(const struct rows *r, const char *runtime);
-/* ... which this announces. */
+/* ... as this announces. */
 void rows_runtime_set_ends(struct rows *r, const char *runtime);
 
 /* Probe hash of a hot counter, 0 when it is not in use. */
