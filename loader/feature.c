@@ -155,7 +155,7 @@ static struct feature features[FEATURE_COUNT] = {
 			 .without = "",
 			 .required = true},
 	[FEATURE_COOKIE] = {.name = "cookie",
-			    .purpose = "one program serves every probe (Linux 5.15)",
+			    .purpose = "one program serves every probe",
 			    .without = "",
 			    .required = true},
 	[FEATURE_BTF] = {.name = "btf",
@@ -169,7 +169,7 @@ static struct feature features[FEATURE_COUNT] = {
 			      .purpose = "the kernel's own identity of a mapped library",
 			      .without = "on overlay file systems one library may be taken for two"},
 	[FEATURE_MULTI] = {.name = "multi",
-			   .purpose = "many probes in one link (Linux 6.6)",
+			   .purpose = "many probes in one link",
 			   .without = "attaching takes longer, detaching seconds"},
 	[FEATURE_SYSCALL_TP] = {.name = "syscall_tp",
 				.purpose = "libraries are found the moment they are mapped",
@@ -301,6 +301,22 @@ static void privileges_explain(void)
 			"profile or kernel lockdown forbids bpf(2); run privileged");
 }
 
+/* -EPERM or -ENOSYS: what the test itself said may mean other things to the caller. */
+static int feature_refuse(const struct feature *f)
+{
+	if (f->off) {
+		log_error("feature %s is switched off, and nothing works without it", f->name);
+		return -ENOSYS;
+	}
+	if (f->error == -EPERM || f->error == -EACCES) {
+		privileges_explain();
+		return -EPERM;
+	}
+	log_error("this kernel lacks %s (%s): %s; Linux 5.15 or newer is needed", f->name, f->purpose,
+		  strerror(-f->error));
+	return -ENOSYS;
+}
+
 int feature_check(const char *features_off)
 {
 	const struct feature *list;
@@ -315,18 +331,9 @@ int feature_check(const char *features_off)
 			"run with hostPID (docker: --pid=host)");
 		return -EPERM;
 	}
-	for (int i = 0; i < n; i++) {
-		if (!list[i].required || list[i].have)
-			continue;
-		if (list[i].off)
-			log_error("feature %s is switched off, and nothing works without it", list[i].name);
-		else if (list[i].error == -EPERM || list[i].error == -EACCES)
-			privileges_explain();
-		else
-			log_error("this kernel lacks %s (%s): %s; Linux 5.15 or newer is needed",
-				  list[i].name, list[i].purpose, strerror(-list[i].error));
-		return list[i].off ? -ENOSYS : list[i].error;
-	}
+	for (int i = 0; i < n; i++)
+		if (list[i].required && !list[i].have)
+			return feature_refuse(&list[i]);
 	for (int i = 0; i < n; i++)
 		if (!list[i].have)
 			log_info("without %s%s: %s", list[i].name, list[i].off ? " (switched off)" : "",
