@@ -41,7 +41,7 @@ UNIT_SRC   := $(wildcard tests/unit/*.c)
 obj         = $(patsubst %.c,$(O)/%.o,$(1))
 
 .DELETE_ON_ERROR:
-.PHONY: all clean deps format check demo bench install cases unit bpf-arm64 workloads fuzz
+.PHONY: all clean deps format check demo bench install cases unit bpf-arm64 workloads fuzz kernels
 
 all: $(O)/gp-bpf
 
@@ -88,6 +88,11 @@ unit: $(UNIT_BIN)
 
 deps:
 	$(Q)tests/tools/deps.sh $(or $(WHAT),all)
+
+# The same tests on other kernels, under QEMU: make kernels [KERNELS="6.1 7"]; they end with a table.
+KERNELS ?=
+kernels: all unit fakes
+	$(Q)tests/kernels/kernels.sh $(KERNELS)
 
 check:
 	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' PYTHON='$(PYTHON)' tests/check.sh

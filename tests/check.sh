@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # make check: installs what is missing, builds, runs every test, and ends with one line of totals.
-# ALL=1 adds the large parts (every framework, other compilers, fuzzing). ONLY='unit e2e' runs some suites.
+# ALL=1 adds the large parts (every framework, other compilers, other kernels, fuzzing). ONLY='unit e2e' runs some suites.
 # Each suite prints TAP; what failed and why something was skipped is shown, the rest is in build/check/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -91,7 +91,7 @@ e2e() { # files...
 current_torch() { tests/tools/torch.sh && tests/tools/torch.sh --all; }
 
 echo "gp-bpf checks on $(uname -rm), $(nproc) CPUs"
-wanted deps && suite deps tests/tools/deps.sh check
+wanted deps && suite deps tests/tools/deps.sh "$([ -n "$ALL" ] && echo all || echo check)"
 suite build "$MAKE" -s -j"$jobs" WERROR=1 all unit
 if wanted static; then
 	suite static/stages tests/tools/stages.sh
@@ -120,6 +120,12 @@ if wanted e2e; then
 	for f in tests/e2e/*.bats; do
 		[ -e "$f" ] && suite "e2e/$(basename "$f" .bats)" e2e "$f"
 	done
+fi
+
+if wanted kernels && [ -n "$ALL$ONLY" ]; then
+	"$MAKE" -s -j"$jobs" all unit fakes
+	suite kernels tests/kernels/kernels.sh
+	sed -n 's/^# |/    |/p' "$logs/kernels.log"
 fi
 
 echo

@@ -6,6 +6,7 @@
 #   CI=true     what would be skipped for lack of a privilege or a program fails
 #   ALL=1       the heavy kinds of loops too
 #   GP_BPF=     another build of the program        PYTHON=  the Python whose torch is "current"
+#   BUILT=1     everything is built: nothing is made
 
 TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 GP_BPF=${GP_BPF:-$TOP/build/plain/gp-bpf}
@@ -33,7 +34,7 @@ need_program() {
 # Once a file: the program and what the kernel allows it; the reason goes to NO_PROBES.
 e2e_setup_file() {
 	[ -x "$GP_BPF" ] || { echo "no $GP_BPF; make builds it" >&2; return 1; }
-	make -s -C "$TOP" fakes >&2
+	[ -n "${BUILT:-}" ] || make -s -C "$TOP" fakes >&2
 	NO_PROBES=
 	if [ "$EUID" -ne 0 ]; then
 		NO_PROBES="probes need root: sudo make check"

@@ -12,6 +12,7 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
+# bats test_tags=kernels
 @test "run: a process watched from its start" {
 	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait steps=23
 	equal "steps 23" "$output"
@@ -31,6 +32,7 @@ teardown() { e2e_teardown; }
 	steps_are 23 "$T/out"
 }
 
+# bats test_tags=kernels
 @test "attached late: numbers count since then, what was before is unobserved" {
 	start_job "$TRAIN" load steps=29 say=held pause sites steps=23
 	job_line held
@@ -95,6 +97,7 @@ teardown() { e2e_teardown; }
 	equal 1 "$(of_type step "$T/out" .pid | sort -u | wc -l)" "processes that train"
 }
 
+# bats test_tags=kernels
 @test "fork and exec: every generation trains" {
 	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- \
 		"$TRAIN" load wait steps=7 fork steps=11 exec load wait steps=13
@@ -142,6 +145,7 @@ sound_reused() {
 	equal "[$(echo {1..7} {1..11} | tr ' ' ,)]" "$output" "numbers"
 }
 
+# bats test_tags=kernels
 @test "a job killed by SIGKILL: who did it, and its status" {
 	start_job "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait steps=23 pid pause steps=1000
 	job_line pid
@@ -153,6 +157,7 @@ sound_reused() {
 	equal "[\"killed\",9,$BASHPID,\"$(cat "/proc/$BASHPID/comm")\"]" "$output" disruption
 }
 
+# bats test_tags=kernels
 @test "a job that crashes, and one that fails" {
 	run -134 "$GP_BPF" run --quiet --export "json:$T/crash" -- "$TRAIN" load wait steps=23 kill=6
 	run -0 jq -c 'select(.type == "disruption") | [.cause, .signal, .exit_code, .step]' "$T/crash"
@@ -164,6 +169,7 @@ sound_reused() {
 	equal 0 "$(count_lines disruption "$T/well")" disruptions
 }
 
+# bats test_tags=kernels
 @test "gp-bpf killed by SIGKILL: the job goes on, nothing stays on its code" {
 	local before
 	before=$(ownerless_links)

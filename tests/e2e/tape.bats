@@ -27,11 +27,13 @@ same() { # expected actual
 	cmp "$1" "$2" || { diff "$1" "$2" | head -10 >&2; return 1; }
 }
 
+# bats test_tags=kernels
 @test "the recorded run was seen whole" {
 	sound "$RECORDED/live"
 	equal 63 "$(count_lines step "$RECORDED/live")" steps
 }
 
+# bats test_tags=kernels
 @test "replay prints the same JSON lines, byte for byte" {
 	run -0 "$GP_BPF" replay --quiet --export "json:$T/again" "$RECORDED/tape"
 	equal "" "$output"
