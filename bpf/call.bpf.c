@@ -168,6 +168,7 @@ static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_a
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 gen = cookie >> 32;
 
+	gp_own_stack(regs);
 	at->index = cookie;
 	at->row = bpf_map_lookup_elem(&gp_rows, &at->index);
 	return at->row && (at->row->gen == gen || at->row->next);
