@@ -239,10 +239,26 @@ static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate 
 	return true;
 }
 
+/* Of a row that is counted only, for now. */
+static __always_inline void gp_unsent(const struct gp_at *at)
+{
+	struct gp_rate_key key = {at->index, at->id >> 32};
+	struct gp_rate *rate = bpf_map_lookup_elem(&gp_rates, &key), first = {.unsent = 1};
+
+	if (rate)
+		__sync_fetch_and_add(&rate->unsent, 1);
+	else
+		bpf_map_update_elem(&gp_rates, &key, &first, BPF_NOEXIST);
+}
+
 static __always_inline bool gp_over_rate(const struct gp_at *at)
 {
 	struct gp_rate *rate;
 
+	if (at->row->flags & GP_ROW_UNSENT) {
+		gp_unsent(at);
+		return true;
+	}
 	if (!at->row->max_hz)
 		return false;
 	rate = gp_rate_now(at);
@@ -548,6 +564,10 @@ int gp_enter(struct gp_regs *regs)
 
 	if (!gp_match(regs, &at))
 		return 0;
+	if (at.row->flags & GP_ROW_UNSENT) {
+		gp_unsent(&at);
+		return 0;
+	}
 	key = at.id << 32 | at.index;
 	call.pid = at.id >> 32;
 	call.probe = at.row->probe;
@@ -593,7 +613,7 @@ int gp_leave(struct gp_regs *regs)
 	key = at.id << 32 | at.index;
 	open = bpf_map_lookup_elem(&gp_open_calls, &key);
 	if (!open || !open->ts_ns)
-		return gp_unpaired(&at);
+		return at.row->flags & GP_ROW_UNSENT ? 0 : gp_unpaired(&at);
 	start_ns = open->ts_ns;
 	open->ts_ns = 0;
 	if (gp_over_rate(&at))

@@ -354,7 +354,9 @@ enum gp_insn {
 	X(1, attached)                                                                                       \
 	X(2, failed)   /* error says why */                                                                  \
 	X(3, refused)  /* a rule of ours forbids it (price, C++ return probe) */                             \
-	X(4, detached) /* given up, or its last user is gone */
+	X(4, detached) /* its last user is gone */                                                           \
+	X(5, counted)  /* over the budget of overhead: hits are counted, not sent */                         \
+	X(6, given_up) /* over the budget: detached, for now */
 
 enum gp_attach_state {
 #define X(id, name) GP_ATTACH_##name = id,
@@ -414,6 +416,7 @@ struct gp_row {
 #define GP_ROW_COUNT	 1 /* count, do not send */
 #define GP_ROW_MAY_BLOCK 2 /* visible in gp_open_calls while it runs */
 #define GP_ROW_ANON	 4 /* range without a name */
+#define GP_ROW_UNSENT	 8 /* over the budget: hits are counted as those over a bound are, for now */
 
 /* Cookie of a link: row in the low half, generation in the high half. */
 #define GP_COOKIE(row, gen) ((__u64)(gen) << 32 | (row))

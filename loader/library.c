@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +46,8 @@ static void library_free(void *value)
 	table_free(lib->users, NULL);
 	free(lib->rows);
 	free(lib->sites);
+	if (lib->fd >= 0)
+		close(lib->fd);
 	free(lib);
 }
 
@@ -136,7 +137,7 @@ static struct library *library_get(struct libraries *ls, const struct gp_vma *vm
 	if (!lib)
 		return NULL;
 	*lib = (struct library){
-		.dev = vma->dev, .ino = vma->ino, .generation = vma->generation, .tag = ++ls->tags};
+		.dev = vma->dev, .ino = vma->ino, .generation = vma->generation, .tag = ++ls->tags, .fd = -1};
 	if (!table_put(ls->files, library_key(vma), lib))
 		return lib;
 	free(lib);
@@ -200,7 +201,7 @@ static void library_detach(struct libraries *ls, struct library *lib)
 {
 	attach_drop(ls->deps->attach, lib->tag);
 	for (size_t i = 0; i < lib->site_count; i++) {
-		if (lib->sites[i].state != GP_ATTACH_attached)
+		if (!site_linked(&lib->sites[i]) && lib->sites[i].state != GP_ATTACH_given_up)
 			continue;
 		lib->sites[i].state = GP_ATTACH_detached;
 		library_tell_site(ls->deps, lib, &lib->sites[i]);
@@ -247,8 +248,10 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 	lib->sites = a->sites;
 	lib->site_count = a->sites_count;
 	a->sites = NULL;
+	lib->fd = a->fd;
+	a->fd = -1;
 	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag,
-		     a->fd);
+		     lib->fd);
 	for (size_t i = 0; i < lib->site_count; i++) {
 		const struct probe_row *row = probe_table_row(d->probes, lib->sites[i].row);
 
@@ -257,6 +260,8 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 		library_tell_site(ls->deps, lib, &lib->sites[i]);
 	}
 	library_tell_uncached(lib);
+	if (d->cost)
+		library_settle(d, lib, d->cost);
 	if (!ls->fresh_ns)
 		ls->fresh_ns = clock_mono_ns();
 }
@@ -323,6 +328,15 @@ int libraries_scan(struct libraries *ls, pid_t pid)
 		if (lib->seen != ls->look)
 			library_leave(ls, lib, pid);
 	return fresh;
+}
+
+void libraries_settle(struct libraries *ls)
+{
+	struct library *lib;
+
+	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
+		if (lib->state == LIBRARY_TREATED)
+			library_settle(ls->deps, lib, ls->deps->cost);
 }
 
 void libraries_forked(struct libraries *ls, pid_t parent, pid_t child)
@@ -439,40 +453,15 @@ size_t libraries_poll(struct libraries *ls)
 	return table_count(ls->asked) + table_count(ls->again);
 }
 
-/* A descriptor that only names the file, so that nothing is asked of its file system. */
-static int library_open(const struct libraries *ls, const struct library *lib)
-{
-	pid_t pid = user_any(lib);
-	struct gp_vma *vmas = NULL;
-	int fd = -ESRCH, n = pid ? mapping_list(ls->deps->kernel->vmas, pid, &vmas) : 0;
-	char path[80];
-
-	for (int i = 0; fd < 0 && i < n; i++) {
-		if (!library_is(lib, &vmas[i]))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)vmas[i].start,
-			 (unsigned long)vmas[i].end);
-		fd = open(path, O_PATH | O_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-	}
-	free(vmas);
-	return fd;
-}
-
 static int library_relink(struct libraries *ls, struct library *lib)
 {
 	const struct library_deps *d = ls->deps;
 	struct gp_vma file = library_file(lib);
-	int fd = library_open(ls, lib);
 
-	if (fd < 0) {
-		log_warn("%s: its links cannot be replaced: %s", lib->name, strerror(-fd));
-		return fd;
-	}
+	if (lib->fd < 0)
+		return -EBADF;
 	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag,
-		     fd);
-	close(fd);
+		     lib->fd);
 	return 0;
 }
 

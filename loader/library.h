@@ -6,6 +6,7 @@
 #define LOADER_LIBRARY_H
 
 #include "loader/attach.h"
+#include "loader/cost.h"
 #include "loader/kernel.h"
 #include "loader/loader.h"
 #include "loader/price.h"
@@ -21,6 +22,7 @@ struct library_deps { /* all borrowed */
 	struct rows *rows;
 	struct attach *attach;
 	struct reader *reader;
+	const struct cost *cost; /* NULL: everything is attached */
 	loader_attach_fn *on_attach;
 	void *ctx;
 };
@@ -39,6 +41,8 @@ void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
 void libraries_forget(struct libraries *ls, pid_t pid);
 /* Attaches every library once more, beside the links that it has. -errno: the first that could not be. */
 int libraries_relink(struct libraries *ls);
+/* The budget decided: attaches, detaches and counts accordingly. */
+void libraries_settle(struct libraries *ls);
 /* Detaches what has been without users for a second. */
 void libraries_reap(struct libraries *ls);
 

@@ -32,6 +32,7 @@ struct library { /* one file that somebody maps */
 	size_t row_count;
 	struct site *sites;
 	size_t site_count;
+	int fd; /* of a treated one, for attaching again; -1: none */
 	char name[sizeof(((struct gp_attach *)0)->library)]; /* escaped */
 };
 
@@ -39,5 +40,10 @@ static inline size_t library_users(const struct library *lib)
 {
 	return lib->users ? table_count(lib->users) : 0;
 }
+
+/* library_budget.c: brings the groups that may be given up to where the budget wants them. */
+struct cost;
+struct library_deps;
+void library_settle(const struct library_deps *deps, struct library *lib, const struct cost *cost);
 
 #endif

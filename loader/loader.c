@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "loader/attach.h"
+#include "loader/cost.h"
 #include "loader/count.h"
 #include "loader/feature.h"
 #include "loader/kernel.h"
@@ -35,7 +36,12 @@ struct loader {
 	struct reader *reader;
 	struct libraries *libraries;
 	struct open_calls *open_calls; /* made when the first is asked for */
+	struct cost *cost;
 	struct library_deps deps;
+	loader_attach_fn *on_attach;
+	loader_count_fn *on_count;
+	loader_loss_fn *on_loss;
+	void *attach_ctx, *sample_ctx;
 	struct loader_ring rings[2];
 };
 
@@ -51,12 +57,39 @@ static void loader_end(struct loader *l, bool keep)
 	reader_free(l->reader);
 	open_calls_free(l->open_calls);
 	attach_free(l->attach, keep);
+	cost_free(l->cost);
 	rates_free(l->rates);
 	counts_free(l->counts);
 	rows_free(l->rows);
 	kernel_close(&l->kernel);
 	pins_close(l->pins);
 	free(l);
+}
+
+/* Prices and counts pass here on their way out. */
+static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
+{
+	struct loader *l = ctx;
+
+	if (a->state == GP_ATTACH_attached)
+		cost_price(l->cost, probe, a->price_ns);
+	if (l->on_attach)
+		l->on_attach(l->attach_ctx, probe, a);
+}
+
+static void on_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted)
+{
+	struct loader *l = ctx;
+
+	cost_count(l->cost, pid, probe, counted->count);
+	l->on_count(l->sample_ctx, pid, probe, counted);
+}
+
+static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
+{
+	struct loader *l = ctx;
+
+	l->on_loss(l->sample_ctx, cause, count, total);
 }
 
 int loader_open(struct loader **ret, const struct loader_config *cfg)
@@ -84,6 +117,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		err = counts_new(&l->counts, &l->kernel, l->rows);
 	if (!err)
 		err = rates_new(&l->rates, &l->kernel, l->rows);
+	if (!err)
+		err = cost_new(&l->cost, cfg->probes, cfg->overhead_ns, cfg->overhead_pause_ns);
 	l->deps = (struct library_deps){
 		.probes = cfg->probes,
 		.kernel = &l->kernel,
@@ -91,6 +126,9 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		.rows = l->rows,
 		.attach = l->attach,
 		.reader = l->reader,
+		.cost = l->cost,
+		.on_attach = on_attach,
+		.ctx = l,
 	};
 	if (!err)
 		err = libraries_new(&l->libraries, &l->deps);
@@ -272,6 +310,7 @@ void loader_unwatch(struct loader *l, pid_t pid)
 {
 	watch_end(l, (uint32_t)pid);
 	rates_forget(l->rates, pid);
+	cost_forget(l->cost, pid);
 	libraries_forget(l->libraries, pid);
 }
 
@@ -299,6 +338,7 @@ void loader_gone(struct loader *l, pid_t pid, uint32_t slot)
 {
 	counts_release_slot(l->counts, slot);
 	rates_forget(l->rates, pid);
+	cost_forget(l->cost, pid);
 	libraries_forget(l->libraries, pid);
 }
 
@@ -331,14 +371,28 @@ void loader_forked(struct loader *l, pid_t parent, pid_t child)
 
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx)
 {
-	l->deps.on_attach = fn;
-	l->deps.ctx = ctx;
+	l->on_attach = fn;
+	l->attach_ctx = ctx;
+}
+
+static bool cost_watched(void *ctx, pid_t pid)
+{
+	return loader_watched(ctx, pid);
+}
+
+static void cost_changed(void *ctx)
+{
+	libraries_settle(((struct loader *)ctx)->libraries);
 }
 
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx)
 {
-	counts_sample(l->counts, count, loss, ctx);
-	rates_sample(l->rates, count, ctx);
+	l->on_count = count;
+	l->on_loss = loss;
+	l->sample_ctx = ctx;
+	counts_sample(l->counts, on_count, on_loss, l);
+	rates_sample(l->rates, on_count, l);
+	cost_second(l->cost, clock_mono_ns(), cost_watched, cost_changed, l);
 	libraries_reap(l->libraries);
 	return 0;
 }
@@ -365,6 +419,16 @@ int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader
 	for (int i = 0; i < n; i++)
 		fn(ctx, &calls[i]);
 	return n;
+}
+
+void loader_spent(struct loader *l, const void *records, size_t len)
+{
+	cost_records(l->cost, records, len);
+}
+
+void loader_protect(struct loader *l, uint32_t roles)
+{
+	cost_protect(l->cost, roles);
 }
 
 uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns)

@@ -30,6 +30,8 @@ struct loader_config {
 	 * predecessor are taken over when its version, its probes and the boot are ours. NULL: nothing
 	 * outlives us. The caller holds the directory's lock. */
 	const char *durable;
+	uint64_t overhead_ns; /* that probes beyond the marker may cost a process in a second; 0: no bound */
+	uint64_t overhead_pause_ns; /* before what was given up is tried again, at first */
 };
 
 /* What the kernel and our privileges allow; rows of the feature table, in order of importance. */
@@ -112,6 +114,11 @@ void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
 typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *c);
 typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
+/* Records that were read from a ring, for the budget; loader_sample() acts on it (loader/budget.h), and tells
+ * on_attach what changed. */
+void loader_spent(struct loader *l, const void *records, size_t len);
+/* Roles (bit 1 << enum gp_role) by which steps are found now: no budget takes them. */
+void loader_protect(struct loader *l, uint32_t roles);
 /* Those of a process that ended, for the last time. */
 void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count, void *ctx);
 

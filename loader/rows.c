@@ -11,6 +11,7 @@
 struct place {
 	size_t row;
 	struct gp_row compiled; /* as probe_row_compile() made it */
+	bool unsent;		/* has ever been counted only */
 };
 
 struct rows {
@@ -56,6 +57,16 @@ static void swap_take_over(struct rows *r)
 	r->swapping = r->swapped = true; /* until rows_swapped() */
 }
 
+/* A budget starts anew: what a predecessor only counted is sent. */
+static void unsent_take_over(struct rows *r, size_t place)
+{
+	struct place *p = &r->places[place];
+
+	p->unsent = p->compiled.flags & GP_ROW_UNSENT;
+	p->compiled.flags &= (uint8_t)~GP_ROW_UNSENT;
+	__atomic_store_n(&r->kernel->rows[place].flags, p->compiled.flags, __ATOMIC_RELAXED);
+}
+
 static void rows_take_over(struct rows *r)
 {
 	for (size_t i = 0; i < GP_ROWS_MAX && r->kernel->rows[i].probe; i++) {
@@ -66,6 +77,7 @@ static void rows_take_over(struct rows *r)
 			row = SIZE_MAX; /* half written when its writer died: the place stays empty */
 		r->places[r->count] = (struct place){.row = row, .compiled = *kept};
 		r->places[r->count].compiled.gen = r->places[r->count].compiled.next = 0;
+		unsent_take_over(r, r->count);
 		r->count++;
 		if (row != SIZE_MAX && kept->flags & GP_ROW_COUNT)
 			hot_take_over(r, kept);
@@ -212,8 +224,11 @@ static uint32_t row_ends(const struct rows *r, const struct probe_row *begin)
 	if (begin->role != GP_ROLE_range_begin || begin->anonymous)
 		return 0;
 	for (size_t i = 0; i < r->count; i++) {
-		const struct probe_row *row = probe_table_row(r->probes, r->places[i].row);
+		const struct probe_row *row;
 
+		if (r->places[i].row == SIZE_MAX)
+			continue;
+		row = probe_table_row(r->probes, r->places[i].row);
 		if (row->role == GP_ROLE_range_end && !strcmp(row->runtime, begin->runtime))
 			return row->hash;
 	}
@@ -225,7 +240,7 @@ uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends)
 	const struct probe_row *row;
 
 	*ret_ends = 0;
-	if (place >= r->count)
+	if (place >= r->count || r->places[place].row == SIZE_MAX)
 		return 0;
 	row = probe_table_row(r->probes, r->places[place].row);
 	*ret_ends = row_ends(r, row);
@@ -234,7 +249,19 @@ uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends)
 
 bool rows_next_bounded(const struct rows *r, size_t *place)
 {
-	while (*place < r->count && !r->places[*place].compiled.max_hz)
+	while (*place < r->count && !r->places[*place].compiled.max_hz && !r->places[*place].unsent)
 		++*place;
 	return *place < r->count;
+}
+
+void rows_set_unsent(struct rows *r, size_t row, bool unsent)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		uint8_t flags = r->places[i].compiled.flags | (unsent ? GP_ROW_UNSENT : 0);
+
+		if (r->places[i].row != row)
+			continue;
+		r->places[i].unsent |= unsent;
+		__atomic_store_n(&r->kernel->rows[i].flags, flags, __ATOMIC_RELAXED);
+	}
 }

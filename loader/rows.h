@@ -45,6 +45,8 @@ uint32_t rows_hot_probe(const struct rows *r, size_t hot);
 /* Probe hash of a place in gp_rows (0: nothing is there), and of the probe that ends the ranges which that
  * one begins; 0: it begins none, or nothing ends them. */
 uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends);
+/* Hits of a row (index in the table) are counted, not sent; or sent again. For rows that are sent. */
+void rows_set_unsent(struct rows *r, size_t row, bool unsent);
 /* Next place from *place on whose hits are not all sent; false: there is none. */
 bool rows_next_bounded(const struct rows *r, size_t *place);
 

@@ -216,7 +216,7 @@ static void batch_fill(struct batch *b, struct site *sites, size_t n, const stru
 	for (size_t i = 0; i < n && b->n < SITES_FOUND_MAX; i++) {
 		const struct probe_row *row = probe_table_row(probes, sites[i].row);
 
-		if (sites[i].state != GP_ATTACH_attached || program_of(row) != wanted || row->group != group)
+		if (!site_linked(&sites[i]) || program_of(row) != wanted || row->group != group)
 			continue;
 		b->at[b->n] = (struct attach_site){.offset = sites[i].offset, .cookie = sites[i].cookie};
 		b->from[b->n++] = &sites[i];
@@ -243,7 +243,7 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 	struct attach_set set = {.tag = tag, .name = name, .fd = fd};
 
 	for (size_t i = 0; i < n; i++) {
-		if (sites[i].state != GP_ATTACH_attached)
+		if (!site_linked(&sites[i]))
 			continue;
 		sites[i].error = b ? rows_place(places, sites[i].row, sites[i].pushed, &sites[i].cookie)
 				   : -ENOMEM;

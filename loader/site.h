@@ -26,13 +26,19 @@ struct site {
 	uint64_t cookie;
 };
 
+/* It has links, or is to have them. */
+static inline bool site_linked(const struct site *site)
+{
+	return site->state == GP_ATTACH_attached || site->state == GP_ATTACH_counted;
+}
+
 /* One site for each function found, and one with state absent, failed or refused for each row that gets
  * none. rows: indices in the table. Returns the count (array is malloc'd), or -errno when the file cannot
  * be read as ELF. */
 int sites_find(const struct probe_table *probes, const size_t *rows, size_t n, const char *cache_dir, int fd,
 	       struct site **ret);
 
-/* Attaches those with state attached to the file open at fd, whose kernel inode file names; what the kernel
+/* Attaches those that are to be linked to the file open at fd, whose kernel inode file names; what the kernel
  * refuses becomes failed. Again: makes another set of links to the same sites. */
 void sites_attach(struct site *sites, size_t n, const struct probe_table *probes, struct rows *places,
 		  const struct kernel *k, struct attach *at, const struct gp_vma *file, uint64_t tag, int fd);

@@ -151,6 +151,27 @@ static int check_pid(struct check *c, const char *text)
 	return EXIT_OK;
 }
 
+static void print_prices(const struct check *c, uint64_t budget_ns)
+{
+	uint32_t usual = loader_price_ns(c->loader, GP_INSN_emulated, false);
+
+	puts("\nprice of one empty hit on this host       entry     entry+return");
+	for (unsigned insn = GP_INSN_nop5; insn <= GP_INSN_stepped; insn++)
+		printf("  %-32s %8u ns %10u ns\n", event_insn_name(insn),
+		       loader_price_ns(c->loader, insn, false), loader_price_ns(c->loader, insn, true));
+	if (!budget_ns) {
+		puts("overhead budget: none, nothing is ever given up");
+		return;
+	}
+	printf("overhead budget: %g %% of a process's time", (double)budget_ns / 1e7);
+	if (usual)
+		printf(" (%llu emulated hits a second)", (unsigned long long)(budget_ns / usual));
+	puts(" for probes beyond the marker;\n"
+	     "  over it, of a runtime: bulk and confirm are counted instead of sent, then bulk is detached, "
+	     "then\n"
+	     "  confirm; what finds steps (marker) and what is rare (fault) never");
+}
+
 static int check(const struct options *o)
 {
 	struct check c = {.color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
@@ -170,12 +191,7 @@ static int check(const struct options *o)
 	if (!able || loader_open(&c.loader, &cfg))
 		code = EXIT_LACKING;
 	else
-		printf("one empty hit on this host: nop5 %u ns, push %u ns, single-stepped %u ns; with its "
-		       "return (push) %u ns\n",
-		       loader_price_ns(c.loader, GP_INSN_nop5, false),
-		       loader_price_ns(c.loader, GP_INSN_emulated, false),
-		       loader_price_ns(c.loader, GP_INSN_stepped, false),
-		       loader_price_ns(c.loader, GP_INSN_emulated, true));
+		print_prices(&c, (uint64_t)o->overhead_ppm * 1000);
 	if (o->library) {
 		rc = check_library(&c, o->library);
 		code = code ? code : rc;

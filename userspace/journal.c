@@ -249,6 +249,8 @@ static void say_settings(struct journal *j, const struct options *o)
 		snprintf(number, sizeof(number), "%lld", (long long)o->multiply);
 		say_config(j, "multiply", number);
 	}
+	snprintf(number, sizeof(number), "%lld", (long long)o->overhead_ppm);
+	say_config(j, "overhead_budget_ppm", number);
 	if (o->ideal_ns) {
 		snprintf(number, sizeof(number), "%lld", (long long)o->ideal_ns);
 		say_config(j, "ideal_ns", number);

@@ -23,7 +23,7 @@ const struct command_row command_rows[COMMANDS] = {
 	{"detach", "", "remove every probe and map that --durable left in the kernel", CMD_DETACH},
 };
 
-enum option_type { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_NUMBER, OPTION_DURATION };
+enum option_type { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_NUMBER, OPTION_DURATION, OPTION_PERCENT };
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 
 struct option_row {
@@ -66,6 +66,11 @@ static const struct option_row rows[] = {
 	 "run CMD as this user (default under sudo: who called sudo)"},
 	{"best-effort", NULL, 0, OPTION_FLAG, AT(best_effort), 0, 0, CMD_RUN, NULL,
 	 "start CMD even when nothing can be observed"},
+	{"overhead-budget", "PCT", 0, OPTION_PERCENT, AT(overhead_ppm), 0, 0, CMD_WATCH | CMD_CHECK,
+	 "budget.overhead",
+	 "of a process's time that probes beyond the marker may cost (default 0.1); 0: no bound"},
+	{"overhead-pause", "DURATION", 0, OPTION_DURATION, AT(overhead_pause_ns), 0, 0, CMD_WATCH,
+	 "budget.pause", "before probes that were given up are tried again; it grows (default 10s)"},
 	{"library", "FILE", 0, OPTION_STRING, AT(library), 0, 0, CMD_CHECK, NULL,
 	 "show what would be probed in this library"},
 	{"probes", "DIR", 0, OPTION_STRING, AT(probes), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, "probes",
@@ -143,6 +148,21 @@ int option_duration(const char *text, int64_t *ret_ns)
 	return -EINVAL;
 }
 
+int option_percent(const char *text, int64_t *ret_ppm)
+{
+	char *end;
+	double v;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	v = strtod(text, &end);
+	if (errno || end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
+		return -EINVAL;
+	*ret_ppm = (int64_t)(v * 1e4 + 0.5);
+	return *ret_ppm || v == 0 ? 0 : -EINVAL;
+}
+
 static int list_add(struct option_list *list, const char *value)
 {
 	if (list->count == OPTION_LIST_MAX)
@@ -192,6 +212,8 @@ static int row_set(struct options *o, const struct option_row *r, enum option_or
 		return option_number(value, r->min, r->max, at);
 	case OPTION_DURATION:
 		return option_duration(value, at) || !*(int64_t *)at ? -EINVAL : 0;
+	case OPTION_PERCENT:
+		return option_percent(value, at);
 	case OPTION_STRING:
 		copy = strdup(value);
 		if (!copy)
@@ -210,6 +232,8 @@ static const char *row_wants(const struct option_row *r)
 		return "a whole number in its range";
 	case OPTION_DURATION:
 		return "a duration above 0, like 500ms, 10s, 5m or 2h";
+	case OPTION_PERCENT:
+		return "a percentage from 0 to 100, in steps of 0.0001";
 	case OPTION_FLAG:
 		return "true or false";
 	default:
@@ -372,7 +396,10 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 {
 	int err;
 
-	*o = (struct options){.ready_fd = -1, .multiply = 1};
+	*o = (struct options){.ready_fd = -1,
+			      .multiply = 1,
+			      .overhead_ppm = OVERHEAD_PPM_DEFAULT,
+			      .overhead_pause_ns = OVERHEAD_PAUSE_NS};
 	memset(origins, 0, sizeof(origins));
 	err = set_from_flags(o, command, argc, argv);
 	if (!err && (o->help || o->version))
@@ -460,6 +487,8 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 		else if (r->type == OPTION_LIST)
 			for (int k = 0; k < ((const struct option_list *)at)->count; k++)
 				fprintf(out, "%s%s", k ? " " : "", ((const struct option_list *)at)->item[k]);
+		else if (r->type == OPTION_PERCENT)
+			fprintf(out, "%g %%", (double)*(const int64_t *)at / 1e4);
 		else
 			fprintf(out, "%lld%s", (long long)*(const int64_t *)at,
 				r->type == OPTION_DURATION ? " ns" : "");

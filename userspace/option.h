@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define OPTION_LIST_MAX 64
+#define OPTION_LIST_MAX	     64
+#define OVERHEAD_PPM_DEFAULT 1000
+#define OVERHEAD_PAUSE_NS    10000000000ll
 
 struct option_list {
 	char *item[OPTION_LIST_MAX];
@@ -26,6 +28,8 @@ struct options {
 	char *log_level, *log_format;
 	int64_t multiply, ready_fd;
 	int64_t for_ns, ideal_ns, hang_after_ns;
+	int64_t overhead_ppm; /* millionths; 0: no bound */
+	int64_t overhead_pause_ns;
 	bool durable, handover, takeover;
 	bool quiet, json, live, best_effort, print_config, help, version;
 	char **argv; /* what follows the options: CMD, or files */
@@ -66,6 +70,8 @@ int options_features_off(const struct options *o, char *out, size_t len);
 
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);
+/* "0.1" or "0.1%" is 1000 millionths. -EINVAL. */
+int option_percent(const char *text, int64_t *ret_ppm);
 /* Whole number within [min, max]. -EINVAL. */
 int option_number(const char *text, int64_t min, int64_t max, int64_t *ret);
 

@@ -183,6 +183,11 @@ int output_key(struct output *out)
 	return out->live ? live_key(out->live) : 0;
 }
 
+unsigned output_roles(const struct output *out)
+{
+	return model_roles(out->model);
+}
+
 bool output_is_live(const struct output *out)
 {
 	return out->live;

@@ -37,6 +37,8 @@ typedef void output_silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t si
 void output_silent(const struct output *out, output_silent_fn *fn, void *ctx);
 /* A second passed: snapshot to exporters and view. */
 void output_tick(struct output *out);
+/* As model_roles(). */
+unsigned output_roles(const struct output *out);
 /* The live view has the terminal. */
 bool output_is_live(const struct output *out);
 /* A key was pressed in the live view; 'q' means: end. 0: none. */

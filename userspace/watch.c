@@ -126,6 +126,8 @@ static bool drain_ring(struct watch *w, int i)
 		ring_advance(w->ring[i]);
 		if (ring_source[i] == TAPE_RING_LIFE)
 			react(w, &w->batch);
+		else
+			loader_spent(w->loader, w->batch.data, w->batch.len);
 		if (!ring_pending(w->ring[i]))
 			return !busy;
 	}
@@ -192,6 +194,7 @@ static void on_tick(void *ctx, uint64_t value)
 	if (w->rescan)
 		processes_rescan(w->processes);
 	journal_clock(w->journal);
+	loader_protect(w->loader, output_roles(w->out));
 	loader_sample(w->loader, on_count, on_loss, w);
 	if (w->life_lost)
 		processes_verify(w->processes, watch_gone, w);
@@ -304,6 +307,8 @@ static int open_kernel(struct watch *w)
 	cfg.cache_dir = w->durable		? cfg.durable
 			: w->options->state_dir ? w->options->state_dir
 						: "/var/cache/gp-bpf";
+	cfg.overhead_ns = (uint64_t)w->options->overhead_ppm * 1000;
+	cfg.overhead_pause_ns = (uint64_t)w->options->overhead_pause_ns;
 	err = loader_open(&w->loader, &cfg);
 	if (err)
 		return err;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What gp-bpf may cost a job: names that users choose are bounded.
+# What gp-bpf may cost a job: names that users choose are bounded, and so is everything beyond the marker.
 
-# shellcheck disable=SC2030,SC2031,SC2154 # tests are subshells; bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # tests are subshells; bats sets stderr
 load lib
 
 setup_file() { e2e_setup_file; }
@@ -26,4 +26,71 @@ teardown() { e2e_teardown; }
 	seconds=$(jq -n '[inputs.mono_ns] | (max - min) / 1e9 | ceil' "$T/out")
 	[ "$hot" -le $((101 * (seconds + 1))) ] || { echo "$hot in $seconds s" >&2; false; }
 	equal "rate_limited" "$(of_type loss "$T/out" .source | tr -d '"' | sort -u)" "losses"
+}
+
+# torch's probes, and a runtime whose launches and waits are as hot as `hot=N` of tests/fake/train.c makes them.
+hot_probes() {
+	mkdir "$T/probes"
+	cp "$TOP/probes/torch.yaml" "$T/probes/"
+	cat >"$T/probes/hot.yaml" <<-'END'
+		runtime: hot
+		libraries: [libtorch_cpu.so]
+		probes:
+		  - {id: launch, symbol: fakeLaunch, group: bulk, role: launch, emit: count, why: a test}
+		  - {id: sync, symbol: fakeSync, group: confirm, role: none, why: a test}
+	END
+}
+
+metric() { # name [more that the line holds]
+	curl -sS "$URL/metrics" | grep -E "^$1(\{| )" | grep -F -- "${2:-}" | sed 's/.* //'
+}
+places() { # group state
+	metric gpbpf_probes "group=\"$1\",state=\"$2\""
+}
+places_are() { [ "$(places "$2" "$3")" = "$1" ]; }
+is_now() { [[ $(states_of "$1") == *"$2" ]]; } # probe state
+# How a probe fared: "counted given_up attached".
+states_of() { of_type probe "$T/out" "select(.probe == \"$1\") | .state" | tr -d '"' | paste -sd' '; }
+
+@test "what is too hot is given up, the marker never; calm brings it back" {
+	need_program curl
+	hot_probes
+	start_job "$TRAIN" load say=held pause hot=60 until hot=0 say=calm pause steps=211
+	job_line held
+	start_watch --pid "$JOB" --quiet --probes "$T/probes" --overhead-budget 0.5% --overhead-pause 1s \
+		--export "json:$T/out" --export prometheus --listen 127.0.0.1:0 --log-level info
+	URL=http://$(sed -nE 's/.*metrics at ([0-9.:]+).*/\1/p' "$T/watch.err" | head -1)
+	job_go
+	until_true is_now hot.sync given_up
+	is_now hot.launch given_up
+	until_true places_are 1 bulk given_up
+	equal 0 "$(places marker given_up)" "markers given up"
+	equal 0 "$(places marker counted)" "markers counted only"
+	equal 0 "$(places fault given_up)" "faults given up"
+	equal 0.005 "$(metric gpbpf_overhead_budget_ratio)" budget
+	[ "$(metric gpbpf_probe_unsent_total 'probe="hot.sync"')" -gt 0 ]
+	[ -n "$(metric gpbpf_overhead_ratio 'part="marker"')" ]
+	job_go
+	job_line steps
+	local hot=${LINE#steps }
+	job_line calm
+	until_true is_now hot.sync attached
+	is_now hot.launch attached
+	job_go
+	job_end
+	watch_end
+	steps_are $((hot + 211)) "$T/out"
+	[[ $(states_of hot.sync) == counted\ given_up* ]]
+	[[ $(states_of hot.launch) == given_up* ]]
+	grep -q "hot bulk is detached" "$T/watch.err"
+	grep -q 'within the budget again: hot confirm is attached' "$T/watch.err"
+}
+
+@test "no budget, no change" {
+	hot_probes
+	run -0 "$GP_BPF" run --probes "$T/probes" --overhead-budget 0 --export "json:$T/out" -- \
+		"$TRAIN" load wait hot=60 steps=7919
+	steps_are 7919 "$T/out"
+	equal 0 "$(count_lines probe "$T/out")" "probes given up"
+	[[ $stderr$output != *overhead:* ]]
 }

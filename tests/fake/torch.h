@@ -18,4 +18,8 @@
 #define TORCH_SAVE_END	 "_ZN6caffe29serialize19PyTorchStreamWriter14writeEndOfFileEv"
 #define TORCH_RESTORE	 "_ZN6caffe29serialize19PyTorchStreamReader4initEv"
 
+/* Of an accelerator's runtime, which is in the same file here. */
+#define FAKE_LAUNCH "fakeLaunch"
+#define FAKE_SYNC   "fakeSync"
+
 #endif

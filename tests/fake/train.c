@@ -7,6 +7,8 @@
  *               exits with 4 after 30 s without that
  *   sites       prints "sites N": how many of those functions are probed now
  *   steps=N     takes N steps, then prints "steps N"
+ *   until       takes steps until a line, or the end, can be read; then prints "steps N"
+ *   hot=N       from here on each step also launches N times and waits N times for the device
  *   half        the end of a step, from its backward pass on
  *   storm=N     N times zero_grad, as fast as can be
  *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
@@ -25,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,7 +52,18 @@ struct text { /* as std::string begins */
 	char small[16];
 };
 
-enum site_id { RANGE_BEGIN, BACKWARD, REDUCER, FUSED_ADAM, SAVE_BEGIN, SAVE_END, RANGE_END, SITES };
+enum site_id {
+	RANGE_BEGIN,
+	BACKWARD,
+	REDUCER,
+	FUSED_ADAM,
+	SAVE_BEGIN,
+	SAVE_END,
+	LAUNCH,
+	SYNC,
+	RANGE_END,
+	SITES
+};
 
 static const struct {
 	const char *symbol;
@@ -59,6 +73,7 @@ static const struct {
 	[RANGE_BEGIN] = {TORCH_RANGE_BEGIN, 0, true}, [BACKWARD] = {TORCH_BACKWARD, 0, true},
 	[REDUCER] = {TORCH_REDUCER, 0, true},	      [FUSED_ADAM] = {TORCH_FUSED_ADAM, 0, true},
 	[SAVE_BEGIN] = {TORCH_SAVE_BEGIN, 0, false},  [SAVE_END] = {TORCH_SAVE_END, 0, false},
+	[LAUNCH] = {FAKE_LAUNCH, 0, false},	      [SYNC] = {FAKE_SYNC, 0, false},
 	[RANGE_END] = {TORCH_RANGE_END, 1, true},
 };
 
@@ -233,8 +248,14 @@ static void half_step(void)
 	range_end();
 }
 
+static long hot;
+
 static void step(void)
 {
+	for (long i = 0; i < hot; i++) {
+		((void (*)(void))function[LAUNCH])();
+		((void (*)(void))function[SYNC])();
+	}
 	range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
 	range("Optimizer.zero_grad#AdamW.zero_grad");
 	half_step();
@@ -244,6 +265,20 @@ static void steps(long n)
 {
 	for (long i = 0; i < n; i++)
 		step();
+	printf("steps %ld\n", n);
+}
+
+static void steps_until_read(void)
+{
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	char line[64];
+	long n = 0;
+
+	while (poll(&in, 1, 0) == 0) {
+		step();
+		n++;
+	}
+	(void)!fgets(line, sizeof(line), stdin);
 	printf("steps %ld\n", n);
 }
 
@@ -336,6 +371,10 @@ static void run(char **op)
 		printf("sites %d\n", sites_probed(NULL));
 	else if (IS("steps"))
 		steps(atol(arg));
+	else if (IS("until"))
+		steps_until_read();
+	else if (IS("hot"))
+		hot = atol(arg);
 	else if (IS("half"))
 		half_step();
 	else if (IS("storm"))

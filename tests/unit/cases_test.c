@@ -236,7 +236,7 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"checkpoints", r->checkpoints},
 		{"restores", r->restores},
 		{"hits", r->hits},
-		{"cost", r->cost_ns},
+		{"cost", r->overhead.sum.all_ns},
 		{"lost", r->lost},
 		{"loops", r->nloops},
 		{"hung", r->hang.hung},

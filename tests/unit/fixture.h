@@ -109,7 +109,7 @@ static inline struct rank_view *fixture_trainer(struct fixture *f, uint32_t pid,
 	r->checkpoints = 4;
 	r->checkpoint_save_ns = 900 * MS;
 	r->hits = 12340;
-	r->cost_ns = 6100000;
+	r->overhead.sum.all_ns = 6100000;
 	r->loops = l;
 	r->nloops = 1;
 	l->state = (struct step_state){.state = STATE_LOCKED,

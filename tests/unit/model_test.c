@@ -309,7 +309,7 @@ static void test_attach(void **state)
 	assert_int_equal(s->attach[0].hits, 100);
 	assert_string_equal(s->attach[0].id, "backward");
 	assert_int_equal(s->ranks[0].hits, 100);
-	assert_int_equal(s->ranks[0].cost_ns, 40000);
+	assert_int_equal(s->ranks[0].overhead.sum.all_ns, 40000);
 	snapshot_unref(s);
 	close_world(&w);
 }

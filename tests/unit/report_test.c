@@ -96,7 +96,7 @@ static void unknown_is_said(void **state)
 	r->loops[0].phases_known = 0;
 	r->loops[0].state.marker[0] = '\0';
 	r->loops[0].state.since_attach = true;
-	r->cost_ns = 0;
+	r->overhead = (struct overhead_view){0};
 	text = report(false);
 	has(text, "rank unknown");
 	has(text, "ideal       unknown");

@@ -2,6 +2,7 @@
 #include "userspace/export/json_line.h"
 
 #include "userspace/base/json_text.h"
+#include "userspace/ingest/event.h"
 
 static const char *const tier_name[] = {[TIER_A] = "A", [TIER_B] = "B", [TIER_C] = "C"};
 
@@ -11,6 +12,7 @@ static const char *const fact_name[] = {
 	[FACT_RANGE] = "range",	  [FACT_DISRUPTION] = "disruption",
 	[FACT_LEDGER] = "ledger", [FACT_HEALTH] = "health",
 	[FACT_LOSS] = "loss",	  [FACT_END] = "end",
+	[FACT_PROBE] = "probe",
 };
 
 static const char *const cause_name[GP_LOSS_CAUSE_COUNT] = {
@@ -175,6 +177,14 @@ static void line_loss(struct buffer *out, const struct gp_loss *l)
 	json_uint(out, "count", l->count);
 }
 
+static void line_probe(struct buffer *out, const struct attach_view *a)
+{
+	json_string(out, "probe", a->id);
+	json_string(out, "library", a->at.library);
+	json_string(out, "group", event_group_name(a->group));
+	json_string(out, "state", event_attach_state_name(a->at.state));
+}
+
 static void line_end(struct buffer *out, const struct gp_end *e, const struct snapshot *last)
 {
 	uint64_t hits = 0, cost_ns = 0;
@@ -197,7 +207,7 @@ static void line_end(struct buffer *out, const struct gp_end *e, const struct sn
 	json_close(out, '}');
 	for (uint32_t i = 0; i < last->nranks; i++) {
 		hits += last->ranks[i].hits;
-		cost_ns += last->ranks[i].cost_ns;
+		cost_ns += last->ranks[i].overhead.sum.all_ns;
 	}
 	json_open(out, "overhead", '{');
 	json_uint(out, "hits", hits);
@@ -258,6 +268,9 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		break;
 	case FACT_END:
 		line_end(out, f->end, last);
+		break;
+	case FACT_PROBE:
+		line_probe(out, f->probe);
 		break;
 	case FACT_HEALTH:
 		line_health(out, f->health);

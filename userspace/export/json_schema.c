@@ -108,6 +108,12 @@ LINE("loss": {"type": "object", "description": "records that did not arrive",)
 LINE("required": ["type", "seq", "time", "mono_ns", "source", "count"],)
 LINE("properties": {"type": {"const": "loss"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
-	"source": {"$ref": "#/$defs/text"}, "count": {"$ref": "#/$defs/count"}}})
+	"source": {"$ref": "#/$defs/text"}, "count": {"$ref": "#/$defs/count"}}},)
+LINE("probe": {"type": "object", "description": "the overhead budget took a probe, or gave it back",)
+LINE("required": ["type", "seq", "time", "mono_ns", "probe", "library", "group", "state"],)
+LINE("properties": {"type": {"const": "probe"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
+	"job": {"$ref": "#/$defs/job"}, "probe": {"$ref": "#/$defs/text"}, "library": {"$ref": "#/$defs/text"},
+	"group": {"enum": ["marker", "confirm", "bulk", "fault", null]},
+	"state": {"enum": ["attached", "counted", "given_up", "detached", "failed", "refused", null]}}})
 LINE(}});
 /* clang-format on */

@@ -5,37 +5,15 @@
 #include <string.h>
 
 #include "userspace/export/metric.h"
+#include "userspace/export/prometheus_private.h"
+#include "userspace/ingest/event.h"
 #include "userspace/model/hang.h"
 
 #define NS_PER_S 1000000000ull
 
-struct page {
-	struct buffer *out;
-	const struct snapshot *s;
-	const struct rank_view *ranks[PROMETHEUS_RANKS];
-	size_t nranks;
-	/* Labels of each rank, made once: they are most of a page. */
-	struct buffer labels;
-	size_t label_end[PROMETHEUS_RANKS];
-	const char *label; /* of the rank whose samples are being written */
-	size_t label_len;
-	const struct attach_view **attach; /* by id, then library */
-	size_t nattach;
-};
-
-/* One family: header, then the samples of its one function. */
-struct family {
-	const char *name, *type, *help;
-	void (*all)(struct page *p, const struct family *f);
-	void (*rank)(struct page *p, const struct family *f, const struct rank_view *r);
-	void (*loop)(struct page *p, const struct family *f, const struct rank_view *r,
-		     const struct loop_view *l);
-};
-
 /* ---- samples ------------------------------------------------------------------------------------- */
 
-/* "name{" and the labels of the process, if r is one; the caller adds its own, then a value. */
-static struct buffer *sample_open(struct page *p, const char *name, const struct rank_view *r)
+struct buffer *page_sample(struct page *p, const char *name, const struct rank_view *r)
 {
 	metric_name(p->out, name);
 	if (r)
@@ -62,7 +40,7 @@ static void rank_labels(struct page *p, size_t i)
 static struct buffer *sample_loop(struct page *p, const char *name, const struct rank_view *r,
 				  const struct loop_view *l)
 {
-	sample_open(p, name, r);
+	page_sample(p, name, r);
 	metric_label_uint(p->out, "loop", l->state.loop);
 	return p->out;
 }
@@ -71,7 +49,7 @@ static struct buffer *sample_loop(struct page *p, const char *name, const struct
 
 static void build_info(struct page *p, const struct family *f)
 {
-	metric_label(sample_open(p, f->name, NULL), "version", GP_VERSION);
+	metric_label(page_sample(p, f->name, NULL), "version", GP_VERSION);
 	metric_value_uint(p->out, 1);
 }
 
@@ -94,64 +72,9 @@ static void violations(struct page *p, const struct family *f)
 
 static void lost(struct page *p, const struct family *f)
 {
-	static const char *const cause[GP_LOSS_CAUSE_COUNT] = {
-#define X(id, name) [id] = #name,
-		GP_LOSS_CAUSES(X)
-#undef X
-	};
-
 	for (int i = 0; p->s && i < GP_LOSS_CAUSE_COUNT; i++) {
-		metric_label(sample_open(p, f->name, NULL), "cause", cause[i]);
+		metric_label(page_sample(p, f->name, NULL), "cause", event_loss_name((unsigned)i));
 		metric_value_uint(p->out, p->s->lost[i]);
-	}
-}
-
-/* ---- probes -------------------------------------------------------------------------------------- */
-
-static int attach_order(const void *a, const void *b)
-{
-	const struct attach_view *x = *(const struct attach_view *const *)a;
-	const struct attach_view *y = *(const struct attach_view *const *)b;
-	int order = strncmp(x->id, y->id, sizeof(x->id));
-
-	return order ? order : strncmp(x->at.library, y->at.library, sizeof(x->at.library));
-}
-
-/* Hits are known by probe, not by library: rows of one probe that is in several say the same number. */
-static void probe_hits(struct page *p, const struct family *f)
-{
-	uint64_t hits = 0;
-
-	for (size_t i = 0; i < p->nattach; i++) {
-		const struct attach_view *a = p->attach[i];
-
-		hits = a->hits > hits ? a->hits : hits;
-		if (i + 1 < p->nattach && !strcmp(a->id, p->attach[i + 1]->id))
-			continue;
-		metric_label(sample_open(p, f->name, NULL), "probe", a->id);
-		metric_value_uint(p->out, hits);
-		hits = 0;
-	}
-}
-
-/* Two copies of a library can have one name (two containers): attached anywhere counts. */
-static void probe_attached(struct page *p, const struct family *f)
-{
-	bool attached = false, meant = false;
-
-	for (size_t i = 0; i < p->nattach; i++) {
-		const struct attach_view *a = p->attach[i];
-
-		attached |= a->at.state == GP_ATTACH_attached;
-		meant |= a->at.state != GP_ATTACH_absent;
-		if (i + 1 < p->nattach && !attach_order(&p->attach[i], &p->attach[i + 1]))
-			continue;
-		if (meant) {
-			metric_label(sample_open(p, f->name, NULL), "probe", a->id);
-			metric_label(p->out, "library", a->at.library);
-			metric_value_uint(p->out, attached);
-		}
-		attached = meant = false;
 	}
 }
 
@@ -159,13 +82,13 @@ static void probe_attached(struct page *p, const struct family *f)
 
 static void rank_elapsed(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	metric_value_ns(sample_open(p, f->name, r), r->ledger.now_ns - r->ledger.start_ns);
+	metric_value_ns(page_sample(p, f->name, r), r->ledger.now_ns - r->ledger.start_ns);
 }
 
 static void rank_time(struct page *p, const struct family *f, const struct rank_view *r)
 {
 	for (int i = 0; i < BUCKET_COUNT; i++) {
-		metric_label(sample_open(p, f->name, r), "bucket", bucket_name[i]);
+		metric_label(page_sample(p, f->name, r), "bucket", bucket_name[i]);
 		metric_value_ns(p->out, r->ledger.ns[i]);
 	}
 }
@@ -175,31 +98,31 @@ static void rank_goodput(struct page *p, const struct family *f, const struct ra
 	uint64_t observed = r->ledger.now_ns - r->ledger.start_ns - r->ledger.ns[BUCKET_UNOBSERVED];
 
 	if (r->trainer && observed)
-		metric_value_real(sample_open(p, f->name, r),
+		metric_value_real(page_sample(p, f->name, r),
 				  (double)r->ledger.ns[BUCKET_GOODPUT] / (double)observed);
 }
 
 static void rank_productive(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	metric_value_ns(sample_open(p, f->name, r), r->ledger.productive_gross_ns);
+	metric_value_ns(page_sample(p, f->name, r), r->ledger.productive_gross_ns);
 }
 
 static void rank_checkpoints(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	metric_label(sample_open(p, f->name, r), "op", "save");
+	metric_label(page_sample(p, f->name, r), "op", "save");
 	metric_value_uint(p->out, r->checkpoints);
-	metric_label(sample_open(p, f->name, r), "op", "restore");
+	metric_label(page_sample(p, f->name, r), "op", "restore");
 	metric_value_uint(p->out, r->restores);
 }
 
 static void rank_checkpoint_time(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	metric_value_ns(sample_open(p, f->name, r), r->checkpoint_save_ns);
+	metric_value_ns(page_sample(p, f->name, r), r->checkpoint_save_ns);
 }
 
 static void rank_disruptions(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	metric_value_uint(sample_open(p, f->name, r), r->ledger.disruptions);
+	metric_value_uint(page_sample(p, f->name, r), r->ledger.disruptions);
 }
 
 /* One series a rank: its why changes. */
@@ -207,25 +130,46 @@ static void rank_hung(struct page *p, const struct family *f, const struct rank_
 {
 	if (!r->trainer)
 		return;
-	metric_label(sample_open(p, f->name, r), "why", r->hang.hung ? hang_why_name[r->hang.why] : "");
+	metric_label(page_sample(p, f->name, r), "why", r->hang.hung ? hang_why_name[r->hang.why] : "");
 	metric_value_uint(p->out, r->hang.hung);
 }
 
 static void rank_hangs(struct page *p, const struct family *f, const struct rank_view *r)
 {
 	if (r->trainer)
-		metric_value_uint(sample_open(p, f->name, r), r->hang.count);
+		metric_value_uint(page_sample(p, f->name, r), r->hang.count);
 }
 
 static void rank_hang_time(struct page *p, const struct family *f, const struct rank_view *r)
 {
 	if (r->trainer)
-		metric_value_ns(sample_open(p, f->name, r), r->hang.total_ns);
+		metric_value_ns(page_sample(p, f->name, r), r->hang.total_ns);
 }
 
 static void rank_overhead(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	metric_value_ns(sample_open(p, f->name, r), r->cost_ns);
+	metric_value_ns(page_sample(p, f->name, r), r->overhead.sum.all_ns);
+}
+
+static void rank_overhead_ratio(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	const struct overhead_view *o = &r->overhead;
+	double span = (double)o->recent_ns;
+
+	if (!r->alive || !o->recent_ns)
+		return;
+	metric_label(page_sample(p, f->name, r), "part", "marker");
+	metric_value_real(p->out, (double)o->recent.marker_ns / span);
+	metric_label(page_sample(p, f->name, r), "part", "other");
+	metric_value_real(p->out, (double)(o->recent.all_ns - o->recent.marker_ns) / span);
+}
+
+static void overhead_budget(struct page *p, const struct family *f)
+{
+	if (!p->s || !p->s->budget_ppm)
+		return;
+	metric_name(p->out, f->name);
+	buffer_printf(p->out, " %g\n", (double)p->s->budget_ppm / 1e6);
 }
 
 /* ---- loops --------------------------------------------------------------------------------------- */
@@ -376,13 +320,23 @@ static const struct family families[] = {
 	{"gpbpf_overhead_seconds_total", "counter",
 	 "Estimated price of observing: hits times the price of an empty one, measured at start.",
 	 .rank = rank_overhead},
+	{"gpbpf_overhead_ratio", "gauge",
+	 "The same as a share of the last ten seconds: of what finds steps, and of all else.",
+	 .rank = rank_overhead_ratio},
+	{"gpbpf_overhead_budget_ratio", "gauge",
+	 "What probes beyond the marker may cost before some are given up; absent: no bound.",
+	 .all = overhead_budget},
 	{"gpbpf_records_lost_total", "counter", "Records that did not arrive.", .all = lost},
 	{"gpbpf_events_total", "counter", "Records the model was given.", .all = events},
 	{"gpbpf_ledger_violations_total", "counter", "Times that the buckets did not add up to elapsed.",
 	 .all = violations},
-	{"gpbpf_probe_hits_total", "counter", "Hits of a probe.", .all = probe_hits},
+	{"gpbpf_probe_hits_total", "counter", "Hits of a probe.", .all = page_probe_hits},
+	{"gpbpf_probe_unsent_total", "counter",
+	 "Hits that were counted and not sent: over a bound, or over the budget of overhead.",
+	 .all = page_probe_unsent},
+	{"gpbpf_probes", "gauge", "Places of probes by group and state.", .all = page_probe_states},
 	{"gpbpf_probe_attached", "gauge", "1 where a probe is attached, 0 where it could not be.",
-	 .all = probe_attached},
+	 .all = page_probe_attached},
 };
 
 static void family_text(struct page *p, const struct family *f)
@@ -439,7 +393,7 @@ static void page_collect(struct page *p)
 	}
 	for (uint32_t i = 0; i < p->s->nattach; i++)
 		p->attach[p->nattach++] = &p->s->attach[i];
-	qsort(p->attach, p->nattach, sizeof(const struct attach_view *), attach_order);
+	qsort(p->attach, p->nattach, sizeof(const struct attach_view *), page_attach_order);
 }
 
 void prometheus_text(struct buffer *out, const struct snapshot *s)

@@ -25,6 +25,7 @@ GP_KINDS(X)
 
 #define X(id, name) [id] = #name,
 static const char *const roles[] = {GP_ROLES(X)};
+static const char *const groups[] = {GP_GROUPS(X)};
 static const char *const causes[] = {GP_LOSS_CAUSES(X)};
 static const char *const insns[] = {GP_INSNS(X)};
 static const char *const attach_states[] = {GP_ATTACH_STATES(X)};
@@ -60,6 +61,11 @@ const char *event_kind_name(unsigned kind)
 const char *event_role_name(unsigned role)
 {
 	return NAME_OF(roles, role);
+}
+
+const char *event_group_name(unsigned group)
+{
+	return NAME_OF(groups, group);
 }
 
 const char *event_loss_name(unsigned cause)

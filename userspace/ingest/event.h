@@ -26,6 +26,7 @@ int event_decode(const void *buf, size_t len, struct event *ret);
 size_t event_length(unsigned kind);
 const char *event_kind_name(unsigned kind); /* "range_begin"; "?" when unknown */
 const char *event_role_name(unsigned role);
+const char *event_group_name(unsigned group);
 const char *event_loss_name(unsigned cause);
 const char *event_insn_name(unsigned insn);
 const char *event_attach_state_name(unsigned state);

@@ -21,6 +21,7 @@ enum fact_type {
 	FACT_HEALTH,
 	FACT_LOSS,
 	FACT_END,
+	FACT_PROBE,
 };
 
 /* Phases of a step, in the order they are shown. */
@@ -99,6 +100,7 @@ struct fact {
 		const struct fact_health *health;
 		const struct gp_loss *loss;
 		const struct gp_end *end;
+		const struct attach_view *probe; /* the budget took it or gave it back */
 	};
 };
 

@@ -135,6 +135,17 @@ static void feed_life(struct model *m, const struct event *ev)
 	}
 }
 
+static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
+{
+	f->number = ++m->env.facts;
+	f->mono_ns = mono_ns;
+	f->real_ns = anchors_real(&m->env.anchors, mono_ns);
+	f->rank = f->world_size = -1;
+	f->job = "";
+	if (m->env.sink)
+		m->env.sink(m->env.ctx, f);
+}
+
 /* ---- probes -------------------------------------------------------------------------------------- */
 
 static int feed_probed(struct model *m, const struct event *ev)
@@ -146,6 +157,8 @@ static int feed_probed(struct model *m, const struct event *ev)
 
 	if (mp)
 		mp->hits += hits;
+	if (mp && ev->rec->kind == GP_KIND_counter && !(mp->def.flags & GP_PROBE_COUNTED))
+		mp->unsent += hits;
 	if (!ev->rec->pid)
 		return 0;
 	r = model_rank(m, ev->rec->pid);
@@ -159,12 +172,19 @@ static int feed_probed(struct model *m, const struct event *ev)
 
 static int feed_attach(struct model *m, const struct event *ev)
 {
+	struct fact f = {.type = FACT_PROBE};
+	const struct attach_view *told;
 	struct rank *r;
 	size_t at = 0;
+	int err;
 
 	while (ev->attach->state == GP_ATTACH_attached && (r = table_next(m->live, &at, NULL)))
 		rank_attached(r, ev->rec->ts_ns);
-	return model_probe_attach(&m->probes, ev->rec->probe, ev->attach);
+	err = model_probe_attach(&m->probes, ev->rec->probe, ev->attach, &told);
+	f.probe = told;
+	if (told)
+		model_fact(m, &f, ev->rec->ts_ns);
+	return err;
 }
 
 static void feed_probe(struct model *m, const struct event *ev, int *err)
@@ -183,17 +203,6 @@ static void feed_blocked(struct model *m, const struct event *ev)
 }
 
 /* ---- what concerns all --------------------------------------------------------------------------- */
-
-static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
-{
-	f->number = ++m->env.facts;
-	f->mono_ns = mono_ns;
-	f->real_ns = anchors_real(&m->env.anchors, mono_ns);
-	f->rank = f->world_size = -1;
-	f->job = "";
-	if (m->env.sink)
-		m->env.sink(m->env.ctx, f);
-}
 
 static int feed_all(struct model *m, const struct event *ev)
 {
@@ -267,6 +276,8 @@ static void feed_config(struct model *m, const struct event *ev)
 	*value++ = '\0';
 	if (!strcmp(text, "multiply"))
 		m->env.step.multiply = (uint32_t)strtoul(value, NULL, 10);
+	else if (!strcmp(text, "overhead_budget_ppm"))
+		m->env.budget_ppm = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "ideal_ns"))
 		m->env.ideal_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "hang_ns"))
@@ -368,6 +379,44 @@ void model_silent(const struct model *m, silent_fn *fn, void *ctx)
 	}
 }
 
+/* Who has found no steps for so long is not held to find some. */
+#define LEARNING_NS 60000000000ull
+
+static uint32_t loop_roles(const struct step_state *st)
+{
+	static const uint32_t roles[] = {
+		[BOUNDARY_REDUCER] = 1u << GP_ROLE_reducer,
+		[BOUNDARY_UPDATE_OP] = 1u << GP_ROLE_update_op,
+		[BOUNDARY_EXECUTE] = 1u << GP_ROLE_execute | 1u << GP_ROLE_graph_launch,
+		[BOUNDARY_SYNC] = 1u << GP_ROLE_sync,
+	};
+
+	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
+}
+
+uint32_t model_roles(const struct model *m)
+{
+	static const uint32_t any = 1u << GP_ROLE_reducer | 1u << GP_ROLE_update_op | 1u << GP_ROLE_execute |
+				    1u << GP_ROLE_graph_launch | 1u << GP_ROLE_sync;
+	uint32_t roles = 0;
+	struct rank *r;
+	size_t at = 0;
+
+	while ((r = table_next(m->live, &at, NULL))) {
+		bool found = false;
+
+		for (uint32_t i = 0; i < r->nloops; i++) {
+			const struct step_state *st = &r->loops[i]->state;
+
+			found |= st->state == STATE_LOCKED || st->state == STATE_SUSPECT;
+			roles |= loop_roles(st);
+		}
+		if (r->trainer && !found && m->now_ns < r->observed_ns + LEARNING_NS)
+			roles |= any;
+	}
+	return roles;
+}
+
 uint64_t model_ledger_violations(const struct model *m)
 {
 	return m->env.ledger_violations;
@@ -429,6 +478,7 @@ struct snapshot *model_snapshot(struct model *m)
 	s->ended = m->ended;
 	s->end = m->end;
 	s->nattach = m->probes.nattach;
+	s->budget_ppm = m->env.budget_ppm;
 	memcpy(s->lost, m->lost, sizeof(s->lost));
 	s->events = m->events;
 	s->ledger_violations = m->env.ledger_violations;

@@ -79,10 +79,20 @@ static struct attach_view *attach_new(struct model_probes *ps)
 	return &ps->attach[ps->nattach++];
 }
 
-int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a)
+static bool state_taken(unsigned state)
+{
+	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
+}
+
+int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a,
+		       const struct attach_view **ret_told)
 {
 	struct model_probe *mp = model_probe_find(ps, hash);
 	struct attach_view *v = attach_find(ps, hash, a);
+	uint32_t given_up = v ? v->given_up : 0;
+	bool told = v && v->at.state != a->state && (state_taken(v->at.state) || state_taken(a->state));
+
+	*ret_told = NULL;
 
 	if (mp && a->price_ns)
 		mp->price_ns = a->price_ns;
@@ -93,7 +103,7 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 		if (!v)
 			return -ENOMEM;
 	}
-	*v = (struct attach_view){.probe = hash, .at = *a};
+	*v = (struct attach_view){.probe = hash, .at = *a, .given_up = given_up + state_taken(a->state)};
 	event_text(v->at.library, sizeof(v->at.library), a->library, sizeof(a->library));
 	if (!mp)
 		return 0;
@@ -102,6 +112,8 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	v->role = mp->def.role;
 	v->group = mp->def.group;
 	v->flags = mp->def.flags;
+	if (told)
+		*ret_told = v;
 	return 0;
 }
 
@@ -119,6 +131,7 @@ int model_probes_view(const struct model_probes *ps, struct attach_view **ret)
 		const struct model_probe *mp = table_get(ps->table, views[i].probe);
 
 		views[i].hits = mp ? mp->hits : 0;
+		views[i].unsent = mp ? mp->unsent : 0;
 	}
 	*ret = views;
 	return 0;
@@ -134,6 +147,7 @@ static void probe_archive(struct archive *a, struct model_probe *mp)
 	archive_text(a, mp->def.id);
 	archive_text(a, mp->def.runtime);
 	archive_number(a, &mp->hits);
+	archive_number(a, &mp->unsent);
 	archive_number(a, &mp->price_ns);
 }
 
@@ -178,6 +192,7 @@ static void attach_archive(struct archive *a, struct attach_view *v)
 	archive_number(a, &v->at.insn);
 	archive_number(a, &v->at.state);
 	archive_text(a, v->at.library);
+	archive_number(a, &v->given_up);
 }
 
 void model_probes_archive(struct archive *a, struct model_probes *ps)

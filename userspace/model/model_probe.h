@@ -13,7 +13,7 @@
 
 struct model_probe {
 	struct gp_probe def;
-	uint64_t hits, price_ns;
+	uint64_t hits, unsent, price_ns;
 };
 
 struct model_probes {
@@ -27,7 +27,9 @@ struct model_probes {
 int model_probes_init(struct model_probes *ps); /* 0 or -ENOMEM */
 void model_probes_clear(struct model_probes *ps);
 int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_probe *p);
-int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a);
+/* *ret_told: the budget took it or gave it back; NULL: it did not. */
+int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a,
+		       const struct attach_view **ret_told);
 struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash); /* NULL: unknown */
 /* A copy in order of first report, with hits; *ret NULL when there is none. 0 or -ENOMEM. */
 int model_probes_view(const struct model_probes *ps, struct attach_view **ret);

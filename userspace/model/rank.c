@@ -184,7 +184,7 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 static bool loss_matters(const struct gp_loss *l)
 {
 	return l->cause != GP_LOSS_unpaired && l->cause != GP_LOSS_rate_limited &&
-	       l->cause != GP_LOSS_slots_full;
+	       l->cause != GP_LOSS_slots_full && l->cause != GP_LOSS_names_full;
 }
 
 /* Nobody watched until now. Before the first marker that is as if we had come late. */
@@ -217,7 +217,7 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	int err;
 
 	r->hits += hits;
-	r->cost_ns += hits * price_ns;
+	overhead_add(&r->overhead, probe ? probe->group : GP_GROUP_bulk, hits * price_ns);
 	if (probe && probe->role >= GP_ROLE_device_init && probe->role <= GP_ROLE_comm_init)
 		r->accelerated = true;
 	if (kind == GP_KIND_loss && loss_matters(ev->loss))
@@ -226,8 +226,10 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 		rank_hang_unsure(r, now_ns);
 	if (kind == GP_KIND_exec)
 		event_text(r->process.comm, sizeof(r->process.comm), ev->exec->comm, sizeof(ev->exec->comm));
-	if (kind == GP_KIND_tick)
+	if (kind == GP_KIND_tick) {
 		r->settled = true;
+		overhead_tick(&r->overhead, now_ns);
+	}
 	if (!r->marker) {
 		if (kind == GP_KIND_gap)
 			rank_missed(r, now_ns);

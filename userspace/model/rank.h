@@ -23,6 +23,7 @@
 #include "userspace/model/fact.h"
 #include "userspace/model/hang.h"
 #include "userspace/model/ledger.h"
+#include "userspace/model/overhead.h"
 #include "userspace/model/phase.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/model/step.h"
@@ -38,6 +39,7 @@ struct rank_env {      /* what all ranks of a model share */
 	struct step_config step; /* of processes that show their first marker from here on */
 	uint64_t ideal_ns;	 /* the user's; 0: found */
 	uint64_t hang_ns;	 /* the user's limit of silence; 0: found */
+	uint64_t budget_ppm;	 /* of a rank's time that probes beyond the marker may cost; 0: no bound */
 	uint64_t ledger_violations;
 	uint64_t facts; /* told so far: the number of the last one */
 };
@@ -117,7 +119,8 @@ struct rank {
 
 	struct rank_hang hang;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
-	uint64_t hits, cost_ns, lost, disruptions;
+	struct overhead overhead;
+	uint64_t hits, lost, disruptions;
 	struct gp_signal killed; /* last fatal signal that was sent */
 	bool oom;
 	struct event_view events[SNAPSHOT_EVENTS];

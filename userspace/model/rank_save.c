@@ -10,6 +10,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	step_config_archive(a, &env->step);
 	archive_number(a, &env->ideal_ns);
 	archive_number(a, &env->hang_ns);
+	archive_number(a, &env->budget_ppm);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
 }
@@ -144,7 +145,7 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->longest_save_ns);
 	rank_hang_archive(a, &r->hang);
 	archive_number(a, &r->hits);
-	archive_number(a, &r->cost_ns);
+	overhead_archive(a, &r->overhead);
 	archive_number(a, &r->lost);
 	archive_number(a, &r->disruptions);
 	events_archive(a, r);

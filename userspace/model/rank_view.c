@@ -80,7 +80,6 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 		.restores = r->restores,
 		.checkpoint_save_ns = r->save_ns,
 		.hits = r->hits,
-		.cost_ns = r->cost_ns,
 		.lost = r->lost,
 	};
 	memcpy(ret->comm, r->process.comm, sizeof(ret->comm));
@@ -88,6 +87,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 	memcpy(ret->command, r->process.command, sizeof(ret->command));
 	for (uint32_t i = 0; i < r->nloops; i++)
 		loop_view(r->loops[i], &loops[i]);
+	overhead_view(&r->overhead, &ret->overhead);
 	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_hang_view(r, now_ns, &ret->hang);
 	events_view(r, ret);

@@ -12,6 +12,7 @@
 #include "userspace/model/deviation.h"
 #include "userspace/model/fact.h"
 #include "userspace/model/ledger.h"
+#include "userspace/model/overhead.h"
 #include "userspace/model/step.h"
 
 #define SNAPSHOT_RECENT 128 /* last step times of a loop: the sparkline */
@@ -60,7 +61,7 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	struct hang_view hang;
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t hits;	  /* probe hits, counted ones included */
-	uint64_t cost_ns; /* hits x price */
+	struct overhead_view overhead; /* hits x price */
 	uint64_t lost;	  /* records known lost while this rank ran */
 	struct event_view events[SNAPSHOT_EVENTS];
 	uint32_t nevents;
@@ -73,6 +74,8 @@ struct attach_view {
 	uint32_t flags;
 	struct gp_attach at;
 	uint64_t hits;
+	uint64_t unsent;   /* of them, what was to be sent and was counted: over a bound or the budget */
+	uint32_t given_up; /* how often the budget took it, counting included */
 };
 
 struct snapshot {
@@ -87,6 +90,7 @@ struct snapshot {
 	struct attach_view *attach;
 	uint32_t nattach;
 	uint64_t lost[GP_LOSS_CAUSE_COUNT];
+	uint64_t budget_ppm; /* of a rank's time; 0: no bound */
 	uint64_t events;
 	uint64_t ledger_violations;
 	uint64_t unfollowed; /* processes beyond MODEL_RANKS */

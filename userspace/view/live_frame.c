@@ -128,23 +128,34 @@ static void frame_events(struct canvas *c, const struct snapshot *s, const struc
 	}
 }
 
+/* Lately rather than ever: what it costs now is the question here. */
+static void frame_overhead(struct canvas *c, const struct rank_view *r)
+{
+	const struct overhead_view *o = &r->overhead;
+
+	canvas_put(c, STYLE_DIM, "overhead ");
+	if (o->sum.all_ns && o->recent_ns)
+		canvas_put(c, STYLE_PLAIN, "%.3f %% ", 100.0 * (double)o->recent.all_ns / (double)o->recent_ns);
+	canvas_put(c, STYLE_DIM, "(%llu hits%s)   ", (unsigned long long)r->hits,
+		   o->sum.all_ns ? " × price of an empty one" : ", price unknown");
+}
+
 static void frame_cost(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
-	uint64_t observed = r ? view_observed_ns(&r->ledger) : 0;
 	char text[256];
 
 	canvas_line(c, WORTH_BLANK);
 	canvas_line(c, WORTH_GOOD);
 	canvas_at(c, 1);
-	if (r && r->hits) {
-		canvas_put(c, STYLE_DIM, "overhead ");
-		if (r->cost_ns && observed)
-			canvas_put(c, STYLE_PLAIN, "%.3f %% ", 100.0 * (double)r->cost_ns / (double)observed);
-		canvas_put(c, STYLE_DIM, "(%llu hits%s)   ", (unsigned long long)r->hits,
-			   r->cost_ns ? " × price of an empty one" : ", price unknown");
-	}
+	if (r && r->hits)
+		frame_overhead(c, r);
 	canvas_put(c, STYLE_DIM, "records lost ");
 	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s", view_losses(text, sizeof(text), s));
+	if (!view_given_up(text, sizeof(text), s))
+		return;
+	canvas_line(c, WORTH_GOOD);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_YELLOW, "over the overhead budget of %.4g %%: %s", (double)s->budget_ppm / 1e4, text);
 }
 
 static void frame_hint(struct canvas *c, const struct snapshot *s)

@@ -121,7 +121,8 @@ void plain_fact(FILE *out, const struct fact *f)
 	case FACT_HEALTH:
 		break;
 	case FACT_LOSS:
-		if (f->loss->cause != GP_LOSS_unpaired && f->loss->cause != GP_LOSS_rate_limited)
+		if (f->loss->cause != GP_LOSS_unpaired && f->loss->cause != GP_LOSS_rate_limited &&
+		    f->loss->cause != GP_LOSS_names_full)
 			break;
 		return;
 	default:

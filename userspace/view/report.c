@@ -261,24 +261,42 @@ static void report_happened(struct canvas *c, const struct snapshot *s, const st
 	}
 }
 
-static void report_overhead(struct canvas *c, const struct rank_view *r)
+static void report_price(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	uint64_t observed = view_observed_ns(&r->ledger);
+	double marker;
 	char cost[WORD_MAX];
+
+	canvas_put(c, STYLE_PLAIN, ", %s", view_duration(cost, r->overhead.sum.all_ns));
+	if (!observed)
+		return;
+	marker = 100.0 * (double)r->overhead.sum.marker_ns / (double)observed;
+	canvas_put(c, STYLE_PLAIN, " = %.3f %% of the time (the marker %.3f %%)",
+		   100.0 * (double)r->overhead.sum.all_ns / (double)observed, marker);
+	canvas_put(c, STYLE_DIM, "  estimated: hits × price of an empty one here");
+	if (!s->budget_ppm || marker <= (double)s->budget_ppm / 1e4)
+		return;
+	field(c, "");
+	canvas_put(c, STYLE_YELLOW, "the marker alone costs more than the budget of %.4g %%: it is kept, as steps "
+				    "are found by it",
+		   (double)s->budget_ppm / 1e4);
+}
+
+static void report_overhead(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	char text[512];
 
 	field(c, "overhead");
 	canvas_put(c, STYLE_PLAIN, "%llu probe hits", (unsigned long long)r->hits);
-	if (!r->hits)
-		return;
-	if (!r->cost_ns) {
+	if (r->overhead.sum.all_ns)
+		report_price(c, s, r);
+	else if (r->hits)
 		canvas_put(c, STYLE_PLAIN, ", price unknown");
+	if (!view_given_up(text, sizeof(text), s))
 		return;
-	}
-	canvas_put(c, STYLE_PLAIN, ", %s", view_duration(cost, r->cost_ns));
-	if (observed)
-		canvas_put(c, STYLE_PLAIN, " = %.3f %% of the time",
-			   100.0 * (double)r->cost_ns / (double)observed);
-	canvas_put(c, STYLE_DIM, "  estimated: hits × price of an empty one here");
+	field(c, "gave up");
+	canvas_put(c, STYLE_YELLOW, "%s", text);
+	canvas_put(c, STYLE_DIM, "  over the overhead budget of %.4g %%", (double)s->budget_ppm / 1e4);
 }
 
 static void report_trainer(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
@@ -288,7 +306,7 @@ static void report_trainer(struct canvas *c, const struct snapshot *s, const str
 		report_loop(c, r, &r->loops[i]);
 	report_time(c, &r->ledger);
 	report_happened(c, s, r);
-	report_overhead(c, r);
+	report_overhead(c, s, r);
 }
 
 static void report_bystanders(struct canvas *c, const struct snapshot *s)

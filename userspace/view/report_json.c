@@ -151,7 +151,9 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
 	json_hangs(out, &r->hang);
 	json_uint(out, "hits", r->hits);
-	number_or_null(out, "overhead_ns", r->cost_ns || !r->hits, r->cost_ns);
+	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits, r->overhead.sum.all_ns);
+	number_or_null(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,
+		       r->overhead.sum.marker_ns);
 	json_uint(out, "lost", r->lost);
 	json_open(out, "last_events", '[');
 	for (uint32_t i = 0; i < r->nevents && i < SNAPSHOT_EVENTS; i++) {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/ingest/event.h"
 #include "userspace/model/hang.h"
 
 #define NS_PER_S 1000000000ll
@@ -224,7 +225,9 @@ void view_why_nothing(const struct snapshot *s, const char **ret_why, const char
 
 	for (uint32_t i = 0; i < s->nattach; i++) {
 		attached |= s->attach[i].at.state == GP_ATTACH_attached ||
-			    s->attach[i].at.state == GP_ATTACH_detached;
+			    s->attach[i].at.state == GP_ATTACH_detached ||
+			    s->attach[i].at.state == GP_ATTACH_counted ||
+			    s->attach[i].at.state == GP_ATTACH_given_up;
 		failed |= s->attach[i].at.state == GP_ATTACH_failed ||
 			  s->attach[i].at.state == GP_ATTACH_refused;
 		if (s->attach[i].group == GP_GROUP_marker)
@@ -247,7 +250,7 @@ void view_why_nothing(const struct snapshot *s, const char **ret_why, const char
 
 static bool is_loss(int cause)
 {
-	return cause != GP_LOSS_unpaired && cause != GP_LOSS_rate_limited;
+	return cause != GP_LOSS_unpaired && cause != GP_LOSS_rate_limited && cause != GP_LOSS_names_full;
 }
 
 uint64_t view_lost(const struct snapshot *s)
@@ -275,6 +278,7 @@ const char *view_losses(char *out, size_t len, const struct snapshot *s)
 		[GP_LOSS_malformed] = "malformed",
 		[GP_LOSS_tape] = "tape not written",
 		[GP_LOSS_stack_full] = "range stack full",
+		[GP_LOSS_names_full] = "table of names full",
 	};
 	size_t at = 0;
 
@@ -283,4 +287,46 @@ const char *view_losses(char *out, size_t len, const struct snapshot *s)
 			at += (size_t)snprintf(out + at, len - at, "%s%llu %s", at ? ", " : "",
 					       (unsigned long long)s->lost[i], words[i]);
 	return at ? out : "none";
+}
+
+/* What the budget took of one group of a runtime, at present or for a while. */
+static bool group_taken(const struct snapshot *s, const struct attach_view *of, const char **ret_word)
+{
+	bool detached = false, counted = false, was = false;
+
+	for (uint32_t i = 0; i < s->nattach; i++) {
+		const struct attach_view *a = &s->attach[i];
+
+		if (a->group != of->group || strcmp(a->runtime, of->runtime))
+			continue;
+		detached |= a->at.state == GP_ATTACH_given_up;
+		counted |= a->at.state == GP_ATTACH_counted;
+		was |= a->given_up;
+	}
+	*ret_word = detached ? "detached" : counted ? "counted, not sent" : "for a while, now back";
+	return detached || counted || was;
+}
+
+static bool group_first(const struct snapshot *s, uint32_t at)
+{
+	for (uint32_t i = 0; i < at; i++)
+		if (s->attach[i].group == s->attach[at].group &&
+		    !strcmp(s->attach[i].runtime, s->attach[at].runtime))
+			return false;
+	return true;
+}
+
+const char *view_given_up(char *out, size_t len, const struct snapshot *s)
+{
+	const char *word;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < s->nattach && at < len; i++) {
+		const struct attach_view *a = &s->attach[i];
+
+		if (group_first(s, i) && group_taken(s, a, &word))
+			at += (size_t)snprintf(out + at, len - at, "%s%s of %s %s", at ? "; " : "",
+					       event_group_name(a->group), a->runtime, word);
+	}
+	return at ? out : NULL;
 }

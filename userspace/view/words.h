@@ -55,5 +55,7 @@ void view_why_nothing(const struct snapshot *s, const char **ret_why, const char
 /* Records that did not arrive, in words: "none", "12 ring_call, 3 late". */
 const char *view_losses(char *out, size_t len, const struct snapshot *s);
 uint64_t view_lost(const struct snapshot *s);
+/* What the budget of overhead took: "confirm of torch counted, not sent; ...". NULL: nothing. */
+const char *view_given_up(char *out, size_t len, const struct snapshot *s);
 
 #endif

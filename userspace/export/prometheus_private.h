@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prometheus_private.h - a page of metrics in the making, as its parts see it: prometheus_text.c (what every
+ * page, process and loop has) and prometheus_probe.c. */
+#ifndef EXPORT_PROMETHEUS_PRIVATE_H
+#define EXPORT_PROMETHEUS_PRIVATE_H
+
+#include "userspace/export/prometheus_text.h"
+
+struct page {
+	struct buffer *out;
+	const struct snapshot *s;
+	const struct rank_view *ranks[PROMETHEUS_RANKS];
+	size_t nranks;
+	/* Labels of each rank, made once: they are most of a page. */
+	struct buffer labels;
+	size_t label_end[PROMETHEUS_RANKS];
+	const char *label; /* of the rank whose samples are being written */
+	size_t label_len;
+	const struct attach_view **attach; /* by id, then library */
+	size_t nattach;
+};
+
+/* One family: header, then the samples of its one function. */
+struct family {
+	const char *name, *type, *help;
+	void (*all)(struct page *p, const struct family *f);
+	void (*rank)(struct page *p, const struct family *f, const struct rank_view *r);
+	void (*loop)(struct page *p, const struct family *f, const struct rank_view *r,
+		     const struct loop_view *l);
+};
+
+/* "name{" and the labels of the process, if r is one; the caller adds its own, then a value. */
+struct buffer *page_sample(struct page *p, const char *name, const struct rank_view *r);
+
+/* prometheus_probe.c */
+int page_attach_order(const void *a, const void *b); /* of page.attach */
+void page_probe_hits(struct page *p, const struct family *f);
+void page_probe_unsent(struct page *p, const struct family *f);
+void page_probe_states(struct page *p, const struct family *f);
+void page_probe_attached(struct page *p, const struct family *f);
+
+#endif
