@@ -25,6 +25,7 @@
 #define AGAIN_MAX     16	    /* processes asked in one turn for a file that another had */
 #define FAILURES_TOLD 100
 #define SILENT_NS     1000000000ull /* at most, while more is to be attached */
+#define TREATED_MAX   1024 /* libraries probed at once: each takes some descriptors, and a pause to attach */
 
 struct libraries {
 	const struct library_deps *deps;
@@ -34,6 +35,7 @@ struct libraries {
 	struct table *again; /* tag -> struct library: could not be read from the process asked */
 	struct table *idle;  /* tag -> struct library: has no users */
 	uint64_t look, tags;
+	size_t treated;
 	unsigned int failures;
 	uint64_t fresh_ns; /* since when something attached is silent; 0: nothing is */
 	bool by_path_told; /* that map_files is closed to us */
@@ -220,6 +222,7 @@ void libraries_reap(struct libraries *ls)
 		if (lib->state == LIBRARY_ASKED || now_ns - lib->idle_ns < IDLE_NS)
 			continue;
 		if (lib->state == LIBRARY_TREATED) {
+			ls->treated--;
 			library_detach(ls, lib);
 			dropped++;
 		}
@@ -407,12 +410,16 @@ static void library_answer(struct libraries *ls, struct reader_answer *a)
 		library_retry(ls, lib, a->pid);
 		return;
 	case 0:
-		library_attach(ls, lib, a);
+		if (ls->treated < TREATED_MAX)
+			library_attach(ls, lib, a);
+		else
+			library_fail(ls, lib, -ENFILE);
 		break;
 	default:
 		library_fail(ls, lib, a->error);
 	}
 	lib->state = LIBRARY_TREATED;
+	ls->treated++;
 }
 
 static void libraries_ask_again(struct libraries *ls)

@@ -40,6 +40,8 @@ const char *library_error_text(int err)
 	switch (err) {
 	case -ETIMEDOUT:
 		return "does not answer reads; its probes are not attached";
+	case -ENFILE:
+		return "too many libraries are probed already";
 	case -E2BIG:
 		return "too much to read to find its functions";
 	default:

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "loader/attach.h"
@@ -92,6 +93,17 @@ static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_
 	l->on_loss(l->sample_ctx, cause, count, total);
 }
 
+/* A library takes a descriptor for each kind of probe, and a job may map many. */
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int loader_open(struct loader **ret, const struct loader_config *cfg)
 {
 	struct loader *l = calloc(1, sizeof(*l));
@@ -101,6 +113,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 
 	if (!l)
 		return -ENOMEM;
+	descriptors_raise();
 	err = feature_check(cfg->features_off);
 	if (!err)
 		err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);

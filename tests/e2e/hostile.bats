@@ -142,6 +142,22 @@ start_mapper() { # files
 	equal 1 "$(grep -c "too much to read" "$T/watch.err")" "lines about scattered names"
 }
 
+@test "a process that maps seventy libraries" {
+	local i
+	for i in {1..70}; do
+		mkdir "$T/$i"
+		cp "$FAKE/libtorch_cpu.so" "$T/$i/"
+	done
+	start_mapper "$T"/*/libtorch_cpu.so
+	ulimit -Sn 128
+	start_honest
+	start_watch --pid "$MAPPER" --pid "$JOB" --quiet --export "json:$T/out"
+	grep -q "maps too many libraries" "$T/watch.err"
+	honest_half
+	honest_exact "$T/out"
+	equal 0 "$(grep -c "cannot be probed" "$T/watch.err")" "libraries that cannot be probed"
+}
+
 @test "a device under a library's name" {
 	mknod "$T/libtorch_cpu.so" c 1 5 || cannot "no devices here"
 	start_mapper "$T/libtorch_cpu.so" || cannot "devices cannot be mapped here: $(cat "$T/mapper.err")"
