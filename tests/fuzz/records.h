@@ -213,7 +213,7 @@ static inline void records_own(struct records *r, unsigned int pid)
 		break;
 	case 2:
 		k = records_init(r, GP_KIND_clock, 0, 0, 0);
-		k->real_ns = 1700000000000000000ll + (int64_t)r->ts_ns;
+		k->real_ns = (int64_t)(1700000000000000000ull + r->ts_ns);
 		break;
 	case 3:
 		a = records_init(r, GP_KIND_attach, 0, 0, records_probe(b));
