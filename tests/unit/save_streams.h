@@ -233,6 +233,11 @@ static inline void stream_set(struct script *s, uint32_t *seed)
 	      "| 4ms config marker=execute | 5ms config multiply=3 | 5ms p2: process age 9s | 6ms p2: "
 	      "execute "
 	      "| 7ms config ideal_ns=7000000 | 8ms config marker=update_exit | 9ms p3: steps 2 10ms");
+	/* Introduced again after a gap: as one that we came late to. */
+	moves(s, "+1s p6: process | +1ms gap 2ms | +3ms wait");
+	for (int i = 0; i < 80; i++)
+		moves(s, "+1us p1: launch 1");
+	moves(s, "+1us p6: process | +1s p6: steps 3 20ms");
 	for (int i = 0; i < 90; i++)
 		moves(s,
 		      "+%ums p1: sync 2ms | +1ms p2: execute | +1ms p2: launch 4 | +3ms p3: steps 1 9ms data "
