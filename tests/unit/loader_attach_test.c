@@ -151,12 +151,13 @@ static void ranges_pair(void **state)
 			ends++;
 		}
 	}
-	assert_int_equal(users, 20);
+	/* 20 a second, and a loaded machine may take more than one for them */
+	assert_true(users == 20 || users == 40);
 	assert_int_equal(kept, 60);
 	assert_int_equal(anonymous, 1);
 	assert_int_equal(forgotten, GP_RANGE_DEPTH);
 	assert_int_equal(begins, ends + forgotten);
-	assert_int_equal(w->losses[GP_LOSS_rate_limited], 40);
+	assert_int_equal(w->losses[GP_LOSS_rate_limited], 60 - users);
 	assert_int_equal(w->losses[GP_LOSS_unpaired], 1 + GP_RANGE_DEPTH);
 	assert_int_equal(w->losses[GP_LOSS_stack_full], 1);
 	assert_int_equal(w->losses[GP_LOSS_read_fault], 1);
@@ -215,27 +216,19 @@ static void hot_names_leave_room(void **state)
 	watch_close(w);
 }
 
-/* The newest map of this name is our loader's. */
+/* Our loader's map of this name: others may run beside this test. */
 static int map_open(const char *name)
 {
 	struct bpf_map_info info;
-	uint32_t id = 0, len;
-	int fd, found = -1;
+	uint32_t len;
 
-	while (!bpf_map_get_next_id(id, &id)) {
-		fd = bpf_map_get_fd_by_id(id);
+	for (int fd = 3; fd < 1024; fd++) {
 		len = sizeof(info);
 		memset(&info, 0, sizeof(info));
-		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, name)) {
-			if (fd >= 0)
-				close(fd);
-			continue;
-		}
-		if (found >= 0)
-			close(found);
-		found = fd;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, name))
+			return dup(fd);
 	}
-	return found;
+	return -1;
 }
 
 static void full_name_tables_are_told(void **state)
