@@ -148,9 +148,7 @@ void watch_gap(struct watch *w, uint64_t from_ns)
 
 void watch_drain(struct watch *w)
 {
-	uint64_t silent_ns;
-
-	uint64_t before = clock_mono_ns();
+	uint64_t silent_ns, before = clock_mono_ns();
 	struct gp_drain *mark;
 	bool whole;
 
@@ -196,11 +194,11 @@ static void on_tick(void *ctx, uint64_t value)
 	journal_clock(w->journal);
 	loader_protect(w->loader, output_roles(w->out));
 	loader_sample(w->loader, on_count, on_loss, w);
-	if (w->life_lost)
+	if (w->life_lost) {
 		processes_verify(w->processes, watch_gone, w);
-	if (w->life_lost)
 		w->sweeps = 2;
-	w->life_lost = false;
+		w->life_lost = false;
+	}
 	if (w->sweeps && w->sweeps--)
 		loader_sweep(w->loader);
 	blocked_tick(w->blocked, w->journal, w->out);
