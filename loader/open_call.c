@@ -11,7 +11,6 @@
 struct open_calls {
 	struct open_call told[OPEN_CALLS_TOLD];
 	uint32_t count;
-	bool one_by_one; /* this kernel has no batches */
 	uint64_t keys[BATCH];
 	struct gp_open_call values[BATCH];
 };
@@ -60,8 +59,9 @@ static void consider(struct open_calls *o, uint64_t key, const struct gp_open_ca
 	o->told[o->count++] = c;
 }
 
-/* -EINVAL, at the first batch: the kernel is older than 5.6. */
-static int walk_batches(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns)
+/* Batches came with Linux 5.6, cookies of uprobes, without which nothing works, with 5.15. Keys may come and
+ * go meanwhile: a walk is bounded. */
+static int walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns)
 {
 	uint64_t position = 0;
 	void *from = NULL;
@@ -81,36 +81,13 @@ static int walk_batches(struct open_calls *o, int map_fd, const struct gp_row *r
 	return 0;
 }
 
-static int walk_keys(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns)
-{
-	struct gp_open_call call;
-	uint64_t key, next;
-	int err = bpf_map_get_next_key(map_fd, NULL, &next);
-
-	/* Keys may come and go meanwhile: the walk may begin anew, so it is bounded. */
-	for (uint32_t seen = 0; !err && seen < GP_OPEN_MAX; seen++) {
-		key = next;
-		if (!bpf_map_lookup_elem(map_fd, &key, &call))
-			consider(o, key, &call, rows, before_ns);
-		err = bpf_map_get_next_key(map_fd, &key, &next);
-	}
-	return err == -ENOENT ? 0 : err;
-}
-
 int open_calls_walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns,
 		    const struct open_call **ret)
 {
-	int err = 0;
+	int err;
 
 	o->count = 0;
-	if (!o->one_by_one)
-		err = walk_batches(o, map_fd, rows, before_ns);
-	if (err == -EINVAL || err == -ENOTSUP || err == -524 /* ENOTSUPP of the kernel */)
-		o->one_by_one = true;
-	if (o->one_by_one) {
-		o->count = 0;
-		err = walk_keys(o, map_fd, rows, before_ns);
-	}
+	err = walk(o, map_fd, rows, before_ns);
 	if (err)
 		return err;
 	qsort(o->told, o->count, sizeof(o->told[0]), compare);

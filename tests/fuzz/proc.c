@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of /proc of a hostile process: stat, cmdline, environ, children, a line of maps. */
+/* The files of /proc of a hostile process: stat, cmdline, environ, children, a line of maps; those of a
+ * thread. */
 #include <sys/stat.h>
 
 #include "loader/mapping.h"
 #include "tests/fuzz/fuzz.h"
 #include "userspace/identity/process.h"
+#include "userspace/identity/stall.h"
 
 #define PID 7
 
-enum { STAT, CMDLINE, ENVIRON, CHILDREN, FILES };
-static const char *const names[FILES] = {"stat", "cmdline", "environ", "task/7/children"};
+static const char *const names[] = {"stat",	     "cmdline",	       "environ",      "task/7/children",
+				    "task/7/stat",   "task/7/syscall", "task/7/wchan", "task/7/stack",
+				    "task/7/status", "task/7/comm"};
+#define FILES (int)(sizeof(names) / sizeof(names[0]))
 static struct fuzz_file files[FILES];
+static struct stalls *stalls;
 static const char *root;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -22,6 +27,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	fuzz_quiet();
 	root = fuzz_folder();
+	stalls = stalls_new();
+	REQUIRE(stalls);
 	for (int i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "%s/proc%s", root, folders[i]);
 		REQUIRE(!mkdir(path, 0700));
@@ -45,6 +52,20 @@ static void read_maps(struct input in)
 	mapping_parse(line, &vma);
 }
 
+static void look(void)
+{
+	static uint64_t now_ns;
+	struct gp_blocked b;
+
+	now_ns += 1000000000;
+	if (stalls_look(stalls, root, PID, PID, now_ns, &b) != PID)
+		return;
+	REQUIRE(b.why < GP_WHY_COUNT && b.source == GP_BLOCKED_LOOK && b.syscall >= -1);
+	REQUIRE(fuzz_printable(b.where, strnlen(b.where, sizeof(b.where)), false));
+	REQUIRE(fuzz_printable(b.wchan, strnlen(b.wchan, sizeof(b.wchan)), false));
+	REQUIRE(!b.where[sizeof(b.where) - 1] && !b.wchan[sizeof(b.wchan) - 1]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = {data, data + len}, piece;
@@ -62,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		REQUIRE(fuzz_printable(p.job, strnlen(p.job, sizeof(p.job)), false));
 		REQUIRE(p.rank >= -1 && p.world_size >= -1 && p.local_rank >= -1);
 	}
+	look();
 	if (process_descendants(root, PID, &pids) > 0)
 		REQUIRE(pids[0] == PID);
 	free(pids);

@@ -136,6 +136,19 @@ static inline struct rank_view *fixture_trainer(struct fixture *f, uint32_t pid,
 	return r;
 }
 
+/* It has hung for 42 s of the last 50, or still does. */
+static inline void fixture_hang(struct rank_view *r, enum gp_why why, bool over, const char *evidence)
+{
+	r->hang = (struct hang_view){.hung = !over,
+				     .onset_ns = 1050 * S,
+				     .size_ns = 42 * S,
+				     .why = why,
+				     .count = 1,
+				     .total_ns = 42 * S};
+	snprintf(r->hang.phase, sizeof(r->hang.phase), "backward");
+	snprintf(r->hang.evidence, sizeof(r->hang.evidence), "%s", evidence);
+}
+
 static inline struct attach_view *fixture_attach(struct fixture *f, const char *id, const char *library,
 						 int state, uint64_t hits)
 {

@@ -86,6 +86,31 @@ static void one_rank(void **state)
 	free(text);
 }
 
+static void hangs(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	char *text;
+
+	(void)state;
+	fixture_hang(r, GP_WHY_input, true, "thread 4242 reads /data/x");
+	text = frame(80, 24, 0, NULL);
+	assert_null(strstr(text, "waits for input")); /* it goes on */
+	free(text);
+	fixture_hang(r, GP_WHY_input, false, "thread 4242 reads /data/x");
+	fixture_trainer(&fx, 4243, 1, 2);
+	text = frame(80, 40, 0, NULL);
+	has(text, "hung for 42.0 s: waits for input");
+	has(text, "thread 4242 reads /data/x");
+	has(text, "hung       step 2000");
+	has(text, "locked A   step 2000");
+	free(text);
+	r->hang.hung = false;
+	r->hang.silent = true;
+	text = frame(80, 24, 0, NULL);
+	has(text, "silent for 42.0 s: waits for input");
+	free(text);
+}
+
 static void what_matters_stays_when_small(void **state)
 {
 	char *text;
@@ -316,6 +341,11 @@ static void plain_lines(void **state)
 				    .sender = 77,
 				    .sender_comm = "ba\033sh",
 				    .step = 12};
+	struct fact_health h = {.kind = "hang",
+				.size_ns = 42 * S,
+				.why = "input",
+				.phase = "data",
+				.evidence = "reads a\033b"};
 	struct gp_loss loss = {.cause = GP_LOSS_ring_call, .count = 4};
 	struct fact f = {.type = FACT_RANK, .real_ns = fx.s.real_ns, .pid = 4242, .rank = 0, .job = ""};
 	char *text = NULL;
@@ -331,6 +361,12 @@ static void plain_lines(void **state)
 	f.type = FACT_DISRUPTION;
 	f.disruption = &d;
 	plain_fact(out, &f);
+	f.type = FACT_HEALTH;
+	f.health = &h;
+	plain_fact(out, &f);
+	h.over = true;
+	h.evidence = "";
+	plain_fact(out, &f);
 	f = (struct fact){.type = FACT_LOSS, .rank = -1, .loss = &loss};
 	plain_fact(out, &f);
 	f.type = FACT_STEP;
@@ -345,6 +381,8 @@ static void plain_lines(void **state)
 		"12:01:40 rank 0 pid 4242 checkpoint saved in 41.0 ms after step 500: ckpt?.pt\n"
 		"12:01:40 rank 0 pid 4242 disruption: killed by signal 9 (Killed) sent by pid 77 (ba?sh), "
 		"last step 12\n"
+		"12:01:40 rank 0 pid 4242 hangs for 42.0 s: input (reads a?b)\n"
+		"12:01:40 rank 0 pid 4242 hung 42.0 s: input; over now\n"
 		"--:--:-- 4 records lost: ring_call\n"
 		"12:01:40 rank 0 pid 4242 step 2000, median 31.2 ms, p99 301 ms, goodput 72.4 %\n");
 	free(text);
@@ -354,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(one_rank, setup),
+		cmocka_unit_test_setup(hangs, setup),
 		cmocka_unit_test_setup(what_matters_stays_when_small, setup),
 		cmocka_unit_test_setup(any_size, setup),
 		cmocka_unit_test_setup(ranks_can_be_chosen, setup),

@@ -100,6 +100,30 @@ static void values(void **state)
 	free(text);
 }
 
+static void hangs(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	char *text;
+
+	(void)state;
+	fixture_process(&fx, 4100); /* one that does not train cannot hang */
+	text = page();
+	has(text, "gpbpf_rank_hung{job_id=\"mnist\",rank=\"0\",pid=\"4242\",why=\"\"} 0\n");
+	assert_null(strstr(text, "gpbpf_rank_hung{job_id=\"\""));
+	free(text);
+	fixture_hang(r, GP_WHY_collective, false, "");
+	text = page();
+	has(text, "gpbpf_rank_hung{job_id=\"mnist\",rank=\"0\",pid=\"4242\",why=\"collective\"} 1\n");
+	has(text, "gpbpf_hangs_total{job_id=\"mnist\",rank=\"0\",pid=\"4242\"} 1\n");
+	has(text, "gpbpf_hang_seconds_total{job_id=\"mnist\",rank=\"0\",pid=\"4242\"} 42.000000000\n");
+	free(text);
+	fixture_hang(r, GP_WHY_collective, true, "");
+	text = page();
+	has(text, "gpbpf_rank_hung{job_id=\"mnist\",rank=\"0\",pid=\"4242\",why=\"\"} 0\n");
+	has(text, "gpbpf_hang_seconds_total{job_id=\"mnist\",rank=\"0\",pid=\"4242\"} 42.000000000\n");
+	free(text);
+}
+
 static void nothing_known(void **state)
 {
 	struct buffer b = {0};
@@ -438,6 +462,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(values, setup, teardown),
+		cmocka_unit_test_setup_teardown(hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(labels_are_escaped, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_series_twice, setup, teardown),

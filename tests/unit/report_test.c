@@ -106,6 +106,43 @@ static void unknown_is_said(void **state)
 	free(text);
 }
 
+/* Who waits in a collective is told with whom it waits for: of its own job, at that time. */
+static void hangs(void **state)
+{
+	struct rank_view *r = fixture_trainer(&fx, 4242, 1, 3);
+	struct buffer json = {0};
+	char *text;
+
+	(void)state;
+	text = report(false);
+	assert_null(strstr(text, "hangs"));
+	free(text);
+	fixture_hang(r, GP_WHY_collective, true, "thread 4242 waits on a futex");
+	r->loops[0].flagged[6] = 1;
+	fixture_hang(fixture_trainer(&fx, 4241, 0, 3), GP_WHY_stopped, true,
+		     "thread 4241 is stopped by a signal");
+	r = fixture_trainer(&fx, 4243, 2, 3);
+	fixture_hang(r, GP_WHY_input, false, "thread 4243 reads /data/x");
+	r->hang.onset_ns = 1010 * S; /* at another time */
+	r->hang.size_ns = 3 * S;
+	r = fixture_trainer(&fx, 4244, 3, 3);
+	snprintf(r->job, sizeof(r->job), "another");
+	fixture_hang(r, GP_WHY_lock, true, "");
+	text = report(false);
+	has(text, "1, 42.0 s; the last one 42.0 s: waits in a collective, rank 0 is stopped\n");
+	has(text, "thread 4242 waits on a futex");
+	has(text, "1, 42.0 s; hung for 3.00 s: waits for input\n");
+	has(text, "1 hung");
+	free(text);
+	report_json(&json, &fx.s);
+	buffer_add(&json, "", 1);
+	has(json.data,
+	    "\"hangs\":{\"count\":1,\"total_ns\":42000000000,\"hung\":false,\"onset_ns\":1050000000000,"
+	    "\"size\":42000000000,\"why\":\"collective\",\"phase\":\"backward\","
+	    "\"evidence\":\"thread 4242 waits on a futex\"}");
+	buffer_free(&json);
+}
+
 static void a_leak_in_the_ledger_shows(void **state)
 {
 	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
@@ -329,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(trainer, setup),
 		cmocka_unit_test_setup(unknown_is_said, setup),
+		cmocka_unit_test_setup(hangs, setup),
 		cmocka_unit_test_setup(a_leak_in_the_ledger_shows, setup),
 		cmocka_unit_test_setup(unobserved_is_beside, setup),
 		cmocka_unit_test_setup(losses_and_ends, setup),

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -58,11 +59,20 @@ static const char *in_root(const char *name)
 
 /* ---- real processes ------------------------------------------------------------------------------ */
 
+/* Nobody is left behind by a test that fails, or by a parent that was killed meanwhile. */
+static void die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+}
+
 static pid_t start(void (*body)(void))
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
+		die_with(parent);
 		body();
 		_exit(0);
 	}
@@ -177,10 +187,10 @@ static void waits_events(void)
 
 static void waits_child(void)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
-		alarm(60);
+		die_with(parent);
 		pause();
 		_exit(0);
 	}
@@ -249,7 +259,7 @@ static void stopped(void **state)
 	until(pid, GP_WHY_sleep, "sleeps");
 	assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
-	snprintf(mine, sizeof(mine), "is held by process %d (stall_test", (int)getpid());
+	snprintf(mine, sizeof(mine), "is held by process %d (", (int)getpid());
 	until(pid, GP_WHY_stopped, mine);
 	finish(pid);
 }
@@ -257,9 +267,10 @@ static void stopped(void **state)
 /* A loader whose worker is stuck is told with it. */
 static void waits_stuck_child(void)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
+		die_with(parent);
 		reads_fifo();
 		_exit(0);
 	}

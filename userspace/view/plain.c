@@ -89,11 +89,12 @@ static void plain_disruption(FILE *out, const struct fact_disruption *d)
 
 static void plain_health(FILE *out, const struct fact_health *h)
 {
-	char took[WORD_MAX];
+	char took[WORD_MAX], evidence[PLAIN_TEXT_MAX];
 
 	fprintf(out, " %s %s: %s", h->over ? "hung" : "hangs for", view_duration(took, h->size_ns), h->why);
 	if (*h->evidence)
-		fprintf(out, " (%s)", h->evidence);
+		fprintf(out, " (%s)",
+			log_escape(evidence, sizeof(evidence), h->evidence, strlen(h->evidence)));
 	if (h->over)
 		fputs("; over now", out);
 }
