@@ -60,9 +60,9 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	uint32_t nloops; /* at least 1 for a trainer */
 	struct hang_view hang;
 	uint64_t checkpoints, restores, checkpoint_save_ns;
-	uint64_t hits;	  /* probe hits, counted ones included */
+	uint64_t hits;		       /* probe hits, counted ones included */
 	struct overhead_view overhead; /* hits x price */
-	uint64_t lost;	  /* records known lost while this rank ran */
+	uint64_t lost;		       /* records known lost while this rank ran */
 	struct event_view events[SNAPSHOT_EVENTS];
 	uint32_t nevents;
 };

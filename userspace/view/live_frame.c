@@ -135,7 +135,8 @@ static void frame_overhead(struct canvas *c, const struct rank_view *r)
 
 	canvas_put(c, STYLE_DIM, "overhead ");
 	if (o->sum.all_ns && o->recent_ns)
-		canvas_put(c, STYLE_PLAIN, "%.3f %% ", 100.0 * (double)o->recent.all_ns / (double)o->recent_ns);
+		canvas_put(c, STYLE_PLAIN, "%.3f %% ",
+			   100.0 * (double)o->recent.all_ns / (double)o->recent_ns);
 	canvas_put(c, STYLE_DIM, "(%llu hits%s)   ", (unsigned long long)r->hits,
 		   o->sum.all_ns ? " × price of an empty one" : ", price unknown");
 }
@@ -155,7 +156,8 @@ static void frame_cost(struct canvas *c, const struct snapshot *s, const struct 
 		return;
 	canvas_line(c, WORTH_GOOD);
 	canvas_at(c, 1);
-	canvas_put(c, STYLE_YELLOW, "over the overhead budget of %.4g %%: %s", (double)s->budget_ppm / 1e4, text);
+	canvas_put(c, STYLE_YELLOW, "over the overhead budget of %.4g %%: %s", (double)s->budget_ppm / 1e4,
+		   text);
 }
 
 static void frame_hint(struct canvas *c, const struct snapshot *s)
