@@ -94,3 +94,12 @@ states_of() { of_type probe "$T/out" "select(.probe == \"$1\") | .state" | tr -d
 	equal 0 "$(count_lines probe "$T/out")" "probes given up"
 	[[ $stderr$output != *overhead:* ]]
 }
+
+@test "the probe that steps are found by is kept, whatever its group" {
+	run -0 "$GP_BPF" run --quiet --marker reducer --overhead-budget 0.0001 --export "json:$T/out" -- \
+		"$TRAIN" load wait steps=20011
+	steps_are 20011 "$T/out"
+	equal '"reducer"' "$(of_type step "$T/out" .boundary | sort -u)" boundary
+	equal "" "$(states_of torch.reducer)" "the marker"
+	equal counted "$(states_of torch.fused_adamw)" "what agrees with it"
+}
