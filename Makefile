@@ -21,7 +21,7 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpoi
            $(if $(WERROR),-Werror)
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=gnu17 $(WARN) -I. -I$(O) -D_GNU_SOURCE -DGP_VERSION='"$(VERSION)"' -pthread \
-           -DGP_PREFIX='"$(PREFIX)"' -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN) -DGP_LEDGER_ABORT)
+           -DGP_PREFIX='"$(PREFIX)"' $(DEFINES) -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN) -DGP_LEDGER_ABORT)
 override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1) -lm
 LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone libcyaml zlib)
@@ -30,6 +30,7 @@ ARCH    := $(shell uname -m)
 BPF_ARCH = $(if $(filter aarch64 arm64,$(1)),arm64,x86)
 # Headers of the machine the object is for; bpf/ includes linux/types.h and linux/bpf.h only.
 BPF_CFLAGS = -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. -target bpf -D__TARGET_ARCH_$(call BPF_ARCH,$(1)) \
+           $(BPF_EXTRA) \
            -I/usr/include/$(1)-linux-gnu
 
 BPF_SRC    := $(wildcard bpf/*.bpf.c)
@@ -97,7 +98,8 @@ kernels: all unit fakes
 check:
 	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' PYTHON='$(PYTHON)' tests/check.sh
 
--include install.mk tests/bench/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc tests/fake/Makefile.inc tests/fuzz/Makefile.inc
+-include install.mk tests/bench/Makefile.inc tests/torture/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc \
+	tests/fake/Makefile.inc tests/fuzz/Makefile.inc
 
 clean:
 	$(Q)rm -rf build

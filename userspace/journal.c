@@ -16,9 +16,11 @@
 
 #define CLOCK_STEP_NS	10000000ll
 #define CLOCK_PERIOD_NS 60000000000ull
-#define SAVE_PERIOD_NS	30000000000ull
 #define SAVE_TAPE_BYTES (64ull << 20)
 #define RETRY_NS	5000000000ull
+#ifndef JOURNAL_SAVE_NS
+#define JOURNAL_SAVE_NS 30000000000ull
+#endif
 
 struct journal {
 	struct output *out;
@@ -151,7 +153,7 @@ void journal_keep(struct journal *j)
 	if (!j->durable)
 		return;
 	unkept_tell(j);
-	if (durable_whole(j->durable) ? now_ns - j->saved_ns >= SAVE_PERIOD_NS ||
+	if (durable_whole(j->durable) ? now_ns - j->saved_ns >= JOURNAL_SAVE_NS ||
 						durable_tape_bytes(j->durable) > SAVE_TAPE_BYTES
 				      : now_ns - j->saved_ns >= RETRY_NS)
 		journal_save(j);

@@ -25,10 +25,12 @@
 #include "userspace/watch_process.h"
 
 #define DRAIN_PERIOD_NS 10000000ull
-#define TICK_PERIOD_NS	1000000000ull
 #define VIEW_PERIOD_NS	200000000ull
 #define PEEK_MAX_BYTES	(4u << 20)
-#define DRAIN_ROUNDS	16 /* a drain that cannot keep up ends without its mark */
+#ifndef WATCH_TICK_NS
+#define WATCH_TICK_NS 1000000000ull
+#endif
+#define DRAIN_ROUNDS 16 /* a drain that cannot keep up ends without its mark */
 
 static const enum tape_source ring_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
@@ -348,7 +350,7 @@ static int open_loop(struct watch *w)
 	if (!err)
 		err = loop_add_timer(w->loop, DRAIN_PERIOD_NS, on_drain, w);
 	if (!err)
-		err = loop_add_timer(w->loop, TICK_PERIOD_NS, on_tick, w);
+		err = loop_add_timer(w->loop, WATCH_TICK_NS, on_tick, w);
 	if (!err && o->for_ns)
 		err = loop_add_timer(w->loop, (uint64_t)o->for_ns, on_time_up, w);
 	if (!err && output_is_live(w->out)) {
@@ -358,6 +360,14 @@ static int open_loop(struct watch *w)
 			err = loop_add_fd(w->loop, STDIN_FILENO, EPOLLIN, on_key, w);
 	}
 	return err;
+}
+
+/* A successor goes on from a state or begins anew: there is none before the beginning is in it, and there is
+ * one before anything is read. */
+static int begin(struct watch *w, const struct watch_config *cfg)
+{
+	journal_begin(w->journal, w->options, w->probes, cfg->run, cfg->command);
+	return journal_save(w->journal);
 }
 
 int watch_open(struct watch **ret, const struct options *o, struct output *out,
@@ -377,9 +387,6 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	err = watch_probes(o, &w->probes);
 	if (!err)
 		err = journal_open(&w->journal, out, cfg->tape, w->durable);
-	/* From here on there is a state to go on from, whatever is read next. */
-	if (!err && !cfg->saved)
-		err = journal_save(w->journal);
 	if (!err)
 		err = open_kernel(w);
 	if (!err)
@@ -389,7 +396,7 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = open_loop(w);
 	if (!err && !cfg->saved)
-		journal_begin(w->journal, o, w->probes, cfg->run, cfg->command);
+		err = begin(w, cfg);
 	if (!err && (cfg->saved || loader_adopted(w->loader)))
 		err = watch_resume(w, cfg->saved);
 	if (err) {
