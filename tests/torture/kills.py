@@ -10,8 +10,9 @@ KILL_S = 0.4  # a start takes half of that
 
 
 def kill_often(plan, watch, kills, program):
-    for _ in range(kills):
-        watch.start(program(), wait=False)
+    """One after the other does not get ready, the next is killed soon after it did, so that rings are emptied."""
+    for i in range(kills):
+        watch.start(program(), wait=i % 2)
         time.sleep(plan.random.uniform(0, KILL_S))
         watch.kill()
 

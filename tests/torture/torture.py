@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """torture.py [--short | --full] [PART...]: everything that may not harm a job or a number, done to gp-bpf over and
-over. Prints TAP and one table. SEED= repeats a run's random choices, KEEP=1 keeps the folder of a part that failed."""
+over. Prints TAP and one table. SEED= repeats a run's random choices, KEEP=1 keeps the folders."""
 import argparse
 import importlib
 import os

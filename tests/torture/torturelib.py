@@ -76,8 +76,8 @@ class Folder:
         self.path = tempfile.mkdtemp(prefix="gp-bpf-torture.", dir=os.environ.get("TMPDIR"))
         return self
 
-    def __exit__(self, kind, *_):
-        if kind and os.environ.get("KEEP"):
+    def __exit__(self, *_):
+        if os.environ.get("KEEP"):
             print(f"# kept: {self.path}")
         else:
             shutil.rmtree(self.path, ignore_errors=True)
