@@ -24,7 +24,7 @@
 #define COST_SHARE 50
 #define TURN_NS	   4000000ull	  /* for looks, between two drains */
 #define START_NS   10000000000ull /* for the libraries of those that run already */
-#define ROUNDS_MAX 4		  /* of looks at them, until nothing new turns up */
+#define ROUNDS_MAX 64 /* of looks at them, until nothing new turns up: each may go into a few files only */
 
 struct entry {
 	pid_t pid;
@@ -290,8 +290,22 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 		identify(ps, e, 0);
 	else if (process_read(ps->root, pid, &e->self))
 		return 0; /* its exit record waits */
-	loader_scan(ps->loader, pid);
 	schedule(ps, e, true);
+	return 0;
+}
+
+int processes_adopted(struct processes *ps)
+{
+	pid_t *pids = reallocarray(NULL, table_count(ps->table) + 1, sizeof(*pids));
+	uint64_t pid;
+	int n = 0;
+
+	if (!pids)
+		return -ENOMEM;
+	for (size_t i = 0; table_next(ps->table, &i, &pid);)
+		pids[n++] = (pid_t)pid;
+	attach_now(ps, pids, n);
+	free(pids);
 	return 0;
 }
 

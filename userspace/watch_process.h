@@ -21,8 +21,10 @@ void processes_free(struct processes *ps);
 /* Watches pid and its descendants, attaches to what they map: watch, look, attach, look again (a library
  * mapped in between is then seen either way). from_start: it has not run its first instruction. */
 int processes_target(struct processes *ps, pid_t pid, bool from_start);
-/* A process that a predecessor watched: looks at what it maps. identified: it was said who it is. */
+/* A process that a predecessor watched. identified: it was said who it is. */
 int processes_adopt(struct processes *ps, pid_t pid, bool identified);
+/* Looks at what those map, until every library is met whose probes are there to be taken over. */
+int processes_adopted(struct processes *ps);
 bool processes_have(const struct processes *ps, pid_t pid);
 /* A record of the life ring. */
 void processes_event(struct processes *ps, const struct event *ev);

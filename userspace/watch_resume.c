@@ -11,8 +11,6 @@
 #include "userspace/ingest/event.h"
 #include "userspace/watch_private.h"
 
-#define SETTLE_NS 10000000000ull
-
 static const enum tape_source ring_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
 struct resuming {
@@ -97,8 +95,7 @@ static void processes_take_over(struct resuming *r)
 	output_processes(w->out, on_known, r);
 	for (pid_t pid = 0; (pid = loader_watched_next(w->loader, pid));)
 		processes_adopt(w->processes, pid, table_get(r->known, (uint64_t)pid));
-	if (loader_settle(w->loader, SETTLE_NS))
-		log_warn("a library does not answer reads: not waiting for it any longer");
+	processes_adopted(w->processes);
 	loader_taken_over(w->loader);
 	w->sweeps = 2;
 }
