@@ -26,7 +26,8 @@ int journal_close(struct journal *j);
  * for journal_flush(). NULL: no memory. */
 void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe);
 void journal_flush(struct journal *j);
-/* Records that were read from a ring, with its positions. Once it returns 0 the ring may be advanced. */
+/* Records that were read from a ring, with its positions; none where all were discarded. Once it returns 0
+ * the ring may be advanced. */
 int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch, uint64_t from,
 		  uint64_t to);
 

@@ -143,8 +143,6 @@ long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_b
 		return err;
 	}
 	r->to = at;
-	if (out->len == start)
-		ring_advance(r); /* nothing but discarded records: there is nothing to keep first */
 	*ret_busy = busy;
 	return (long)(out->len - start);
 }

@@ -21,7 +21,8 @@ void ring_close(struct ring *r);
 
 /* Copies what is ready, at most max_bytes of records (but at least one; each 8-aligned, back to back,
  * gp_rec.len rounded up to 8), to the end of out. Returns bytes added or -errno. *ret_busy: stopped at a
- * record that is still being written, so the ring is not known to be drained. Nothing is consumed yet.
+ * record that is still being written, so the ring is not known to be drained. Nothing is consumed yet, not
+ * even where all was discarded and nothing is copied: who reads on from a tape must know of that too.
  * A record whose gp_rec.len is not its length in the ring is handed on as a bare header of kind 0. */
 long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_busy);
 /* Position before and after the last peek: what a tape frame remembers. */
