@@ -48,6 +48,13 @@ struct {
 	__type(value, struct gp_rate);
 } gp_rates SEC(".maps");
 
+struct { /* how much of gp_rate.unsent user space has told; the programs leave it alone */
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GP_RATES_MAX);
+	__type(key, struct gp_rate_key);
+	__type(value, __u64);
+} gp_unsent_told SEC(".maps");
+
 struct { /* what has been silent for long is taken out by user space */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_NAMES_MAX);

@@ -151,8 +151,8 @@ struct gp_loss {     /* pid 0: cannot be told whose */
 struct gp_counter { /* pid called probe this often since the last such record */
 	__u64 count;
 	__u64 total; /* what the slot's counter stood at: where a successor goes on */
-	__u32 slot;  /* GP_SLOT_NONE: hits that were not sent; total is 0 */
-	__u32 reserved;
+	__u32 slot;  /* GP_SLOT_NONE: hits that were not sent, and total is of those */
+	__u32 row;   /* of hits that were not sent */
 };
 
 struct gp_process {	     /* identity: what is known of a process that is now watched */

@@ -159,6 +159,7 @@ static int call_share(struct kernel *k)
 	k->free_slots_fd = bpf_map__fd(call->maps.gp_free_slots);
 	k->open_calls_fd = bpf_map__fd(call->maps.gp_open_calls);
 	k->rates_fd = bpf_map__fd(call->maps.gp_rates);
+	k->unsent_told_fd = bpf_map__fd(call->maps.gp_unsent_told);
 	k->names_fd = bpf_map__fd(call->maps.gp_names);
 	k->threads_fd = bpf_map__fd(call->maps.gp_threads);
 	k->threads_fast_fd = bpf_map__fd(call->maps.gp_threads_fast);
@@ -320,6 +321,7 @@ uint64_t kernel_abi_hash(void)
 		sizeof(struct gp_thread),
 		sizeof(struct gp_rate_key),
 		sizeof(struct gp_rate),
+		sizeof(struct gp_name),
 		sizeof(struct gp_meta),
 		GP_ROWS_MAX,
 		GP_HOT_ROWS,

@@ -40,7 +40,7 @@ struct kernel {
 	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
 	uint64_t *told;			/* GP_SLOTS * GP_HOT_ROWS: how much of each counter was told */
 	struct gp_meta *meta;
-	int rates_fd, names_fd;
+	int rates_fd, unsent_told_fd, names_fd;
 	int watched_fd, free_slots_fd, open_calls_fd, threads_fd, threads_fast_fd;
 	int ring_call_fd, ring_life_fd;
 	size_t ring_call_bytes, ring_life_bytes;

@@ -454,11 +454,15 @@ uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns
 void loader_commit(struct loader *l)
 {
 	counts_commit(l->counts);
+	rates_commit(l->rates);
 }
 
-void loader_resume(struct loader *l, uint32_t probe, const struct gp_counter *last)
+void loader_resume(struct loader *l, pid_t pid, uint32_t probe, const struct gp_counter *last)
 {
-	counts_resume(l->counts, probe, last);
+	if (last->slot == GP_SLOT_NONE)
+		rates_resume(l->rates, pid, last);
+	else
+		counts_resume(l->counts, probe, last);
 }
 
 void loader_resume_loss(struct loader *l, const struct gp_loss *last)

@@ -13,7 +13,7 @@
 #define HASHED_TWICE 4		   /* more than its size, of a table that changes while it is read */
 
 struct told { /* of one (process, row) */
-	uint64_t unsent;
+	uint64_t unsent, committed;
 	uint64_t round; /* of the last sample that met it */
 };
 
@@ -55,16 +55,16 @@ static void batches(struct rates *r, int fd, uint32_t max,
 /* ---- what was not sent --------------------------------------------------------------------------- */
 
 struct telling {
-	loader_count_fn *count; /* NULL: remember only */
+	loader_count_fn *count;
 	void *ctx;
 };
 
 static void rate_tell(const struct rates *r, const struct telling *to, const struct gp_rate_key *key,
-		      uint64_t hits)
+		      uint64_t told, uint64_t total)
 {
 	uint32_t ends, probe = rows_probe(r->rows, key->row, &ends);
-
-	const struct gp_counter unsent = {.count = hits, .slot = GP_SLOT_NONE};
+	const struct gp_counter unsent = {
+		.count = total - told, .total = total, .slot = GP_SLOT_NONE, .row = key->row};
 
 	if (probe)
 		to->count(to->ctx, (pid_t)key->tgid, probe, &unsent);
@@ -72,26 +72,41 @@ static void rate_tell(const struct rates *r, const struct telling *to, const str
 		to->count(to->ctx, (pid_t)key->tgid, ends, &unsent);
 }
 
+static struct told *told_get(struct rates *r, uint64_t id)
+{
+	struct told *told = table_get(r->told, id);
+
+	if (told)
+		return told;
+	told = calloc(1, sizeof(*told));
+	if (told && !table_put(r->told, id, told))
+		return told;
+	free(told);
+	return NULL;
+}
+
+static void told_forget(struct rates *r, uint64_t id)
+{
+	struct gp_rate_key key = {.row = (uint32_t)(id >> 32), .tgid = (uint32_t)id};
+
+	bpf_map_delete_elem(r->kernel->unsent_told_fd, &key);
+	free(table_take(r->told, id));
+}
+
 static void rate_read(struct rates *r, const struct telling *to, const struct gp_rate_key *key,
 		      const struct gp_rate *rate)
 {
 	uint64_t id = (uint64_t)key->row << 32 | key->tgid;
-	struct told *told = table_get(r->told, id);
+	struct told *told = rate->unsent ? told_get(r, id) : table_get(r->told, id);
 
-	if (!told && !rate->unsent)
+	if (!told)
 		return;
-	if (!told) {
-		told = calloc(1, sizeof(*told));
-		if (!told || table_put(r->told, id, told)) {
-			free(told);
-			return;
-		}
-	}
 	if (rate->unsent < told->unsent) /* the kernel's entry was given away and made again */
 		told->unsent = 0;
-	if (to->count && rate->unsent != told->unsent)
-		rate_tell(r, to, key, rate->unsent - told->unsent);
-	*told = (struct told){rate->unsent, r->round};
+	if (rate->unsent != told->unsent)
+		rate_tell(r, to, key, told->unsent, rate->unsent);
+	told->unsent = rate->unsent;
+	told->round = r->round;
 }
 
 static void rates_each(struct rates *r, uint32_t n, void *arg)
@@ -109,7 +124,7 @@ static void rates_read(struct rates *r, struct telling to)
 	batches(r, r->kernel->rates_fd, GP_RATES_MAX, rates_each, &to);
 	for (size_t i = 0; (told = table_next(r->told, &i, &id));)
 		if (told->round != r->round)
-			free(table_take(r->told, id));
+			told_forget(r, id);
 }
 
 void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, void *ctx)
@@ -132,7 +147,7 @@ void rates_forget(struct rates *r, pid_t pid)
 	for (size_t place = 0; rows_next_bounded(r->rows, &place); place++) {
 		key.row = (uint32_t)place;
 		bpf_map_delete_elem(r->kernel->rates_fd, &key);
-		free(table_take(r->told, (uint64_t)place << 32 | key.tgid));
+		told_forget(r, (uint64_t)place << 32 | key.tgid);
 	}
 }
 
@@ -164,6 +179,44 @@ static void names_sweep(struct rates *r)
 		bpf_map_delete_elem(r->kernel->names_fd, &r->old[i]);
 }
 
+/* ---- for a successor ------------------------------------------------------------------------------- */
+
+void rates_commit(struct rates *r)
+{
+	struct told *told;
+	uint64_t id;
+
+	for (size_t i = 0; (told = table_next(r->told, &i, &id));) {
+		struct gp_rate_key key = {.row = (uint32_t)(id >> 32), .tgid = (uint32_t)id};
+
+		if (told->committed != told->unsent &&
+		    !bpf_map_update_elem(r->kernel->unsent_told_fd, &key, &told->unsent, BPF_ANY))
+			told->committed = told->unsent;
+	}
+}
+
+void rates_resume(struct rates *r, pid_t pid, const struct gp_counter *last)
+{
+	struct told *told = told_get(r, (uint64_t)last->row << 32 | (uint32_t)pid);
+
+	if (told)
+		told->unsent = last->total;
+}
+
+static void told_load(struct rates *r)
+{
+	struct gp_rate_key key, *at = NULL;
+	struct told *told;
+	uint64_t unsent;
+
+	while (r->kernel->adopted && !bpf_map_get_next_key(r->kernel->unsent_told_fd, at, &key)) {
+		at = &key;
+		told = told_get(r, (uint64_t)key.row << 32 | key.tgid);
+		if (told && !bpf_map_lookup_elem(r->kernel->unsent_told_fd, &key, &unsent))
+			told->unsent = told->committed = unsent;
+	}
+}
+
 /* ---- life ---------------------------------------------------------------------------------------- */
 
 int rates_new(struct rates **ret, const struct kernel *k, const struct rows *rows)
@@ -179,7 +232,7 @@ int rates_new(struct rates **ret, const struct kernel *k, const struct rows *row
 		free(r);
 		return -ENOMEM;
 	}
-	rates_read(r, (struct telling){NULL, NULL});
+	told_load(r);
 	*ret = r;
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 struct rates;
 
-/* What was not sent before this call is never told. */
+/* Goes on from what a predecessor told last; what was not sent before the first of them came is never told. */
 int rates_new(struct rates **ret, const struct kernel *k, const struct rows *rows);
 void rates_free(struct rates *r);
 
@@ -19,6 +19,9 @@ void rates_free(struct rates *r);
 void rates_sample(struct rates *r, loader_count_fn *count, void *ctx);
 /* Those of one process. */
 void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, void *ctx);
+/* As counts_commit() and counts_resume(). */
+void rates_commit(struct rates *r);
+void rates_resume(struct rates *r, pid_t pid, const struct gp_counter *last);
 /* The process is gone: what it has not been asked for is never told. */
 void rates_forget(struct rates *r, pid_t pid);
 

@@ -88,6 +88,10 @@ e2e() { # files...
 	bats --tap --print-output-on-failure "$@"
 }
 
+torture() {
+	"$MAKE" -s -j"$jobs" torture-programs && tests/torture/torture.py $([ -n "$ALL" ] || echo --short)
+}
+
 current_torch() { tests/tools/torch.sh && tests/tools/torch.sh --all; }
 
 echo "gp-bpf checks on $(uname -rm), $(nproc) CPUs"
@@ -127,6 +131,7 @@ if wanted kernels && [ -n "$ALL$ONLY" ]; then
 	suite kernels tests/kernels/kernels.sh
 	sed -n 's/^# |/    |/p' "$logs/kernels.log"
 fi
+wanted torture && suite torture torture
 
 echo
 echo "$passed passed, $failed failed, $skipped skipped"

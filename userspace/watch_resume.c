@@ -37,7 +37,7 @@ static void on_frame(void *ctx, const struct tape_frame *f)
 		if (rec->ts_ns > r->last_ns)
 			r->last_ns = rec->ts_ns;
 		if (rec->kind == GP_KIND_counter)
-			loader_resume(r->watch->loader, rec->probe, ev.counter);
+			loader_resume(r->watch->loader, (pid_t)rec->pid, rec->probe, ev.counter);
 		else if (rec->kind == GP_KIND_loss)
 			loader_resume_loss(r->watch->loader, ev.loss);
 	}

@@ -7,6 +7,7 @@
  *
  *   steps N records N counted N ranges N sum N
  *
+ * With NAMES every other quarter of a second has nothing but such ranges, as an inner loop would.
  * ranges are those that may have been counted only; sum is what a probed function returned, all in all, and
  * shows that the probes left the program alone. */
 #include <errno.h>
@@ -23,7 +24,8 @@
 
 #define BURST_NS     1000000ull /* a paced stream is sent in bursts of a millisecond */
 #define BURSTS_HZ    (1000000000ull / BURST_NS)
-#define STEP_RECORDS 7 /* of the markers of one training step */
+#define STEP_RECORDS 7	 /* of the markers of one training step */
+#define LULL_BURSTS  256 /* of every 2 * LULL_BURSTS */
 #define THREADS_MAX  64
 
 struct std_string { /* what a const std::string & points to: the first word is the pointer to the text */
@@ -45,7 +47,7 @@ static atomic_bool stop;
 
 struct worker {
 	pthread_t thread;
-	uint64_t steps, records, counted, ranges, sum;
+	uint64_t bursts, steps, records, counted, ranges, sum;
 };
 
 static void range(const struct std_string *name)
@@ -62,7 +64,7 @@ static void sleep_until(uint64_t at_ns)
 		;
 }
 
-static void burst_make(struct worker *w)
+static void step_make(struct worker *w)
 {
 	range(&fetch);
 	gpbench_push_hit(0, NULL, 0, 0);
@@ -72,11 +74,17 @@ static void burst_make(struct worker *w)
 		gpbench_push_stream((long)i, NULL, 0, 0);
 	for (unsigned long i = 0; i < counted_each; i++)
 		w->sum += (uint64_t)gpbench_nop5_count((long)i, NULL, 0, 0);
-	for (unsigned long i = 0; i < names_each; i++)
-		range(&inner);
 	w->steps++;
 	w->records += burst;
 	w->counted += counted_each;
+}
+
+static void burst_make(struct worker *w)
+{
+	if (!names_each || w->bursts++ / LULL_BURSTS % 2 == 0)
+		step_make(w);
+	for (unsigned long i = 0; i < names_each; i++)
+		range(&inner);
 	w->ranges += 2 * names_each;
 }
 
