@@ -89,7 +89,9 @@ e2e() { # files...
 }
 
 torture() {
-	"$MAKE" -s -j"$jobs" torture-programs && tests/torture/torture.py $([ -n "$ALL" ] || echo --short)
+	local form=--short
+	[ -z "$ALL" ] || form=--normal
+	"$MAKE" -s -j"$jobs" torture-programs && tests/torture/torture.py "$form"
 }
 
 current_torch() { tests/tools/torch.sh && tests/tools/torch.sh --all; }
@@ -131,7 +133,10 @@ if wanted kernels && [ -n "$ALL$ONLY" ]; then
 	suite kernels tests/kernels/kernels.sh
 	sed -n 's/^# |/    |/p' "$logs/kernels.log"
 fi
-wanted torture && suite torture torture
+if wanted torture; then
+	suite torture torture
+	sed -n '/^# what  /,$s/^#/   /p' "$logs/torture.log"
+fi
 
 echo
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""torture.py [--short | --full] [PART...]: everything that may not harm a job or a number, done to gp-bpf over and
+"""torture.py [--short | --normal | --full] [PART...]: everything that may not harm a job or a number, done to gp-bpf over and
 over. Prints TAP and one table. SEED= repeats a run's random choices, KEEP=1 keeps the folders."""
 import argparse
 import importlib
@@ -46,6 +46,7 @@ def run_part(name, plan, rows):
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--short", action="store_true")
+    p.add_argument("--normal", action="store_true", help="what is done without any of these")
     p.add_argument("--full", action="store_true")
     p.add_argument("parts", nargs="*", metavar="PART", help=" ".join(PARTS))
     args = p.parse_args()
