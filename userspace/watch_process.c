@@ -367,11 +367,13 @@ void processes_event(struct processes *ps, const struct event *ev)
 
 void processes_rescan(struct processes *ps)
 {
+	uint64_t now_ns = clock_mono_ns();
 	struct entry *e;
 	size_t at = 0;
 
 	while ((e = table_next(ps->table, &at, NULL)))
-		loader_scan(ps->loader, e->pid);
+		if (!e->due_ns)
+			due_add(ps, e, now_ns);
 }
 
 void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
