@@ -16,6 +16,8 @@
 #define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
 #define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
 #define GP_LANE_COUNTERS   (GP_SLOTS * GP_HOT_ROWS)
+#define GP_DEREFS_MAX	   3		 /* pointers that one capture follows: the programs unroll them */
+#define GP_SECOND_NS	   1000000000ull /* in which every bound of a rate counts */
 
 /* Value of gp_watched_fast at tgid % GP_FAST_MAX; 0: nobody. Who finds the place taken is looked up in
  * gp_watched, which always knows. */
@@ -44,12 +46,11 @@ struct gp_meta {
 	char boot_id[40];
 	char state_dir[256];
 };
+_Static_assert(GP_LOSS_CAUSE_COUNT <= 16, "losses_told");
 
 struct gp_rate_key {
 	__u32 row, tgid;
 };
-
-_Static_assert(GP_LOSS_CAUSE_COUNT <= 16, "losses_told");
 
 struct gp_swap_key {
 	__u32 tid, row;

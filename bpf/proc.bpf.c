@@ -202,7 +202,6 @@ struct gp_signal_rec {
 
 #define GP_SIGNALS_HANDLED 8  /* a second and process, of those that the process handles */
 #define GP_SIGNALS_OTHER   32 /* ... and of those that may end it: what ended it is to be among them */
-#define GP_SECOND_NS	   1000000000ull
 
 static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bpf/gp_private.h"
 #include "loader/probe_file.h"
 
 #if defined(__aarch64__)
@@ -27,7 +28,6 @@ static const struct convention conventions[] = {
 };
 
 #define STACK_SLOTS_MAX 64
-#define DEREFS_MAX	3 /* what call.bpf.c unrolls */
 
 static int place_argument(const struct convention *cv, const struct probe_row *row, int arg, int pushed_bytes,
 			  struct gp_capture *ret)
@@ -54,7 +54,7 @@ static int compile_capture(const struct convention *cv, const struct probe_row *
 
 	if (err)
 		return err;
-	if (c->derefs < 0 || c->derefs > DEREFS_MAX || c->offset < INT16_MIN || c->offset > INT16_MAX)
+	if (c->derefs < 0 || c->derefs > GP_DEREFS_MAX || c->offset < INT16_MIN || c->offset > INT16_MAX)
 		return -EINVAL;
 	if (c->width != 1 && c->width != 2 && c->width != 4 && c->width != 8)
 		return -EINVAL;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* gp_value.h - what a row captures of a call: a register, a word of the stack, what a pointer leads to, a
+ * string. All of it is the job's: what cannot be read is 0 or empty, and counted. */
+#ifndef GP_VALUE_H
+#define GP_VALUE_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "bpf/gp_maps.h"
+#include "bpf/gp_regs.h"
+
+static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct gp_capture *c)
+{
+	__u64 value = 0;
+
+	if (c->source == GP_SRC_NONE)
+		return 0;
+	if (c->source != GP_SRC_STACK)
+		value = gp_register(regs, c->source);
+	else if (bpf_probe_read_user(&value, sizeof(value), (void *)(regs->sp + c->stack)))
+		gp_lose(GP_LOSS_read_fault);
+#pragma unroll
+	for (int i = 0; i < GP_DEREFS_MAX; i++) {
+		bool last = i + 1 == c->derefs;
+		__u64 from = value + (last ? c->offset[0] : 0);
+		__u32 size = last ? c->width : sizeof(value);
+
+		if (i >= c->derefs)
+			break;
+		value = 0;
+		if (size > sizeof(value))
+			size = sizeof(value);
+		if (bpf_probe_read_user(&value, size, (void *)from)) {
+			gp_lose(GP_LOSS_read_fault);
+			return 0;
+		}
+	}
+	if (c->width == 4)
+		return (__u32)value;
+	if (c->width == 2)
+		return (__u16)value;
+	if (c->width == 1)
+		return (__u8)value;
+	return value;
+}
+
+/* The text of a row's string, and its length with the terminator. Always terminated; empty when it cannot
+ * be read. */
+static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp_row *row, char *text,
+				     __u32 size)
+{
+	__u64 at = gp_value(regs, &row->name);
+	long len;
+
+	/* const std::string &: the first word is the character pointer, short strings and the old ABI too */
+	if (row->string == 2 && bpf_probe_read_user(&at, sizeof(at), (void *)at))
+		at = 0;
+	len = bpf_probe_read_user_str(text, size, (void *)at);
+	if (len > 0)
+		return len;
+	text[0] = 0;
+	gp_lose(GP_LOSS_read_fault);
+	return 1;
+}
+
+#endif
