@@ -32,6 +32,7 @@ struct journal {
 	struct buffer own; /* records of user space, not fed yet */
 	uint64_t clock_ns; /* when the last clock anchor was made */
 	int64_t clock_offset_ns;
+	bool stopped;
 	int error;
 };
 
@@ -107,7 +108,7 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 		tape_close(j->tape);
 		j->tape = NULL;
 	}
-	if (j->durable && durable_append(j->durable, &frame))
+	if (j->durable && !j->stopped && durable_append(j->durable, &frame))
 		j->unkept += records_count(b);
 	return output_feed(j->out, b->data, b->len);
 }
@@ -141,9 +142,24 @@ int journal_save(struct journal *j)
 	return err;
 }
 
-void journal_keep_nothing(struct journal *j)
+void journal_stop(struct journal *j)
 {
-	j->durable = NULL;
+	struct gp_gap *gap = journal_record(j, GP_KIND_gap, 0, 0);
+
+	if (gap) /* of no length yet: what runs now will not be seen to its end */
+		*gap = (struct gp_gap){.from_ns = ((struct gp_rec *)gap - 1)->ts_ns, .cause = GP_GAP_AWAY};
+	journal_flush(j);
+	output_finish(j->out);
+	journal_save(j);
+	j->stopped = true;
+}
+
+void journal_stopped(struct journal *j)
+{
+	journal_flush(j);
+	output_finish(j->out);
+	j->state.told = output_told(j->out);
+	durable_save(j->durable, &j->state);
 }
 
 void journal_keep(struct journal *j)

@@ -34,8 +34,11 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 /* Once a second: saves the state when it is due, or when the tape could not be written and may be again. */
 void journal_keep(struct journal *j);
 int journal_save(struct journal *j); /* now */
-/* What comes from here on is no successor's business. */
-void journal_keep_nothing(struct journal *j);
+/* Nobody watches from here on: saves the state, and that alone is what a successor goes on from. What is fed
+ * after it (the end) is told, and kept nowhere; journal_stopped() keeps the numbers that it was told under.
+ */
+void journal_stop(struct journal *j);
+void journal_stopped(struct journal *j);
 /* Feeds the output what a predecessor's tape holds. fn (may be NULL) sees each frame first. */
 int journal_replay(struct journal *j, durable_frame_fn *fn, void *ctx);
 

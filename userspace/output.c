@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
 #include "userspace/ingest/stream.h"
@@ -19,7 +20,7 @@ struct output {
 	struct live *live;
 	FILE *plain;
 	int report_fd;
-	bool json, color, replaying;
+	bool json, color, replaying, left;
 	int error;
 };
 
@@ -100,7 +101,11 @@ static int open_model(struct output *out, const struct durable_state *saved)
 		return out->stream && out->model ? 0 : -ENOMEM;
 	}
 	err = stream_load(&out->stream, on_event, out, saved->stream.data, saved->stream.len);
-	return err ? err : model_load(&out->model, on_fact, out, saved->model.data, saved->model.len);
+	if (!err)
+		err = model_load(&out->model, on_fact, out, saved->model.data, saved->model.len);
+	if (!err)
+		model_told_on(out->model, saved->told);
+	return err;
 }
 
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
@@ -140,8 +145,25 @@ int output_save(struct output *out, struct durable_state *ret)
 	output_tick(out); /* a line that the saved model has told must not be lost with us */
 	buffer_clear(&ret->stream);
 	buffer_clear(&ret->model);
+	ret->upto_ns = clock_mono_ns();
+	ret->told = output_told(out);
 	err = stream_save(out->stream, &ret->stream);
 	return err ? err : model_save(out->model, &ret->model);
+}
+
+void output_finish(struct output *out)
+{
+	stream_finish(out->stream);
+}
+
+uint64_t output_told(const struct output *out)
+{
+	return model_told(out->model);
+}
+
+void output_leave(struct output *out)
+{
+	out->left = true;
 }
 
 void output_replaying(struct output *out, bool yes)
@@ -240,7 +262,8 @@ int output_close(struct output *out, bool report)
 		return 0;
 	err = out->error;
 	if (out->stream && out->model && out->exports) {
-		stream_finish(out->stream);
+		if (!out->left)
+			stream_finish(out->stream);
 		s = model_snapshot(out->model);
 	}
 	if (s)

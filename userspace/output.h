@@ -23,7 +23,7 @@ int output_open(struct output **ret, const struct options *o, enum output_view v
  * saved is of another version, or damaged. */
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		  int report_fd, const struct durable_state *saved);
-/* Everything that is known, after what was told has been written out. */
+/* Everything that is known now, after what was told has been written out. */
 int output_save(struct output *out, struct durable_state *ret);
 /* From here on (until false) records are fed that a predecessor was fed already: what comes of them is told
  * only where it is certain that the predecessor did not get to it. */
@@ -44,6 +44,12 @@ bool output_is_live(const struct output *out);
 /* A key was pressed in the live view; 'q' means: end. 0: none. */
 int output_key(struct output *out);
 void output_resize(struct output *out);
+/* No more records will come: what is held to be put in order goes on. */
+void output_finish(struct output *out);
+/* Number of the last fact that was told. */
+uint64_t output_told(const struct output *out);
+/* A successor goes on from what output_save() gave: what is held is its business. */
+void output_leave(struct output *out);
 /* No more records: everything held is released, the report written, exporters closed. -errno when some
  * output was lost. */
 int output_close(struct output *out, bool report);

@@ -430,30 +430,33 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 /* The last records, and what they are the last of. */
 static void watch_finish(struct watch *w)
 {
+	bool goes_on = w->durable && w->end != GP_END_TARGETS_GONE;
 	struct gp_end *end;
 
 	watch_drain(w);
 	loader_sample(w->loader, on_count, on_loss, w);
 	journal_flush(w->journal);
 	loader_commit(w->loader);
-	/* Before the end is told: whoever goes on from here has not ended. */
-	if (w->durable && w->end != GP_END_TARGETS_GONE)
-		journal_save(w->journal);
 	if (w->end == GP_END_HANDOVER) {
+		journal_save(w->journal);
+		output_leave(w->out);
 		loader_leave(w->loader);
 		w->loader = NULL;
 		return;
 	}
-	loader_close(w->loader);
-	w->loader = NULL;
-	journal_keep_nothing(w->journal);
-	end = journal_record(w->journal, GP_KIND_end, 0, 0);
+	if (goes_on)
+		journal_stop(w->journal);
+	end = journal_record(w->journal, GP_KIND_end, 0, 0); /* now, and not when all is detached */
 	if (end) {
 		end->reason = w->end;
 		end->status = w->child_status;
 	}
+	loader_close(w->loader);
+	w->loader = NULL;
 	journal_flush(w->journal);
-	if (w->durable && w->end == GP_END_TARGETS_GONE)
+	if (goes_on)
+		journal_stopped(w->journal);
+	else if (w->durable)
 		durable_discard(w->durable);
 }
 

@@ -28,6 +28,7 @@ struct watch {
 	int child_status;
 	enum gp_end_reason end;
 	uint64_t count_ns; /* stamp of counter records; 0: now */
+	uint64_t away_ns;  /* since when nobody watched; 0: that is told */
 	bool run, rescan;
 	bool life_lost; /* an exit may have gone unseen */
 	int sweeps;	/* to come, for what the dead held */

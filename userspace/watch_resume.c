@@ -108,14 +108,17 @@ int watch_resume(struct watch *w, bool saved)
 	int err = r.known ? 0 : -ENOMEM;
 
 	if (!err && saved) {
+		r.last_ns = durable_state(w->durable)->upto_ns;
 		err = journal_replay(w->journal, on_frame, &r);
 		whole = adopted && rings_seek(w);
 	}
 	if (err)
 		goto out;
 	watch_drain(w); /* a kernel side that had fallen silent books that itself */
-	if (saved && !whole && r.last_ns)
+	if (saved && !whole && adopted)
 		watch_gap(w, r.last_ns);
+	else if (saved && !whole)
+		w->away_ns = r.last_ns; /* and until the targets are attached to */
 	journal_flush(w->journal);
 	processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
@@ -131,6 +134,9 @@ void watch_reconcile(struct watch *w)
 {
 	struct resuming r = {.watch = w};
 
+	if (w->away_ns)
+		watch_gap(w, w->away_ns);
+	w->away_ns = 0;
 	output_processes(w->out, on_live, &r);
 	for (size_t i = 0; i < r.count; i++)
 		watch_gone(w, r.unwatched[i]);

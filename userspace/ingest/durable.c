@@ -19,7 +19,7 @@
 #include "userspace/base/log.h"
 
 #define STATE_MAGIC	  "GPBPFST\1"
-#define STATE_FORMAT	  1
+#define STATE_FORMAT	  2
 #define STATE_BYTES_MAX	  (1u << 30)
 #define SOURCES		  3
 #define HAND_OVER_NS	  10000000000ull
@@ -171,6 +171,8 @@ static void state_archive(struct archive *a, struct header *h, struct durable_st
 	archive_text(a, h->boot_id);
 	archive_number(a, &h->first);
 	archive_numbers(a, h->ring_at);
+	archive_number(a, &state->upto_ns);
+	archive_number(a, &state->told);
 	blob_archive(a, &state->stream);
 	blob_archive(a, &state->model);
 }

@@ -37,6 +37,11 @@ int model_save(const struct model *m, struct buffer *out);
  * -EPROTO: of another version; -EBADMSG: damaged; -ENOMEM. Hostile bytes are refused or harmless. */
 int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, size_t len);
 
+/* Number of the last fact that was told. A model that goes on from a state may be told of more: of those that
+ * came of the end, which it has not seen. */
+uint64_t model_told(const struct model *m);
+void model_told_on(struct model *m, uint64_t number);
+
 /* Each process that is followed and has not ended. identified: somebody said who it is. */
 typedef void model_process_fn(void *ctx, uint32_t pid, uint64_t start_ns, bool identified);
 void model_processes(const struct model *m, model_process_fn *fn, void *ctx);

@@ -71,6 +71,17 @@ static void model_archive(struct archive *a, struct model *m)
 	archive_number(a, &m->number);
 }
 
+uint64_t model_told(const struct model *m)
+{
+	return m->env.facts;
+}
+
+void model_told_on(struct model *m, uint64_t number)
+{
+	if (m->env.facts < number)
+		m->env.facts = number;
+}
+
 int model_save(const struct model *m, struct buffer *out)
 {
 	struct archive a;
