@@ -25,16 +25,25 @@ void open_calls_free(struct open_calls *o)
 	free(o);
 }
 
-static int compare(const void *a, const void *b)
+static bool before(const struct open_call *x, const struct open_call *y)
 {
-	const struct open_call *x = a, *y = b;
-
-	if (x->may_block != y->may_block)
-		return x->may_block ? -1 : 1;
-	return x->since_ns < y->since_ns ? -1 : x->since_ns > y->since_ns;
+	return x->may_block != y->may_block ? x->may_block : x->since_ns < y->since_ns;
 }
 
-/* Where there are too many, the last one gives way. */
+/* In order; where there are too many, the last one gives way. */
+static void keep(struct open_calls *o, const struct open_call *c)
+{
+	uint32_t at = OPEN_CALLS_TOLD - 1;
+
+	if (o->count < OPEN_CALLS_TOLD)
+		at = o->count++;
+	else if (!before(c, &o->told[at]))
+		return;
+	for (; at && before(c, &o->told[at - 1]); at--)
+		o->told[at] = o->told[at - 1];
+	o->told[at] = *c;
+}
+
 static void consider(struct open_calls *o, uint64_t key, const struct gp_open_call *call,
 		     const struct gp_row *rows, uint64_t before_ns)
 {
@@ -50,13 +59,7 @@ static void consider(struct open_calls *o, uint64_t key, const struct gp_open_ca
 	if (!call->ts_ns || call->ts_ns >= before_ns)
 		return;
 	memcpy(c.arg, call->arg, sizeof(c.arg));
-	if (o->count == OPEN_CALLS_TOLD) {
-		qsort(o->told, o->count, sizeof(o->told[0]), compare);
-		if (compare(&c, &o->told[o->count - 1]) >= 0)
-			return;
-		o->count--;
-	}
-	o->told[o->count++] = c;
+	keep(o, &c);
 }
 
 /* Batches came with Linux 5.6, cookies of uprobes, without which nothing works, with 5.15. Keys may come and
@@ -90,7 +93,6 @@ int open_calls_walk(struct open_calls *o, int map_fd, const struct gp_row *rows,
 	err = walk(o, map_fd, rows, before_ns);
 	if (err)
 		return err;
-	qsort(o->told, o->count, sizeof(o->told[0]), compare);
 	*ret = o->told;
 	return (int)o->count;
 }
