@@ -11,6 +11,7 @@
 
 #include "loader/attach.h"
 #include "loader/pin.h"
+#include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 
 #define CLOSERS_MAX 64 /* closing sleeps in the kernel (RCU), so threads cost nothing but their stacks */
@@ -126,15 +127,15 @@ struct request { /* what all sites of one call share */
 };
 
 /* A link's name says all that it does, so that a successor who wants the same finds it, and one who wants
- * anything else does not. Hashed as gp_probe_hash(), in 64 bits. */
+ * anything else does not. */
 static void link_name(const struct request *rq, const struct attach_site *sites, size_t n,
 		      char name[PIN_NAME_MAX])
 {
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = HASH_START;
 
 	for (size_t i = 0; i < n; i++) {
-		h = (h ^ sites[i].offset) * 1099511628211u;
-		h = (h ^ h >> 29 ^ sites[i].cookie) * 1099511628211u;
+		h = hash_word(h, sites[i].offset);
+		h = hash_word(h ^ h >> 29, sites[i].cookie);
 	}
 	snprintf(name, PIN_NAME_MAX, "%s-%zu-%016lx", rq->set->name, n, (unsigned long)h);
 }

@@ -15,6 +15,7 @@
 #include "skel/proc.skel.h"
 #include "skel/vma.skel.h"
 #include "userspace/base/clock.h"
+#include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 
 #define RING_CALL_BYTES (8u << 20)
@@ -168,7 +169,7 @@ static int call_share(struct kernel *k)
 	return err;
 }
 
-/* FNV-1a over the kernel's hashes of the instructions. */
+/* Of the kernel's hashes of the instructions. */
 static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
 {
 	struct bpf_program *prog;
@@ -180,8 +181,7 @@ static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
 
 		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
 			continue;
-		for (size_t i = 0; i < sizeof(info.tag); i++)
-			h = (h ^ info.tag[i]) * 1099511628211u;
+		h = hash_bytes(h, info.tag, sizeof(info.tag));
 	}
 	return h;
 }
@@ -277,7 +277,7 @@ static int proc_open(struct kernel *k, struct attach *links, struct pins *pins)
 		err = proc_bpf__load(o->proc);
 	if (err)
 		return err;
-	k->programs = programs_hash(o->proc->obj, programs_hash(o->call->obj, 14695981039346656037u));
+	k->programs = programs_hash(o->proc->obj, programs_hash(o->call->obj, HASH_START));
 	k->programs_changed = k->adopted && k->meta->programs != k->programs;
 	life[0] = o->proc->progs.gp_exited; /* before fork: a child must not outlive its only witness */
 	life[1] = o->proc->progs.gp_forked;
@@ -335,10 +335,10 @@ uint64_t kernel_abi_hash(void)
 		GP_LANES,
 		GP_LOSS_CAUSE_COUNT,
 	};
-	uint64_t h = 14695981039346656037u; /* FNV-1a, a word at a time */
+	uint64_t h = HASH_START;
 
 	for (size_t i = 0; i < sizeof(agreed) / sizeof(agreed[0]); i++)
-		h = (h ^ agreed[i]) * 1099511628211u;
+		h = hash_word(h, agreed[i]);
 	return h;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 
 #define BPF_MOUNT    "/sys/fs/bpf"
@@ -117,24 +118,15 @@ static int pins_open_dir(struct pins **ret, const char *dir)
 	return 0;
 }
 
-/* FNV-1a, as gp_probe_hash(), in 64 bits. */
-static uint64_t path_hash(const char *path)
-{
-	uint64_t h = 14695981039346656037u;
-
-	while (*path)
-		h = (h ^ (unsigned char)*path++) * 1099511628211u;
-	return h;
-}
-
 int pins_open(struct pins **ret, const char *state_dir)
 {
+	uint64_t name = hash_bytes(HASH_START, state_dir, strlen(state_dir));
 	char dir[64];
 	int err = mount_check();
 
 	if (err)
 		return err;
-	snprintf(dir, sizeof(dir), PIN_ROOT "/%016lx", (unsigned long)path_hash(state_dir));
+	snprintf(dir, sizeof(dir), PIN_ROOT "/%016lx", (unsigned long)name);
 	err = folder_make(PIN_ROOT);
 	if (!err)
 		err = folder_make(dir);

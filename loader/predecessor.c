@@ -9,31 +9,19 @@
 
 #include "loader/kernel.h"
 #include "loader/probe_file.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/hash.h"
 #include "userspace/base/log.h"
-
-static void boot_id_read(char id[40])
-{
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	memset(id, 0, 40);
-	if (!f)
-		return;
-	if (fread(id, 1, 36, f) != 36)
-		memset(id, 0, 40);
-	fclose(f);
-}
 
 static uint64_t probes_hash(const struct probe_table *probes)
 {
-	uint64_t h = 14695981039346656037u; /* FNV-1a over what places hold */
-	struct gp_row compiled = {0};
-	const unsigned char *bytes = (const unsigned char *)&compiled;
+	uint64_t h = HASH_START;
+	struct gp_row compiled;
 
 	for (size_t i = 0; i < probe_table_count(probes); i++) {
 		memset(&compiled, 0, sizeof(compiled));
 		probe_row_compile(probe_table_row(probes, i), 0, &compiled);
-		for (size_t b = 0; b < sizeof(compiled); b++)
-			h = (h ^ bytes[b]) * 1099511628211u;
+		h = hash_bytes(h, &compiled, sizeof(compiled));
 	}
 	return h;
 }
@@ -65,7 +53,7 @@ int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct 
 
 	*own = (struct gp_meta){
 		.abi = kernel_abi_hash(), .probes = probes_hash(cfg->probes), .owner = (uint32_t)getpid()};
-	boot_id_read(own->boot_id);
+	clock_boot_id(own->boot_id);
 	if (!cfg->durable)
 		return 0;
 	snprintf(own->state_dir, sizeof(own->state_dir), "%s", cfg->durable);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "loader/elf_symbol.h"
+#include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 
 #define CACHE_MAGIC  "gpsym01" /* a new number for a new layout or new rules of the search */
@@ -31,24 +32,13 @@ struct cache_entry {
 	uint64_t want, offset, size;
 };
 
-/* FNV-1a, 64 bits. */
-static uint64_t sum_bytes(uint64_t sum, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len--)
-		sum = (sum ^ *p++) * 0x100000001b3ull;
-	return sum;
-}
-#define SUM_START 0xcbf29ce484222325ull
-
 static uint64_t sum_wants(const struct elf_want *wants, size_t n)
 {
-	uint64_t sum = SUM_START;
+	uint64_t sum = HASH_START;
 
 	for (size_t i = 0; i < n; i++) {
-		sum = sum_bytes(sum, wants[i].name, strlen(wants[i].name) + 1);
-		sum = sum_bytes(sum, wants[i].prefix ? "*" : "=", 1);
+		sum = hash_bytes(sum, wants[i].name, strlen(wants[i].name) + 1);
+		sum = hash_bytes(sum, wants[i].prefix ? "*" : "=", 1);
 	}
 	return sum;
 }
@@ -75,7 +65,8 @@ static int head_make(int fd, const struct elf_want *wants, size_t n, struct cach
 
 static void head_name(const struct cache_head *head, char name[NAME_LEN])
 {
-	snprintf(name, NAME_LEN, NAME_PATTERN, (unsigned long long)sum_bytes(SUM_START, head, sizeof(*head)));
+	snprintf(name, NAME_LEN, NAME_PATTERN,
+		 (unsigned long long)hash_bytes(HASH_START, head, sizeof(*head)));
 }
 
 /* A directory that others may write to is as good as none. */
@@ -103,7 +94,7 @@ static bool entries_plausible(const struct cache_entry *entries, uint64_t count,
 	for (uint64_t i = 0; i < count; i++)
 		if (entries[i].want >= n || entries[i].offset >= head->size)
 			return false;
-	return sum_bytes(SUM_START, entries, count * sizeof(*entries)) == head->sum;
+	return hash_bytes(HASH_START, entries, count * sizeof(*entries)) == head->sum;
 }
 
 static int entries_convert(const struct cache_entry *entries, size_t count, struct elf_found **ret)
@@ -205,7 +196,7 @@ static int entry_write(int fd, struct cache_head head, const struct elf_found *f
 	for (size_t i = 0; i < count; i++)
 		entries[i] = (struct cache_entry){found[i].want, found[i].offset, found[i].size};
 	head.count = count;
-	head.sum = sum_bytes(SUM_START, entries, bytes);
+	head.sum = hash_bytes(HASH_START, entries, bytes);
 	if (write(fd, &head, sizeof(head)) != sizeof(head) || write(fd, entries, bytes) != (ssize_t)bytes)
 		err = -EIO;
 	free(entries);

@@ -2,12 +2,10 @@
 #include "userspace/journal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "loader/probe_file.h"
 #include "userspace/base/clock.h"
@@ -212,8 +210,6 @@ static void say_session(struct journal *j, bool run, const char *command)
 {
 	struct gp_session *s = journal_record(j, GP_KIND_session, 0, 0);
 	struct utsname un;
-	ssize_t n = -1;
-	int fd;
 
 	if (!s)
 		return;
@@ -223,13 +219,7 @@ static void say_session(struct journal *j, bool run, const char *command)
 	if (!uname(&un))
 		snprintf(s->kernel, sizeof(s->kernel), "%.40s %.20s", un.release, un.machine);
 	log_escape(s->command, sizeof(s->command), command, strlen(command));
-	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, s->boot_id, 36);
-		close(fd);
-	}
-	if (n < 0)
-		s->boot_id[0] = 0;
+	clock_boot_id(s->boot_id);
 }
 
 void journal_clock(struct journal *j)

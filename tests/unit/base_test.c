@@ -14,6 +14,7 @@
 
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
+#include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 #include "userspace/base/loop.h"
 #include "userspace/base/table.h"
@@ -104,6 +105,31 @@ static void test_rfc3339(void **state)
 	assert_string_equal(clock_rfc3339(out, 1795262400000000001), "2026-11-21T12:00:00.000000001Z");
 	assert_string_equal(clock_rfc3339(out, INT64_MAX), "2262-04-11T23:47:16.854775807Z");
 	assert_string_equal(clock_rfc3339(out, INT64_MIN), "1677-09-21T00:12:43.145224192Z");
+}
+
+static void test_boot_has_an_id(void **state)
+{
+	char id[CLOCK_BOOT_ID_MAX], again[CLOCK_BOOT_ID_MAX];
+	unsigned a, b, c, d;
+	unsigned long e;
+
+	(void)state;
+	memset(id, 'x', sizeof(id));
+	clock_boot_id(id);
+	clock_boot_id(again);
+	assert_string_equal(id, again);
+	assert_int_equal(strlen(id), 36);
+	assert_int_equal(sscanf(id, "%8x-%4x-%4x-%4x-%12lx", &a, &b, &c, &d, &e), 5);
+}
+
+/* Vectors of the FNV authors' test suite. */
+static void test_hash_is_fnv_1a(void **state)
+{
+	(void)state;
+	assert_int_equal(hash_bytes(HASH_START, "", 0), 0xcbf29ce484222325ull);
+	assert_int_equal(hash_bytes(HASH_START, "a", 1), 0xaf63dc4c8601ec8cull);
+	assert_int_equal(hash_bytes(HASH_START, "foobar", 6), 0x85944171f73967e8ull);
+	assert_int_equal(hash_word(HASH_START, 'a'), 0xaf63dc4c8601ec8cull);
 }
 
 static void test_clocks_agree(void **state)
@@ -404,6 +430,8 @@ int main(void)
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_rfc3339),
 		cmocka_unit_test(test_clocks_agree),
+		cmocka_unit_test(test_boot_has_an_id),
+		cmocka_unit_test(test_hash_is_fnv_1a),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_log_formats),
 		cmocka_unit_test(test_log_to_stderr),

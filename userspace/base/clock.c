@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/base/clock.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#define NS_PER_S 1000000000ll
+#define NS_PER_S    1000000000ll
+#define BOOT_ID_LEN 36 /* a UUID; the file ends in a newline */
 
 static int64_t clock_read_ns(clockid_t id)
 {
@@ -32,6 +36,17 @@ uint64_t clock_boot_ns(void)
 int64_t clock_real_ns(void)
 {
 	return clock_read_ns(CLOCK_REALTIME);
+}
+
+void clock_boot_id(char out[CLOCK_BOOT_ID_MAX])
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+	memset(out, 0, CLOCK_BOOT_ID_MAX);
+	if (fd >= 0 && read(fd, out, BOOT_ID_LEN) != BOOT_ID_LEN)
+		memset(out, 0, CLOCK_BOOT_ID_MAX);
+	if (fd >= 0)
+		close(fd);
 }
 
 uint64_t clock_suspended_ns(void)

@@ -12,6 +12,11 @@ int64_t clock_real_ns(void);
 /* CPU time of the calling thread: prices that other programs on the CPU do not change. */
 uint64_t clock_thread_ns(void);
 
+/* The boot that stamps of CLOCK_MONOTONIC and CLOCK_BOOTTIME are of, as the kernel writes it; "" when it
+ * cannot be read. */
+#define CLOCK_BOOT_ID_MAX 40
+void clock_boot_id(char out[CLOCK_BOOT_ID_MAX]);
+
 /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: time suspended since boot. */
 uint64_t clock_suspended_ns(void);
 

@@ -142,17 +142,6 @@ pid_t durable_owner(const char *dir)
 
 /* ---- state ----------------------------------------------------------------------------------------- */
 
-static void boot_id_read(char id[40])
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-
-	memset(id, 0, 40);
-	if (fd >= 0 && read(fd, id, 36) != 36)
-		memset(id, 0, 40);
-	if (fd >= 0)
-		close(fd);
-}
-
 static void blob_archive(struct archive *a, struct buffer *blob)
 {
 	uint32_t len = (uint32_t)blob->len;
@@ -247,11 +236,11 @@ static void state_load(struct durable *d)
 		archive_read(&a, bytes.data, bytes.len, STATE_MAGIC, STATE_FORMAT);
 		state_archive(&a, &h, &d->state);
 		err = err ? err : archive_end(&a);
-		boot_id_read(boot_id);
-		why = err == -EPROTO		   ? "it is of another version of gp-bpf"
-		      : err			   ? "it is damaged"
-		      : strcmp(boot_id, h.boot_id) ? "it is of another boot"
-						   : NULL;
+		clock_boot_id(boot_id);
+		why = err == -EPROTO				? "it is of another version of gp-bpf"
+		      : err					? "it is damaged"
+		      : !*boot_id || strcmp(boot_id, h.boot_id) ? "it is of another boot"
+								: NULL;
 	}
 	buffer_free(&bytes);
 	d->first = h.first;
@@ -407,7 +396,7 @@ static int state_write(const struct durable *d, uint64_t first, const struct dur
 	struct archive a;
 	int err, fd;
 
-	boot_id_read(h.boot_id);
+	clock_boot_id(h.boot_id);
 	memcpy(h.ring_at, d->ring_at, sizeof(h.ring_at));
 	archive_write(&a, &bytes, STATE_MAGIC, STATE_FORMAT);
 	state_archive(&a, &h, &state);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hash.h - FNV-1a, 64 bits (Fowler, Noll, Vo; offset basis and prime as published). For names and for telling
+ * whether something changed; not against who wants two things to have one hash. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_START 0xcbf29ce484222325ull
+
+/* A word at once: cheaper, and not the hash of its bytes. */
+static inline uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+	return (hash ^ word) * 0x100000001b3ull;
+}
+
+static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *byte = data;
+
+	while (len--)
+		hash = hash_word(hash, *byte++);
+	return hash;
+}
+
+#endif
