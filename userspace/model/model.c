@@ -413,6 +413,8 @@ uint32_t model_roles(const struct model *m)
 		}
 		if (r->trainer && !found && m->now_ns < r->observed_ns + LEARNING_NS)
 			roles |= any;
+		if (r->seen & 1u << SIGNAL_AMP) /* which steps were skipped cannot be told without */
+			roles |= 1u << GP_ROLE_amp_update;
 	}
 	return roles;
 }
