@@ -454,6 +454,19 @@ _Static_assert(sizeof(struct gp_attach) == 136, "ABI");
 _Static_assert(sizeof(struct gp_blocked) == 160, "ABI");
 _Static_assert(sizeof(struct gp_capture) == 8, "ABI");
 
+/* Records lie one behind the other, each padded to 8 bytes:
+ *	for (unsigned long at = 0; (rec = gp_rec_next(data, len, &at));) ...
+ * NULL at the end, and at one that is cut off or shorter than its header. What is in it is not looked at. */
+static inline const struct gp_rec *gp_rec_next(const void *data, unsigned long len, unsigned long *at)
+{
+	const struct gp_rec *rec = (const struct gp_rec *)((const char *)data + *at);
+
+	if (*at > len || len - *at < sizeof(*rec) || rec->len < sizeof(*rec) || rec->len > len - *at)
+		return 0;
+	*at += (rec->len + 7ul) & ~7ul;
+	return rec;
+}
+
 /* Stable id -> the 32 bits that records and cookies carry: FNV-1a (Fowler, Noll, Vo; offset basis and
  * prime as published). Never 0. The loader refuses two ids with one hash. */
 static inline __u32 gp_probe_hash(const char *id)

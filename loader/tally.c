@@ -69,14 +69,10 @@ static struct cell *cell_find(struct tally *t, uint32_t pid, uint32_t probe)
 
 void tally_records(struct tally *t, const void *records, size_t len)
 {
-	const char *data = records;
 	const struct gp_rec *r;
 	struct cell *c;
 
-	for (size_t at = 0; at + sizeof(*r) <= len; at += (r->len + 7u) & ~7u) {
-		r = (const struct gp_rec *)(data + at);
-		if (r->len < sizeof(*r))
-			return;
+	for (size_t at = 0; (r = gp_rec_next(records, len, &at));) {
 		if (r->kind > GP_KIND_call)
 			continue;
 		c = cell_find(t, r->pid, r->probe);

@@ -83,14 +83,10 @@ void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t pr
 
 static uint64_t records_count(const struct buffer *b)
 {
-	const struct gp_rec *rec;
 	uint64_t n = 0;
 
-	for (size_t at = 0; at + sizeof(*rec) <= b->len; at += (rec->len + 7u) & ~7u, n++) {
-		rec = (const struct gp_rec *)(b->data + at);
-		if (rec->len < sizeof(*rec))
-			break;
-	}
+	for (size_t at = 0; gp_rec_next(b->data, b->len, &at);)
+		n++;
 	return n;
 }
 

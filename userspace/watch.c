@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -31,8 +32,6 @@
 #define WATCH_TICK_NS 1000000000ull
 #endif
 #define DRAIN_ROUNDS 16 /* a drain that cannot keep up ends without its mark */
-
-static const enum tape_source ring_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
 /* ---- what the loader and the processes say --------------------------------------------------------- */
 
@@ -94,10 +93,7 @@ static void react(struct watch *w, const struct buffer *b)
 	const struct gp_rec *r;
 	struct event ev;
 
-	for (size_t at = 0; at + sizeof(*r) <= b->len; at += (r->len + 7u) & ~7u) {
-		r = (const struct gp_rec *)(b->data + at);
-		if (r->len < sizeof(*r) || at + r->len > b->len)
-			return;
+	for (size_t at = 0; (r = gp_rec_next(b->data, b->len, &at));) {
 		if (event_decode(r, r->len, &ev))
 			continue;
 		if (r->kind == GP_KIND_exit) { /* its last calls come before its end */
@@ -123,10 +119,10 @@ static bool drain_ring(struct watch *w, int i)
 		ring_position(w->ring[i], &from, &to);
 		if (n < 0 || from == to)
 			return n == 0 && !busy;
-		if (journal_batch(w->journal, ring_source[i], &w->batch, from, to))
+		if (journal_batch(w->journal, watch_source[i], &w->batch, from, to))
 			return false;
 		ring_advance(w->ring[i]);
-		if (ring_source[i] == TAPE_RING_LIFE)
+		if (watch_source[i] == TAPE_RING_LIFE)
 			react(w, &w->batch);
 		else
 			loader_spent(w->loader, w->batch.data, w->batch.len);

@@ -12,6 +12,9 @@
 #include "userspace/watch.h"
 #include "userspace/watch_process.h"
 
+/* Of the rings, in the order of loader_rings(). */
+static const enum tape_source watch_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
+
 struct watch {
 	const struct options *options;
 	struct output *out;

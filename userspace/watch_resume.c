@@ -11,8 +11,6 @@
 #include "userspace/ingest/event.h"
 #include "userspace/watch_private.h"
 
-static const enum tape_source ring_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
-
 struct resuming {
 	struct watch *watch;
 	uint64_t last_ns;    /* stamp of the newest record on the tape */
@@ -28,10 +26,7 @@ static void on_frame(void *ctx, const struct tape_frame *f)
 	const struct gp_rec *rec;
 	struct event ev;
 
-	for (size_t at = 0; at + sizeof(*rec) <= f->len; at += (rec->len + 7u) & ~7u) {
-		rec = (const struct gp_rec *)((const char *)f->records + at);
-		if (rec->len < sizeof(*rec) || rec->len > f->len - at)
-			return;
+	for (size_t at = 0; (rec = gp_rec_next(f->records, f->len, &at));) {
 		if (event_decode(rec, rec->len, &ev))
 			continue;
 		if (rec->ts_ns > r->last_ns)
@@ -49,7 +44,7 @@ static bool rings_seek(struct watch *w)
 	bool whole = true;
 
 	for (int i = 0; i < 2; i++) {
-		uint64_t at = durable_ring_at(w->durable, ring_source[i]);
+		uint64_t at = durable_ring_at(w->durable, watch_source[i]);
 
 		whole &= at >= ring_at(w->ring[i]);
 		if (at > ring_at(w->ring[i]))

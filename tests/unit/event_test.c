@@ -68,6 +68,33 @@ static void test_rejects(void **state)
 	assert_int_equal(event_decode(buf + 4, len, &ev), -EBADMSG);
 }
 
+static size_t records_in(size_t len)
+{
+	size_t n = 0;
+
+	for (unsigned long at = 0; gp_rec_next(buf, len, &at);)
+		n++;
+	return n;
+}
+
+static void test_records_follow_each_other(void **state)
+{
+	const size_t one = (event_length(GP_KIND_hit) + 7) & ~(size_t)7;
+	struct gp_rec *second = (struct gp_rec *)(buf + one);
+
+	(void)state;
+	event_init(buf, GP_KIND_hit, 1, 2, 3);
+	event_init(buf + one, GP_KIND_hit, 1, 2, 3);
+	assert_int_equal(records_in(2 * one), 2);
+	assert_int_equal(records_in(2 * one - 1), 1); /* cut off */
+	assert_int_equal(records_in(one + sizeof(*second) - 1), 1);
+	assert_int_equal(records_in(0), 0);
+	second->len = sizeof(*second) - 1; /* where the next one starts is not known */
+	assert_int_equal(records_in(2 * one), 1);
+	second->len = UINT16_MAX;
+	assert_int_equal(records_in(2 * one), 1);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -100,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_kind_round_trips),
 		cmocka_unit_test(test_rejects),
+		cmocka_unit_test(test_records_follow_each_other),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_text_is_bounded),
 	};
