@@ -41,9 +41,8 @@ struct multi_attr {
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
 	uint32_t count, multi_flags, pid, path_fd;
 };
-#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI */
-#define MULTI_RETURN	    1  /* BPF_F_UPROBE_MULTI_RETURN */
-#define CMD_LINK_CREATE	    28 /* BPF_LINK_CREATE */
+#define MULTI_RETURN	1  /* BPF_F_UPROBE_MULTI_RETURN */
+#define CMD_LINK_CREATE 28 /* BPF_LINK_CREATE */
 
 int attach_multi_link(int prog_fd, const char *path, bool returns, const uint64_t *offsets,
 		      const uint64_t *cookies, uint32_t n)

@@ -51,6 +51,9 @@ void attach_drop_aged(struct attach *at, bool old);
 /* How many probes have a link of their own: closing those takes seconds. */
 size_t attach_single_links(const struct attach *at);
 
+/* enum bpf_attach_type: BPF_TRACE_UPROBE_MULTI, newer than the headers that we build with. */
+#define ATTACH_UPROBE_MULTI 48
+
 /* The system call behind a multi link; descriptor or -errno. Also the feature's test. */
 int attach_multi_link(int prog_fd, const char *path, bool returns, const uint64_t *offsets,
 		      const uint64_t *cookies, uint32_t n);

@@ -66,7 +66,7 @@ static int test_cookie(void)
 static int test_multi(void)
 {
 	const uint64_t zero = 0;
-	int fd, prog = program_load(BPF_PROG_TYPE_KPROBE, 48 /* BPF_TRACE_UPROBE_MULTI */, 0);
+	int fd, prog = program_load(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, 0);
 
 	if (prog < 0)
 		return prog;

@@ -22,8 +22,6 @@
 #define RING_LIFE_BYTES (256u << 10)
 #define RING_BYTES_MAX	(1u << 30)
 
-#define UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, newer than our headers */
-
 struct kernel_objects {
 	struct call_bpf *call;
 	struct proc_bpf *proc;
@@ -42,11 +40,16 @@ static uint32_t ring_size(size_t wanted, uint32_t fallback)
 	return size;
 }
 
+static size_t map_bytes(const struct bpf_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), value = (bpf_map__value_size(map) + 7) & ~7ul;
+
+	return (value * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+}
+
 static int map_share(const struct bpf_map *map, void **ret)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t value = (bpf_map__value_size(map) + 7) & ~7ul;
-	size_t len = (value * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+	size_t len = map_bytes(map);
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
 	if (at == MAP_FAILED)
@@ -123,8 +126,8 @@ static int call_load(struct kernel *k, struct pins *pins, size_t ring_call_bytes
 	k->ring_call_bytes = bpf_map__max_entries(call->maps.gp_ring_call);
 	k->ring_life_bytes = bpf_map__max_entries(call->maps.gp_ring_life);
 	/* From 6.12 on a program made for one kind of link cannot be attached by the other. */
-	bpf_object__for_each_program(prog, call->obj)
-		bpf_program__set_expected_attach_type(prog, feature_have(FEATURE_MULTI) ? UPROBE_MULTI : 0);
+	bpf_object__for_each_program(prog, call->obj) bpf_program__set_expected_attach_type(
+		prog, feature_have(FEATURE_MULTI) ? ATTACH_UPROBE_MULTI : 0);
 	err = call_bpf__load(call);
 	return err || !pins || k->adopted ? err : maps_pin(call, pins);
 }
@@ -312,16 +315,18 @@ static int slots_fill(const struct kernel *k)
 
 uint64_t kernel_abi_hash(void)
 {
+#define X(id, name, payload) id, sizeof(struct gp_rec) + sizeof(payload),
 	static const uint32_t agreed[] = {
-		GP_ABI_VERSION,
-		sizeof(struct gp_rec),
+		GP_KINDS(X) GP_ABI_VERSION,
 		sizeof(struct gp_row),
 		sizeof(struct gp_watch),
 		sizeof(struct gp_open_call),
 		sizeof(struct gp_thread),
 		sizeof(struct gp_rate_key),
 		sizeof(struct gp_rate),
+		sizeof(struct gp_name_key),
 		sizeof(struct gp_name),
+		sizeof(struct gp_swap_key),
 		sizeof(struct gp_meta),
 		GP_ROWS_MAX,
 		GP_HOT_ROWS,
@@ -330,11 +335,14 @@ uint64_t kernel_abi_hash(void)
 		GP_THREADS_MAX,
 		GP_OPEN_MAX,
 		GP_RATES_MAX,
+		GP_NAMES_MAX,
+		GP_SWAPS_MAX,
 		GP_FAST_MAX,
 		GP_RETURN_ROWS_MAX,
 		GP_LANES,
 		GP_LOSS_CAUSE_COUNT,
 	};
+#undef X
 	uint64_t h = HASH_START;
 
 	for (size_t i = 0; i < sizeof(agreed) / sizeof(agreed[0]); i++)
@@ -378,10 +386,8 @@ int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, boo
 
 static void map_unshare(const struct bpf_map *map, const void *at)
 {
-	size_t value = (bpf_map__value_size(map) + 7) & ~7ul;
-
 	if (at)
-		munmap((void *)(uintptr_t)at, value * bpf_map__max_entries(map));
+		munmap((void *)(uintptr_t)at, map_bytes(map));
 }
 
 void kernel_close(struct kernel *k)

@@ -111,6 +111,11 @@ static uint64_t library_key(const struct gp_vma *vma)
 	return z ^ z >> 31;
 }
 
+static struct gp_vma library_file(const struct library *lib)
+{
+	return (struct gp_vma){.dev = lib->dev, .ino = lib->ino, .generation = lib->generation};
+}
+
 static bool library_is(const struct library *lib, const struct gp_vma *vma)
 {
 	return lib->dev == vma->dev && lib->ino == vma->ino && lib->generation == vma->generation;
@@ -175,6 +180,14 @@ static int library_judge(struct libraries *ls, struct library *lib, pid_t pid, c
 
 /* ---- users ---------------------------------------------------------------------------------- */
 
+static void library_idle(struct libraries *ls, struct library *lib)
+{
+	if (library_users(lib))
+		return;
+	lib->idle_ns = clock_mono_ns();
+	table_put(ls->idle, lib->tag, lib);
+}
+
 static void library_enter(struct libraries *ls, struct library *lib, pid_t pid)
 {
 	int err = user_add(ls->users, lib, pid);
@@ -184,19 +197,13 @@ static void library_enter(struct libraries *ls, struct library *lib, pid_t pid)
 			 pid, lib->name);
 	if (!err)
 		table_take(ls->idle, lib->tag);
-	if (library_users(lib))
-		return;
-	lib->idle_ns = clock_mono_ns();
-	table_put(ls->idle, lib->tag, lib);
+	library_idle(ls, lib);
 }
 
 static void library_leave(struct libraries *ls, struct library *lib, pid_t pid)
 {
 	user_remove(ls->users, lib, pid);
-	if (library_users(lib))
-		return;
-	lib->idle_ns = clock_mono_ns();
-	table_put(ls->idle, lib->tag, lib);
+	library_idle(ls, lib);
 }
 
 static void library_detach(struct libraries *ls, struct library *lib)
@@ -216,6 +223,7 @@ void libraries_reap(struct libraries *ls)
 {
 	uint64_t now_ns = clock_mono_ns();
 	struct library *lib;
+	struct gp_vma file;
 	int dropped = 0;
 
 	for (size_t i = 0; dropped < DROPS_MAX && (lib = table_next(ls->idle, &i, NULL));) {
@@ -228,19 +236,13 @@ void libraries_reap(struct libraries *ls)
 		}
 		table_take(ls->idle, lib->tag);
 		table_take(ls->again, lib->tag);
-		table_take(ls->files,
-			   library_key(&(struct gp_vma){
-				   .dev = lib->dev, .ino = lib->ino, .generation = lib->generation}));
+		file = library_file(lib);
+		table_take(ls->files, library_key(&file));
 		library_free(lib);
 	}
 }
 
 /* ---- attaching ------------------------------------------------------------------------------ */
-
-static struct gp_vma library_file(const struct library *lib)
-{
-	return (struct gp_vma){.dev = lib->dev, .ino = lib->ino, .generation = lib->generation};
-}
 
 static void library_attach(struct libraries *ls, struct library *lib, struct reader_answer *a)
 {
@@ -379,9 +381,8 @@ static void library_retry(struct libraries *ls, struct library *lib, pid_t pid)
 	struct library *own;
 
 	if (user_swapped(ls->users, pid)) {
-		log_warn("process %d: what it maps is gone, or another file, whenever it is opened: no more "
-			 "of "
-			 "its libraries are probed",
+		log_warn("process %d: what it maps is gone, or another file, whenever it is opened: no "
+			 "more of its libraries are probed",
 			 pid);
 		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
 			if (own->state != LIBRARY_TREATED)

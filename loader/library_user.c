@@ -57,7 +57,7 @@ static struct user *user_get(struct users *us, pid_t pid)
 	return NULL;
 }
 
-static int library_enter(struct library *lib, pid_t pid, struct user *u)
+static int library_add_user(struct library *lib, pid_t pid, struct user *u)
 {
 	if (!lib->users)
 		lib->users = table_new();
@@ -80,7 +80,7 @@ int user_add(struct users *us, struct library *lib, pid_t pid)
 		u->full = true;
 		return err;
 	}
-	err = library_enter(lib, pid, u);
+	err = library_add_user(lib, pid, u);
 	if (!err)
 		u->libs[u->count++] = lib;
 	return err;

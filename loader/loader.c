@@ -319,12 +319,17 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 	return 0;
 }
 
-void loader_unwatch(struct loader *l, pid_t pid)
+static void process_forget(struct loader *l, pid_t pid)
 {
-	watch_end(l, (uint32_t)pid);
 	rates_forget(l->rates, pid);
 	cost_forget(l->cost, pid);
 	libraries_forget(l->libraries, pid);
+}
+
+void loader_unwatch(struct loader *l, pid_t pid)
+{
+	watch_end(l, (uint32_t)pid);
+	process_forget(l, pid);
 }
 
 bool loader_watched(const struct loader *l, pid_t pid)
@@ -342,17 +347,10 @@ pid_t loader_watched_next(const struct loader *l, pid_t pid)
 	return bpf_map_get_next_key(l->kernel.watched_fd, pid ? &key : NULL, &next) ? 0 : (pid_t)next;
 }
 
-void loader_release_slot(struct loader *l, uint32_t slot)
-{
-	counts_release_slot(l->counts, slot);
-}
-
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot)
 {
 	counts_release_slot(l->counts, slot);
-	rates_forget(l->rates, pid);
-	cost_forget(l->cost, pid);
-	libraries_forget(l->libraries, pid);
+	process_forget(l, pid);
 }
 
 int loader_scan(struct loader *l, pid_t pid)

@@ -86,8 +86,6 @@ void loader_unwatch(struct loader *l, pid_t pid);
 bool loader_watched(const struct loader *l, pid_t pid);
 /* for (pid_t pid = 0; (pid = loader_watched_next(l, pid));) ... each watched process; 0: no more. */
 pid_t loader_watched_next(const struct loader *l, pid_t pid);
-/* The slot of a process that is gone may be used again. */
-void loader_release_slot(struct loader *l, uint32_t slot);
 /* The exit record of a process was read: its slot may be used again, and its libraries have one user less.
  * The kernel ended the watch; an entry of that pid by now is another process's. */
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot);

@@ -211,7 +211,6 @@ static void *dropper_run(void *arg)
 {
 	struct dropping *d = arg;
 	size_t i;
-
 	int fd;
 
 	while ((i = atomic_fetch_add(&d->next, 1)) < d->count) {

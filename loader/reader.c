@@ -332,11 +332,6 @@ int reader_next(struct reader *r, const struct bpf_program *vmas, struct reader_
 	return queue_serve(r, ret);
 }
 
-size_t reader_pending(const struct reader *r)
-{
-	return r->queued + r->busy;
-}
-
 void reader_wait(struct reader *r, int timeout_ms)
 {
 	struct pollfd fds[WORKERS_MAX];

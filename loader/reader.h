@@ -54,8 +54,6 @@ int reader_ask(struct reader *r, const struct reader_ask *ask);
 /* 1: *ret is one that was asked for; 0: none now. Never blocks. That the file is the one mapped is checked
  * by the kernel's own numbers (vmas as for mapping_list()). */
 int reader_next(struct reader *r, const struct bpf_program *vmas, struct reader_answer *ret);
-/* Asked for and not answered. */
-size_t reader_pending(const struct reader *r);
 /* Waits until there may be an answer. */
 void reader_wait(struct reader *r, int timeout_ms);
 

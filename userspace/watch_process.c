@@ -227,8 +227,10 @@ static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 	if (err)
 		return err;
 	e = entry_get(ps, pid);
-	if (!e)
+	if (!e) {
+		loader_unwatch(ps->loader, pid);
 		return -ENOMEM;
+	}
 	identify(ps, e, flags);
 	return 0;
 }

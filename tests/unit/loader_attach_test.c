@@ -353,8 +353,7 @@ static void each_probe_has_a_state(void **state)
 	assert_int_equal(loader_scan(w->loader, c.pid), 0); /* nothing new */
 	assert_int_equal(w->attaches_n, 0);
 	child_run(&c);
-	loader_unwatch(w->loader, c.pid);
-	loader_release_slot(w->loader, c.slot);
+	loader_gone(w->loader, c.pid, c.slot);
 	/* Its last user is gone; it is kept a second longer, for one that comes after. */
 	assert_int_equal(w->attaches_n, 0);
 	while (!w->attaches_n)
