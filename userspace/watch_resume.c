@@ -118,6 +118,9 @@ int watch_resume(struct watch *w, bool saved)
 	processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
 	watch_drain(w);
+	/* Who is killed again and again before a save is due would read a longer tape each time. */
+	loader_commit(w->loader);
+	journal_save(w->journal);
 	if (adopted)
 		log_info("took over from an earlier gp-bpf: %zu processes", processes_alive(w->processes));
 out:

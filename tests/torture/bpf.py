@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of bpf(2) the tests need without a library: pinned maps, and which ids a process holds or held.
 
-bpf.py silence FOLDER    in the pins of FOLDER: as if nobody had read for 61 s, one of them silent (the owner stopped)
+bpf.py silence FOLDER    of these pins: as if nobody had read for a minute (their owner stands still)
 bpf.py ids PID           kind and id of each map, program and link that PID holds
 bpf.py gone              exits 1 while one of those (on standard input) is still there"""
 import ctypes
@@ -44,7 +44,7 @@ def only_value(fd, change=None):
     return value.raw
 
 
-def silence(folder, ago_s=61):
+def silence(folder, ago_s=60.05):
     def change(value):
         struct.pack_into("Q", value, 0, time.monotonic_ns() - int(ago_s * 1e9))
 

@@ -200,8 +200,8 @@ class Durable:
         """Ends it, whatever its state, and leaves nothing attached."""
         if self.process and self.process.poll() is None:
             self.kill()
-        if os.path.isdir(self.pins):
-            subprocess.run([GP_BPF, "detach"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        if os.path.isdir(self.pins):  # not gp-bpf detach: it is for all there are
+            shutil.rmtree(self.pins)
 
     def left(self):
         """What of all its instances is still in the kernel, a moment later."""
