@@ -169,6 +169,9 @@ void output_leave(struct output *out)
 void output_replaying(struct output *out, bool yes)
 {
 	out->replaying = yes;
+	/* Of a damaged tape less comes than was told: nothing new may pass for what is in a file already. */
+	if (!yes)
+		model_told_on(out->model, export_set_told(out->exports));
 }
 
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx)

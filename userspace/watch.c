@@ -379,6 +379,7 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	w->run = cfg->run;
 	w->durable = cfg->durable;
 	w->child_status = -1;
+	w->fresh = !cfg->saved;
 	w->end = GP_END_ERROR;
 	err = watch_probes(o, &w->probes);
 	if (!err)
@@ -426,7 +427,8 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 /* The last records, and what they are the last of. */
 static void watch_finish(struct watch *w)
 {
-	bool goes_on = w->durable && w->end != GP_END_TARGETS_GONE;
+	/* What never began is not gone on from. */
+	bool goes_on = w->durable && w->end != GP_END_TARGETS_GONE && !(w->end == GP_END_ERROR && w->fresh);
 	struct gp_end *end;
 
 	watch_drain(w);

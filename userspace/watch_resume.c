@@ -106,6 +106,8 @@ int watch_resume(struct watch *w, bool saved)
 		r.last_ns = durable_state(w->durable)->upto_ns;
 		err = journal_replay(w->journal, on_frame, &r);
 		whole = adopted && rings_seek(w);
+		if (!adopted)
+			durable_rings_anew(w->durable);
 	}
 	if (err)
 		goto out;

@@ -205,6 +205,23 @@ static void a_torn_frame_is_left_out(void **state)
 	durable_close(d);
 }
 
+static void where_rings_stood_is_of_these_rings(void **state)
+{
+	struct durable *d;
+
+	(void)state;
+	d = opened();
+	save(d, "a", "b");
+	assert_int_equal(append(d, 7, 8), 0);
+	durable_rings_anew(d);
+	assert_int_equal(durable_ring_at(d, TAPE_RING_CALL), 0);
+	save(d, "c", "d");
+	durable_close(d);
+	d = opened();
+	assert_int_equal(durable_ring_at(d, TAPE_RING_CALL), 0);
+	durable_close(d);
+}
+
 static void damaged_state_is_not_believed(void **state)
 {
 	struct durable *d;
@@ -268,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(state_and_tape_come_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_segment_without_its_state_goes_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_torn_frame_is_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(where_rings_stood_is_of_these_rings, setup, teardown),
 		cmocka_unit_test_setup_teardown(damaged_state_is_not_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_directory_is_held_by_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_may_write_there_matters, setup, teardown),

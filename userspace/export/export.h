@@ -21,7 +21,9 @@ struct exporter {
 	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
 	void (*fact)(void *state, const struct fact *f);   /* may be NULL */
 	void (*snapshot)(void *state, struct snapshot *s); /* may be NULL; takes its own reference */
-	int (*close)(void *state);			   /* -errno when output was lost */
+	uint64_t (*told)(
+		void *state); /* number of the last fact that a predecessor wrote; may be NULL: unknown */
+	int (*close)(void *state); /* -errno when output was lost */
 };
 
 extern const struct exporter *const exporters[]; /* NULL-terminated */
@@ -31,6 +33,7 @@ int export_set_new(struct export_set **ret, const struct export_options *opt);
 int export_set_add(struct export_set *set, const char *spec); /* "json:out.jsonl"; -EINVAL logged */
 void export_set_fact(struct export_set *set, const struct fact *f);
 void export_set_snapshot(struct export_set *set, struct snapshot *s);
+uint64_t export_set_told(const struct export_set *set); /* the highest; 0: none is known */
 int export_set_close(struct export_set *set);
 
 /* What `gp-bpf schema` prints: a JSON Schema (draft 2020-12) of the JSON lines. */

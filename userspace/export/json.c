@@ -120,6 +120,11 @@ static void export_json_snapshot(void *state, struct snapshot *s)
 	sink_flush(j->sink);
 }
 
+static uint64_t export_json_told(void *state)
+{
+	return ((struct json_export *)state)->last;
+}
+
 static int export_json_close(void *state)
 {
 	struct json_export *j = state;
@@ -137,5 +142,6 @@ const struct exporter export_json = {
 	.open = export_json_open,
 	.fact = export_json_fact,
 	.snapshot = export_json_snapshot,
+	.told = export_json_told,
 	.close = export_json_close,
 };

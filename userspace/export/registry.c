@@ -88,6 +88,17 @@ void export_set_snapshot(struct export_set *set, struct snapshot *s)
 			set->open[i].exporter->snapshot(set->open[i].state, s);
 }
 
+uint64_t export_set_told(const struct export_set *set)
+{
+	uint64_t last = 0, told;
+
+	for (size_t i = 0; i < set->count; i++) {
+		told = set->open[i].exporter->told ? set->open[i].exporter->told(set->open[i].state) : 0;
+		last = told > last ? told : last;
+	}
+	return last;
+}
+
 int export_set_close(struct export_set *set)
 {
 	int err = 0, lost;

@@ -348,6 +348,11 @@ uint64_t durable_ring_at(const struct durable *d, enum tape_source source)
 	return d->ring_at[source];
 }
 
+void durable_rings_anew(struct durable *d)
+{
+	memset(d->ring_at, 0, sizeof(d->ring_at));
+}
+
 /* The first frame begins the first segment. */
 static int tape_begin(struct durable *d)
 {
@@ -361,14 +366,15 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 {
 	int err = 0;
 
+	/* Also of what the tape does not get: the next state holds it. */
+	if (f->source < SOURCES && f->to)
+		d->ring_at[f->source] = f->to;
 	if (d->failed)
 		return -EIO;
 	if (!d->tape)
 		err = tape_begin(d);
 	if (!err)
 		err = tape_append(d->tape, f);
-	if (!err && f->source < SOURCES && f->to)
-		d->ring_at[f->source] = f->to;
 	if (err) {
 		log_error("%s: the tape cannot be written: %s; a restart would lose what comes now", d->dir,
 			  strerror(-err));

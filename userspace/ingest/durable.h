@@ -45,8 +45,10 @@ void durable_discard(struct durable *d);
 /* Each frame of the tape since the state. */
 typedef void durable_frame_fn(void *ctx, const struct tape_frame *f);
 int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx);
-/* How far a ring had been read when the last of its frames was written; 0: none was. */
+/* How far a ring had been read by the last of its frames, or by the state; 0: neither knows. */
 uint64_t durable_ring_at(const struct durable *d, enum tape_source source);
+/* The rings are other ones than those that were read. */
+void durable_rings_anew(struct durable *d);
 
 /* -errno: the frame is not on the tape, and the state is no longer whole until the next durable_save(). */
 int durable_append(struct durable *d, const struct tape_frame *f);

@@ -37,8 +37,8 @@ int model_save(const struct model *m, struct buffer *out);
  * -EPROTO: of another version; -EBADMSG: damaged; -ENOMEM. Hostile bytes are refused or harmless. */
 int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, size_t len);
 
-/* Number of the last fact that was told. A model that goes on from a state may be told of more: of those that
- * came of the end, which it has not seen. */
+/* Number of the last fact that was told. A model that goes on from a state may be told of more: those
+ * that came of an end, which it has not seen, or of what the state has lost. */
 uint64_t model_told(const struct model *m);
 void model_told_on(struct model *m, uint64_t number);
 
