@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,6 +22,7 @@
 #include "loader/rows.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
 
 #define SETTLE_WAIT_MS 100
 
@@ -244,20 +244,9 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret)
 /* A zombie's exit has been told already, so it must not be watched any more. */
 static bool process_alive(pid_t pid)
 {
-	char path[32], text[512];
-	const char *state;
-	size_t len;
-	FILE *f;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	len = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[len] = 0;
-	state = strrchr(text, ')'); /* the name before it may hold anything */
-	return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+	return !proc_stat("", pid, &s) && s.state != 'Z' && s.state != 'X';
 }
 
 static void fast_set(const struct loader *l, uint32_t pid, uint32_t slot)

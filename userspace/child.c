@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
 
 #define ENVIRON_MAX (1 << 20)
 #define SUDO_DEPTH  4 /* sudo may stand a few processes above us (its monitor, a shell) */
@@ -28,52 +29,31 @@ struct identity {
 	char *block;	    /* what environment points into */
 };
 
-static pid_t parent_of(pid_t pid, char comm[16])
+/* The sudo that we run under; 0: none. */
+static pid_t sudo_above(void)
 {
-	char path[64], line[256], *p;
-	long parent = 0;
-	FILE *f;
+	pid_t pid = getpid();
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')'))) {
-		const char *open = strchr(line, '(');
-
-		snprintf(comm, 16, "%.*s", (int)(p - open - 1), open + 1);
-		if (sscanf(p + 1, " %*c %ld", &parent) != 1)
-			parent = 0;
-	}
-	fclose(f);
-	return (pid_t)parent;
+	for (int i = 0; i <= SUDO_DEPTH && pid > 1 && !proc_stat("", pid, &s); i++, pid = (pid_t)s.parent)
+		if (!strcmp(s.comm, "sudo"))
+			return pid;
+	return 0;
 }
 
 /* sudo hands us a trimmed environment; its own, as the user called it, is the one CMD would have had. */
 static void environment_of_caller(struct identity *id)
 {
-	pid_t pid = getpid(), parent;
-	char comm[16] = "", path[64];
-	size_t n, count = 0;
-	FILE *f;
+	pid_t sudo = sudo_above();
+	size_t count = 0;
+	ssize_t n;
 
-	for (int i = 0; i <= SUDO_DEPTH && pid > 1; i++, pid = parent) {
-		parent = parent_of(pid, comm);
-		if (!strcmp(comm, "sudo"))
-			break;
-	}
-	if (strcmp(comm, "sudo"))
+	if (!sudo)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	f = fopen(path, "re");
-	if (!f)
+	id->block = malloc(ENVIRON_MAX);
+	n = id->block ? proc_slurp("", sudo, "environ", id->block, ENVIRON_MAX) : 0;
+	if (n <= 0)
 		return;
-	id->block = malloc(ENVIRON_MAX + 1);
-	n = id->block ? fread(id->block, 1, ENVIRON_MAX, f) : 0;
-	fclose(f);
-	if (!n)
-		return;
-	id->block[n] = 0;
 	for (char *p = id->block; p < id->block + n; p += strlen(p) + 1)
 		count++;
 	id->environment = calloc(count + 1, sizeof(char *));

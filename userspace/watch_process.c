@@ -9,6 +9,7 @@
 #include "loader/loader.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
 #include "userspace/base/table.h"
 #include "userspace/identity/process.h"
 
@@ -198,23 +199,6 @@ void processes_due(struct processes *ps, uint64_t now_ns)
 
 /* ---- who ----------------------------------------------------------------------------------------- */
 
-/* The process that a thread id belongs to; 0: unknown. */
-static pid_t process_of(const char *root, pid_t tid)
-{
-	char path[4200], line[128];
-	int tgid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/proc/%d/status", root, tid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (!tgid && fgets(line, sizeof(line), f))
-		sscanf(line, "Tgid: %d", &tgid);
-	fclose(f);
-	return tgid;
-}
-
 static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 {
 	uint64_t start_ns = process_start_ns(ps->root, pid);
@@ -257,7 +241,7 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 {
 	uint32_t flags = from_start ? GP_PROCESS_FROM_START : 0;
 	pid_t *all = NULL;
-	pid_t owner = process_of(ps->root, pid);
+	pid_t owner = proc_owner(ps->root, pid);
 	int n, err;
 
 	if (owner && owner != pid) {

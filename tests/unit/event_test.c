@@ -125,10 +125,8 @@ static void test_text_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_kind_round_trips),
-		cmocka_unit_test(test_rejects),
-		cmocka_unit_test(test_records_follow_each_other),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_every_kind_round_trips),	  cmocka_unit_test(test_rejects),
+		cmocka_unit_test(test_records_follow_each_other), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_text_is_bounded),
 	};
 

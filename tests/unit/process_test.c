@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/proc_file.h"
 #include "userspace/identity/process.h"
 
 static char root[64];
@@ -128,6 +129,19 @@ static void test_hostile_comm(void **state)
 	assert_int_equal(p.world_size, -1);
 	assert_int_equal(p.local_rank, -1);
 	assert_string_equal(p.job, "");
+}
+
+static void test_owner_of_a_thread(void **state)
+{
+	static const char hostile[] = "Name:\tx\\nTgid:\t9\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t7\n";
+
+	(void)state;
+	assert_int_equal(proc_owner("", getpid()), getpid());
+	put(8, "status", hostile, strlen(hostile));
+	assert_int_equal(proc_owner(root, 8), 7);
+	put(8, "status", "Name:\tx\n", 8);
+	assert_int_equal(proc_owner(root, 8), 0);
+	assert_int_equal(proc_owner(root, 9), 0);
 }
 
 static void test_bad_stat(void **state)
@@ -294,9 +308,10 @@ static void test_descendants_live(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reads_itself), TEST(test_no_such_process),	   TEST(test_hostile_comm),
-		TEST(test_bad_stat),	 TEST(test_environment),	   TEST(test_large_environment),
-		TEST(test_long_command), TEST(test_descendants_by_parent), TEST(test_descendants_live),
+		TEST(test_reads_itself),      TEST(test_no_such_process),   TEST(test_hostile_comm),
+		TEST(test_bad_stat),	      TEST(test_owner_of_a_thread), TEST(test_environment),
+		TEST(test_large_environment), TEST(test_long_command),	    TEST(test_descendants_by_parent),
+		TEST(test_descendants_live),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

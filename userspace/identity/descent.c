@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "userspace/base/table.h"
-#include "userspace/identity/proc_file.h"
+#include "userspace/base/proc_file.h"
 
 #define DESCENDANTS_MAX	   65536
 #define DESCENDANTS_ROUNDS 8

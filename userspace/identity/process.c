@@ -10,7 +10,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/identity/proc_file.h"
+#include "userspace/base/proc_file.h"
 
 #define COMMAND_BYTES 4096
 #define ENVIRON_CHUNK (64 << 10)

@@ -12,7 +12,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/identity/proc_file.h"
+#include "userspace/base/proc_file.h"
 
 #define REMEMBERED   256	 /* processes; two in one place forget each other */
 #define LOOK_MAX_NS  20000000ull /* of one process; what is not known by then stays unknown */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "userspace/identity/proc_file.h"
+#include "userspace/base/proc_file.h"
 
 #define CHILDREN_MAX   16
 #define CHILDREN_BYTES 1024

@@ -187,10 +187,12 @@ static int feed_attach(struct model *m, const struct event *ev)
 	return err;
 }
 
-static void feed_probe(struct model *m, const struct event *ev, int *err)
+static int feed_probe(struct model *m, const struct event *ev)
 {
-	*err = model_probe_define(&m->probes, ev->rec->probe, ev->probe);
+	int err = model_probe_define(&m->probes, ev->rec->probe, ev->probe);
+
 	memset(m->probes.cache, 0, sizeof(m->probes.cache));
+	return err;
 }
 
 static void feed_blocked(struct model *m, const struct event *ev)
@@ -294,8 +296,6 @@ static void feed_config(struct model *m, const struct event *ev)
 
 static int model_event(struct model *m, const struct event *ev)
 {
-	int err = 0;
-
 	switch (ev->rec->kind) {
 	case GP_KIND_hit:
 	case GP_KIND_range_begin:
@@ -314,8 +314,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_exec:
 		return model_rank(m, ev->rec->pid) ? rank_feed(m->last, ev, NULL, 0, 0) : 0;
 	case GP_KIND_probe:
-		feed_probe(m, ev, &err);
-		return err;
+		return feed_probe(m, ev);
 	case GP_KIND_attach:
 		return feed_attach(m, ev);
 	case GP_KIND_process:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/identity/proc_file.h"
+#include "userspace/base/proc_file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +11,8 @@
 
 #include "userspace/base/log.h"
 
-#define STAT_BYTES 1024
+#define STAT_BYTES   1024
+#define STATUS_BYTES 1024 /* of it, as far as Tgid stands */
 
 int proc_error(int err)
 {
@@ -82,7 +83,7 @@ static int parse_stat(char *line, struct proc_stat *ret)
 	at += strspn(at, " ");
 	if (!*at)
 		return -EBADMSG;
-	at++; /* state */
+	s.state = *at++;
 	s.parent = 0;
 	for (int field = 4; field <= 22; field++, at = end) {
 		value = strtoull(at, &end, 10);
@@ -105,6 +106,17 @@ int proc_stat(const char *root, pid_t pid, struct proc_stat *ret)
 		return (int)len;
 	/* The kernel gives an empty file, not an error, for a process that went between open and read. */
 	return len ? parse_stat(line, ret) : -ESRCH;
+}
+
+pid_t proc_owner(const char *root, pid_t tid)
+{
+	char status[STATUS_BYTES];
+	const char *at;
+
+	if (proc_slurp(root, tid, "status", status, sizeof(status)) <= 0)
+		return 0;
+	at = strstr(status, "\nTgid:"); /* a name in the first line has its newlines escaped */
+	return at ? (pid_t)strtol(at + strlen("\nTgid:"), NULL, 10) : 0;
 }
 
 int32_t proc_number(const char *text)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc_file.h - the files of /proc, bounded. root as in process.h. */
-#ifndef IDENTITY_PROC_FILE_H
-#define IDENTITY_PROC_FILE_H
+/* proc_file.h - the files of /proc/PID, bounded. They are the process's to shape: what is read is hostile.
+ * root: "" or where /proc is looked for (--root). */
+#ifndef BASE_PROC_FILE_H
+#define BASE_PROC_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +23,13 @@ struct proc_stat {
 	char comm[64]; /* escaped */
 	uint32_t parent;
 	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	char state;	   /* R S D T t Z X ... */
 };
 
 int proc_stat(const char *root, pid_t pid, struct proc_stat *ret);
+
+/* The process that a thread is of; 0: unknown. */
+pid_t proc_owner(const char *root, pid_t tid);
 
 /* A whole decimal of 0 to INT32_MAX, else -1. */
 int32_t proc_number(const char *text);
