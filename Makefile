@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# gp-bpf. Targets for people: all demo check bench fuzz install clean deps format cases.
+# gp-bpf. Targets for people: all demo check unit cases bench fuzz kernels torture install clean deps format.
 #   V=1 shows commands; SAN=address,undefined builds into its own directory; WERROR=1 as CI does.
 #   CC=gcc or clang; PREFIX, DESTDIR as usual; PYTHON= the Python whose torch the tests use.
 
@@ -42,7 +42,7 @@ UNIT_SRC   := $(wildcard tests/unit/*.c)
 obj         = $(patsubst %.c,$(O)/%.o,$(1))
 
 .DELETE_ON_ERROR:
-.PHONY: all clean deps format check demo bench install cases unit bpf-arm64 workloads fuzz kernels
+.PHONY: all clean deps format check demo bench install cases unit bpf-arm64 fuzz kernels
 
 all: $(O)/gp-bpf
 

@@ -362,15 +362,6 @@ void attach_drop_aged(struct attach *at, bool old)
 	links_drop(at, link_is_aged, &old);
 }
 
-size_t attach_single_links(const struct attach *at)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < at->count; i++)
-		n += at->links[i].object && at->links[i].tag != TAG_ADOPTED;
-	return n;
-}
-
 void attach_free(struct attach *at, bool keep)
 {
 	if (!at)

@@ -48,8 +48,6 @@ void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group);
 void attach_age(struct attach *at);
 /* ... and goes, or what is newer does; adopted links excepted. */
 void attach_drop_aged(struct attach *at, bool old);
-/* How many probes have a link of their own: closing those takes seconds. */
-size_t attach_single_links(const struct attach *at);
 
 /* enum bpf_attach_type: BPF_TRACE_UPROBE_MULTI, newer than the headers that we build with. */
 #define ATTACH_UPROBE_MULTI 48

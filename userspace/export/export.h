@@ -26,8 +26,6 @@ struct exporter {
 	int (*close)(void *state); /* -errno when output was lost */
 };
 
-extern const struct exporter *const exporters[]; /* NULL-terminated */
-
 struct export_set; /* those that the user asked for */
 int export_set_new(struct export_set **ret, const struct export_options *opt);
 int export_set_add(struct export_set *set, const char *spec); /* "json:out.jsonl"; -EINVAL logged */

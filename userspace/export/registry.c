@@ -7,7 +7,7 @@
 #include "userspace/base/log.h"
 #include "userspace/export/exporter.h"
 
-const struct exporter *const exporters[] = {&export_json, &export_prometheus, NULL};
+static const struct exporter *const exporters[] = {&export_json, &export_prometheus, NULL};
 
 struct export_open {
 	const struct exporter *exporter;
@@ -45,7 +45,7 @@ static void export_unknown(const char *spec)
 	struct buffer names = {0};
 
 	for (size_t i = 0; exporters[i]; i++)
-		buffer_printf(&names, "%s%s", i ? ", " : "", exporters[i]->name);
+		buffer_printf(&names, "%s%s (%s)", i ? ", " : "", exporters[i]->name, exporters[i]->help);
 	log_error("--export %s: no such exporter; there are: %s", spec, names.data ? names.data : "");
 	buffer_free(&names);
 }

@@ -187,14 +187,6 @@ static int feed_attach(struct model *m, const struct event *ev)
 	return err;
 }
 
-static int feed_probe(struct model *m, const struct event *ev)
-{
-	int err = model_probe_define(&m->probes, ev->rec->probe, ev->probe);
-
-	memset(m->probes.cache, 0, sizeof(m->probes.cache));
-	return err;
-}
-
 static void feed_blocked(struct model *m, const struct event *ev)
 {
 	const struct model_probe *mp = model_probe_find(&m->probes, ev->rec->probe);
@@ -314,7 +306,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_exec:
 		return model_rank(m, ev->rec->pid) ? rank_feed(m->last, ev, NULL, 0, 0) : 0;
 	case GP_KIND_probe:
-		return feed_probe(m, ev);
+		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
 	case GP_KIND_attach:
 		return feed_attach(m, ev);
 	case GP_KIND_process:

@@ -7,8 +7,6 @@
 
 #include "userspace/ingest/event.h"
 
-#define CACHE 64
-
 int model_probes_init(struct model_probes *ps)
 {
 	*ps = (struct model_probes){.table = table_new()};
@@ -23,7 +21,7 @@ void model_probes_clear(struct model_probes *ps)
 
 struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash)
 {
-	uint32_t slot = hash % CACHE;
+	uint32_t slot = hash % MODEL_PROBE_CACHE;
 
 	if (!hash)
 		return NULL;

@@ -8,8 +8,9 @@
 #include "userspace/base/table.h"
 #include "userspace/model/snapshot.h"
 
-#define MODEL_PROBES 4096 /* told apart; what further ones mean is not known */
-#define MODEL_ATTACH 4096 /* places of probes that are told apart */
+#define MODEL_PROBES	  4096 /* told apart; what further ones mean is not known */
+#define MODEL_ATTACH	  4096 /* places of probes that are told apart */
+#define MODEL_PROBE_CACHE 64
 
 struct model_probe {
 	struct gp_probe def;
@@ -18,8 +19,8 @@ struct model_probe {
 
 struct model_probes {
 	struct table *table; /* hash -> struct model_probe */
-	struct model_probe *cache[64];
-	uint32_t cached[64]; /* hash in this place */
+	struct model_probe *cache[MODEL_PROBE_CACHE];
+	uint32_t cached[MODEL_PROBE_CACHE]; /* hash in this place */
 	struct attach_view *attach;
 	uint32_t nattach, cap;
 };

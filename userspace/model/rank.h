@@ -28,7 +28,6 @@
 #include "userspace/model/snapshot.h"
 #include "userspace/model/step.h"
 
-#define RANK_LOOPS 16 /* as many as the step finder tells apart */
 #define RANK_NOTES 16 /* checkpoints and ranges that wait for the steps before them */
 #define RANK_HANGS 4  /* last ones, for the steps around them */
 
@@ -107,7 +106,7 @@ struct rank {
 	struct step_finder *finder;
 	struct phase_finder *phase;
 	struct ledger *ledger;
-	struct rank_loop *loops[RANK_LOOPS];
+	struct rank_loop *loops[STEP_LOOPS];
 	uint32_t nloops;
 	uint32_t seen; /* bit per signal_kind */
 	int error;     /* of the call in progress */

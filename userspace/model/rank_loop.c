@@ -13,7 +13,7 @@
 
 struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 {
-	i = i < RANK_LOOPS ? i : RANK_LOOPS - 1;
+	i = i < STEP_LOOPS ? i : STEP_LOOPS - 1;
 	while (r->nloops <= i) {
 		struct rank_loop *lp = calloc(1, sizeof(*lp));
 
@@ -154,7 +154,7 @@ void rank_states(struct rank *r, uint64_t now_ns)
 	struct step_state st;
 	bool changed;
 
-	for (uint32_t i = 0; i < RANK_LOOPS && step_finder_state(r->finder, i, &st, &changed); i++) {
+	for (uint32_t i = 0; i < STEP_LOOPS && step_finder_state(r->finder, i, &st, &changed); i++) {
 		struct rank_loop *lp = rank_loop(r, i);
 		struct step_state before;
 

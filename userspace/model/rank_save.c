@@ -45,7 +45,7 @@ static void loops_archive(struct archive *a, struct rank *r)
 {
 	uint32_t n = r->nloops;
 
-	archive_count(a, &n, RANK_LOOPS, sizeof(struct rank_loop));
+	archive_count(a, &n, STEP_LOOPS, sizeof(struct rank_loop));
 	for (uint32_t i = 0; i < n && !a->error; i++) {
 		loop_archive(a, &r->loops[i]);
 		r->nloops = archive_reads(a) && r->loops[i] ? i + 1 : r->nloops;

@@ -60,7 +60,7 @@ static void thread_reset(struct step_finder *sf, uint32_t i)
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (!sf->trackers[f])
 			continue;
-		stream_settle(sf, sf->trackers[f]); /* what is held knows threads by their index */
+		tracker_settle(sf, sf->trackers[f]); /* what is held knows threads by their index */
 		sf->trackers[f]->lane_of[i] = 0;
 	}
 	free(sf->anon[i]);
@@ -198,7 +198,7 @@ static void feed_update(struct step_finder *sf, struct step_thread *t, const str
 	thread_class(t, s);
 	sf->step_class[s->name / 32 % 32] |= 1u << s->name % 32;
 	m = mark_make(sf, FAMILY_RANGES, t, &with);
-	stream_mark(sf, FAMILY_RANGES, &m);
+	tracker_mark(sf, FAMILY_RANGES, &m);
 }
 
 /* Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it last, and the
@@ -225,7 +225,7 @@ static void feed_zero_grad(struct step_finder *sf, struct step_thread *t, const 
 	if (backwards != t->zero_grad_backwards || (!t->zero_grad_seen && backwards)) {
 		m = mark_make(sf, FAMILY_ZERO_GRAD, t, s);
 		m.apart = true;
-		stream_mark(sf, FAMILY_ZERO_GRAD, &m);
+		tracker_mark(sf, FAMILY_ZERO_GRAD, &m);
 	}
 	t->zero_grad_seen = true;
 	t->zero_grad_name = s->name;
@@ -269,7 +269,7 @@ static void feed_backward(struct step_finder *sf, struct step_thread *t, const s
 	if (backward_elects(sf, t)) {
 		m = mark_make(sf, FAMILY_BACKWARD, t, s);
 		m.apart = true;
-		stream_mark(sf, FAMILY_BACKWARD, &m);
+		tracker_mark(sf, FAMILY_BACKWARD, &m);
 	}
 	if (sf->anonymous) {
 		m = mark_make(sf, FAMILY_ANON, t, s);
@@ -292,7 +292,7 @@ static void feed_mark(struct step_finder *sf, enum family f, struct step_thread 
 	struct mark m = mark_make(sf, f, t, s);
 
 	m.apart = f == FAMILY_EXECUTE || f == FAMILY_SYNC;
-	stream_mark(sf, f, &m);
+	tracker_mark(sf, f, &m);
 }
 
 /* The scaler decides once per attempted step, after the optimizer: no update since it last did, but a
@@ -306,7 +306,7 @@ static void feed_amp(struct step_finder *sf, struct step_thread *t, const struct
 		sf->skips++;
 		m = mark_make(sf, FAMILY_RANGES, t, s);
 		m.skipped = true;
-		stream_mark(sf, FAMILY_RANGES, &m);
+		tracker_mark(sf, FAMILY_RANGES, &m);
 	}
 	t->amp_update = t->amp_backward = false;
 }
@@ -365,7 +365,7 @@ static void zero_grad_finish(struct step_finder *sf)
 		m = mark_make(sf, FAMILY_ZERO_GRAD, t, &s);
 		m.apart = true;
 		m.flags |= STEP_imputed;
-		stream_mark(sf, FAMILY_ZERO_GRAD, &m);
+		tracker_mark(sf, FAMILY_ZERO_GRAD, &m);
 	}
 }
 
@@ -376,7 +376,7 @@ static void feed_exit(struct step_finder *sf)
 	anon_finish(sf);
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (sf->trackers[f])
-			stream_settle(sf, sf->trackers[f]);
+			tracker_settle(sf, sf->trackers[f]);
 	}
 	step_elect(sf, true);
 	lanes_each(sf, lane_finish);

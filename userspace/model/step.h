@@ -15,6 +15,8 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/signal.h"
 
+#define STEP_LOOPS 16 /* told apart in one process; further ones share the last */
+
 enum step_tier { TIER_NONE, TIER_A, TIER_B, TIER_C };
 
 /* What ends a step (design §10). */

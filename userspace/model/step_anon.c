@@ -52,7 +52,7 @@ static void pass_give(struct step_finder *sf, struct anon *a, const struct anon_
 	a->last = a->gathered;
 	m = pass_mark(sf, a, p, a->accumulates || a->base >= OPENS_UPDATE);
 	a->gathered = 0;
-	stream_mark(sf, FAMILY_ANON, &m);
+	tracker_mark(sf, FAMILY_ANON, &m);
 }
 
 static void anon_count(const struct anon *a, uint32_t *ret_base, uint32_t *ret_low, uint32_t *ret_high)
@@ -198,7 +198,7 @@ static void anon_rest(struct step_finder *sf, struct anon *a)
 		return;
 	m = pass_mark(sf, a, &a->pass, false);
 	m.flags |= STEP_imputed;
-	stream_mark(sf, FAMILY_ANON, &m);
+	tracker_mark(sf, FAMILY_ANON, &m);
 }
 
 void anon_finish(struct step_finder *sf)

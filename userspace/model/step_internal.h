@@ -12,7 +12,6 @@
 #include "userspace/model/step.h"
 
 #define STEP_THREADS 64	  /* followed at once; the one idle longest gives way */
-#define STEP_LOOPS   16	  /* told apart; further ones share the last */
 #define STEP_HELD    256  /* groups held before the lock */
 #define STEP_QUEUE   1024 /* marks held until a thread's loop is known */
 #define STEP_MEMBERS 1024 /* marks of one group that can still be told apart again */
@@ -222,8 +221,8 @@ struct step_finder {
 };
 
 /* step_stream.c */
-void stream_mark(struct step_finder *sf, enum family f, const struct mark *m);
-void stream_settle(struct step_finder *sf, struct tracker *t);
+void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m);
+void tracker_settle(struct step_finder *sf, struct tracker *t);
 struct tracker *tracker_of(struct step_finder *sf, enum family f);
 void tracker_free(struct tracker *t);
 bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,

@@ -209,7 +209,7 @@ static void queue_push(struct step_finder *sf, struct tracker *t, enum family f,
 	queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
 }
 
-void stream_settle(struct step_finder *sf, struct tracker *t)
+void tracker_settle(struct step_finder *sf, struct tracker *t)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (sf->trackers[f] == t)
@@ -217,7 +217,7 @@ void stream_settle(struct step_finder *sf, struct tracker *t)
 	}
 }
 
-void stream_mark(struct step_finder *sf, enum family f, const struct mark *m)
+void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 {
 	struct tracker *t = tracker_of(sf, f);
 	struct step_thread *th = &sf->threads[m->thread];

@@ -47,12 +47,12 @@ const struct loop_view *view_main_loop(const struct rank_view *r);
 
 /* "killed by signal 9 (Killed)", "exit status 1", "finished", "running". */
 const char *view_fate(char *out, size_t len, const struct rank_view *r);
-/* "no runtime library..." when no trainer was found; hint: what to try. out is one sentence each. */
 /* Of the hang (or silence) that goes on, else the last one: "waits in a collective, rank 0 is stopped". */
 const char *view_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r);
 
+/* Why no trainer was found, and what to try: one sentence each. */
 void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint);
-/* Records that did not arrive, in words: "none", "12 ring_call, 3 late". */
+/* Records that did not arrive, in words: "none", "12 call ring full, 3 late". */
 const char *view_losses(char *out, size_t len, const struct snapshot *s);
 uint64_t view_lost(const struct snapshot *s);
 /* What the budget of overhead took: "confirm of torch counted, not sent; ...". NULL: nothing. */
