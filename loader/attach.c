@@ -44,12 +44,12 @@ struct multi_attr {
 #define MULTI_RETURN	1  /* BPF_F_UPROBE_MULTI_RETURN */
 #define CMD_LINK_CREATE 28 /* BPF_LINK_CREATE */
 
-int attach_multi_link(int prog_fd, const char *path, bool returns, const uint64_t *offsets,
-		      const uint64_t *cookies, uint32_t n)
+int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool returns,
+		      const uint64_t *offsets, const uint64_t *cookies, uint32_t n)
 {
 	struct multi_attr attr = {
 		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = ATTACH_UPROBE_MULTI,
+		.attach_type = attach_type,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,
@@ -187,8 +187,8 @@ static int sites_attach_multi(const struct request *rq, const struct attach_site
 		offsets[i] = sites[i].offset;
 		offsets[n + i] = sites[i].cookie;
 	}
-	fd = attach_multi_link(bpf_program__fd(rq->set->prog), rq->path, rq->set->returns, offsets,
-			       offsets + n, (uint32_t)n);
+	fd = attach_multi_link(bpf_program__fd(rq->set->prog), ATTACH_UPROBE_MULTI, rq->path,
+			       rq->set->returns, offsets, offsets + n, (uint32_t)n);
 	free(offsets);
 	if (fd < 0)
 		return fd;

@@ -49,11 +49,11 @@ void attach_age(struct attach *at);
 /* ... and goes, or what is newer does; adopted links excepted. */
 void attach_drop_aged(struct attach *at, bool old);
 
-/* enum bpf_attach_type: BPF_TRACE_UPROBE_MULTI, newer than the headers that we build with. */
-#define ATTACH_UPROBE_MULTI 48
+#define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI, newer than our headers */
+#define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION, likewise */
 
 /* The system call behind a multi link; descriptor or -errno. Also the feature's test. */
-int attach_multi_link(int prog_fd, const char *path, bool returns, const uint64_t *offsets,
-		      const uint64_t *cookies, uint32_t n);
+int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool returns,
+		      const uint64_t *offsets, const uint64_t *cookies, uint32_t n);
 
 #endif

@@ -4,12 +4,16 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "loader/attach.h"
@@ -63,18 +67,52 @@ static int test_cookie(void)
 
 /* Loading such a program succeeds on every kernel; only linking tells. "/" is no file to probe: EBADF
  * from a kernel that got as far as looking at it, EINVAL from one that does not know the link. */
-static int test_multi(void)
+static int test_link(uint32_t attach_type)
 {
 	const uint64_t zero = 0;
-	int fd, prog = program_load(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, 0);
+	int fd, prog = program_load(BPF_PROG_TYPE_KPROBE, attach_type, 0);
 
 	if (prog < 0)
 		return prog;
-	fd = attach_multi_link(prog, "/", false, &zero, &zero, 1);
+	fd = attach_multi_link(prog, attach_type, "/", false, &zero, &zero, 1);
 	close(prog);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 || fd == -EBADF ? 0 : fd;
+}
+
+static int test_multi(void)
+{
+	return test_link(ATTACH_UPROBE_MULTI);
+}
+
+static int test_session(void)
+{
+	return test_link(ATTACH_UPROBE_SESSION);
+}
+
+static int test_tracefs(void)
+{
+	long id = tracepoint_id("sched/sched_process_fork");
+
+	return id < 0 ? (int)id : 0;
+}
+
+/* As pins_open() would have it: there, or to be mounted, which is tried on a mount that nobody sees. */
+static int test_bpffs(void)
+{
+	struct statfs st;
+	int fs, err = 0;
+
+	if (!statfs("/sys/fs/bpf", &st) && st.f_type == BPF_FS_MAGIC)
+		return access("/sys/fs/bpf", W_OK) ? -errno : 0;
+	fs = (int)syscall(SYS_fsopen, "bpf", FSOPEN_CLOEXEC);
+	if (fs < 0)
+		return -errno;
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		err = -errno;
+	close(fs);
+	return err;
 }
 
 static int test_btf(void)
@@ -152,42 +190,79 @@ static int test_syscall_tp(void)
 static struct feature features[FEATURE_COUNT] = {
 	[FEATURE_BPF] = {.name = "bpf",
 			 .purpose = "programs and probes on user functions",
-			 .without = "",
+			 .how = "a program is loaded",
+			 .without = "nothing works",
 			 .required = true},
 	[FEATURE_COOKIE] = {.name = "cookie",
 			    .purpose = "one program serves every probe",
-			    .without = "",
+			    .how = "a program that asks for its cookie is loaded",
+			    .without = "nothing works",
 			    .required = true},
 	[FEATURE_BTF] = {.name = "btf",
 			 .purpose = "types of the running kernel",
+			 .how = "/sys/kernel/btf/vmlinux is readable",
 			 .without = "as without tp_btf, task_vma and syscall_tp"},
 	[FEATURE_TP_BTF] =
 		{.name = "tp_btf",
 		 .purpose = "fork, exec, exit and fatal signals of watched processes",
+		 .how = "a program is attached to the tracepoint of fork",
 		 .without = "children are not followed; exits are noticed late, without their cause"},
 	[FEATURE_TASK_VMA] = {.name = "task_vma",
 			      .purpose = "the kernel's own identity of a mapped library",
+			      .how = "an iterator over our own mappings is made",
 			      .without = "on overlay file systems one library may be taken for two"},
-	[FEATURE_MULTI] = {.name = "multi",
-			   .purpose = "many probes in one link",
-			   .without = "attaching takes longer, detaching seconds"},
+	[FEATURE_MULTI] =
+		{.name = "multi",
+		 .purpose = "many probes in one link",
+		 .how = "a link to \"/\" is refused for its file, not for its kind",
+		 .without = "attaching takes longer, detaching seconds, and both need CAP_SYS_ADMIN"},
+	[FEATURE_SESSION] = {.name = "session",
+			     .purpose = "entry and return in one link",
+			     .how = "as multi",
+			     .without = "nothing: this version does not use it"},
+	[FEATURE_TRACEFS] = {.name = "tracefs",
+			     .purpose = "numbers of tracepoints; need not be mounted",
+			     .how = "the number of one is read, from a mount of our own if need be",
+			     .without = "as without syscall_tp"},
 	[FEATURE_SYSCALL_TP] = {.name = "syscall_tp",
 				.purpose = "libraries are found the moment they are mapped",
+				.how = "a program is attached to the tracepoint of mmap",
 				.without = "libraries loaded later are found by the next periodic look"},
+	[FEATURE_BPFFS] = {.name = "bpffs",
+			   .purpose = "what --durable keeps over a restart",
+			   .how = "/sys/fs/bpf is one, or one can be made",
+			   .without = "--durable is refused"},
 };
 
 static const struct {
 	int (*test)(void);
-	enum feature_id needs;
+	enum feature_id needs[2];
 } tests[FEATURE_COUNT] = {
-	[FEATURE_BPF] = {test_bpf, FEATURE_NONE},
-	[FEATURE_COOKIE] = {test_cookie, FEATURE_BPF},
-	[FEATURE_BTF] = {test_btf, FEATURE_BPF},
-	[FEATURE_TP_BTF] = {test_tp_btf, FEATURE_BTF},
-	[FEATURE_TASK_VMA] = {test_task_vma, FEATURE_BTF},
-	[FEATURE_MULTI] = {test_multi, FEATURE_BPF},
-	[FEATURE_SYSCALL_TP] = {test_syscall_tp, FEATURE_TP_BTF}, /* same object, same rings */
+	[FEATURE_BPF] = {test_bpf, {FEATURE_NONE, FEATURE_NONE}},
+	[FEATURE_COOKIE] = {test_cookie, {FEATURE_BPF, FEATURE_NONE}},
+	[FEATURE_BTF] = {test_btf, {FEATURE_BPF, FEATURE_NONE}},
+	[FEATURE_TP_BTF] = {test_tp_btf, {FEATURE_BTF, FEATURE_NONE}},
+	[FEATURE_TASK_VMA] = {test_task_vma, {FEATURE_BTF, FEATURE_NONE}},
+	[FEATURE_MULTI] = {test_multi, {FEATURE_BPF, FEATURE_NONE}},
+	[FEATURE_SESSION] = {test_session, {FEATURE_BPF, FEATURE_NONE}},
+	[FEATURE_TRACEFS] = {test_tracefs, {FEATURE_NONE, FEATURE_NONE}},
+	/* With tp_btf: same object, same rings. */
+	[FEATURE_SYSCALL_TP] = {test_syscall_tp, {FEATURE_TP_BTF, FEATURE_TRACEFS}},
+	[FEATURE_BPFFS] = {test_bpffs, {FEATURE_BPF, FEATURE_NONE}},
 };
+
+/* 0, or why what the feature builds on cannot be had: another's error, or -ENODEV when that is switched off.
+ */
+static int needs_missing(enum feature_id id)
+{
+	for (int n = 0; n < 2; n++) {
+		enum feature_id needs = tests[id].needs[n];
+
+		if (needs != FEATURE_NONE && !features[needs].have)
+			return features[needs].error ? features[needs].error : -ENODEV;
+	}
+	return 0;
+}
 
 static bool list_has(const char *list, const char *name)
 {
@@ -221,13 +296,12 @@ int loader_features(const char *features_off, const struct feature **ret)
 	libbpf_set_print(libbpf_log);
 	for (int i = 0; i < FEATURE_COUNT; i++) {
 		struct feature *f = &features[i];
-		enum feature_id needs = tests[i].needs;
+		int missing = needs_missing((enum feature_id)i);
 
 		if (!tested)
-			f->error = needs != FEATURE_NONE && features[needs].error ? features[needs].error
-										  : tests[i].test();
+			f->error = missing && missing != -ENODEV ? missing : tests[i].test();
 		f->off = list_has(features_off, f->name);
-		f->have = !f->error && !f->off && (needs == FEATURE_NONE || features[needs].have);
+		f->have = !f->error && !f->off && !missing;
 	}
 	tested = true;
 	*ret = features;
@@ -278,18 +352,26 @@ static uint64_t capabilities_effective(void)
 	return caps;
 }
 
-/* Numbers from include/uapi/linux/capability.h; CAP_SYS_ADMIN contains the other two. */
+/* Numbers from include/uapi/linux/capability.h. */
+#define CAPABILITY_SYS_ADMIN 21 /* contains the other two */
+#define CAPABILITY_PERFMON   38
+#define CAPABILITY_BPF	     39
+
+static bool capability_have(int bit)
+{
+	return capabilities_effective() >> bit & 1;
+}
+
 static void privileges_explain(void)
 {
 	static const struct {
 		int bit;
 		const char *name;
-	} wanted[] = {{39, "CAP_BPF"}, {38, "CAP_PERFMON"}};
-	uint64_t caps = capabilities_effective();
+	} wanted[] = {{CAPABILITY_BPF, "CAP_BPF"}, {CAPABILITY_PERFMON, "CAP_PERFMON"}};
 	char missing[64] = "";
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (!(caps >> wanted[i].bit & 1) && !(caps >> 21 & 1))
+		if (!capability_have(wanted[i].bit) && !capability_have(CAPABILITY_SYS_ADMIN))
 			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
 				 *missing ? " and " : "", wanted[i].name);
 	if (*missing)
@@ -334,8 +416,15 @@ int feature_check(const char *features_off)
 	for (int i = 0; i < n; i++)
 		if (list[i].required && !list[i].have)
 			return feature_refuse(&list[i]);
+	/* perf_uprobe_event_init() in kernel/events/core.c asks for it, the links of multi do not. */
+	if (!feature_have(FEATURE_MULTI) && !capability_have(CAPABILITY_SYS_ADMIN)) {
+		log_error("CAP_SYS_ADMIN missing: without feature multi each probe is a perf event, which "
+			  "needs it; "
+			  "run as root (sudo gp-bpf ...)");
+		return -EPERM;
+	}
 	for (int i = 0; i < n; i++)
-		if (!list[i].have)
+		if (!list[i].have && i != FEATURE_SESSION && i != FEATURE_BPFFS)
 			log_info("without %s%s: %s", list[i].name, list[i].off ? " (switched off)" : "",
 				 list[i].without);
 	return 0;

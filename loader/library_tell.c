@@ -44,6 +44,8 @@ const char *library_error_text(int err)
 		return "too many libraries are probed already";
 	case -E2BIG:
 		return "too much to read to find its functions";
+	case -EACCES:
+		return "no permission to read it: CAP_DAC_READ_SEARCH or CAP_SYS_PTRACE missing";
 	default:
 		return strerror(-err);
 	}

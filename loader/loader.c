@@ -321,6 +321,12 @@ void loader_unwatch(struct loader *l, pid_t pid)
 	process_forget(l, pid);
 }
 
+void loader_unwatch_dead(struct loader *l, pid_t pid)
+{
+	if (!process_alive(pid))
+		loader_unwatch(l, pid);
+}
+
 bool loader_watched(const struct loader *l, pid_t pid)
 {
 	struct gp_watch watch;

@@ -38,7 +38,8 @@ struct loader_config {
 struct feature {
 	const char *name;    /* as in --feature NAME=off: bpf, cookie, btf, tp_btf, task_vma, multi... */
 	const char *purpose; /* what it gives */
-	const char *without; /* what is lost without it; "" when nothing works without it */
+	const char *how;     /* it was tested */
+	const char *without; /* what is lost without it */
 	bool have;	     /* usable (and not switched off) */
 	bool off;	     /* switched off by the user */
 	bool required;
@@ -83,6 +84,7 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret); /* ret
  * CLOCK_BOOTTIME start. ret_slot may be NULL. -ESRCH, -ENOSPC. */
 int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_slot);
 void loader_unwatch(struct loader *l, pid_t pid);
+void loader_unwatch_dead(struct loader *l, pid_t pid); /* ... if it ended, and the kernel could not tell */
 bool loader_watched(const struct loader *l, pid_t pid);
 /* for (pid_t pid = 0; (pid = loader_watched_next(l, pid));) ... each watched process; 0: no more. */
 pid_t loader_watched_next(const struct loader *l, pid_t pid);

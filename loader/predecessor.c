@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader/predecessor.h"
+#include "loader/feature.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -56,6 +57,12 @@ int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct 
 	clock_boot_id(own->boot_id);
 	if (!cfg->durable)
 		return 0;
+	if (!feature_have(FEATURE_BPFFS)) {
+		log_error("--durable needs feature bpffs, a writable BPF file system at /sys/fs/bpf; run as "
+			  "root "
+			  "(sudo gp-bpf ...)");
+		return -EPERM;
+	}
 	snprintf(own->state_dir, sizeof(own->state_dir), "%s", cfg->durable);
 	err = pins_open(ret, cfg->durable);
 	if (err || !pins_waiting(*ret, ""))

@@ -47,7 +47,7 @@ static long tracepoint_id_under(int root, const char *name)
 	return id > 0 ? id : -EBADMSG;
 }
 
-static long tracepoint_id(const char *name)
+long tracepoint_id(const char *name)
 {
 	static const char *const mounted[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	long id = -ENOENT;

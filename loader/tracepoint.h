@@ -7,5 +7,6 @@
 /* An event on all processes of all CPUs, to attach a BPF program to; name: "syscalls/sys_enter_mmap".
  * A descriptor or -errno. */
 int tracepoint_open(const char *name);
+long tracepoint_id(const char *name); /* its number or -errno */
 
 #endif

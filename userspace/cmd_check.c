@@ -39,12 +39,9 @@ static bool print_features(const char *off, bool color)
 				    : f[i].required ? "\033[31m"
 						    : "\033[33m";
 
-		printf("  %-12s %s%-4s%s %s", f[i].name, paint, mark, color ? "\033[0m" : "", f[i].purpose);
-		if (!f[i].have && *f[i].without)
-			printf("; without it: %s", f[i].without);
-		if (!f[i].have && f[i].error)
-			printf(" (%s)", strerror(-f[i].error));
-		putchar('\n');
+		printf("  %-12s %s%-4s%s %s\n", f[i].name, paint, mark, color ? "\033[0m" : "", f[i].purpose);
+		printf("  %-17s tested: %s%s%s%s; without it: %s\n", "", f[i].how, f[i].error ? " (" : "",
+		       f[i].error ? strerror(-f[i].error) : "", f[i].error ? ")" : "", f[i].without);
 		all = all && (f[i].have || !f[i].required);
 	}
 	return all;
@@ -135,6 +132,8 @@ static int check_pid(struct check *c, const char *text)
 		log_error("process %s: %s", text, err == -ESRCH ? "no such process" : strerror(-err));
 		return EXIT_RUNTIME;
 	}
+	if (process_permitted("", (pid_t)pid))
+		return EXIT_LACKING;
 	snprintf(what, sizeof(what), "process %d", (int)pid);
 	printf("\nprobes in %s (%s)\n", what, p.command);
 	loader_on_attach(c->loader, on_attach, c);

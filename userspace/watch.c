@@ -192,6 +192,7 @@ static void on_tick(void *ctx, uint64_t value)
 	journal_clock(w->journal);
 	loader_protect(w->loader, output_roles(w->out));
 	loader_sample(w->loader, on_count, on_loss, w);
+	w->life_lost |= w->lifeless;
 	if (w->life_lost) {
 		processes_verify(w->processes, watch_gone, w);
 		w->sweeps = 2;
@@ -318,9 +319,10 @@ static int open_kernel(struct watch *w)
 		}
 	}
 	n = loader_features(off, &f);
-	for (int i = 0; i < n; i++)
-		if (!strcmp(f[i].name, "syscall_tp"))
-			w->rescan = !f[i].have;
+	for (int i = 0; i < n; i++) {
+		w->rescan |= !f[i].have && !strcmp(f[i].name, "syscall_tp");
+		w->lifeless |= !f[i].have && !strcmp(f[i].name, "tp_btf");
+	}
 	return 0;
 }
 

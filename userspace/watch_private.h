@@ -34,6 +34,7 @@ struct watch {
 	uint64_t away_ns;  /* since when nobody watched; 0: that is told */
 	bool run, rescan;
 	bool fresh;	/* nothing is gone on from */
+	bool lifeless;	/* the kernel tells of no exit */
 	bool life_lost; /* an exit may have gone unseen */
 	int sweeps;	/* to come, for what the dead held */
 };

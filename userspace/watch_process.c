@@ -249,6 +249,9 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 			  owner);
 		return -ESRCH;
 	}
+	err = process_permitted(ps->root, pid);
+	if (err)
+		return err;
 	err = watch_one(ps, pid, flags | GP_PROCESS_TARGET);
 	if (err) {
 		log_error("process %d: %s", pid, err == -ESRCH ? "no such process" : strerror(-err));
@@ -368,6 +371,7 @@ void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
 	uint64_t key;
 
 	for (size_t at = 0; (e = table_next(ps->table, &at, &key));) {
+		loader_unwatch_dead(ps->loader, e->pid);
 		if (loader_watched(ps->loader, e->pid)) {
 			schedule(ps, e, false);
 			continue;

@@ -39,7 +39,7 @@ tap $? "features are those that README.md tells"
 [ -z "$difference" ] || echo "# ${difference//$'\n'/$'\n'# }"
 
 if grep -qx "cookie no" <<<"$found"; then
-	said=$("$gp_bpf" run touch /tmp/started 2>&1)
+	said=$("$gp_bpf" run -- touch /tmp/started 2>&1)
 	status=$?
 	echo "# $said"
 	[ "$status" -eq 3 ] && [ ! -e /tmp/started ] && [ "$(wc -l <<<"$said")" -eq 1 ] &&

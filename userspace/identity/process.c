@@ -157,6 +157,21 @@ static int read_environment(const char *root, pid_t pid, struct gp_process *p)
 	return 0;
 }
 
+/* The permission that reading mapped files takes; that of /proc/PID/maps is CAP_PERFMON on newer kernels. */
+int process_permitted(const char *root, pid_t pid)
+{
+	int fd = proc_open(root, pid, "root", O_PATH);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd != -EACCES)
+		return 0; /* it is gone: told where it is missed */
+	log_error("process %d: CAP_SYS_PTRACE missing: what it maps cannot be read; run as root (sudo gp-bpf "
+		  "...)",
+		  pid);
+	return -EPERM;
+}
+
 int process_read(const char *root, pid_t pid, struct gp_process *ret)
 {
 	struct gp_process p = {.rank = -1, .world_size = -1, .local_rank = -1};

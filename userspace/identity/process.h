@@ -16,6 +16,8 @@
  * local rank likewise; job from TORCHELASTIC_RUN_ID, SLURM_JOB_ID (run id "none" names nothing). -1 and
  * "" where unknown. */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
+/* Whether we may know what the process maps: 0, or -EPERM after one line that names the capability. */
+int process_permitted(const char *root, pid_t pid);
 
 /* CLOCK_BOOTTIME start from /proc/PID/stat field 22 (in 10 ms ticks). 0: no such process. */
 uint64_t process_start_ns(const char *root, pid_t pid);
