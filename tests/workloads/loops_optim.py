@@ -127,6 +127,8 @@ def amp(log, fused):
     model = network()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, **({"fused": True} if fused else {}))
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    stepped = []
+    optimizer.register_step_post_hook(lambda *_: stepped.append(True))
     for i, (x, y) in enumerate(batches(log.steps), 1):
         optimizer.zero_grad()
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -134,10 +136,12 @@ def amp(log, fused):
         overflow = i % 10 == 0
         backward(log, scaler.scale(loss * float("inf") if overflow else loss))
         scaler.step(optimizer)
-        if fused or not overflow:
+        done = bool(stepped)  # a scale that grew too far overflows as well
+        stepped.clear()
+        if done:
             log.step()
         scaler.update()
-        if overflow and not fused:
+        if not done:
             log.step(skipped=True)
 
 
