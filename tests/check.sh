@@ -82,7 +82,7 @@ tidy() {
 			-isystem build/plain -D_GNU_SOURCE -DGP_VERSION=\"0\" -DGP_PREFIX=\"/usr\"' tidy
 }
 fuzz() { TAP=1 "$MAKE" -s -j"$jobs" fuzz SECONDS=20 ONLY=; }
-clang_build() { "$MAKE" -s -j"$jobs" WERROR=1 CC=clang; }
+clang_build() { "$MAKE" -s -j"$jobs" WERROR=1 CC=clang all fuzz-objects; }
 e2e() { # files...
 	command -v bats >/dev/null || { echo "bats is missing: make deps"; return 1; }
 	bats --tap --print-output-on-failure "$@"

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		data++;
 		len--;
 		head.count = len / sizeof(struct cache_entry);
-		head.sum = sum_bytes(SUM_START, data, head.count * sizeof(struct cache_entry));
+		head.sum = hash_bytes(HASH_START, data, head.count * sizeof(struct cache_entry));
 		fuzz_file_fill(&file, &head, sizeof(head));
 		REQUIRE(pwrite(file.fd, data, len, sizeof(head)) == (ssize_t)len);
 	} else {
