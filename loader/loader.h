@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.h - everything user space may ask of the kernel side. The only header of loader/ that other
- * stages include; libbpf does not show through it.
+/* loader.h - everything user space may ask of the kernel side. With probe_file.h the only header of loader/
+ * that other stages include; libbpf does not show through it.
  *
  * One loader per process. Not thread-safe: one thread owns it (it starts threads of its own to close
  * links and joins them before the call returns, and processes of its own to read libraries). Errors: 0 or
@@ -132,7 +132,13 @@ void loader_sweep(struct loader *l);
 
 /* Calls of watched processes that were entered at least age_ns before now_ns and have not returned; those of
  * rows marked may_block first, the oldest first, at most 256. Returns how many, or -errno. */
-struct open_call; /* loader/open_call.h */
+struct open_call {
+	uint64_t since_ns;
+	uint64_t arg[GP_ARGS];
+	uint32_t probe;
+	pid_t pid, tid;
+	bool may_block;
+};
 typedef void loader_open_call_fn(void *ctx, const struct open_call *c);
 int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader_open_call_fn *fn, void *ctx);
 

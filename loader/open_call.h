@@ -3,22 +3,12 @@
 #ifndef LOADER_OPEN_CALL_H
 #define LOADER_OPEN_CALL_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "bpf/gp_abi.h"
 #include "bpf/gp_private.h"
+#include "loader/loader.h"
 
 #define OPEN_CALLS_TOLD 256 /* at once; those of rows marked may_block first, the oldest first */
-
-struct open_call {
-	uint64_t since_ns;
-	uint64_t arg[GP_ARGS];
-	uint32_t probe;
-	pid_t pid, tid;
-	bool may_block;
-};
 
 /* The map has a key for each (thread, row) that was ever in a call; this is the memory to walk it. */
 struct open_calls;

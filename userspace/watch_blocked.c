@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "loader/loader.h"
-#include "loader/open_call.h"
 #include "loader/probe_file.h"
 #include "userspace/base/clock.h"
 #include "userspace/identity/stall.h"

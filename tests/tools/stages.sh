@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Data flows one way: an include may point to its own stage, an earlier one, or userspace/base.
-# Only loader/ may include libbpf. Fails with one line for each include that breaks this.
+# Data flows one way: an include may point to its own stage, an earlier one, or userspace/base. Of bpf/ and loader/
+# userspace sees what they publish, and only loader/ includes libbpf. Includes are rooted at the top. Fails with
+# one line for each include that breaks this.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -17,27 +18,41 @@ stage_of() { # path -> stage
 	esac
 }
 
+complain() {
+	echo "$file:$line: $*"
+	bad=1
+}
+
 while IFS=: read -r file line text; do
 	target=$(sed -n 's/.*#include[[:space:]]*["<]\([^">]*\)[">].*/\1/p' <<<"$text")
 	from=$(stage_of "$file")
 	case $target in
-	bpf/libbpf.h | bpf/bpf.h | bpf/btf.h | skel/*)
-		if [ "$from" != loader ]; then
-			echo "$file:$line: only loader/ may include $target"
-			bad=1
+	bpf/bpf_*.h) # libbpf's, for programs
+		[ "$from" = bpf ] && continue
+		;;&
+	bpf/*.h | skel/*)
+		if [ ! -f "$target" ]; then
+			[ "$from" = loader ] || complain "only loader/ may include $target"
+			continue
 		fi
-		continue
 		;;
 	esac
-	[ -f "$target" ] || continue
+	if [ ! -f "$target" ]; then
+		[[ $text == *\"* ]] && complain "$target is no file of this tree: name it from the top"
+		continue
+	fi
+	case $file:$target in
+	userspace/*:bpf/gp_abi.h | userspace/*:loader/loader.h | userspace/*:loader/probe_file.h | loader/*:bpf/gp_private.h) ;;
+	loader/*:bpf/gp_abi.h | bpf/*) ;;
+	*:bpf/* | userspace/*:loader/*) complain "$target is private" ;;
+	esac
 	to=$(stage_of "$target")
 	[ "$from" = main ] && continue
 	[ "$to" = "$from" ] && continue
 	if [ "$to" = main ] || [ -z "${rank[$from]:-}" ] || [ -z "${rank[$to]:-}" ] || [ "${rank[$to]}" -ge "${rank[$from]}" ]; then
 		# bpf and base are beside each other at the bottom; everything may use them.
 		[ "$to" = userspace/base ] && [ "$from" != bpf ] && continue
-		echo "$file:$line: $from must not include $target"
-		bad=1
+		complain "$from must not include $target"
 	fi
 done < <(grep -Hn '#include' bpf/*.[ch] loader/*.[ch] userspace/*/*.[ch] userspace/*.[ch] 2>/dev/null)
 exit $bad
