@@ -10,7 +10,8 @@
 
 struct rates;
 
-/* Goes on from what a predecessor told last; what was not sent before the first of them came is never told. */
+/* Goes on from what a predecessor told last; what was not sent before the first of them came is never told.
+ */
 int rates_new(struct rates **ret, const struct kernel *k, const struct rows *rows);
 void rates_free(struct rates *r);
 

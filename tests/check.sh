@@ -101,6 +101,7 @@ wanted deps && suite deps tests/tools/deps.sh "$([ -n "$ALL" ] && echo all || ec
 suite build "$MAKE" -s -j"$jobs" WERROR=1 all unit
 if wanted static; then
 	suite static/stages tests/tools/stages.sh
+	suite static/sizes tests/tools/sizes.sh
 	suite static/format format
 	suite static/shellcheck shell
 	suite static/cppcheck check_cpp

@@ -49,8 +49,8 @@ static uint64_t cycles_needed(const struct step_finder *sf, enum family f)
 
 	if (f == FAMILY_REDUCER && backwards < 2 * family_marks(sf, f))
 		each = true; /* no sign that it tells micro-batches from steps */
-	/* With a gradient scaler, an update that does not come was skipped: one whose gradients are not finite
-	 * any more may skip for ever, and that is no training. */
+	/* With a gradient scaler, an update that does not come was skipped: one whose gradients are not
+	 * finite any more may skip for ever, and that is no training. */
 	if (after && sf->amps)
 		return UINT64_MAX;
 	if (each)

@@ -277,8 +277,9 @@ static void report_price(struct canvas *c, const struct snapshot *s, const struc
 	if (!s->budget_ppm || marker <= (double)s->budget_ppm / 1e4)
 		return;
 	field(c, "");
-	canvas_put(c, STYLE_YELLOW, "the marker alone costs more than the budget of %.4g %%: it is kept, as steps "
-				    "are found by it",
+	canvas_put(c, STYLE_YELLOW,
+		   "the marker alone costs more than the budget of %.4g %%: it is kept, as steps "
+		   "are found by it",
 		   (double)s->budget_ppm / 1e4);
 }
 
