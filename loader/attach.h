@@ -52,6 +52,9 @@ void attach_drop_aged(struct attach *at, bool old);
 #define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI, newer than our headers */
 #define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION, likewise */
 
+/* One warning, where detaching will take seconds. */
+void attach_tell_slow(const struct attach *at);
+
 /* The system call behind a multi link; descriptor or -errno. Also the feature's test. */
 int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool returns,
 		      const uint64_t *offsets, const uint64_t *cookies, uint32_t n);

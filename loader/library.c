@@ -39,6 +39,7 @@ struct libraries {
 	unsigned int failures;
 	uint64_t fresh_ns; /* since when something attached is silent; 0: nothing is */
 	bool by_path_told; /* that map_files is closed to us */
+	bool slow_told;	   /* that detaching will take seconds */
 };
 
 static void library_free(void *value)
@@ -456,6 +457,9 @@ size_t libraries_poll(struct libraries *ls)
 	if (ls->fresh_ns && (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
 		rows_speak(ls->deps->rows);
 		silent_warn(ls);
+		if (!ls->slow_told)
+			attach_tell_slow(ls->deps->attach);
+		ls->slow_told = true;
 		ls->fresh_ns = 0;
 	}
 	return table_count(ls->asked) + table_count(ls->again);

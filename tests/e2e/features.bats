@@ -61,7 +61,11 @@ refused() { # feature
 @test "without btf" { trains --feature btf=off; }
 @test "without tp_btf" { trains --feature tp_btf=off; }
 @test "without task_vma" { trains --feature task_vma=off; }
-@test "without multi" { trains --feature multi=off; }
+@test "without multi: slower to detach, which is told at the start and at the end" {
+	trains --feature multi=off
+	equal "$(printf '%s\n' 'detaching them will take about' 'probes one by one takes about')" \
+		"$(grep -oE 'detaching them will take about|probes one by one takes about' "$T/watch.err")"
+}
 @test "without session" { trains --feature session=off; }
 @test "without tracefs" { trains --feature tracefs=off; }
 @test "without syscall_tp" { trains --feature syscall_tp=off; }
