@@ -67,8 +67,9 @@ int loader_relink(struct loader *l);
  * has gone silent: it speaks again, and *ret_from_ns is when that began; else 0. */
 void loader_heartbeat(struct loader *l, uint64_t *ret_from_ns);
 /* Removes every pin, link and map that instances with durable state left. ask is told whose each folder is
- * (state_dir "": unknown) and says whether it may go. Returns how many are gone, or -errno. */
-typedef bool loader_detach_fn(void *ctx, const char *folder, const char *state_dir);
+ * (state_dir "": unknown; user: a process that uses it, 0: none) and says whether it may go. Returns how many
+ * are gone, or -errno. */
+typedef bool loader_detach_fn(void *ctx, const char *folder, const char *state_dir, uint32_t user);
 int loader_detach(loader_detach_fn *ask, void *ctx);
 
 /* Ring buffers, for ingest/ring.h: map fd and size in bytes. */

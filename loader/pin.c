@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -21,6 +23,8 @@
 
 #define BPF_MOUNT    "/sys/fs/bpf"
 #define DROPPERS_MAX 32
+#define LOCK_TRIES   200 /* of 10 ms: readers of one that was killed still have it for a moment */
+#define LOCK_POLL_MS 10
 
 struct pin {
 	char name[PIN_NAME_MAX];
@@ -31,6 +35,7 @@ struct pins {
 	char dir[64];
 	struct pin *list;
 	size_t count, room;
+	int folder; /* locked while its owner runs: a state directory can be removed and made anew under it */
 };
 
 static int mount_check(void)
@@ -109,7 +114,8 @@ static int pins_open_dir(struct pins **ret, const char *dir)
 	if (!p)
 		return -ENOMEM;
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
-	err = pins_list(p);
+	p->folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	err = p->folder < 0 ? -errno : pins_list(p);
 	if (err) {
 		pins_close(p);
 		return err;
@@ -118,9 +124,25 @@ static int pins_open_dir(struct pins **ret, const char *dir)
 	return 0;
 }
 
+static bool pins_lock(const struct pins *p, int tries)
+{
+	while (flock(p->folder, LOCK_EX | LOCK_NB)) {
+		if (!--tries)
+			return false;
+		poll(NULL, 0, LOCK_POLL_MS);
+	}
+	return true;
+}
+
+bool pins_busy(const struct pins *p)
+{
+	return !pins_lock(p, 1);
+}
+
 int pins_open(struct pins **ret, const char *state_dir)
 {
 	uint64_t name = hash_bytes(HASH_START, state_dir, strlen(state_dir));
+	struct pins *p = NULL;
 	char dir[64];
 	int err = mount_check();
 
@@ -131,16 +153,28 @@ int pins_open(struct pins **ret, const char *state_dir)
 	if (!err)
 		err = folder_make(dir);
 	if (!err)
-		err = pins_open_dir(ret, dir);
-	if (err)
+		err = pins_open_dir(&p, dir);
+	if (err) {
 		log_error("--durable: %s: %s", dir, strerror(-err));
-	return err;
+		return err;
+	}
+	if (!pins_lock(p, LOCK_TRIES)) {
+		log_error("--durable: another gp-bpf still uses %s, though not the lock in %s; stop that one "
+			  "first",
+			  dir, state_dir);
+		pins_close(p);
+		return -EBUSY;
+	}
+	*ret = p;
+	return 0;
 }
 
 void pins_close(struct pins *p)
 {
 	if (!p)
 		return;
+	if (p->folder >= 0)
+		close(p->folder);
 	free(p->list);
 	free(p);
 }

@@ -16,7 +16,8 @@
 struct pins;
 
 /* The folder of one state directory (any path; its hash is the folder's name). Mounts the BPF file system
- * at /sys/fs/bpf when nothing is there. Notes what is pinned already. 0 or -errno after one line. */
+ * at /sys/fs/bpf when nothing is there. Notes what is pinned already, and locks the folder; -EBUSY: another
+ * process has it. 0 or -errno after one line. */
 int pins_open(struct pins **ret, const char *state_dir);
 void pins_close(struct pins *p); /* what is pinned stays; NULL is fine */
 
@@ -30,6 +31,9 @@ size_t pins_waiting(const struct pins *p, const char *prefix);
 void pins_drop_waiting(struct pins *p, const char *prefix);
 /* Everything goes, the folder too. */
 void pins_clear(struct pins *p);
+
+/* Of pins_each(): another process has the folder. Locks it otherwise. */
+bool pins_busy(const struct pins *p);
 
 /* Calls fn for each folder of PIN_ROOT. Returns how many, or -errno (-ENOENT: there is no PIN_ROOT). */
 typedef void pins_each_fn(void *ctx, struct pins *p, const char *folder);

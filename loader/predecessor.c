@@ -107,7 +107,7 @@ static void folder_detach(void *ctx, struct pins *pins, const char *folder)
 		close(fd);
 	}
 	meta.state_dir[sizeof(meta.state_dir) - 1] = 0;
-	if (!d->ask(d->ctx, folder, meta.state_dir))
+	if (!d->ask(d->ctx, folder, meta.state_dir, pins_busy(pins) ? meta.owner : 0))
 		return;
 	pins_clear(pins);
 	d->gone++;

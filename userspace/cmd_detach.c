@@ -10,9 +10,9 @@
 #include "userspace/ingest/durable.h"
 #include "userspace/option.h"
 
-static bool may_go(void *ctx, const char *folder, const char *state_dir)
+static bool may_go(void *ctx, const char *folder, const char *state_dir, uint32_t user)
 {
-	pid_t owner = *state_dir ? durable_owner(state_dir) : 0;
+	pid_t locked = *state_dir ? durable_owner(state_dir) : 0, owner = locked ? locked : (pid_t)user;
 	int *busy = ctx;
 	char dir[512];
 

@@ -37,11 +37,11 @@ static void test_steps_and_gaps(void **state)
 	struct ledger *l = ledger_new(0, 0);
 
 	(void)state;
-	ledger_step(l, 100 * MS, 200 * MS, 1);
+	ledger_step(l, 100 * MS, 200 * MS, 1, false);
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), 100 * MS);
 	assert_int_equal(bucket(l, BUCKET_GOODPUT), 100 * MS);
-	ledger_step(l, 230 * MS, 300 * MS, 2);
+	ledger_step(l, 230 * MS, 300 * MS, 2, false);
 	assert_int_equal(bucket(l, BUCKET_OTHER), 30 * MS);
 	ledger_advance(l, 400 * MS);
 	assert_int_equal(bucket(l, BUCKET_OTHER), 130 * MS);
@@ -51,7 +51,7 @@ static void test_steps_and_gaps(void **state)
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_OTHER), 180 * MS);
 	assert_int_equal(bucket(l, BUCKET_GOODPUT), 170 * MS);
-	ledger_step(l, 450 * MS, 500 * MS, 3); /* after the end: nothing changes */
+	ledger_step(l, 450 * MS, 500 * MS, 3, false); /* after the end: nothing changes */
 	ledger_interval(l, BUCKET_EVAL, 450 * MS, 500 * MS);
 	ledger_advance(l, 600 * MS);
 	check(l);
@@ -73,7 +73,7 @@ static void test_priority(void **state)
 			}
 			ledger_interval(l, (enum bucket)a, 10, 30);
 			ledger_interval(l, (enum bucket)b, 20, 40);
-			ledger_step(l, 0, 100, 1);
+			ledger_step(l, 0, 100, 1, false);
 			check(l);
 			assert_int_equal(bucket(l, (enum bucket)a), a < b ? 20 : 10);
 			assert_int_equal(bucket(l, (enum bucket)b), a < b ? 10 : 20);
@@ -89,9 +89,9 @@ static void test_interval_across_steps(void **state)
 
 	(void)state;
 	ledger_interval(l, BUCKET_CHECKPOINT_SAVE, 80, 250); /* over two steps and into the third */
-	ledger_step(l, 0, 100, 1);
-	ledger_step(l, 100, 200, 2);
-	ledger_step(l, 200, 300, 3);
+	ledger_step(l, 0, 100, 1, false);
+	ledger_step(l, 100, 200, 2, false);
+	ledger_step(l, 200, 300, 3, false);
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_CHECKPOINT_SAVE), 170);
 	assert_int_equal(bucket(l, BUCKET_GOODPUT), 130);
@@ -110,9 +110,9 @@ static void test_parallel_loops(void **state)
 	struct ledger *l = ledger_new(0, 0);
 
 	(void)state;
-	ledger_step(l, 0, 100, 1);
-	ledger_step(l, 50, 150, 1);
-	ledger_step(l, 20, 90, 1); /* all of it was there already */
+	ledger_step(l, 0, 100, 1, false);
+	ledger_step(l, 50, 150, 1, false);
+	ledger_step(l, 20, 90, 1, false); /* all of it was there already */
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_GOODPUT), 150);
 	ledger_free(l);
@@ -154,7 +154,7 @@ static void test_midway(void **state)
 			 at_ns = 10 * S + lead_ns;
 
 		for (uint64_t i = 0; i < 10; i++, at_ns += step_ns)
-			ledger_step(l, at_ns, at_ns + step_ns, i + 1);
+			ledger_step(l, at_ns, at_ns + step_ns, i + 1, false);
 		assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), lead_ns);
 		ledger_ideal(l, step_ns, 0);
 		check(l);
@@ -173,7 +173,7 @@ static void test_first_steps(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(ms) / sizeof(ms[0]); at_ns += ms[i] * MS, i++)
-		ledger_step(l, at_ns, at_ns + ms[i] * MS, i + 1);
+		ledger_step(l, at_ns, at_ns + ms[i] * MS, i + 1, false);
 	ledger_view(l, &v);
 	assert_int_equal(v.ns[BUCKET_GOODPUT], 3409 * MS);
 	assert_int_equal(v.productive_gross_ns, 0); /* it could still fall */
@@ -196,7 +196,7 @@ static void test_first_steps_bound(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 7; i++)
-		ledger_step(l, i * 300 * MS, (i + 1) * 300 * MS, i + 1);
+		ledger_step(l, i * 300 * MS, (i + 1) * 300 * MS, i + 1, false);
 	ledger_ideal(l, 100 * MS, 0);
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), 5 * 200 * MS);
@@ -210,21 +210,21 @@ static void test_slow_step(void **state)
 
 	(void)state;
 	for (int i = 0; i < 8; i++, at_ns += 200 * MS)
-		ledger_step(l, at_ns, at_ns + 200 * MS, (uint64_t)i + 1);
+		ledger_step(l, at_ns, at_ns + 200 * MS, (uint64_t)i + 1, false);
 	ledger_ideal(l, 200 * MS, 0);
-	ledger_step(l, at_ns, at_ns + 2 * S, 9); /* ten times the ideal: still a step */
+	ledger_step(l, at_ns, at_ns + 2 * S, 9, false); /* ten times the ideal: still a step */
 	assert_int_equal(bucket(l, BUCKET_OTHER), 0);
 	at_ns += 2 * S;
 	ledger_interval(l, BUCKET_DATA_LOADING, at_ns, at_ns + 3 * S);
-	ledger_step(l, at_ns, at_ns + 5 * S, 10); /* two seconds of it are its own: no excess */
+	ledger_step(l, at_ns, at_ns + 5 * S, 10, false); /* two seconds of it are its own: no excess */
 	assert_int_equal(bucket(l, BUCKET_OTHER), 0);
 	at_ns += 5 * S;
-	ledger_step(l, at_ns, at_ns + 7 * S, 11);
+	ledger_step(l, at_ns, at_ns + 7 * S, 11, false);
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_OTHER), 5 * S);
 	ledger_ideal(l, 10 * MS, 0); /* a short step may take a second */
 	at_ns += 7 * S;
-	ledger_step(l, at_ns, at_ns + 1500 * MS, 12);
+	ledger_step(l, at_ns, at_ns + 1500 * MS, 12, false);
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_OTHER), 5500 * MS);
 	ledger_free(l);
@@ -249,7 +249,7 @@ static void test_hang(void **state)
 	struct ledger *l = ledger_new(0, 0);
 
 	(void)state;
-	ledger_step(l, 0, 1000, 1);
+	ledger_step(l, 0, 1000, 1, false);
 	for (uint64_t at = 1200; at < 1200 + 5000; at++) { /* longer than what is kept, in one piece */
 		assert_int_equal(ledger_interval(l, BUCKET_HANG, at, at + 1), 0);
 		check(l);
@@ -260,7 +260,7 @@ static void test_hang(void **state)
 	ledger_interval(l, BUCKET_UNOBSERVED, 2000, 2100); /* of higher priority */
 	assert_int_equal(bucket(l, BUCKET_HANG), 4900);
 	assert_int_equal(bucket(l, BUCKET_OTHER), 300); /* not settled yet */
-	ledger_step(l, 1000, 6500, 2);
+	ledger_step(l, 1000, 6500, 2, false);
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_HANG), 4900);
 	assert_int_equal(bucket(l, BUCKET_UNOBSERVED), 100);
@@ -287,7 +287,7 @@ static void test_flood(void **state)
 	}
 	assert_true(ledger_coarse(l) > 0);
 	assert_int_equal(ledger_late_ns(l), 0);
-	ledger_step(l, 0, n * 10, 1);
+	ledger_step(l, 0, n * 10, 1, false);
 	check(l);
 	assert_int_equal(bucket(l, BUCKET_DATA_LOADING), n * 3);
 	assert_int_equal(bucket(l, BUCKET_GOODPUT), n * 7);
@@ -348,7 +348,7 @@ static void test_against_model(void **state)
 				     : n >= from	       ? (unsigned char)BUCKET_GOODPUT
 				     : any		       ? (unsigned char)BUCKET_OTHER
 							       : (unsigned char)BUCKET_PROGRAM_STARTUP]++;
-			ledger_step(l, from, to, (uint64_t)i + 1);
+			ledger_step(l, from, to, (uint64_t)i + 1, false);
 			check(l);
 			any = true;
 			at = to;

@@ -165,6 +165,8 @@ static void test_unknown_process(void **state)
 	assert_int_equal(s->nranks, 1);
 	assert_int_equal(s->ranks[0].rank, 3);
 	assert_int_equal(s->ranks[0].world_size, 8);
+	assert_int_equal(s->ranks[0].ledger.start_ns, 2 * S);
+	assert_int_equal(s->ranks[0].ledger.ns[BUCKET_UNOBSERVED], 4 * S);
 	assert_null(strchr(s->ranks[0].comm, '\033'));
 	snapshot_unref(s);
 	close_world(&w);

@@ -77,6 +77,16 @@ void ledger_free(struct ledger *l)
 #define ledger_assert(l) ((void)(l))
 #endif
 
+void ledger_reach_back(struct ledger *l, uint64_t start_ns)
+{
+	if (start_ns >= l->start_ns)
+		return;
+	l->ns[BUCKET_UNOBSERVED] += l->start_ns - start_ns;
+	l->start_ns = start_ns;
+	l->attached = true;
+	ledger_assert(l);
+}
+
 /* ---- settling ------------------------------------------------------------------------------------ */
 
 /* Whose is the instant at_ns, and until when nothing changes. */
@@ -250,7 +260,14 @@ static void ledger_slow(struct ledger *l, uint64_t ns)
 		ledger_move(l, BUCKET_GOODPUT, BUCKET_OTHER, ns - ledger_limit(l));
 }
 
-int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number)
+/* Steps may be missing from one in which records were lost: what it took beyond a step is not known. */
+static void ledger_torn(struct ledger *l, uint64_t ns)
+{
+	if (ns > SLOW_FACTOR * l->ideal_ns)
+		ledger_move(l, BUCKET_GOODPUT, BUCKET_UNOBSERVED, ns - SLOW_FACTOR * l->ideal_ns);
+}
+
+int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn)
 {
 	uint64_t ns;
 
@@ -264,7 +281,9 @@ int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t num
 	l->steps++;
 	if (number > l->max_step)
 		l->max_step = number;
-	if (l->final)
+	if (l->final && torn)
+		ledger_torn(l, ns);
+	else if (l->final)
 		ledger_slow(l, ns);
 	else if (l->early < EARLY_MAX)
 		l->early_ns[l->early++] = ns;

@@ -60,13 +60,16 @@ struct ledger;
 /* start_ns: the rank's first instant; observed_ns >= start_ns: since when we watch (before: UNOBSERVED). */
 struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
 void ledger_free(struct ledger *l);
+/* The rank turns out to have begun earlier than what was known of it: UNOBSERVED until then. */
+void ledger_reach_back(struct ledger *l, uint64_t start_ns);
 
 /* An interval that belongs to a bucket other than GOODPUT; may overlap others, may come before the steps
  * around it are known, may reach back as far as the settled edge (earlier parts are ignored and
  * counted by ledger_late_ns). 0 or -ENOMEM. */
 int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns);
-/* A finished step: settles everything up to its end. Steps of parallel loops may overlap. */
-int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number);
+/* A finished step: settles everything up to its end. Steps of parallel loops may overlap. torn: records were
+ * lost while it ran; what it took beyond ten times the ideal is then UNOBSERVED, not OTHER. */
+int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn);
 /* Time is now now_ns (never goes back). */
 void ledger_advance(struct ledger *l, uint64_t now_ns);
 void ledger_end(struct ledger *l, uint64_t now_ns);

@@ -79,8 +79,13 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	r->target |= p->flags & GP_PROCESS_TARGET;
 	if (start_ns % START_TICK_NS) /* from the fork: more exact */
 		r->process.start_ns = start_ns;
-	if (r->ledger)
+	if (r->ledger) { /* its records came before it was introduced */
+		if (first && !start_ns && p->start_mono_ns) {
+			ledger_reach_back(r->ledger, p->start_mono_ns);
+			r->start_ns = p->start_mono_ns < r->start_ns ? p->start_mono_ns : r->start_ns;
+		}
 		return;
+	}
 	/* Also of one that we came late to, when it runs another program now. */
 	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
 	if (!first || !p->start_mono_ns || p->start_mono_ns >= r->start_ns)

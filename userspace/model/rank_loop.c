@@ -115,7 +115,8 @@ void rank_step(struct rank *r, const struct step *s)
 		fs.step.flags |= STEP_hung;
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, fs.step.end_ns);
-	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number);
+	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number,
+		    fs.step.flags & STEP_tainted);
 	loop_remember(lp, &fs, ns);
 	loop_slow(r, lp, &fs.step, ns);
 	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
