@@ -275,3 +275,12 @@ const struct probe_row *probe_table_row(const struct probe_table *t, size_t i)
 {
 	return i < t->count ? &t->rows[i] : NULL;
 }
+
+size_t probe_table_index(const struct probe_table *t, uint32_t hash)
+{
+	size_t i = 0;
+
+	while (i < t->count && t->rows[i].hash != hash)
+		i++;
+	return i;
+}

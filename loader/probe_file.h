@@ -60,7 +60,9 @@ struct probe_table; /* opaque: rows plus the memory they live in */
 int probe_table_load(struct probe_table **ret, const char *dir);
 void probe_table_free(struct probe_table *t);
 size_t probe_table_count(const struct probe_table *t);
-const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
+const struct probe_row *probe_table_row(const struct probe_table *t, size_t i); /* NULL: there is none */
+/* Of the row with this hash; the table's count when there is none. */
+size_t probe_table_index(const struct probe_table *t, uint32_t hash);
 
 /* Fills the kernel's view of a row for this architecture; pushed_bytes: how far sp moved before the
  * probed instruction (prologue.h). -EINVAL: an argument cannot be reached. */

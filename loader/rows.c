@@ -25,15 +25,6 @@ struct rows {
 	const char *ends[RUNTIMES_MAX];
 };
 
-static size_t row_of_probe(const struct probe_table *probes, uint32_t hash)
-{
-	size_t i = 0;
-
-	while (i < probe_table_count(probes) && probe_table_row(probes, i)->hash != hash)
-		i++;
-	return i;
-}
-
 static void hot_take_over(struct rows *r, const struct gp_row *kept)
 {
 	r->hot_probe[kept->hot] = kept->probe;
@@ -71,7 +62,7 @@ static void rows_take_over(struct rows *r)
 {
 	for (size_t i = 0; i < GP_ROWS_MAX && r->kernel->rows[i].probe; i++) {
 		const struct gp_row *kept = &r->kernel->rows[i];
-		size_t row = row_of_probe(r->probes, kept->probe);
+		size_t row = probe_table_index(r->probes, kept->probe);
 
 		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
 			row = SIZE_MAX; /* half written when its writer died: the place stays empty */

@@ -47,14 +47,6 @@ static bool print_features(const char *off, bool color)
 	return all;
 }
 
-static const struct probe_row *row_by_hash(const struct probe_table *t, uint32_t hash)
-{
-	for (size_t i = 0; i < probe_table_count(t); i++)
-		if (probe_table_row(t, i)->hash == hash)
-			return probe_table_row(t, i);
-	return NULL;
-}
-
 static void print_attach(struct check *c, const char *id, bool returns, const struct gp_attach *a)
 {
 	uint32_t price = a->price_ns;
@@ -78,7 +70,8 @@ static void print_attach(struct check *c, const char *id, bool returns, const st
 static void on_plan(void *ctx, const char *probe_id, const struct gp_attach *a)
 {
 	struct check *c = ctx;
-	const struct probe_row *r = row_by_hash(c->probes, gp_probe_hash(probe_id));
+	const struct probe_row *r = probe_table_row(c->probes,
+						    probe_table_index(c->probes, gp_probe_hash(probe_id)));
 
 	print_attach(c, probe_id, r && r->returns, a);
 }
@@ -86,7 +79,7 @@ static void on_plan(void *ctx, const char *probe_id, const struct gp_attach *a)
 static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
 	struct check *c = ctx;
-	const struct probe_row *r = row_by_hash(c->probes, probe);
+	const struct probe_row *r = probe_table_row(c->probes, probe_table_index(c->probes, probe));
 
 	if (r)
 		print_attach(c, r->id, r->returns, a);

@@ -10,20 +10,14 @@
 #include "userspace/option.h"
 #include "userspace/watch.h"
 
-static const char *const group_name[] = {
-#define X(id, name) [id] = #name,
-	GP_GROUPS(X)
-#undef X
-};
-
 static void print_row(const struct probe_row *r, bool color)
 {
 	const char *dim = color ? "\033[2m" : "", *bold = color ? "\033[1m" : "",
 		   *off = color ? "\033[0m" : "";
 
-	printf("%s%s%s  %s, %s, %s%s%s\n", bold, r->id, off, event_role_name(r->role), group_name[r->group],
-	       r->count ? "counted" : "recorded", r->returns ? " with its return" : "",
-	       r->verified ? "" : ", not verified on the real library");
+	printf("%s%s%s  %s, %s, %s%s%s\n", bold, r->id, off, event_role_name(r->role),
+	       event_group_name(r->group), r->count ? "counted" : "recorded",
+	       r->returns ? " with its return" : "", r->verified ? "" : ", not verified on the real library");
 	printf("  %ssymbol%s  %s%s in", dim, off, r->symbol, r->prefix ? "*" : "");
 	for (const char *const *l = r->libraries; *l; l++)
 		printf(" %s", *l);

@@ -479,7 +479,7 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 
 		if (!(r->commands & command))
 			continue;
-		fprintf(out, "%-14s %-12s ", r->name, origin_name[origins[i]]);
+		fprintf(out, "%-15s %-12s ", r->name, origin_name[origins[i]]);
 		if (r->type == OPTION_FLAG)
 			fprintf(out, "%s", *(const bool *)at ? "true" : "false");
 		else if (r->type == OPTION_STRING)

@@ -184,7 +184,7 @@ int output_feed(struct output *out, const void *records, size_t len)
 	return stream_feed(out->stream, records, len);
 }
 
-void output_silent(const struct output *out, output_silent_fn *fn, void *ctx)
+void output_silent(const struct output *out, model_silent_fn *fn, void *ctx)
 {
 	model_silent(out->model, fn, ctx);
 }

@@ -33,8 +33,7 @@ void output_processes(const struct output *out, model_process_fn *fn, void *ctx)
 /* Records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
 /* Who is to be looked at (model_silent). */
-typedef void output_silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
-void output_silent(const struct output *out, output_silent_fn *fn, void *ctx);
+void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
 /* A second passed: snapshot to exporters and view. */
 void output_tick(struct output *out);
 /* As model_roles(). */

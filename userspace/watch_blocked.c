@@ -11,8 +11,7 @@
 #include "userspace/identity/stall.h"
 
 #define CALL_MIN_NS 1000000000ull
-#define LOOKS_NS                                                                                             \
-	100000000ull /* of a second, for all who are silent; the others have their turn in the next */
+#define LOOKS_NS    100000000ull /* of a second, for the silent; who is left has a turn in the next one */
 
 struct blocked {
 	struct loader *loader;
@@ -59,6 +58,7 @@ static struct gp_blocked *blocked_record(struct blocked *b, pid_t pid, pid_t tid
 static void on_open_call(void *ctx, const struct open_call *c)
 {
 	struct blocked *b = ctx;
+	const struct probe_row *row = probe_table_row(b->probes, probe_table_index(b->probes, c->probe));
 	struct gp_blocked *own = blocked_record(b, c->pid, c->tid, c->probe);
 
 	if (!own)
@@ -66,12 +66,8 @@ static void on_open_call(void *ctx, const struct open_call *c)
 	*own = (struct gp_blocked){.since_ns = c->since_ns, .syscall = -1, .source = GP_BLOCKED_CALL};
 	own->arg[0] = c->arg[0];
 	own->arg[1] = c->arg[1];
-	for (size_t i = 0; i < probe_table_count(b->probes); i++) {
-		const struct probe_row *row = probe_table_row(b->probes, i);
-
-		if (row->hash == c->probe)
-			snprintf(own->where, sizeof(own->where), "%.60s of %.20s", row->symbol, row->runtime);
-	}
+	if (row)
+		snprintf(own->where, sizeof(own->where), "%.60s of %.20s", row->symbol, row->runtime);
 }
 
 static void on_silent(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns)

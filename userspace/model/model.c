@@ -358,7 +358,7 @@ void model_processes(const struct model *m, model_process_fn *fn, void *ctx)
 		fn(ctx, r->pid, r->process.start_ns, r->process.start_mono_ns);
 }
 
-void model_silent(const struct model *m, silent_fn *fn, void *ctx)
+void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
 {
 	uint64_t since_ns;
 	struct rank *r;

@@ -48,8 +48,8 @@ void model_processes(const struct model *m, model_process_fn *fn, void *ctx);
 
 /* Processes that trained and have shown no sign of life for longer than is usual for them (hang.h): somebody
  * should look, and feed what was seen as gp_blocked. tid: the thread that trained last. */
-typedef void silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
-void model_silent(const struct model *m, silent_fn *fn, void *ctx);
+typedef void model_silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
+void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
 /* By which roles (bit 1 << enum gp_role) steps are found now, or may be, while that is not known yet; those
  * of group marker left out, which nobody takes. */
 uint32_t model_roles(const struct model *m);

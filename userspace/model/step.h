@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step.h - find training steps in one process's markers.
  *
- * The rules A, B2, Z2, E, I and F, and what each kind of training loop shows, are described in
- * doc comments of step.c. Pure and deterministic. Input is struct signal (marker.h turns records into
- * them); output is a sequence of finished steps per loop, numbered from 1, never rewritten. Nothing is
- * given out before the lock; what was held is given out then (back-filled).
+ * The rules A, B2, Z2, E, I and F, and what each kind of training loop shows, are described at the top of
+ * step.c and of the step_*.c that has the rule. Pure and deterministic. Input is struct signal (marker.h
+ * turns records into them); output is a sequence of finished steps per loop, numbered from 1, never
+ * rewritten. Nothing is given out before the lock; what was held is given out then (back-filled).
  */
 #ifndef MODEL_STEP_H
 #define MODEL_STEP_H
