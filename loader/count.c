@@ -14,6 +14,7 @@ struct counts {
 	uint64_t told[GP_LANE_COUNTERS];
 	uint64_t losses_told[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
+	bool sampled[GP_SLOTS];	  /* for the last time: its process has ended */
 	bool ownerless[GP_SLOTS]; /* at the last sweep */
 };
 
@@ -105,13 +106,15 @@ void counts_resume_loss(struct counts *c, const struct gp_loss *last)
 
 void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx)
 {
-	if (slot && slot < GP_SLOTS)
-		slot_sample(c, slot, count, ctx);
+	if (!slot || slot >= GP_SLOTS)
+		return;
+	slot_sample(c, slot, count, ctx);
+	c->sampled[slot] = true;
 }
 
 static void slot_free(struct counts *c, uint32_t slot)
 {
-	c->released[slot] = false;
+	c->released[slot] = c->sampled[slot] = false;
 	__atomic_store_n(&c->kernel->slot_owner[slot], 0, __ATOMIC_RELAXED);
 	bpf_map_update_elem(c->kernel->free_slots_fd, NULL, &slot, BPF_ANY);
 }
@@ -132,6 +135,13 @@ void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *los
 			loss(ctx, (enum gp_loss_cause)cause, now - c->losses_told[cause], now);
 		c->losses_told[cause] = now;
 	}
+}
+
+void counts_settle(struct counts *c)
+{
+	for (uint32_t slot = 1; slot < GP_SLOTS; slot++)
+		if (c->released[slot] && c->sampled[slot])
+			slot_free(c, slot);
 }
 
 void counts_sweep(struct counts *c)

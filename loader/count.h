@@ -22,6 +22,8 @@ void counts_commit(struct counts *c);
 /* What a predecessor told last and could not commit. */
 void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *last);
 void counts_resume_loss(struct counts *c, const struct gp_loss *last);
+/* What was sampled so far is safe: slots of those that have ended may be used again. */
+void counts_settle(struct counts *c);
 /* Finds slots whose owner is gone and whose release was lost; call it twice, a while apart. */
 void counts_sweep(struct counts *c);
 

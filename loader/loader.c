@@ -444,6 +444,11 @@ uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns
 	return (unsigned int)insn <= GP_INSN_stepped ? price[insn] : 0;
 }
 
+void loader_settled(struct loader *l)
+{
+	counts_settle(l->counts);
+}
+
 void loader_commit(struct loader *l)
 {
 	counts_commit(l->counts);

@@ -125,6 +125,8 @@ void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_co
 
 /* What was sampled so far is safe (on the tape): a successor goes on from there. */
 void loader_commit(struct loader *l);
+/* The same, soon after an exit: what the dead counted in is given back. */
+void loader_settled(struct loader *l);
 /* From a predecessor's tape: what it told last. */
 void loader_resume(struct loader *l, pid_t pid, uint32_t probe, const struct gp_counter *last);
 void loader_resume_loss(struct loader *l, const struct gp_loss *last);

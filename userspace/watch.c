@@ -45,11 +45,16 @@ static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
 
 static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 {
-	struct gp_process *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_process,
-						(uint32_t)pid, 0);
+	struct watch *w = ctx;
+	struct gp_process *own = journal_record(w->journal, GP_KIND_process, (uint32_t)pid, 0);
 
-	if (own)
-		*own = *p;
+	if (!own)
+		return;
+	*own = *p;
+	/* As of the fork or exec that it explains: the process may have ended since, and its end comes last.
+	 */
+	if (w->event_ns)
+		((struct gp_rec *)own - 1)->ts_ns = w->event_ns;
 }
 
 void watch_gone(void *ctx, pid_t pid)
@@ -101,7 +106,9 @@ static void react(struct watch *w, const struct buffer *b)
 			loader_sample_process(w->loader, (pid_t)r->pid, ev.exit->slot, on_count, w);
 			w->count_ns = 0;
 		}
+		w->event_ns = r->ts_ns;
 		processes_event(w->processes, &ev);
+		w->event_ns = 0;
 	}
 }
 
@@ -161,6 +168,7 @@ void watch_drain(struct watch *w)
 			mark->upto_ns = before - STREAM_SLACK_NS;
 	}
 	journal_flush(w->journal);
+	loader_settled(w->loader);
 }
 
 /* ---- timers, signals, keys ----------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ struct watch {
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
+	uint64_t event_ns; /* stamp of the record that is reacted to; 0: none */
 	uint64_t count_ns; /* stamp of counter records; 0: now */
 	uint64_t away_ns;  /* since when nobody watched; 0: that is told */
 	bool run, rescan;

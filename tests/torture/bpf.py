@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 
-LOOKUP, UPDATE, OBJ_GET = 1, 2, 7
+LOOKUP, UPDATE, NEXT_KEY, OBJ_GET = 1, 2, 4, 7
 BY_ID = {"prog": 13, "map": 14, "link": 30}  # BPF_*_GET_FD_BY_ID
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 META_BYTES = 1024  # struct gp_meta is smaller; its first word is the heartbeat
@@ -33,24 +33,42 @@ def pin_open(path):
     return bpf(OBJ_GET, struct.pack("QII", ctypes.addressof(text), 0, 0))
 
 
-def only_value(fd, change=None):
-    """The value of key 0; change(buffer) edits and stores it."""
-    key, value = ctypes.create_string_buffer(4), ctypes.create_string_buffer(META_BYTES)
-    attr = struct.pack("IxxxxQQQ", fd, ctypes.addressof(key), ctypes.addressof(value), 0)
-    bpf(LOOKUP, attr)
-    if change:
-        change(value)
-        bpf(UPDATE, attr)
+def count_keys(path):
+    """How many keys of a pinned hash map are in use."""
+    fd, key, following, n = pin_open(path), None, ctypes.create_string_buffer(64), 0
+    try:
+        while True:
+            bpf(NEXT_KEY, struct.pack("IxxxxQQ", fd, ctypes.addressof(key) if key else 0, ctypes.addressof(following)))
+            key, n = ctypes.create_string_buffer(following.raw, 64), n + 1
+    except OSError as e:
+        if e.errno != errno.ENOENT:
+            raise
+    finally:
+        os.close(fd)
+    return n
+
+
+def count_set(path, entries):
+    """How many of the first values of a pinned array of words are not 0."""
+    fd = pin_open(path)
+    try:
+        return sum(any(lookup(fd, struct.pack("I", i))[:8]) for i in range(entries))
+    finally:
+        os.close(fd)
+
+
+def lookup(fd, key):
+    key, value = ctypes.create_string_buffer(key), ctypes.create_string_buffer(META_BYTES)
+    bpf(LOOKUP, struct.pack("IxxxxQQQ", fd, ctypes.addressof(key), ctypes.addressof(value), 0))
     return value.raw
 
 
 def silence(folder, ago_s=60.05):
-    def change(value):
-        struct.pack_into("Q", value, 0, time.monotonic_ns() - int(ago_s * 1e9))
-
-    fd = pin_open(os.path.join(folder, "map-gp_meta"))
+    fd, key = pin_open(os.path.join(folder, "map-gp_meta")), ctypes.create_string_buffer(4)
     try:
-        only_value(fd, change)
+        value = ctypes.create_string_buffer(lookup(fd, bytes(4)), META_BYTES)
+        struct.pack_into("Q", value, 0, time.monotonic_ns() - int(ago_s * 1e9))
+        bpf(UPDATE, struct.pack("IxxxxQQQ", fd, ctypes.addressof(key), ctypes.addressof(value), 0))
     finally:
         os.close(fd)
 

@@ -11,7 +11,7 @@ import traceback
 
 from torturelib import Failure, Plan, Row, Skip
 
-PARTS = ["kills"]
+PARTS = ["kills", "restart", "swaps", "overlays", "victims", "flood", "births", "features"]
 
 
 def table(rows):

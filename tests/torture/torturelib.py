@@ -217,6 +217,33 @@ class Durable:
         self.detach()
 
 
+class Plain:
+    """gp-bpf, attached, with nothing that outlives it."""
+
+    def __init__(self, pids, *argv):
+        read_fd, write_fd = os.pipe()
+        argv = [GP_BPF, *argv, "--quiet", "--ready-fd", str(write_fd)]
+        for pid in pids:
+            argv += ["--pid", str(pid)]
+        self.process = subprocess.Popen(argv, pass_fds=[write_fd], stdin=subprocess.DEVNULL)
+        os.close(write_fd)
+        ready = select.select([read_fd], [], [], READY_S)[0] and os.read(read_fd, 16)
+        os.close(read_fd)
+        if not ready:
+            raise Failure("gp-bpf is not ready")
+
+    def wait(self):
+        return self.process.wait(timeout=READY_S)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
 def lines_of(path):
     with open(path, encoding="utf-8") as f:
         return [json.loads(line) for line in f]
@@ -253,7 +280,9 @@ def sound_rows(what, lines, pid):
     """What holds of every file that durable instances wrote, however often they were killed."""
     seq = [x["seq"] for x in lines]
     yield row(f"{what}: lines not numbered on", 0, numbers_wrong(seq), f"{len(seq)} lines")
-    yield row(f"{what}: step numbers not in order", 0, numbers_wrong([x["step"] for x in steps_of(lines, pid)]))
+    loops = {x["loop"] for x in steps_of(lines, pid)}
+    yield row(f"{what}: step numbers not in order", 0,
+              sum(numbers_wrong([x["step"] for x in steps_of(lines, pid) if x["loop"] == loop]) for loop in loops))
     yield row(f"{what}: ledgers not closed", 0, ledgers_open(lines))
     yield row(f"{what}: spans told as not observed", 0, len(unobserved(lines)))
     yield row(f"{what}: records told as lost", 0, losses(lines))

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "tests/unit/probed.h"
+#include "userspace/base/clock.h"
 
 #define SWAPS	   12
 #define THREADS	   2
@@ -78,6 +79,15 @@ static void expect_exact(struct watch *w, pid_t pid)
 	assert_int_equal(w->losses[GP_LOSS_unpaired], 0);
 }
 
+/* For the table of tests/torture. */
+static void tally_print(uint64_t took_ns)
+{
+	uint64_t hits = sum(tally->counts) + sum(tally->hits) + sum(tally->calls);
+
+	print_message("# %d swaps, %llu hits, %.2f million a second\n", SWAPS, (unsigned long long)hits,
+		      (double)hits * 1e3 / (double)took_ns);
+}
+
 /* While the child runs a record may be half written: then the rest comes next time. */
 static void drain(struct watch *w)
 {
@@ -90,6 +100,7 @@ static void drain(struct watch *w)
 
 static void each_hit_counts_once_while_links_are_replaced(void **state)
 {
+	uint64_t start_ns;
 	struct watch *w;
 	struct child c;
 
@@ -100,6 +111,7 @@ static void each_hit_counts_once_while_links_are_replaced(void **state)
 	c = child_start(w, body_hammer);
 	assert_int_equal(write(c.go, "g", 1), 1);
 	wait_running();
+	start_ns = clock_mono_ns();
 	for (int i = 0; i < SWAPS; i++) {
 		assert_int_equal(loader_relink(w->loader), 0);
 		drain(w);
@@ -108,6 +120,7 @@ static void each_hit_counts_once_while_links_are_replaced(void **state)
 	assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
 	close(c.go);
 	expect_exact(w, c.pid);
+	tally_print(clock_mono_ns() - start_ns);
 	watch_close(w);
 	munmap(tally, sizeof(*tally));
 }
