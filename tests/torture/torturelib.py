@@ -150,7 +150,7 @@ class Durable:
 
     def __init__(self, folder, pids, name="durable", probes=None, options=()):
         self.state, self.json = folder.file(name), folder.file(name + ".json")
-        self.errors_path, self.report_path = folder.file(name + ".err"), folder.file(name + ".out")
+        self.errors_path, self.report_path = folder.file(name + ".err"), None
         self.pids, self.probes, self.options = list(pids), probes, list(options)
         self.ids, self.starts, self.process, self.ready = set(), 0, None, None
         digest = 14695981039346656037
@@ -166,6 +166,7 @@ class Durable:
             argv += ["--pid", str(pid)]
         if self.probes:
             argv += ["--probes", self.probes]
+        self.report_path = f"{self.state}.out.{self.starts}"  # who hands over may still write its own
         with open(self.errors_path, "ab") as err, open(self.report_path, "wb") as out:
             self.process = subprocess.Popen(argv, pass_fds=[write_fd], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         os.close(write_fd)
