@@ -180,8 +180,9 @@ static int check(const struct options *o)
 	c.probes = cfg.probes = t;
 	cfg.features_off = off;
 	able = print_features(off, c.color);
-	if (!able || loader_open(&c.loader, &cfg))
-		code = EXIT_LACKING;
+	rc = able ? loader_open(&c.loader, &cfg) : -ENOSYS;
+	if (rc)
+		code = rc == -EINVAL ? EXIT_USAGE : EXIT_LACKING;
 	else
 		print_prices(&c, (uint64_t)o->overhead_ppm * 1000);
 	if (o->library) {

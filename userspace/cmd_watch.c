@@ -2,6 +2,7 @@
 /* gp-bpf --pid, run and record: three ways to start the same live run. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,14 +86,14 @@ static int output_open_durable(struct output **ret, const struct options *o, enu
 			       int report_fd, struct durable *d, bool *ret_saved)
 {
 	const struct durable_state *state = d ? durable_state(d) : NULL;
-	int err = output_resume(ret, o, view, STDOUT_FILENO, report_fd, state);
+	int err = output_resume(ret, o, view, STDOUT_FILENO, report_fd, state, d && durable_unusable(d));
 
 	*ret_saved = state && !err;
 	if (!state || (err != -EPROTO && err != -EBADMSG))
 		return err;
 	log_warn("%s: what was known is of another version of gp-bpf; beginning anew", durable_dir(d));
 	durable_discard(d);
-	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL);
+	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL, true);
 }
 
 static int watched(const struct options *o, struct output *out, const struct watch_config *cfg, bool *ret_ran,
@@ -103,7 +104,8 @@ static int watched(const struct options *o, struct output *out, const struct wat
 
 	if (!err)
 		err = targets(w, o, cfg->saved);
-	if (!err && !o->pids.count && !watch_busy(w)) {
+	/* When it is known that somebody was, this run tells how that ended. */
+	if (!err && !o->pids.count && !watch_busy(w) && output_told(out) <= 1) {
 		log_error("%s: nobody is watched; which process? gp-bpf --durable --pid PID",
 			  durable_dir(cfg->durable));
 		err = -EINVAL;
@@ -119,6 +121,16 @@ static int watched(const struct options *o, struct output *out, const struct wat
 	return err ? err : lost;
 }
 
+/* Kept for the loop, so that a start is not torn. */
+static void signal_hold(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 /* Watches running processes. tape NULL: nothing is recorded. */
 static int watch_pids(const struct options *o, const char *tape, const char *command)
 {
@@ -131,8 +143,11 @@ static int watch_pids(const struct options *o, const char *tape, const char *com
 	for (int i = 0; i < o->exports.count; i++)
 		data |= !strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json");
 	data |= o->json || (tape && !strcmp(tape, "-"));
-	if (o->durable)
+	if (o->durable) {
+		signal_hold(SIGUSR1); /* of --takeover, from the moment that we have the lock */
 		err = durable_open(&cfg.durable, o->state_dir ? o->state_dir : DURABLE_DIR, o->takeover);
+		signal_hold(SIGTERM);
+	}
 	if (!err)
 		err = output_open_durable(&out, o,
 					  o->quiet || data ? VIEW_NONE

@@ -111,11 +111,11 @@ static int open_model(struct output *out, const struct durable_state *saved)
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd)
 {
-	return output_resume(ret, o, view, plain_fd, report_fd, NULL);
+	return output_resume(ret, o, view, plain_fd, report_fd, NULL, false);
 }
 
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
-		  int report_fd, const struct durable_state *saved)
+		  int report_fd, const struct durable_state *saved, bool behind)
 {
 	struct output *out = calloc(1, sizeof(*out));
 	int err;
@@ -127,7 +127,9 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 	out->color = isatty(report_fd) && !getenv("NO_COLOR");
 	err = open_model(out, saved);
 	if (!err)
-		err = open_exports(out, o, saved);
+		err = open_exports(out, o, saved || behind);
+	if (!err && !saved)
+		model_told_on(out->model, export_set_told(out->exports));
 	if (!err)
 		err = open_view(out, view, plain_fd);
 	if (err) {

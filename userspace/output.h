@@ -20,9 +20,10 @@ enum output_view { VIEW_NONE, VIEW_PLAIN, VIEW_LIVE };
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
 /* The same, going on where the output stood that output_save() was called on. -EPROTO, -EBADMSG: what was
- * saved is of another version, or damaged. */
+ * saved is of another version, or damaged. saved NULL: it begins anew; behind: what is in its files stays,
+ * and numbers go on from there. */
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
-		  int report_fd, const struct durable_state *saved);
+		  int report_fd, const struct durable_state *saved, bool behind);
 /* Everything that is known now, after what was told has been written out. */
 int output_save(struct output *out, struct durable_state *ret);
 /* From here on (until false) records are fed that a predecessor was fed already: what comes of them is told

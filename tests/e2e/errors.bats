@@ -71,6 +71,7 @@ public_copy() {
 		run --config /no/such/file -- true
 		--pid 1 --for ever
 	EOF
+	[ -n "$NO_PROBES" ] || run -2 "$GP_BPF" check --feature no-such-feature=off
 }
 
 @test "help and version" {

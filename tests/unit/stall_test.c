@@ -185,6 +185,15 @@ static void waits_events(void)
 	epoll_wait(epoll_create1(0), &ev, 1, -1);
 }
 
+static void serves(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr own = {.sa_family = AF_UNIX};
+
+	if (bind(fd, &own, sizeof(own.sa_family)) || listen(fd, 1) || accept(fd, NULL, NULL) < 0)
+		_exit(1);
+}
+
 static void waits_child(void)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -227,6 +236,7 @@ static void each_way_to_wait(void **state)
 	close(held);
 	check(polls, GP_WHY_network, "polls one descriptor");
 	check(waits_events, GP_WHY_idle, "epoll");
+	check(serves, GP_WHY_idle, "accept");
 	check(sleeps, GP_WHY_sleep, "sleeps");
 	check(runs, GP_WHY_busy, "runs");
 }

@@ -38,8 +38,6 @@ static const struct {
 	CALL(sendmsg, SOCKET),
 	CALL(sendmmsg, SOCKET),
 	CALL(connect, SOCKET),
-	CALL(accept, SOCKET),
-	CALL(accept4, SOCKET),
 	CALL(ioctl, IOCTL),
 	CALL(flock, FLOCK),
 	CALL(fcntl, FLOCK),
@@ -64,6 +62,8 @@ static const struct {
 	CALL(epoll_pwait2, EVENTS),
 #endif
 	CALL(pselect6, EVENTS),
+	CALL(accept, EVENTS), /* of whoever may come: a job that serves when it has trained */
+	CALL(accept4, EVENTS),
 	CALL(rt_sigsuspend, EVENTS),
 	CALL(rt_sigtimedwait, EVENTS),
 	CALL(io_uring_enter, EVENTS),

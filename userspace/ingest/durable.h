@@ -40,6 +40,8 @@ pid_t durable_owner(const char *dir);
 
 /* What an earlier run of this boot left; NULL: nothing that can be used. */
 const struct durable_state *durable_state(const struct durable *d);
+/* There was one, but of another boot or version, or damaged: that is said. */
+bool durable_unusable(const struct durable *d);
 /* The state cannot be used after all: it goes, with its tape. */
 void durable_discard(struct durable *d);
 /* Each frame of the tape since the state. */
