@@ -155,6 +155,8 @@ static void line_ledger(struct buffer *out, const struct ledger_view *l)
 	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
 	json_uint(out, "steps", l->steps);
 	json_nonzero(out, "max_productive_step", l->max_step);
+	json_uint(out, "late_ns", l->late_ns);
+	json_uint(out, "merged", l->merged);
 	json_uint(out, "disruptions", l->disruptions);
 	json_string(out, "window", "cumulative");
 	json_bool(out, "final", l->ended);

@@ -87,14 +87,16 @@ LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/se
 	"resumed_step": {"$ref": "#/$defs/count_or_null"}, "wasted_ns": {"$ref": "#/$defs/ns_or_null"},
 	"recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "estimated": {"type": "boolean"}}},)
 LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns",)
-LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "disruptions", "window", "final"],)
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
 LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"elapsed_ns": {"$ref": "#/$defs/ns"}, "buckets": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"async": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"unsettled_ns": {"type": "integer", "minimum": 0, "description": "part of OTHER that the running step may still claim"},
 	"productive_gross_ns": {"$ref": "#/$defs/ns"}, "steps": {"$ref": "#/$defs/count"},
-	"max_productive_step": {"$ref": "#/$defs/count_or_null"}, "disruptions": {"$ref": "#/$defs/count"},
+	"max_productive_step": {"$ref": "#/$defs/count_or_null"},
+	"late_ns": {"type": "integer", "minimum": 0, "description": "claimed too late: it was settled for another bucket already"},
+	"merged": {"type": "integer", "minimum": 0, "description": "intervals taken together because there were too many at once"}, "disruptions": {"$ref": "#/$defs/count"},
 	"window": {"enum": ["cumulative", "interval"]}, "final": {"type": "boolean"}}},)
 LINE("health": {"type": "object", "description": "a rank is not well: told when that is certain, and again when it is over",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)

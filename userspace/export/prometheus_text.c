@@ -107,6 +107,11 @@ static void rank_productive(struct page *p, const struct family *f, const struct
 	metric_value_ns(page_sample(p, f->name, r), r->ledger.productive_gross_ns);
 }
 
+static void rank_late(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	metric_value_ns(page_sample(p, f->name, r), r->ledger.late_ns);
+}
+
 static void rank_checkpoints(struct page *p, const struct family *f, const struct rank_view *r)
 {
 	metric_label(page_sample(p, f->name, r), "op", "save");
@@ -308,6 +313,8 @@ static const struct family families[] = {
 	{"gpbpf_productive_seconds_total", "counter",
 	 "Time ever booked as training progress; what a restart disproves is not taken back here.",
 	 .rank = rank_productive},
+	{"gpbpf_ledger_late_seconds_total", "counter",
+	 "Time that was claimed after it had been settled for another bucket.", .rank = rank_late},
 	{"gpbpf_checkpoints_total", "counter", "Checkpoints written and read.", .rank = rank_checkpoints},
 	{"gpbpf_checkpoint_save_seconds_total", "counter", "Time spent writing checkpoints.",
 	 .rank = rank_checkpoint_time},

@@ -373,21 +373,13 @@ void ledger_view(const struct ledger *l, struct ledger_view *ret)
 		.productive_gross_ns = l->final ? l->ns[BUCKET_GOODPUT] : 0,
 		.steps = l->steps,
 		.max_step = l->max_step,
+		.late_ns = l->late_ns,
+		.merged = l->coarse,
 		.ended = l->ended,
 	};
 	memcpy(ret->ns, l->ns, sizeof(ret->ns));
 	ret->ns[BUCKET_HANG] += hang_ns;
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
-}
-
-uint64_t ledger_late_ns(const struct ledger *l)
-{
-	return l->late_ns;
-}
-
-uint64_t ledger_coarse(const struct ledger *l)
-{
-	return l->coarse;
 }
 
 bool ledger_check(const struct ledger *l)

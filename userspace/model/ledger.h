@@ -50,6 +50,8 @@ struct ledger_view {
 	/* Goodput once the first steps are settled, 0 before: it never falls. */
 	uint64_t productive_gross_ns;
 	uint64_t steps, max_step;
+	uint64_t late_ns;     /* that intervals would have claimed had they come before it was settled */
+	uint64_t merged;      /* intervals taken together because there were too many */
 	uint64_t disruptions; /* counted by the rank: 0 in what ledger_view() gives */
 	bool ended;
 };
@@ -65,7 +67,7 @@ void ledger_reach_back(struct ledger *l, uint64_t start_ns);
 
 /* An interval that belongs to a bucket other than GOODPUT; may overlap others, may come before the steps
  * around it are known, may reach back as far as the settled edge (earlier parts are ignored and
- * counted by ledger_late_ns). 0 or -ENOMEM. */
+ * counted: late_ns of the view). 0 or -ENOMEM. */
 int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns);
 /* A finished step: settles everything up to its end. Steps of parallel loops may overlap. torn: records were
  * lost while it ran; what it took beyond ten times the ideal is then UNOBSERVED, not OTHER. */
@@ -79,8 +81,6 @@ void ledger_end(struct ledger *l, uint64_t now_ns);
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
-uint64_t ledger_late_ns(const struct ledger *l);
-uint64_t ledger_coarse(const struct ledger *l); /* intervals merged because there were too many */
 /* True while every nanosecond is in exactly one bucket. */
 bool ledger_check(const struct ledger *l);
 /* A ledger that does not add up is refused. */

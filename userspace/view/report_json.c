@@ -99,6 +99,8 @@ static void json_ledger(struct buffer *out, const struct ledger_view *l, bool tr
 	json_uint(out, "unsettled_ns", l->unsettled_ns);
 	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
 	json_nonzero(out, "max_productive_step", l->max_step);
+	json_uint(out, "late_ns", l->late_ns);
+	json_uint(out, "merged", l->merged);
 	json_uint(out, "disruptions", l->disruptions);
 }
 
