@@ -76,7 +76,7 @@ def main():
         run = abs((b - a) / (true[j] - true[i]) - 1) * 100
         gap = statistics.median(b - a for a, b in zip(true, true[1:]))
         text += f", median error {microseconds(statistics.median(errors))}"
-        text += f" of {gap / 1e6:.2f} ms, p99 {microseconds(errors[len(errors) * 99 // 100])}, run {run:.4f} %"
+        text += f" of {gap / 1e6:.2f} ms, p99 {microseconds(errors[len(errors) * 99 // 100])}, whole run off by {run:.4f} %"
     tier = f" (tier {steps[-1]['tier']}, {steps[-1]['boundary']})" if steps else ""
     print(text + side_events(truth, facts) + tier)
     sys.exit(1 if invented or len(pairs) != len(true) else 0)

@@ -38,6 +38,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 tests/tools/deps.sh build
+say "building, about a minute the first time"
 "$MAKE" -s all
 find_torch
 version=$("$python" -c 'import torch; print(torch.__version__)')

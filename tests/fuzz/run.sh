@@ -36,7 +36,7 @@ for source in tests/fuzz/*.c; do
 	name=$(basename "$source" .c)
 	[ -n "$ONLY" ] && [ "$ONLY" != "$name" ] || names+=("$name")
 done
-[ "${#names[@]}" -gt 0 ] || { echo "no such target: $ONLY" >&2; exit 2; }
+[ "${#names[@]}" -gt 0 ] || { echo "no such target: $ONLY; there are: $(basename -a -s .c tests/fuzz/*.c | xargs)" >&2; exit 2; }
 printf '%s\n' "${names[@]}" | xargs -P 2 -n 1 tests/fuzz/run.sh --one
 
 failed=0 n=0

@@ -131,13 +131,11 @@ static const char *family_reason(const struct step_finder *sf)
 		return "no optimizer ranges in this torch: counting synchronised backward passes";
 	case FAMILY_ANON:
 		return anon_accumulates(sf)
-			       ? "this torch's ranges have no names: steps read from their order; loading "
-				 "and evaluation cannot be seen and count as goodput"
-			       : "this torch's ranges have no names: each backward pass counts as a step; "
-				 "loading and evaluation cannot be seen and count as goodput";
+			       ? "unnamed ranges: steps by their order; loading, evaluation count as goodput"
+			       : "unnamed ranges: a backward pass is a step; loading, evaluation count as "
+				 "goodput";
 	case FAMILY_BACKWARD:
-		return "no optimizer ranges: counting backward passes; micro-batches and steps cannot be "
-		       "told apart";
+		return "no optimizer ranges: counting backward passes; micro-batches cannot be told apart";
 	default:
 		return "";
 	}

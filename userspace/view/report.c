@@ -273,13 +273,12 @@ static void report_price(struct canvas *c, const struct snapshot *s, const struc
 	marker = 100.0 * (double)r->overhead.sum.marker_ns / (double)observed;
 	canvas_put(c, STYLE_PLAIN, " = %.3f %% of the time (the marker %.3f %%)",
 		   100.0 * (double)r->overhead.sum.all_ns / (double)observed, marker);
-	canvas_put(c, STYLE_DIM, "  estimated: hits × price of an empty one here");
+	canvas_put(c, STYLE_DIM, "  estimated");
 	if (!s->budget_ppm || marker <= (double)s->budget_ppm / 1e4)
 		return;
 	field(c, "");
 	canvas_put(c, STYLE_YELLOW,
-		   "the marker alone costs more than the budget of %.4g %%: it is kept, as steps "
-		   "are found by it",
+		   "the marker alone costs more than the budget of %.4g %%: kept, as it finds the steps",
 		   (double)s->budget_ppm / 1e4);
 }
 
