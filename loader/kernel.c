@@ -234,28 +234,18 @@ static struct bpf_link *mmap_link(struct bpf_program *prog)
 	return link;
 }
 
-/* The maps of the call object take the place of those that this object declares. */
-static int proc_reuse_maps(struct proc_bpf *proc, const struct call_bpf *call)
+/* What both objects declare is one map: the call object's. */
+static int proc_reuse_maps(const struct proc_bpf *proc, const struct call_bpf *call)
 {
-	const struct {
-		struct bpf_map *to;
-		const struct bpf_map *from;
-	} same[] = {
-		{proc->maps.gp_watched, call->maps.gp_watched},
-		{proc->maps.gp_open_calls, call->maps.gp_open_calls},
-		{proc->maps.gp_threads, call->maps.gp_threads},
-		{proc->maps.gp_threads_fast, call->maps.gp_threads_fast},
-		{proc->maps.gp_return_rows, call->maps.gp_return_rows},
-		{proc->maps.gp_losses, call->maps.gp_losses},
-		{proc->maps.gp_meta, call->maps.gp_meta},
-		{proc->maps.gp_slot_owner, call->maps.gp_slot_owner},
-		{proc->maps.gp_free_slots, call->maps.gp_free_slots},
-		{proc->maps.gp_ring_life, call->maps.gp_ring_life},
-	};
+	struct bpf_map *map, *from;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < sizeof(same) / sizeof(same[0]); i++)
-		err = bpf_map__reuse_fd(same[i].to, bpf_map__fd(same[i].from));
+	bpf_object__for_each_map(map, proc->obj)
+	{
+		from = bpf_object__find_map_by_name(call->obj, bpf_map__name(map));
+		if (from && !err)
+			err = bpf_map__reuse_fd(map, bpf_map__fd(from));
+	}
 	return err;
 }
 

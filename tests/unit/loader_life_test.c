@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs root. */
+#include <linux/sched.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "tests/unit/probed.h"
 
@@ -72,6 +74,39 @@ static void children_are_followed(void **state)
 		assert_false(loader_watched(w->loader, pids[i]));
 	}
 	assert_int_equal(ev.exit->start_ns, 77); /* as loader_watch() was told */
+	watch_close(w);
+}
+
+static void body_hits(void)
+{
+	hits(5);
+}
+
+/* Whoever gets the number of one that ended is nobody's business. */
+static void a_number_used_again_is_a_stranger(void **state)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD, .set_tid_size = 1};
+	pid_t pid, again;
+	struct watch *w;
+	struct child c;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	c = child_start(w, body_hits);
+	pid = c.pid;
+	child_run(&c);
+	args.set_tid = (uint64_t)(uintptr_t)&pid;
+	again = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (!again) {
+		hits(3);
+		_exit(0);
+	}
+	assert_int_equal(again, pid);
+	assert_int_equal(waitpid(again, NULL, 0), again);
+	watch_collect(w);
+	assert_int_equal(records_count(w, GP_KIND_hit, "test.hit", pid), 5);
+	assert_int_equal(records_count(w, GP_KIND_exit, NULL, pid), 1);
 	watch_close(w);
 }
 
@@ -281,6 +316,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(children_are_followed),
+		cmocka_unit_test(a_number_used_again_is_a_stranger),
 		cmocka_unit_test(signals_name_their_sender),
 		cmocka_unit_test(signals_are_bounded),
 		cmocka_unit_test(mappings_are_bounded),
