@@ -30,23 +30,13 @@ static void usage(FILE *out)
 	      out);
 }
 
-/* Index into the tables; -1: no such command. --pid is command and option at once. */
+/* Index into the tables; -1: no such command. */
 static int find_command(const char *word)
 {
 	for (int i = 0; i < COMMANDS; i++)
 		if (!strcmp(word, command_rows[i].name))
 			return i;
-	return !strncmp(word, "--pid=", 6) || (word[0] == '-' && word[1] == 'p') ? 0 : -1;
-}
-
-/* Words that only the watch command has. */
-static bool names_a_pid(int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--durable") || !strcmp(argv[i], "--pid") || !strcmp(argv[i], "-p") ||
-		    !strncmp(argv[i], "--pid=", 6))
-			return true;
-	return false;
+	return -1;
 }
 
 /* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then written to. */
@@ -75,13 +65,6 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return EXIT_USAGE;
 	}
-	c = find_command(argv[1]);
-	/* `gp-bpf --json --pid 1`: the first word is an option of the watch command. */
-	if (c < 0 && argv[1][0] == '-' && names_a_pid(argc, argv))
-		c = 0;
-	if (c >= 0)
-		return written(c ? runs[c](argc - 1, argv + 1)
-				 : runs[0](argc, argv)); /* its options begin at argv[1] */
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);
 		return written(EXIT_OK);
@@ -90,6 +73,11 @@ int main(int argc, char **argv)
 		puts("gp-bpf " GP_VERSION);
 		return written(EXIT_OK);
 	}
-	log_error("unknown %s '%s'; see gp-bpf --help", *argv[1] == '-' ? "option" : "command", argv[1]);
+	/* `gp-bpf --json --pid 1`: the first word is an option of the watch command. */
+	c = *argv[1] == '-' ? 0 : find_command(argv[1]);
+	if (c >= 0)
+		return written(c ? runs[c](argc - 1, argv + 1)
+				 : runs[0](argc, argv)); /* its options begin at argv[1] */
+	log_error("unknown command '%s'; see gp-bpf --help", argv[1]);
 	return EXIT_USAGE;
 }
