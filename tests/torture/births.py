@@ -64,7 +64,7 @@ def told(what, watch, last, status):
     lines = watch.lines()
     found = collections.Counter(step["pid"] for step in steps_of(lines))
     lost = sum(x["count"] for x in lines if x["type"] == "loss" and x["source"] != "unpaired")
-    yield row(f"{what}: trainers missed", 0, truth["trainers"] - len(found), f"{truth['born']} born")
+    yield row(f"{what}: trainers missed", 0, truth["trainers"] - len(found), f"{truth['trainers']} among {truth['born']} born")
     yield row(f"{what}: trainers whose steps are not exact", 0, sum(n != STEPS for n in found.values()))
     yield row(f"{what}: records lost", 0, lost)
     yield row(f"{what}: trainers that failed", 0, truth["failed"])

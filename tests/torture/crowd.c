@@ -126,6 +126,7 @@ static void reap(struct births *b)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		for (long i = 0; i < b->trainers; i++)
 			if (b->trainer[i] == pid) {
+				b->trainer[i] = 0; /* the number is another's soon */
 				b->running--;
 				b->failed += status != 0;
 			}
@@ -155,19 +156,24 @@ static void train(struct births *b, char **argv)
 static int births(long rate, long seconds, char **argv)
 {
 	struct births b = {.trainer = calloc((size_t)seconds + 1, sizeof(*b.trainer))};
-	uint64_t start_ns, slots = (uint64_t)seconds * (SECOND_NS / SLOT_NS);
+	uint64_t at_ns, end_ns, next_trainer_ns;
 
 	if (!b.trainer)
 		return 1;
 	wait_line();
-	start_ns = now_ns();
-	for (uint64_t slot = 0; slot < slots || b.running; slot++) {
-		if (slot < slots && slot % (SECOND_NS / SLOT_NS) == 0)
+	at_ns = next_trainer_ns = now_ns();
+	end_ns = at_ns + (uint64_t)seconds * SECOND_NS;
+	while (at_ns < end_ns || b.running) {
+		if (at_ns >= next_trainer_ns && b.trainers < seconds) {
 			train(&b, argv);
+			next_trainer_ns += SECOND_NS;
+		}
 		for (long i = 0; i < rate / (long)(SECOND_NS / SLOT_NS); i++)
 			bear(&b);
 		reap(&b);
-		sleep_until(start_ns + (slot + 1) * SLOT_NS);
+		/* What a slow machine is behind is not made up for. */
+		at_ns = at_ns + SLOT_NS > now_ns() ? at_ns + SLOT_NS : now_ns();
+		sleep_until(at_ns);
 	}
 	while (waitpid(-1, NULL, 0) > 0)
 		;
