@@ -77,8 +77,12 @@ static int maps_adopt(const struct call_bpf *call, struct pins *pins)
 		if (!map_pin_name(map, name))
 			continue;
 		fd = pins_claim(pins, name);
-		if (fd < 0)
+		if (fd < 0) {
+			log_error("--durable: %s is no longer pinned, so nothing can be taken over; "
+				  "gp-bpf detach removes the rest",
+				  name);
 			return fd;
+		}
 		err = bpf_map__reuse_fd(map, fd); /* keeps a copy of it */
 		close(fd);
 		if (err)
