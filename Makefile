@@ -42,6 +42,7 @@ UNIT_SRC   := $(wildcard tests/unit/*.c)
 obj         = $(patsubst %.c,$(O)/%.o,$(1))
 
 .DELETE_ON_ERROR:
+.SECONDARY:
 .PHONY: all clean deps format check demo bench install cases unit bpf-arm64 fuzz kernels
 
 all: $(O)/gp-bpf

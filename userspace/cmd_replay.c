@@ -51,14 +51,16 @@ int cmd_replay(int argc, char **argv)
 	if (err >= 0)
 		return err;
 	if (o.argc != 1) {
-		log_error("replay needs one tape, behind the options: gp-bpf replay [options] FILE (- is standard input)");
+		log_error("replay needs one tape, behind the options: gp-bpf replay [options] FILE (- is "
+			  "standard input)");
 		options_free(&o);
 		return EXIT_USAGE;
 	}
 	err = tape_open(&tape, o.argv[0]);
 	if (err)
 		goto done;
-	err = output_open(&out, &o, VIEW_NONE, STDOUT_FILENO, STDOUT_FILENO);
+	err = output_open(&out, &o, VIEW_NONE, STDOUT_FILENO,
+			  output_is_data(&o) ? STDERR_FILENO : STDOUT_FILENO);
 	if (err)
 		goto done;
 	err = replay_tape(tape, out, !o.quiet && isatty(STDERR_FILENO));

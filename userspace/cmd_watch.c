@@ -86,7 +86,7 @@ static int output_open_durable(struct output **ret, const struct options *o, enu
 			       int report_fd, struct durable *d, bool *ret_saved)
 {
 	const struct durable_state *state = d ? durable_state(d) : NULL;
-	int err = output_resume(ret, o, view, STDOUT_FILENO, report_fd, state, d && durable_unusable(d));
+	int err = output_resume(ret, o, view, STDOUT_FILENO, report_fd, state, d);
 
 	*ret_saved = state && !err;
 	if (!state || (err != -EPROTO && err != -EBADMSG))
@@ -104,6 +104,8 @@ static int watched(const struct options *o, struct output *out, const struct wat
 
 	if (!err)
 		err = targets(w, o, cfg->saved);
+	if (!err && !o->pids.count && cfg->saved && !watch_busy(w))
+		watch_again(w);
 	/* When it is known that somebody was, this run tells how that ended. */
 	if (!err && !o->pids.count && !watch_busy(w) && output_told(out) <= 1) {
 		log_error("%s: nobody is watched; which process? gp-bpf --durable --pid PID",
@@ -139,10 +141,7 @@ static int watch_pids(const struct options *o, const char *tape, const char *com
 	struct output *out = NULL;
 	int err = 0, lost;
 
-	/* JSON lines on standard output leave no room there for anything else. */
-	for (int i = 0; i < o->exports.count; i++)
-		data |= !strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json");
-	data |= o->json || (tape && !strcmp(tape, "-"));
+	data = o->json || output_is_data(o) || (tape && !strcmp(tape, "-"));
 	if (o->durable) {
 		signal_hold(SIGUSR1); /* of --takeover, from the moment that we have the lock */
 		err = durable_open(&cfg.durable, o->state_dir ? o->state_dir : DURABLE_DIR, o->takeover);

@@ -181,6 +181,14 @@ void output_processes(const struct output *out, model_process_fn *fn, void *ctx)
 	model_processes(out->model, fn, ctx);
 }
 
+bool output_is_data(const struct options *o)
+{
+	for (int i = 0; i < o->exports.count; i++)
+		if (!strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json"))
+			return true;
+	return false;
+}
+
 int output_feed(struct output *out, const void *records, size_t len)
 {
 	return stream_feed(out->stream, records, len);

@@ -31,6 +31,8 @@ int output_save(struct output *out, struct durable_state *ret);
 void output_replaying(struct output *out, bool yes);
 /* The processes that are known and have not ended. */
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
+/* JSON lines go to standard output: they leave no room there for anything else. */
+bool output_is_data(const struct options *o);
 /* Records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
 /* Who is to be looked at (model_silent). */

@@ -31,6 +31,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	       const struct watch_config *cfg);
 /* Somebody is watched already. */
 bool watch_busy(const struct watch *w);
+/* Watches those again that a predecessor's state knows and that still run. */
+void watch_again(struct watch *w);
 /* Every target was named: what nobody watched ends here, and processes that a predecessor's state knows and
  * nobody watches are gone. */
 void watch_reconcile(struct watch *w);

@@ -8,11 +8,16 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
+#include "userspace/identity/process.h"
 #include "userspace/ingest/event.h"
 #include "userspace/watch_private.h"
 
+/* Start times of /proc come in ticks of 10 ms. */
+#define START_TICK_NS 10000000ull
+
 struct resuming {
 	struct watch *watch;
+	bool alive;	     /* look for those that still run, not for those that do not */
 	uint64_t last_ns;    /* stamp of the newest record on the tape */
 	struct table *known; /* pid -> itself: of the model's processes, those that were identified */
 	pid_t *unwatched;    /* the model's processes that nobody watches */
@@ -62,6 +67,14 @@ static void on_known(void *ctx, uint32_t pid, uint64_t start_ns, bool identified
 		table_put(r->known, pid, r);
 }
 
+static bool same_process(const struct resuming *r, uint32_t pid, uint64_t start_ns)
+{
+	const char *root = r->watch->options->root;
+	uint64_t now_ns = process_start_ns(root ? root : "", (pid_t)pid);
+
+	return now_ns && start_ns && now_ns / START_TICK_NS == start_ns / START_TICK_NS;
+}
+
 /* Asked after the rings were read: who is not watched by now ended while nobody looked. */
 static void on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
 {
@@ -69,9 +82,8 @@ static void on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
 	size_t room = r->room ? r->room * 2 : 64;
 	pid_t *list;
 
-	(void)start_ns;
 	(void)identified;
-	if (processes_have(r->watch->processes, (pid_t)pid))
+	if (processes_have(r->watch->processes, (pid_t)pid) || (r->alive && !same_process(r, pid, start_ns)))
 		return;
 	if (r->count == r->room) {
 		list = reallocarray(r->unwatched, room, sizeof(*list));
@@ -140,6 +152,17 @@ void watch_reconcile(struct watch *w)
 	output_processes(w->out, on_live, &r);
 	for (size_t i = 0; i < r.count; i++)
 		watch_gone(w, r.unwatched[i]);
+	journal_flush(w->journal);
+	free(r.unwatched);
+}
+
+void watch_again(struct watch *w)
+{
+	struct resuming r = {.watch = w, .alive = true};
+
+	output_processes(w->out, on_live, &r);
+	for (size_t i = 0; i < r.count; i++)
+		processes_target(w->processes, r.unwatched[i], false);
 	journal_flush(w->journal);
 	free(r.unwatched);
 }

@@ -14,7 +14,7 @@ teardown() { e2e_teardown; }
 
 # bats test_tags=kernels
 @test "run: a process watched from its start" {
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait steps=23
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait steps=23
 	equal "steps 23" "$output"
 	steps_are 23 "$T/out"
 	equal '"process_start"' "$(of_type rank "$T/out" .numbering | sort -u)"
@@ -60,7 +60,7 @@ teardown() { e2e_teardown; }
 }
 
 @test "a first step unlike the others does not put off the lock" {
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait half steps=22
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait half steps=22
 	steps_are 23 "$T/out"
 	[ "$(count_lines rank "$T/out" '.state == "locked" and .updates <= 6')" -gt 0 ]
 }
@@ -91,7 +91,7 @@ teardown() { e2e_teardown; }
 }
 
 @test "fork and exec: the last of a chain trains" {
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- \
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- \
 		"$TRAIN" fork exec fork say=deep exec exec fork load wait steps=23
 	steps_are 23 "$T/out"
 	equal 1 "$(of_type step "$T/out" .pid | sort -u | wc -l)" "processes that train"
@@ -99,7 +99,7 @@ teardown() { e2e_teardown; }
 
 # bats test_tags=kernels
 @test "fork and exec: every generation trains" {
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- \
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- \
 		"$TRAIN" load wait steps=7 fork steps=11 exec load wait steps=13
 	sound "$T/out"
 	equal 31 "$(count_lines step "$T/out")" steps
@@ -107,7 +107,7 @@ teardown() { e2e_teardown; }
 }
 
 @test "200 children that live for 23 steps each" {
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait children=200 steps=23
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait children=200 steps=23
 	sound "$T/out"
 	run -0 jq -n -c '[inputs | select(.type == "step")] | group_by(.pid) | [length, (map(length) | unique)]' "$T/out"
 	equal '[200,[23]]' "$output" "processes, steps of each"
@@ -133,7 +133,7 @@ teardown() { e2e_teardown; }
 		echo "$first $second"
 	EOF
 	cd "$T"
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- bash "$T/reuse.sh"
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- bash "$T/reuse.sh"
 	read -r first second <<<"${lines[-1]}"
 	[ "$first" = "$second" ] || skip "the number $first was taken by others each time"
 	sound_reused "$T/out" "$first"
@@ -165,7 +165,7 @@ sound_reused() {
 	run -7 "$GP_BPF" run --quiet --export "json:$T/fail" -- "$TRAIN" load wait steps=23 exit=7
 	run -0 jq -c 'select(.type == "disruption") | [.cause, .signal, .exit_code, .step]' "$T/fail"
 	equal '["exit",null,7,23]' "$output"
-	run -0 "$GP_BPF" run --quiet --export "json:$T/well" -- "$TRAIN" load wait steps=23 exit=0
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/well" -- "$TRAIN" load wait steps=23 exit=0
 	equal 0 "$(count_lines disruption "$T/well")" disruptions
 }
 
@@ -263,12 +263,12 @@ no_new_links() { # ids before
 }
 
 @test "a process that trains nothing has no steps" {
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load save=/x
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load save=/x
 	steps_are 0 "$T/out"
 }
 
 @test "a checkpoint between steps" {
-	run -0 "$GP_BPF" run --quiet --export "json:$T/out" -- \
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- \
 		"$TRAIN" load wait steps=23 save=/srv/model.pt steps=7
 	sound "$T/out"
 	equal 30 "$(count_lines step "$T/out")" steps
@@ -281,10 +281,10 @@ without() { # features
 	for feature; do
 		args+=(--feature "$feature=off")
 	done
-	run -0 "$GP_BPF" run --quiet "${args[@]}" --export "json:$T/out" -- "$TRAIN" load wait steps=23
+	run -0 --separate-stderr "$GP_BPF" run --quiet "${args[@]}" --export "json:$T/out" -- "$TRAIN" load wait steps=23
 	steps_are 23 "$T/out"
 	[[ " $* " == *" tp_btf "* ]] && return 0
-	run -0 "$GP_BPF" run --quiet "${args[@]}" --export "json:$T/out" -- "$TRAIN" fork exec load wait steps=29
+	run -0 --separate-stderr "$GP_BPF" run --quiet "${args[@]}" --export "json:$T/out" -- "$TRAIN" fork exec load wait steps=29
 	steps_are 29 "$T/out"
 }
 

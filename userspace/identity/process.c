@@ -166,9 +166,9 @@ int process_permitted(const char *root, pid_t pid)
 		close(fd);
 	if (fd != -EACCES)
 		return 0; /* it is gone: told where it is missed */
-	log_error("process %d: CAP_SYS_PTRACE missing: what it maps cannot be read; run as root (sudo gp-bpf "
-		  "...)",
-		  pid);
+	log_error("process %d: CAP_SYS_PTRACE missing: what it maps cannot be read; %s", pid,
+		  geteuid() ? "run as root (sudo gp-bpf ...)"
+			    : "this root is not allowed to: run privileged");
 	return -EPERM;
 }
 

@@ -226,6 +226,19 @@ static void why_ioctl(struct look *l)
 	say_file(l, why, "is in ioctl of", file);
 }
 
+/* A call that was interrupted (SIGSTOP and SIGCONT) is told by what it sleeps in. */
+static void why_restart(struct look *l)
+{
+	if (strstr(l->out->wchan, "nanosleep"))
+		say(l, GP_WHY_sleep, "sleeps");
+	else if (begins(l->out->wchan, "futex"))
+		say(l, GP_WHY_lock, "waits on a futex");
+	else if (strstr(l->out->wchan, "poll"))
+		say(l, GP_WHY_network, "polls descriptors");
+	else
+		say(l, GP_WHY_unknown, "is in a system call that a signal interrupted");
+}
+
 /* What a blocked thread waits for, by the system call it is in. */
 static void why_syscall(struct look *l)
 {
@@ -275,6 +288,9 @@ static void why_syscall(struct look *l)
 		break;
 	case SYSCALL_SLEEP:
 		say(l, GP_WHY_sleep, "sleeps");
+		break;
+	case SYSCALL_RESTART:
+		why_restart(l);
 		break;
 	case SYSCALL_OTHER:
 		say(l, GP_WHY_unknown, "is in system call %d", l->out->syscall);

@@ -39,6 +39,7 @@ enum syscall_kind {
 	SYSCALL_EVENTS,
 	SYSCALL_CHILD,
 	SYSCALL_SLEEP,
+	SYSCALL_RESTART, /* one of these that a signal interrupted, with its arguments gone */
 };
 
 /* Of the architecture that this was built for. *ret_name NULL: not one that is known to block. */

@@ -71,6 +71,7 @@ static const struct {
 	CALL(waitid, CHILD),
 	CALL(nanosleep, SLEEP),
 	CALL(clock_nanosleep, SLEEP),
+	CALL(restart_syscall, RESTART),
 #ifdef __x86_64__
 	CALL(open, OPEN),
 	CALL(stat, FILE),

@@ -85,7 +85,7 @@ static void loop_slow(struct rank *r, const struct rank_loop *lp, const struct s
 {
 	char took[16];
 
-	if (s->flags & STEP_hung || lp->steps < SLOW_STEPS || !lp->ideal_ns ||
+	if (s->flags & (STEP_hung | STEP_tainted) || lp->steps < SLOW_STEPS || !lp->ideal_ns ||
 	    ns / SLOW_FACTOR < lp->ideal_ns || ns < lp->ideal_ns + SLOW_MORE_NS)
 		return;
 	rank_event(r, s->end_ns, "slow step %llu: %s (%.1fx the ideal)", (unsigned long long)s->number,
