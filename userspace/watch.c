@@ -142,13 +142,13 @@ static bool drain_ring(struct watch *w, int i)
 void watch_gap(struct watch *w, uint64_t from_ns)
 {
 	struct gp_gap *gap = journal_record(w->journal, GP_KIND_gap, 0, 0);
+	char away[16];
 
 	if (!gap)
 		return;
-	gap->from_ns = from_ns;
-	gap->cause = GP_GAP_AWAY;
-	log_warn("nobody read for %.0f s: that time counts as not observed",
-		 (double)(clock_mono_ns() - from_ns) / 1e9);
+	*gap = (struct gp_gap){.from_ns = from_ns, .cause = GP_GAP_AWAY};
+	log_warn("nobody watched for %s: that time counts as not observed",
+		 clock_duration(away, sizeof(away), clock_mono_ns() - from_ns));
 }
 
 void watch_drain(struct watch *w)
