@@ -133,6 +133,8 @@ static void frame_phases(struct canvas *c, const struct loop_view *l)
 			canvas_put(c, STYLE_PLAIN, "%s", view_percent(text, l->phase_ns[i], whole));
 			separator = "  ";
 		}
+	canvas_put(c, STYLE_DIM, "%selse ", separator);
+	canvas_put(c, STYLE_PLAIN, "%s", view_percent(text, view_phase_rest_ns(l), whole));
 }
 
 static void frame_other_loops(struct canvas *c, const struct rank_view *r, const struct loop_view *main)

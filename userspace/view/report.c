@@ -175,27 +175,33 @@ static void report_recent(struct canvas *c, const struct loop_view *l)
 	}
 }
 
-static void report_phases(struct canvas *c, const struct loop_view *l)
+static void report_phase(struct canvas *c, const struct loop_view *l, const char *name, uint64_t ns,
+			 const char **separator)
 {
 	uint64_t whole = (uint64_t)(l->time.mean_ns * (double)l->time.count);
 	char part[WORD_MAX], mean[WORD_MAX];
+
+	if (c->col > REPORT_COLS - 30) {
+		field(c, "");
+		*separator = "";
+	}
+	canvas_put(c, STYLE_PLAIN, "%s%s %s", *separator, name,
+		   clock_duration(mean, WORD_MAX, ns / l->time.count));
+	canvas_put(c, STYLE_DIM, " (%s)", view_percent(part, ns, whole));
+	*separator = ", ";
+}
+
+static void report_phases(struct canvas *c, const struct loop_view *l)
+{
 	const char *separator = "";
 
 	if (!l->phases_known || !l->time.count)
 		return;
 	field(c, "in a step");
-	for (int i = 0; i < PHASE_COUNT; i++) {
-		if (!(l->phases_known & (1u << i)))
-			continue;
-		if (c->col > REPORT_COLS - 30) {
-			field(c, "");
-			separator = "";
-		}
-		canvas_put(c, STYLE_PLAIN, "%s%s %s", separator, phase_name[i],
-			   clock_duration(mean, WORD_MAX, l->phase_ns[i] / l->time.count));
-		canvas_put(c, STYLE_DIM, " (%s)", view_percent(part, l->phase_ns[i], whole));
-		separator = ", ";
-	}
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (l->phases_known & (1u << i))
+			report_phase(c, l, phase_name[i], l->phase_ns[i], &separator);
+	report_phase(c, l, "else", view_phase_rest_ns(l), &separator);
 }
 
 static void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_view *l)

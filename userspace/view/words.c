@@ -330,3 +330,13 @@ const char *view_given_up(char *out, size_t len, const struct snapshot *s)
 	}
 	return at ? out : NULL;
 }
+
+uint64_t view_phase_rest_ns(const struct loop_view *l)
+{
+	uint64_t whole_ns = (uint64_t)(l->time.mean_ns * (double)l->time.count), known_ns = 0;
+
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (l->phases_known & (1u << i))
+			known_ns += l->phase_ns[i];
+	return whole_ns > known_ns ? whole_ns - known_ns : 0;
+}

@@ -58,4 +58,7 @@ uint64_t view_lost(const struct snapshot *s);
 /* What the budget of overhead took: "confirm of torch counted, not sent; ...". NULL: nothing. */
 const char *view_given_up(char *out, size_t len, const struct snapshot *s);
 
+/* Time of the steps that no phase claims: the job's own code between what is announced. */
+uint64_t view_phase_rest_ns(const struct loop_view *l);
+
 #endif
