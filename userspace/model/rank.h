@@ -118,6 +118,7 @@ struct rank {
 
 	struct rank_hang hang;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
+	uint64_t slow_told_ns, slow_untold; /* slow steps: when one was told, and how many since */
 	struct overhead overhead;
 	uint64_t hits, lost, disruptions;
 	struct gp_signal killed; /* last fatal signal that was sent */

@@ -2,6 +2,7 @@
 #include "userspace/model/rank.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "userspace/base/clock.h"
@@ -10,6 +11,9 @@
 #define SLOW_STEPS   8		 /* before a step can be called slow */
 #define SLOW_FACTOR  5		 /* times the ideal */
 #define SLOW_MORE_NS 10000000ull /* ... and by so much */
+#define SLOW_TELL_NS                                                                                         \
+	10000000000ull /* from one that is told to the next: other events are worth seeing too               \
+			*/
 
 struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 {
@@ -83,13 +87,22 @@ static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint
 
 static void loop_slow(struct rank *r, const struct rank_loop *lp, const struct step *s, uint64_t ns)
 {
-	char took[16];
+	char took[16], more[48] = "";
 
 	if (s->flags & (STEP_hung | STEP_tainted) || lp->steps < SLOW_STEPS || !lp->ideal_ns ||
 	    ns / SLOW_FACTOR < lp->ideal_ns || ns < lp->ideal_ns + SLOW_MORE_NS)
 		return;
-	rank_event(r, s->end_ns, "slow step %llu: %s (%.1fx the ideal)", (unsigned long long)s->number,
-		   clock_duration(took, sizeof(took), ns), (double)ns / (double)lp->ideal_ns);
+	if (r->slow_told_ns && s->end_ns < r->slow_told_ns + SLOW_TELL_NS) {
+		r->slow_untold++;
+		return;
+	}
+	if (r->slow_untold)
+		snprintf(more, sizeof(more), "; %llu more since the last told",
+			 (unsigned long long)r->slow_untold);
+	r->slow_told_ns = s->end_ns;
+	r->slow_untold = 0;
+	rank_event(r, s->end_ns, "slow step %llu: %s (%.1fx the ideal)%s", (unsigned long long)s->number,
+		   clock_duration(took, sizeof(took), ns), (double)ns / (double)lp->ideal_ns, more);
 }
 
 void rank_step(struct rank *r, const struct step *s)

@@ -143,6 +143,8 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->restores);
 	archive_number(a, &r->save_ns);
 	archive_number(a, &r->longest_save_ns);
+	archive_number(a, &r->slow_told_ns);
+	archive_number(a, &r->slow_untold);
 	rank_hang_archive(a, &r->hang);
 	archive_number(a, &r->hits);
 	overhead_archive(a, &r->overhead);
