@@ -199,31 +199,44 @@ int pins_claim(struct pins *p, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+static void pin_forget(struct pins *p, const char *name)
+{
+	struct pin *pin = pin_find(p, name);
+
+	if (pin)
+		*pin = p->list[--p->count];
+}
+
 int pins_put(struct pins *p, const char *name, int fd)
 {
-	char path[192];
-	int err;
+	char path[192], fresh[200];
+	int err = 0;
 
 	pin_path(p, name, path);
-	pins_remove(p, name);
-	if (bpf_obj_pin(fd, path))
-		return -errno;
-	err = pin_note(p, name, false);
-	if (err)
+	snprintf(fresh, sizeof(fresh), "%s+", path);
+	unlink(fresh);
+	/* Renamed into place: at no moment is there neither the old one nor the new one. */
+	if (bpf_obj_pin(fd, fresh) || rename(fresh, path))
+		err = -errno;
+	pin_forget(p, name);
+	if (!err)
+		err = pin_note(p, name, false);
+	if (err) {
+		unlink(fresh);
 		unlink(path);
+	}
 	return err;
 }
 
 void pins_remove(struct pins *p, const char *name)
 {
-	struct pin *pin = pin_find(p, name);
 	char path[192];
 
-	if (!pin)
+	if (!pin_find(p, name))
 		return;
 	pin_path(p, name, path);
 	unlink(path);
-	*pin = p->list[--p->count];
+	pin_forget(p, name);
 }
 
 size_t pins_waiting(const struct pins *p, const char *prefix)
