@@ -113,7 +113,7 @@ fi
 if wanted unit; then
 	suite unit unit
 	suite unit/sanitizers unit SAN=address,undefined
-	suite unit/valgrind memcheck
+	[ -z "$ALL${CI:-}" ] || suite unit/valgrind memcheck # the sanitizers see most of it sooner
 fi
 if wanted fuzz && [ -n "$ALL$ONLY" ]; then
 	suite fuzz fuzz
