@@ -173,6 +173,38 @@ steps_told() { [ "$(count_lines step "$T/out")" -ge "$1" ]; }
 	equal '["user","targets_gone"]' "$(of_type end "$T/out" .reason | jq -sc .)"
 }
 
+@test "after a detach a start without --pid goes on with those that still run" {
+	train_job 2
+	start_durable --pid "$JOB"
+	train
+	kill -TERM "$WATCH"
+	watch_end
+	start_durable
+	train
+	last_turn
+	watch_end
+	goes_on "$T/out"
+	equal 46 "$(count_lines step "$T/out")" steps
+	equal '["user","targets_gone"]' "$(of_type end "$T/out" .reason | jq -sc .)"
+}
+
+@test "a job that ended leaves its lines where the next one's go" {
+	train_job 1
+	start_durable --pid "$JOB"
+	train
+	last_turn
+	watch_end
+	cp "$T/out" "$T/first"
+	train_job 1
+	start_durable --pid "$JOB"
+	train
+	last_turn
+	watch_end
+	equal "$(cat "$T/first")" "$(head -n "$(wc -l <"$T/first")" "$T/out")" "lines of the first job"
+	equal 46 "$(count_lines step "$T/out")" steps
+	equal 2 "$(count_lines start "$T/out")" starts
+}
+
 @test "SIGTERM with --handover: the next one goes on" {
 	train_job 3
 	start_durable --handover --pid "$JOB"
