@@ -263,6 +263,7 @@ static void stopped(void **state)
 	char mine[64];
 
 	(void)state;
+	until(pid, GP_WHY_sleep, "sleeps"); /* what goes on after the signals is not begun after them */
 	kill(pid, SIGSTOP);
 	until(pid, GP_WHY_stopped, "is stopped by a signal");
 	kill(pid, SIGCONT);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "userspace/base/clock.h"
@@ -21,6 +22,7 @@
 #define REMEMBER_NS  10000000000ull
 #define FILE_BYTES   1024
 #define STATUS_BYTES 4096
+#define CLOCKS_END   16 /* MAX_CLOCKS of linux/time.h */
 
 struct ran { /* ticks of the processor */
 	uint64_t at_ns, thread, process;
@@ -226,10 +228,15 @@ static void why_ioctl(struct look *l)
 	say_file(l, why, "is in ioctl of", file);
 }
 
-/* A call that was interrupted (SIGSTOP and SIGCONT) is told by what it sleeps in. */
+/* A call that was interrupted (SIGSTOP and SIGCONT) is told by what it sleeps in; where the kernel's compiler
+ * left no frame to name (wchan is then its entry), by its arguments, which are those of the first time: of
+ * the calls that go on so (nanosleep, poll, futex with a time limit: linux/restart_block.h) only a sleep has
+ * a clock where the others have an address. */
 static void why_restart(struct look *l)
 {
-	if (strstr(l->out->wchan, "nanosleep"))
+	bool clock = l->arg[0] < CLOCKS_END && l->arg[1] <= TIMER_ABSTIME;
+
+	if (strstr(l->out->wchan, "nanosleep") || (clock && !strstr(l->out->wchan, "poll")))
 		say(l, GP_WHY_sleep, "sleeps");
 	else if (begins(l->out->wchan, "futex"))
 		say(l, GP_WHY_lock, "waits on a futex");
