@@ -3,165 +3,16 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/base/log.h"
 #include "userspace/command.h"
+#include "userspace/option_row.h"
 
-const struct command_row command_rows[COMMANDS] = {
-	{"--pid", "PID [--pid PID...]", "watch running processes and their children", CMD_PID},
-	{"run", "[options] -- CMD...", "start CMD and watch it; exits with CMD's status", CMD_RUN},
-	{"record", "-o FILE (--pid PID | -- CMD...)", "keep the raw events in a file", CMD_RECORD},
-	{"replay", "FILE", "show a recorded run again, without privileges", CMD_REPLAY},
-	{"check", "[--pid PID | --library FILE]", "what works here, and each probe's place and price",
-	 CMD_CHECK},
-	{"probes", "", "the probes that are known, and why each is there", CMD_PROBES},
-	{"schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA},
-	{"detach", "", "remove every probe and map that --durable left in the kernel", CMD_DETACH},
-};
-
-enum option_type { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_NUMBER, OPTION_DURATION, OPTION_PERCENT };
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 
-struct option_row {
-	const char *name, *arg;
-	char letter;
-	enum option_type type;
-	size_t at;
-	int64_t min, max; /* of a number */
-	unsigned commands;
-	const char *key; /* in the config file; NULL: not there */
-	const char *help;
-};
-
-#define AT(field) offsetof(struct options, field)
-
-/* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this. */
-static const struct option_row rows[] = {
-	{"pid", "PID", 'p', OPTION_LIST, AT(pids), 0, 0, CMD_PID | CMD_RECORD | CMD_CHECK, NULL,
-	 "watch this process and its children (repeatable)"},
-	{"export", "NAME[:ARG]", 'e', OPTION_LIST, AT(exports), 0, 0, CMD_WATCH | CMD_REPLAY, "exports",
-	 "json:FILE (- is standard output), prometheus (repeatable)"},
-	{"listen", "ADDR:PORT", 0, OPTION_STRING, AT(listen), 0, 0, CMD_WATCH, "listen",
-	 "serve Prometheus metrics there, or at unix:PATH (default 127.0.0.1:9847 with --export prometheus)"},
-	{"job", "NAME", 0, OPTION_STRING, AT(job), 0, 0, CMD_WATCH, "job.name", "name of the job"},
-	{"marker", "NAME", 0, OPTION_STRING, AT(marker), 0, 0, CMD_WATCH, "steps.marker",
-	 "end steps by update_exit, zero_grad, backward, reducer, update_op, execute or sync; default: "
-	 "elect"},
-	{"multiply", "N", 0, OPTION_NUMBER, AT(multiply), 1, 1000000, CMD_WATCH, "steps.multiply",
-	 "that many marker hits make one step"},
-	{"ideal", "DURATION", 0, OPTION_DURATION, AT(ideal_ns), 0, 0, CMD_WATCH, "steps.ideal",
-	 "ideal step time, instead of the one that is found"},
-	{"hang-after", "DURATION", 0, OPTION_DURATION, AT(hang_after_ns), 0, 0, CMD_WATCH, "steps.hang_after",
-	 "silence of a loop that is called a hang (default: 5 x p99 of its steps, 30s to 10m)"},
-	{"for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_PID | CMD_RECORD, NULL,
-	 "stop watching after this time (10s, 5m)"},
-	{"output", "FILE", 'o', OPTION_STRING, AT(output), 0, 0, CMD_RUN | CMD_RECORD, NULL,
-	 "record: the tape; run: where CMD's own output goes (needed by --live)"},
-	{"live", NULL, 0, OPTION_FLAG, AT(live), 0, 0, CMD_RUN, NULL, "show the live view while CMD runs"},
-	{"user", "NAME", 0, OPTION_STRING, AT(user), 0, 0, CMD_RUN | CMD_RECORD, NULL,
-	 "run CMD as this user (default under sudo: who called sudo)"},
-	{"best-effort", NULL, 0, OPTION_FLAG, AT(best_effort), 0, 0, CMD_RUN, NULL,
-	 "start CMD even when nothing can be observed"},
-	{"overhead-budget", "PCT", 0, OPTION_PERCENT, AT(overhead_ppm), 0, 0, CMD_WATCH | CMD_CHECK,
-	 "budget.overhead",
-	 "of a process's time that probes beyond the marker may cost (default 0.1); 0: no bound"},
-	{"overhead-pause", "DURATION", 0, OPTION_DURATION, AT(overhead_pause_ns), 0, 0, CMD_WATCH,
-	 "budget.pause", "before probes that were given up are tried again; it grows (default 10s)"},
-	{"library", "FILE", 0, OPTION_STRING, AT(library), 0, 0, CMD_CHECK, NULL,
-	 "show what would be probed in this library"},
-	{"probes", "DIR", 0, OPTION_STRING, AT(probes), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, "probes",
-	 "probe files, instead of the installed ones"},
-	{"feature", "NAME=off", 0, OPTION_LIST, AT(features), 0, 0, CMD_WATCH | CMD_CHECK, "features",
-	 "do without a kernel feature (names: gp-bpf check)"},
-	{"config", "FILE", 'c', OPTION_STRING, AT(config), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, NULL,
-	 "settings in YAML (version: 1)"},
-	{"state-dir", "DIR", 0, OPTION_STRING, AT(state_dir), 0, 0, CMD_WATCH | CMD_CHECK, "state_dir",
-	 "where the symbol cache is kept (default /var/cache/gp-bpf)"},
-	{"durable", NULL, 0, OPTION_FLAG, AT(durable), 0, 0, CMD_PID, "durable",
-	 "a restart within a minute, even after kill -9, loses nothing: state is kept in --state-dir "
-	 "(default /var/lib/gp-bpf), links and maps are pinned"},
-	{"handover", NULL, 0, OPTION_FLAG, AT(handover), 0, 0, CMD_PID, "handover",
-	 "with --durable: SIGTERM leaves everything attached, for a successor"},
-	{"takeover", NULL, 0, OPTION_FLAG, AT(takeover), 0, 0, CMD_PID, NULL,
-	 "with --durable: if another gp-bpf watches with this --state-dir, take over from it"},
-	{"root", "DIR", 0, OPTION_STRING, AT(root), 0, 0, CMD_WATCH, NULL, "read /proc from there (tests)"},
-	{"quiet", NULL, 'q', OPTION_FLAG, AT(quiet), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
-	 "no live view, no progress, no report"},
-	{"json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
-	 "the report as one JSON object on standard output"},
-	{"ready-fd", "N", 0, OPTION_NUMBER, AT(ready_fd), 0, INT_MAX, CMD_WATCH, NULL,
-	 "write one line to this descriptor once every probe is attached"},
-	{"log-level", "LEVEL", 0, OPTION_STRING, AT(log_level), 0, 0, CMD_ALL, "log.level",
-	 "error, warning, info or debug (default warning)"},
-	{"log-format", "FORMAT", 0, OPTION_STRING, AT(log_format), 0, 0, CMD_ALL, "log.format",
-	 "text, logfmt or json"},
-	{"print-config", NULL, 0, OPTION_FLAG, AT(print_config), 0, 0, CMD_WATCH, NULL,
-	 "print every setting with its origin, and exit"},
-	{"help", NULL, 'h', OPTION_FLAG, AT(help), 0, 0, CMD_ALL, NULL, "this text"},
-	{"version", NULL, 0, OPTION_FLAG, AT(version), 0, 0, CMD_ALL, NULL, "version, and exit"},
-};
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
-
-static enum option_origin origins[ROWS];
-
-int option_number(const char *text, int64_t min, int64_t max, int64_t *ret)
-{
-	char *end;
-	long long v;
-
-	errno = 0;
-	v = strtoll(text, &end, 10);
-	if (errno || end == text || *end || v < min || v > max)
-		return -EINVAL;
-	*ret = v;
-	return 0;
-}
-
-int option_duration(const char *text, int64_t *ret_ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6},   {"s", 1e9},
-		     {"", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-	char *end;
-	double v;
-
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	v = strtod(text, &end);
-	if (errno || end == text || !(v >= 0))
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].unit))
-			continue;
-		if (v * units[i].ns > 9e18)
-			return -EINVAL;
-		*ret_ns = (int64_t)(v * units[i].ns);
-		return 0;
-	}
-	return -EINVAL;
-}
-
-int option_percent(const char *text, int64_t *ret_ppm)
-{
-	char *end;
-	double v;
-
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	v = strtod(text, &end);
-	if (errno || end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
-		return -EINVAL;
-	*ret_ppm = (int64_t)(v * 1e4 + 0.5);
-	return *ret_ppm || v == 0 ? 0 : -EINVAL;
-}
+static enum option_origin origins[OPTION_ROWS];
 
 static int list_add(struct option_list *list, const char *value)
 {
@@ -194,7 +45,7 @@ static int row_flag(const char *value, bool *ret)
 /* Sets one option unless a stronger origin already did. */
 static int row_set(struct options *o, const struct option_row *r, enum option_origin from, const char *value)
 {
-	enum option_origin *origin = &origins[r - rows];
+	enum option_origin *origin = &origins[r - option_rows];
 	void *at = (char *)o + r->at;
 	char *copy;
 
@@ -249,12 +100,12 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 		log_error("%s:%d: version %s is not known; this gp-bpf reads version 1", file, line, value);
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < ROWS; i++) {
-		if (!rows[i].key || strcmp(rows[i].key, key))
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (!option_rows[i].key || strcmp(option_rows[i].key, key))
 			continue;
-		if (!row_set(ctx, &rows[i], FROM_FILE, value))
+		if (!row_set(ctx, &option_rows[i], FROM_FILE, value))
 			return 0;
-		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, row_wants(&rows[i]));
+		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, row_wants(&option_rows[i]));
 		return -EINVAL;
 	}
 	log_error("%s:%d: unknown key '%s'; see --print-config for those there are", file, line, key);
@@ -266,17 +117,17 @@ static int set_from_environment(struct options *o, unsigned command)
 	char name[64];
 	const char *value;
 
-	for (size_t i = 0; i < ROWS; i++) {
-		if (!(rows[i].commands & command))
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (!(option_rows[i].commands & command))
 			continue;
-		snprintf(name, sizeof(name), "GP_BPF_%s", rows[i].name);
+		snprintf(name, sizeof(name), "GP_BPF_%s", option_rows[i].name);
 		for (char *p = name; *p; p++)
 			*p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p;
 		value = getenv(name);
 		if (!value || !*value)
 			continue;
-		if (row_set(o, &rows[i], FROM_ENVIRONMENT, value)) {
-			log_error("environment %s: '%s' is not %s", name, value, row_wants(&rows[i]));
+		if (row_set(o, &option_rows[i], FROM_ENVIRONMENT, value)) {
+			log_error("environment %s: '%s' is not %s", name, value, row_wants(&option_rows[i]));
 			return -EINVAL;
 		}
 	}
@@ -298,20 +149,21 @@ static const char *command_help(unsigned command)
 
 static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
-	struct option longs[ROWS + 1] = {0};
-	char shorts[2 * ROWS + 3] = "+:";
-	size_t ns = 2, map[ROWS];
+	struct option longs[OPTION_ROWS + 1] = {0};
+	char shorts[2 * OPTION_ROWS + 3] = "+:";
+	size_t ns = 2, map[OPTION_ROWS];
 	int n = 0, c, index;
 
-	for (size_t i = 0; i < ROWS; i++) {
-		if (!(rows[i].commands & command))
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (!(option_rows[i].commands & command))
 			continue;
 		map[n] = i;
-		longs[n++] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument,
-					     NULL, 256 + (int)i};
-		if (rows[i].letter) {
-			shorts[ns++] = rows[i].letter;
-			if (rows[i].arg)
+		longs[n++] = (struct option){option_rows[i].name,
+					     option_rows[i].arg ? required_argument : no_argument, NULL,
+					     256 + (int)i};
+		if (option_rows[i].letter) {
+			shorts[ns++] = option_rows[i].letter;
+			if (option_rows[i].arg)
 				shorts[ns++] = ':';
 		}
 	}
@@ -326,8 +178,9 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 			return -EINVAL;
 		}
 		for (int i = 0; i < n && c != '?'; i++)
-			if (c == 256 + (int)map[i] || (rows[map[i]].letter && c == rows[map[i]].letter))
-				r = &rows[map[i]];
+			if (c == 256 + (int)map[i] ||
+			    (option_rows[map[i]].letter && c == option_rows[map[i]].letter))
+				r = &option_rows[map[i]];
 		if (!r) {
 			log_error("unknown option %s; see gp-bpf %s", argv[optind - 1],
 				  command_help(command));
@@ -419,12 +272,12 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 
 void options_free(struct options *o)
 {
-	for (size_t i = 0; i < ROWS; i++) {
-		void *at = (char *)o + rows[i].at;
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		void *at = (char *)o + option_rows[i].at;
 
-		if (rows[i].type == OPTION_LIST)
+		if (option_rows[i].type == OPTION_LIST)
 			list_clear(at);
-		else if (rows[i].type == OPTION_STRING) {
+		else if (option_rows[i].type == OPTION_STRING) {
 			free(*(char **)at);
 			*(char **)at = NULL;
 		}
@@ -457,8 +310,8 @@ void options_help(FILE *out, unsigned command)
 {
 	char left[48];
 
-	for (size_t i = 0; i < ROWS; i++) {
-		const struct option_row *r = &rows[i];
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		const struct option_row *r = &option_rows[i];
 
 		if (!(r->commands & command))
 			continue;
@@ -473,8 +326,8 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 {
 	static const char *const origin_name[] = {"default", "file", "environment", "flag"};
 
-	for (size_t i = 0; i < ROWS; i++) {
-		const struct option_row *r = &rows[i];
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		const struct option_row *r = &option_rows[i];
 		const void *at = (const char *)o + r->at;
 
 		if (!(r->commands & command))

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* option_row.h - the rows behind option.h: one for each command and one for each option. */
+#ifndef GP_OPTION_ROW_H
+#define GP_OPTION_ROW_H
+
+#include <stddef.h>
+
+#include "userspace/option.h"
+
+enum option_type { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_NUMBER, OPTION_DURATION, OPTION_PERCENT };
+
+struct option_row {
+	const char *name, *arg;
+	char letter;
+	enum option_type type;
+	size_t at;
+	int64_t min, max; /* of a number */
+	unsigned commands;
+	const char *key; /* in the config file; NULL: not there */
+	const char *help;
+};
+
+/* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this. */
+#define OPTION_ROWS 32
+extern const struct option_row option_rows[OPTION_ROWS];
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of options, as people write them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/option.h"
+
+int option_number(const char *text, int64_t min, int64_t max, int64_t *ret)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	if (errno || end == text || *end || v < min || v > max)
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
+int option_duration(const char *text, int64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6},   {"s", 1e9},
+		     {"", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+	char *end;
+	double v;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	v = strtod(text, &end);
+	if (errno || end == text || !(v >= 0))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].unit))
+			continue;
+		if (v * units[i].ns > 9e18)
+			return -EINVAL;
+		*ret_ns = (int64_t)(v * units[i].ns);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int option_percent(const char *text, int64_t *ret_ppm)
+{
+	char *end;
+	double v;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	v = strtod(text, &end);
+	if (errno || end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
+		return -EINVAL;
+	*ret_ppm = (int64_t)(v * 1e4 + 0.5);
+	return *ret_ppm || v == 0 ? 0 : -EINVAL;
+}
