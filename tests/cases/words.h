@@ -115,14 +115,13 @@ static inline bool word_library(struct script *s, const struct move *m)
 	return true;
 }
 
-static inline void word_kill(struct script *s, const struct move *m)
+static inline void word_sent(struct script *s, const struct move *m)
 {
 	struct gp_signal *g = script_add(s, GP_KIND_signal, m->at_ns, script_pid(s), -1);
 
 	g->signal = (uint32_t)move_number(m, 1, SIGKILL);
 	g->sender = (uint32_t)move_number(m, 2, 77);
 	snprintf(g->comm, sizeof(g->comm), "boss");
-	script_exit(s, m->at_ns, (int)g->signal);
 }
 
 static inline void word_gap(struct script *s, const struct move *m)
@@ -206,7 +205,10 @@ static inline bool word_life(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "exit")) {
 		script_exit(s, m->at_ns, (int)move_number(m, 1, 0) << 8);
 	} else if (!strcmp(w, "kill")) {
-		word_kill(s, m);
+		word_sent(s, m);
+		script_exit(s, m->at_ns, (int)move_number(m, 1, SIGKILL));
+	} else if (!strcmp(w, "sent")) { /* SIGNAL [SENDER] */
+		word_sent(s, m);
 	} else if (!strcmp(w, "abort")) { /* a fault of its own */
 		script_exit(s, m->at_ns, SIGABRT);
 	} else if (!strcmp(w, "oom")) {

@@ -54,7 +54,7 @@ static void facts_show(struct input *in, const struct snapshot *s)
 	char text[200], job[64];
 	struct fact_checkpoint checkpoint = {.file = text};
 	struct fact_range range = {.name = text, .bucket = input_byte(in) % 3};
-	struct fact_disruption disruption = {.cause = "killed", .sender_comm = text, .signal = 9};
+	struct job_fall disruption = {.why = {.cause = "killed", .signal = 9}};
 	struct gp_end end = {0};
 	const struct fact facts[] = {
 		{.type = FACT_START, .start = &s->session},
@@ -66,6 +66,7 @@ static void facts_show(struct input *in, const struct snapshot *s)
 	};
 
 	FILL(in, text);
+	snprintf(disruption.why.sender_comm, sizeof(disruption.why.sender_comm), "%s", text);
 	FILL(in, job);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		struct fact f = facts[i];

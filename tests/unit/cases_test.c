@@ -23,7 +23,7 @@ struct seen { /* what the facts said last */
 	struct fact_step step;
 	struct fact_checkpoint checkpoint;
 	struct fact_range range;
-	struct fact_disruption disruption;
+	struct job_fall disruption;
 	struct fact_health health;
 	char file[GP_PATH_MAX], cause[16], why[16], phase[16], evidence[240];
 	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
@@ -36,7 +36,7 @@ struct run {
 	struct model *model;
 	struct seen seen;
 	bool look;
-	uint64_t gross_ns[SCRIPT_PIDS];
+	uint64_t gross_ns[SCRIPT_PIDS], job_gross_ns[SCRIPT_PIDS], wasted_ns[SCRIPT_PIDS];
 };
 
 /* ---- facts --------------------------------------------------------------------------------------- */
@@ -51,16 +51,16 @@ static void see_step(struct seen *s, uint32_t pid, const struct fact_step *fs)
 	if (fs->step.start_ns < *end_ns || fs->step.end_ns < fs->step.start_ns)
 		snprintf(s->error, sizeof(s->error), "step %llu overlaps",
 			 (unsigned long long)fs->step.number);
-	if (fs->step.number != *number + !skipped)
-		snprintf(s->error, sizeof(s->error), "step %llu after %llu",
-			 (unsigned long long)fs->step.number, (unsigned long long)*number);
+	if (fs->run_step != *number + !skipped)
+		snprintf(s->error, sizeof(s->error), "step %llu after %llu", (unsigned long long)fs->run_step,
+			 (unsigned long long)*number);
 	for (int i = 0; i < PHASE_COUNT; i++) {
 		if (fs->phase_ns[i] > fs->step.end_ns - fs->step.start_ns)
 			snprintf(s->error, sizeof(s->error), "step %llu: %s is longer than it",
 				 (unsigned long long)fs->step.number, phase_name[i]);
 	}
 	*end_ns = fs->step.end_ns;
-	*number = fs->step.number;
+	*number = fs->run_step;
 }
 
 /* Spans are told in order of time; what was written aside is known when it is. */
@@ -106,14 +106,41 @@ static void see(void *ctx, const struct fact *f)
 	}
 	if (f->type == FACT_DISRUPTION) {
 		s->disruption = *f->disruption;
-		snprintf(s->cause, sizeof(s->cause), "%s", f->disruption->cause);
+		snprintf(s->cause, sizeof(s->cause), "%s", f->disruption->why.cause);
 	}
 }
 
 /* ---- figures ------------------------------------------------------------------------------------- */
 
+static void check_jobs(struct run *r, const struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->njobs && i < SCRIPT_PIDS; i++) {
+		const struct job_view *j = &s->jobs[i];
+		uint64_t sum_ns = 0, parts_ns;
+
+		for (int b = 0; b < BUCKET_COUNT; b++)
+			sum_ns += j->ledger.ns[b];
+		if (sum_ns != j->ledger.now_ns - j->ledger.start_ns ||
+		    j->ledger.unsettled_ns > j->ledger.ns[BUCKET_OTHER])
+			fail_msg("%s: the ledger of job %u does not close", r->path, i + 1);
+		if (j->ledger.productive_gross_ns < r->job_gross_ns[i] ||
+		    j->wasted_gross_ns < r->wasted_ns[i])
+			fail_msg("%s: what job %u has gained or lost in all fell", r->path, i + 1);
+		r->job_gross_ns[i] = j->ledger.productive_gross_ns;
+		r->wasted_ns[i] = j->wasted_gross_ns;
+		for (uint32_t n = 0; n < j->nfalls; n++) {
+			parts_ns = 0;
+			for (int b = 0; b < BUCKET_COUNT; b++)
+				parts_ns += j->falls[n].split_ns[b];
+			if (parts_ns != j->falls[n].d.recovery_ns)
+				fail_msg("%s: the parts of a recovery do not add up", r->path);
+		}
+	}
+}
+
 static void check_ledgers(struct run *r, const struct snapshot *s)
 {
+	check_jobs(r, s);
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct ledger_view *l = &s->ranks[i].ledger;
 		uint32_t pid = s->ranks[i].pid / 1000;
@@ -161,6 +188,7 @@ struct figure { /* of one process; loop: the one meant */
 	const struct snapshot *snap;
 	const struct rank_view *rank;
 	const struct loop_view *loop;
+	const struct job_view *job;
 };
 
 static const struct {
@@ -198,10 +226,10 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"checkpoint_closed", s->checkpoint.closed},
 		{"checkpoint_async", s->checkpoint.async},
 		{"checkpoint_time", s->checkpoint.end_ns - s->checkpoint.start_ns},
-		{"disruption_signal", (uint64_t)s->disruption.signal},
-		{"disruption_sender", s->disruption.sender},
-		{"disruption_exit", (uint64_t)s->disruption.exit_code},
-		{"disruption_step", s->disruption.step},
+		{"disruption_signal", (uint64_t)s->disruption.why.signal},
+		{"disruption_sender", s->disruption.why.sender},
+		{"disruption_exit", (uint64_t)s->disruption.why.exit_code},
+		{"disruption_step", (uint64_t)s->disruption.d.step},
 		{"health_facts", s->count[FACT_HEALTH]},
 		{"health_size", s->health.size_ns},
 		{"health_over", s->health.over},
@@ -278,8 +306,58 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 	return false;
 }
 
+/* job.NAME: of the first job, or of the one that is meant. */
+static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
+{
+	const struct job_view *j = f->job;
+	const struct job_fall *last = j->nfalls ? &j->falls[j->nfalls - 1] : &(struct job_fall){0};
+	const struct {
+		const char *key;
+		uint64_t value;
+	} table[] = {
+		{"runs", j->runs},
+		{"members", j->members},
+		{"starts", j->starts},
+		{"disruptions", j->ledger.disruptions},
+		{"elapsed", j->ledger.now_ns - j->ledger.start_ns},
+		{"unsettled", j->ledger.unsettled_ns},
+		{"steps", j->last_step},
+		{"reference", j->reference_pid / 1000},
+		{"world", (uint64_t)j->world_size},
+		{"wasted_gross", j->wasted_gross_ns},
+		{"over", last->over},
+		{"fell_step", (uint64_t)last->d.step},
+		{"resumed_step", (uint64_t)last->d.resumed_step},
+		{"fall_starts", last->d.starts},
+		{"fall_wasted", last->d.wasted_ns},
+		{"recovery_time", last->d.recovery_ns},
+		{"down", last->d.down_ns},
+		{"graceful", last->d.graceful},
+		{"guessed", last->estimated},
+		{"first_to_fall", last->why.pid / 1000},
+		{"recovery", j->ledger.ns[BUCKET_RECOVERY]},
+		{"wasted", j->ledger.ns[BUCKET_WASTED]},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!strcmp(table[i].key, key)) {
+			*ret = table[i].value;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
+		if (!strcmp(bucket_words[i].name, key)) {
+			*ret = j->ledger.ns[bucket_words[i].bucket];
+			return true;
+		}
+	}
+	return false;
+}
+
 static const char *figure_text(const struct figure *f, const char *key)
 {
+	if (f->job)
+		return strcmp(key, "state") ? NULL : job_state_name[f->job->state];
 	if (!strcmp(key, "cause"))
 		return f->run->seen.cause;
 	if (!strcmp(key, "file"))
@@ -317,7 +395,7 @@ static void expect_event(const struct figure *f, const char *text)
 static void expect_one(const struct run *run, const struct snapshot *snap, char *text)
 {
 	struct figure f = {.run = run, .snap = snap};
-	unsigned pid = 1, loop = 0, number;
+	unsigned pid = 1, loop = 0, job = 0, number;
 	char *key, *value;
 	uint64_t got, want;
 	int n = 0;
@@ -330,6 +408,16 @@ static void expect_one(const struct run *run, const struct snapshot *snap, char 
 	n = 0;
 	if (sscanf(text, "loop%u.%n", &number, &n) == 1 && n) {
 		loop = number;
+		text += n;
+	}
+	if (sscanf(text, "job%u.%n", &number, &n) == 1 && n > 0 && text[n - 1] == '.')
+		job = number;
+	else if (!strncmp(text, "job.", n = 4))
+		job = 1;
+	if (job) {
+		if (job > snap->njobs)
+			fail_msg("%s: there is no job %u", run->path, job);
+		f.job = &snap->jobs[job - 1];
 		text += n;
 	}
 	key = text;
@@ -351,7 +439,8 @@ static void expect_one(const struct run *run, const struct snapshot *snap, char 
 			fail_msg("%s: %s is %s, not %s", run->path, key, figure_text(&f, key), value);
 		return;
 	}
-	if (!figure_fact(&f, key, &got) && !(f.rank && figure_rank(&f, key, &got)))
+	if (f.job ? !figure_job(&f, key, &got)
+		  : !figure_fact(&f, key, &got) && !(f.rank && figure_rank(&f, key, &got)))
 		fail_msg("%s: nothing known of %s", run->path, key);
 	if (!strcmp(value, "unknown"))
 		want = UINT64_MAX;

@@ -324,7 +324,7 @@ static void other_lines(void **state)
 {
 	struct fact_checkpoint c = {.start_ns = 5, .files = 1, .file = "ckpt \"1\".pt"};
 	struct fact_range r = {.name = "evaluate", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
-	struct fact_disruption d = {.cause = "killed", .exit_code = -1, .signal = 9, .sender_comm = ""};
+	struct job_fall d = {.number = 1, .why = {.cause = "killed", .exit_code = -1, .signal = 9}};
 	struct gp_loss loss = {.cause = 200, .count = 4};
 	struct ledger_view l = {.start_ns = 5, .now_ns = 105};
 	struct fact f = fact(FACT_CHECKPOINT);

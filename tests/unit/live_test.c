@@ -335,12 +335,12 @@ static void plain_lines(void **state)
 				    .closed = true,
 				    .step = 500,
 				    .file = "ckpt\n.pt"};
-	struct fact_disruption d = {.cause = "killed",
-				    .exit_code = -1,
-				    .signal = 9,
-				    .sender = 77,
-				    .sender_comm = "ba\033sh",
-				    .step = 12};
+	struct job_fall d = {.why = {.cause = "killed",
+				     .exit_code = -1,
+				     .signal = 9,
+				     .sender = 77,
+				     .sender_comm = "ba\033sh"},
+			     .d.step = 12};
 	struct fact_health h = {.kind = "hang",
 				.size_ns = 42 * S,
 				.why = "input",

@@ -81,6 +81,7 @@ static void line_step(struct buffer *out, const struct fact_step *fs)
 
 	json_uint(out, "loop", s->loop);
 	json_uint(out, "step", s->number);
+	json_uint(out, "run_step", fs->run_step);
 	json_uint(out, "start_ns", s->start_ns);
 	json_uint(out, "end_ns", s->end_ns);
 	json_uint(out, "duration_ns", s->end_ns - s->start_ns);
@@ -127,19 +128,41 @@ static void line_range(struct buffer *out, const struct fact_range *r)
 	json_uint(out, "duration_ns", r->end_ns - r->start_ns);
 }
 
-/* What follows a disruption (the restart) lies beyond one run: told as unknown. */
-static void line_disruption(struct buffer *out, const struct fact_disruption *d)
+/* What is not known while it lasts, and where nobody took the job up again, is null. */
+static void line_disruption(struct buffer *out, const struct job_fall *fall)
 {
-	json_string(out, "cause", d->cause);
-	line_rank_number(out, "exit_code", d->exit_code);
-	json_nonzero(out, "signal", (uint64_t)d->signal);
-	json_nonzero(out, "sender", d->sender);
-	json_known(out, "sender_comm", d->sender_comm);
-	json_nonzero(out, "step", d->step);
-	json_null(out, "resumed_step");
-	json_null(out, "wasted_ns");
-	json_null(out, "recovery_ns");
-	json_bool(out, "estimated", false);
+	const struct job_cause *why = &fall->why;
+	const struct disruption *d = &fall->d;
+
+	json_uint(out, "disruption", fall->number);
+	json_bool(out, "over", fall->over);
+	json_string(out, "cause", why->cause);
+	json_bool(out, "graceful", d->graceful);
+	line_rank_number(out, "exit_code", why->exit_code);
+	json_nonzero(out, "signal", (uint64_t)why->signal);
+	json_nonzero(out, "sender", why->sender);
+	json_known(out, "sender_comm", why->sender_comm);
+	json_uint(out, "at_ns", d->at_ns);
+	json_nonzero(out, "step", d->step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->step);
+	json_uint(out, "starts", d->starts);
+	json_nonzero(out, "resumed_step",
+		     d->resumed_step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->resumed_step);
+	if (fall->over) {
+		json_uint(out, "wasted_ns", d->wasted_ns);
+		json_uint(out, "recovery_ns", d->recovery_ns);
+		json_uint(out, "down_ns", d->down_ns);
+	} else {
+		json_null(out, "wasted_ns");
+		json_null(out, "recovery_ns");
+		json_null(out, "down_ns");
+	}
+	json_open(out, "recovery", '{');
+	for (int i = 0; fall->over && i < BUCKET_COUNT; i++)
+		if (fall->split_ns[i])
+			json_uint(out, bucket_name[i], fall->split_ns[i]);
+	json_close(out, '}');
+	json_bool(out, "estimated", fall->estimated);
+	json_known(out, "how", fall->how);
 }
 
 static void line_ledger(struct buffer *out, const struct ledger_view *l)

@@ -53,10 +53,11 @@ LINE("properties": {"type": {"const": "rank"}, "seq": {"$ref": "#/$defs/seq"}, "
 	"updates": {"$ref": "#/$defs/count"}, "period": {"$ref": "#/$defs/count_or_null"},
 	"world_size": {"$ref": "#/$defs/count_or_null"}}},)
 LINE("step": {"type": "object", "description": "a finished step; numbers count from 1 in each loop and are never rewritten",)
-LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "loop", "step", "start_ns", "end_ns", "duration_ns", "tier", "boundary", "series", "micro_batches", "updates", "flags", "phases"],)
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "loop", "step", "run_step", "start_ns", "end_ns", "duration_ns", "tier", "boundary", "series", "micro_batches", "updates", "flags", "phases"],)
 LINE("properties": {"type": {"const": "step"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
-	"loop": {"$ref": "#/$defs/count"}, "step": {"type": "integer", "minimum": 1}, "start_ns": {"$ref": "#/$defs/ns"},
+	"loop": {"$ref": "#/$defs/count"}, "step": {"type": "integer", "minimum": 1, "description": "after a restart: goes on from the checkpoint it resumed from"},
+	"run_step": {"type": "integer", "minimum": 1, "description": "within the run"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}, "tier": {"$ref": "#/$defs/tier"},
 	"boundary": {"$ref": "#/$defs/boundary"}, "series": {"enum": ["host", "sync", "rate"]},
 	"micro_batches": {"$ref": "#/$defs/count"}, "updates": {"$ref": "#/$defs/count"},
@@ -77,15 +78,21 @@ LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, 
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"name": {"$ref": "#/$defs/text"}, "bucket": {"$ref": "#/$defs/text"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}}},)
-LINE("disruption": {"type": "object", "description": "a process ended other than by finishing",)
-LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "cause", "exit_code", "signal", "sender", "sender_comm", "step", "resumed_step", "wasted_ns", "recovery_ns", "estimated"],)
+LINE("disruption": {"type": "object", "description": "something interrupted a job: told when it begins, and again (over) when a step was made after it",)
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "disruption", "over", "cause", "graceful", "exit_code", "signal", "sender", "sender_comm", "at_ns", "step", "starts", "resumed_step", "wasted_ns", "recovery_ns", "down_ns", "recovery", "estimated", "how"],)
 LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
-	"cause": {"$ref": "#/$defs/text"}, "exit_code": {"$ref": "#/$defs/count_or_null"},
+	"disruption": {"type": "integer", "minimum": 1, "description": "its number in the job; rank and pid are those that fell first"},
+	"over": {"type": "boolean"}, "cause": {"enum": ["killed", "crashed", "exit", "oom", "exec", "asked"]},
+	"graceful": {"type": "boolean", "description": "it ended in order because a signal had asked it to"},
+	"exit_code": {"$ref": "#/$defs/count_or_null"},
 	"signal": {"$ref": "#/$defs/count_or_null"}, "sender": {"$ref": "#/$defs/count_or_null"},
-	"sender_comm": {"$ref": "#/$defs/text_or_null"}, "step": {"$ref": "#/$defs/count_or_null"},
-	"resumed_step": {"$ref": "#/$defs/count_or_null"}, "wasted_ns": {"$ref": "#/$defs/ns_or_null"},
-	"recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "estimated": {"type": "boolean"}}},)
+	"sender_comm": {"$ref": "#/$defs/text_or_null"}, "at_ns": {"$ref": "#/$defs/ns"}, "step": {"$ref": "#/$defs/count_or_null"},
+	"starts": {"type": "integer", "minimum": 0, "description": "runs that were begun since; 0: it went on in processes that were there"},
+	"resumed_step": {"$ref": "#/$defs/count_or_null"},
+	"wasted_ns": {"$ref": "#/$defs/ns_or_null"}, "recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "down_ns": {"$ref": "#/$defs/ns_or_null"},
+	"recovery": {"type": "object", "description": "recovery_ns by bucket", "additionalProperties": {"$ref": "#/$defs/ns"}},
+	"estimated": {"type": "boolean"}, "how": {"$ref": "#/$defs/text_or_null"}}},)
 LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
 LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},

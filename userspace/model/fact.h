@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "userspace/model/job.h"
 #include "userspace/model/ledger.h"
 #include "userspace/model/step.h"
 
@@ -37,7 +38,8 @@ enum phase {
 extern const char *const phase_name[PHASE_COUNT];
 
 struct fact_step {
-	struct step step;
+	struct step step;		/* numbered over the runs of its job */
+	uint64_t run_step;		/* within the run */
 	uint64_t phase_ns[PHASE_COUNT]; /* 0 and bit unset: not known */
 	uint32_t phases_known;		/* bit per phase */
 };
@@ -57,15 +59,6 @@ struct fact_range {
 	const char *name;
 	enum bucket bucket;
 	uint64_t start_ns, end_ns;
-};
-
-struct fact_disruption {
-	const char *cause; /* "killed", "crashed", "exit", "oom" */
-	int exit_code;	   /* -1: by signal */
-	int signal;	   /* 0: none */
-	uint32_t sender;   /* pid that sent it; 0: unknown or the kernel */
-	const char *sender_comm;
-	uint64_t step; /* last step done */
 };
 
 /* Told when it is certain, and again when it is over. */
@@ -95,7 +88,7 @@ struct fact {
 		const struct fact_step *step;
 		const struct fact_checkpoint *checkpoint;
 		const struct fact_range *range;
-		const struct fact_disruption *disruption;
+		const struct job_fall *disruption; /* told when it begins, and again when it is over */
 		const struct ledger_view *ledger;
 		const struct fact_health *health;
 		const struct gp_loss *loss;

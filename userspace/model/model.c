@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/hash.h"
+
 struct model *model_new(fact_fn *sink, void *ctx)
 {
 	struct model *m = calloc(1, sizeof(*m));
@@ -30,6 +32,7 @@ void model_free(struct model *m)
 {
 	if (!m)
 		return;
+	jobs_free(&m->env.jobs);
 	table_free(m->live, free_rank);
 	for (uint32_t i = 0; i < m->ndead; i++)
 		rank_free(m->dead[i]);
@@ -82,6 +85,25 @@ static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool fro
 	return 0;
 }
 
+/* By the name it was given; else by the tree of processes it is in: the same training, as a rule, under one
+ * launcher. Ranks that were named one by one have their launcher in common. */
+static uint64_t model_job_key(struct model *m, const struct rank *r)
+{
+	const struct gp_process *p = &r->process;
+	const struct rank *parent = p->parent ? model_rank(m, p->parent) : NULL;
+	uint64_t hash = HASH_START;
+
+	if (*p->job)
+		return hash_bytes(hash, p->job, strlen(p->job));
+	if (parent && parent->job_key)
+		return parent->job_key;
+	if (r->job_key)
+		return r->job_key;
+	if (p->parent && p->rank >= 0 && p->world_size > 1)
+		return hash_word(hash_word(hash, 'p'), p->parent);
+	return hash_word(hash_word(hash, r->pid), r->start_ns);
+}
+
 static int feed_process(struct model *m, const struct event *ev)
 {
 	const struct gp_process *p = ev->process;
@@ -99,14 +121,18 @@ static int feed_process(struct model *m, const struct event *ev)
 			return err;
 	}
 	rank_identify(r, p);
+	if (!r->job)
+		r->job_key = model_job_key(m, r);
 	return 0;
 }
 
 static int feed_fork(struct model *m, const struct event *ev)
 {
-	struct rank *r = model_rank(m, ev->fork->child);
+	struct rank *r = model_rank(m, ev->rec->pid);
+	uint64_t key = r ? r->job_key : 0;
 	int err;
 
+	r = model_rank(m, ev->fork->child);
 	if (r && r->process.start_ns && rank_is(r, ev->fork->start_ns))
 		return 0;
 	if (r) {
@@ -114,9 +140,11 @@ static int feed_fork(struct model *m, const struct event *ev)
 		model_bury(m, r);
 	}
 	err = model_follow(m, ev->fork->child, ev->rec->ts_ns, true, &r);
-	if (!err && r)
-		r->process.start_ns = ev->fork->start_ns;
-	return err;
+	if (err || !r)
+		return err;
+	r->process.start_ns = ev->fork->start_ns;
+	r->job_key = key;
+	return 0;
 }
 
 static void feed_life(struct model *m, const struct event *ev)
@@ -127,12 +155,35 @@ static void feed_life(struct model *m, const struct event *ev)
 		return;
 	if (ev->rec->kind == GP_KIND_signal) {
 		r->killed = *ev->signal;
+		r->killed_ns = ev->rec->ts_ns;
 	} else if (ev->rec->kind == GP_KIND_oom) {
 		r->oom = true;
 	} else {
 		rank_exit(r, ev);
 		model_bury(m, r);
 	}
+}
+
+/* Who trained and runs another program now is a rank of the run before: the job goes on, or begins anew. */
+static int feed_exec(struct model *m, const struct event *ev)
+{
+	struct rank *r = model_rank(m, ev->rec->pid), *next;
+	struct gp_process process;
+	uint64_t key;
+	int err;
+
+	if (!r || !r->trainer)
+		return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
+	process = r->process;
+	key = r->job_key;
+	rank_replaced(r, ev->rec->ts_ns);
+	model_bury(m, r);
+	err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, true, &next);
+	if (err || !next)
+		return err;
+	next->process = process;
+	next->job_key = key;
+	return rank_feed(next, ev, NULL, 0, 0);
 }
 
 static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
@@ -254,6 +305,7 @@ static void feed_end(struct model *m, const struct event *ev)
 
 	while ((r = table_next(m->live, &at, NULL)))
 		rank_stop(r, ev->rec->ts_ns);
+	jobs_stop(&m->env);
 	m->end = *ev->end;
 	m->ended = true;
 	model_fact(m, &f, ev->rec->ts_ns);
@@ -304,7 +356,7 @@ static int model_event(struct model *m, const struct event *ev)
 		feed_life(m, ev);
 		return 0;
 	case GP_KIND_exec:
-		return model_rank(m, ev->rec->pid) ? rank_feed(m->last, ev, NULL, 0, 0) : 0;
+		return feed_exec(m, ev);
 	case GP_KIND_probe:
 		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
 	case GP_KIND_attach:
@@ -312,6 +364,8 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_process:
 		return feed_process(m, ev);
 	case GP_KIND_tick:
+		jobs_tick(&m->env, ev->rec->ts_ns);
+		return feed_all(m, ev);
 	case GP_KIND_gap:
 		return feed_all(m, ev);
 	case GP_KIND_loss:
@@ -370,113 +424,7 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
 	}
 }
 
-/* Who has found no steps for so long is not held to find some. */
-#define LEARNING_NS 60000000000ull
-
-static uint32_t loop_roles(const struct step_state *st)
-{
-	static const uint32_t roles[] = {
-		[BOUNDARY_REDUCER] = 1u << GP_ROLE_reducer,
-		[BOUNDARY_UPDATE_OP] = 1u << GP_ROLE_update_op,
-		[BOUNDARY_EXECUTE] = 1u << GP_ROLE_execute | 1u << GP_ROLE_graph_launch,
-		[BOUNDARY_SYNC] = 1u << GP_ROLE_sync,
-	};
-
-	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
-}
-
-uint32_t model_roles(const struct model *m)
-{
-	static const uint32_t any = 1u << GP_ROLE_reducer | 1u << GP_ROLE_update_op | 1u << GP_ROLE_execute |
-				    1u << GP_ROLE_graph_launch | 1u << GP_ROLE_sync;
-	uint32_t roles = 0;
-	struct rank *r;
-	size_t at = 0;
-
-	while ((r = table_next(m->live, &at, NULL))) {
-		bool found = false;
-
-		for (uint32_t i = 0; i < r->nloops; i++) {
-			const struct step_state *st = &r->loops[i]->state;
-
-			found |= st->state == STATE_LOCKED || st->state == STATE_SUSPECT;
-			roles |= loop_roles(st);
-		}
-		if (r->trainer && !found && m->now_ns < r->observed_ns + LEARNING_NS)
-			roles |= any;
-		if (r->seen & 1u << SIGNAL_AMP) /* which steps were skipped cannot be told without */
-			roles |= 1u << GP_ROLE_amp_update;
-	}
-	return roles;
-}
-
 uint64_t model_ledger_violations(const struct model *m)
 {
 	return m->env.ledger_violations;
-}
-
-/* ---- snapshots ----------------------------------------------------------------------------------- */
-
-static int compare_views(const void *a, const void *b)
-{
-	const struct rank_view *x = a, *y = b;
-
-	if (x->trainer != y->trainer)
-		return x->trainer ? -1 : 1;
-	if (x->rank != y->rank)
-		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1; /* unknown last */
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->start_mono_ns < y->start_mono_ns ? -1 : x->start_mono_ns > y->start_mono_ns;
-}
-
-static int snapshot_ranks(struct model *m, struct snapshot *s)
-{
-	struct rank *r;
-	size_t at = 0;
-	int err = 0;
-
-	s->ranks = calloc(table_count(m->live) + m->ndead + 1, sizeof(*s->ranks));
-	if (!s->ranks)
-		return -ENOMEM;
-	for (uint32_t i = 0; !err && i < m->ndead; i++) {
-		err = rank_view(m->dead[i], m->now_ns, &s->ranks[s->nranks]);
-		s->nranks += !err;
-	}
-	while (!err && (r = table_next(m->live, &at, NULL))) {
-		if (!rank_shown(r))
-			continue;
-		err = rank_view(r, m->now_ns, &s->ranks[s->nranks]);
-		s->nranks += !err;
-	}
-	qsort(s->ranks, s->nranks, sizeof(*s->ranks), compare_views);
-	return err;
-}
-
-struct snapshot *model_snapshot(struct model *m)
-{
-	struct snapshot *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->references = 1;
-	if (snapshot_ranks(m, s) || model_probes_view(&m->probes, &s->attach)) {
-		snapshot_unref(s);
-		return NULL;
-	}
-	s->number = ++m->number;
-	s->mono_ns = m->now_ns;
-	s->real_ns = anchors_real(&m->env.anchors, m->now_ns);
-	s->session = m->session;
-	s->ended = m->ended;
-	s->end = m->end;
-	s->nattach = m->probes.nattach;
-	s->budget_ppm = m->env.budget_ppm;
-	memcpy(s->lost, m->lost, sizeof(s->lost));
-	s->events = m->events;
-	s->ledger_violations = m->env.ledger_violations;
-	s->unfollowed = m->unfollowed;
-	s->forgotten = m->forgotten;
-	s->dropped = m->dropped;
-	return s;
 }

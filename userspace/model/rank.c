@@ -145,6 +145,15 @@ static bool signal_trains(enum signal_kind kind)
 	}
 }
 
+void rank_trains(struct rank *r, uint64_t now_ns)
+{
+	int err;
+
+	r->trainer = true;
+	err = job_join(r, now_ns);
+	r->error = err ? err : r->error;
+}
+
 static void on_signal(void *ctx, const struct signal *s)
 {
 	struct rank *r = ctx;
@@ -155,7 +164,7 @@ static void on_signal(void *ctx, const struct signal *s)
 
 	r->seen |= 1u << s->kind;
 	if (fresh && signal_trains(s->kind))
-		r->trainer = true;
+		rank_trains(r, s->ts_ns);
 	rank_hang_signal(r, s);
 	if (s->kind == SIGNAL_RANGE_BEGIN)
 		return;
@@ -267,14 +276,6 @@ static void rank_close(struct rank *r, uint64_t now_ns)
 	rank_tell_ledger(r, now_ns);
 }
 
-static bool clean_end(int status)
-{
-	if (WIFSIGNALED(status))
-		return WTERMSIG(status) == SIGINT;
-	/* Shells and Python report an interrupt as 128 + SIGINT. */
-	return !WEXITSTATUS(status) || WEXITSTATUS(status) == 128 + SIGINT;
-}
-
 static void rank_tell_end(struct rank *r, uint64_t now_ns)
 {
 	if (r->status == -1) { /* its exit record was lost */
@@ -285,8 +286,8 @@ static void rank_tell_end(struct rank *r, uint64_t now_ns)
 		rank_event(r, now_ns, "ended by signal %d", WTERMSIG(r->status));
 	else
 		rank_event(r, now_ns, "exited with status %d", WEXITSTATUS(r->status));
-	if (r->trainer && !clean_end(r->status))
-		rank_tell_disruption(r, now_ns);
+	if (r->trainer)
+		rank_fell(r, now_ns, false);
 }
 
 void rank_exit(struct rank *r, const struct event *ev)
@@ -305,6 +306,19 @@ void rank_exit(struct rank *r, const struct event *ev)
 		rank_notes(r, UINT64_MAX);
 	rank_tell_end(r, now_ns);
 	rank_close(r, now_ns);
+	job_left(r, now_ns);
+	rank_drop_finders(r);
+}
+
+void rank_replaced(struct rank *r, uint64_t now_ns)
+{
+	rank_hang_close(r, now_ns, true);
+	rank_event(r, now_ns, "replaced by another program");
+	rank_fell(r, now_ns, true);
+	rank_stop(r, now_ns);
+	job_left(r, now_ns);
+	r->alive = false;
+	r->end_ns = now_ns;
 	rank_drop_finders(r);
 }
 
@@ -342,6 +356,7 @@ void rank_gone(struct rank *r, uint64_t now_ns)
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "ended unseen");
 	rank_stop(r, now_ns);
+	job_left(r, now_ns);
 	r->alive = false;
 	r->end_ns = now_ns;
 	rank_drop_finders(r);

@@ -22,6 +22,7 @@
 #include "userspace/model/deviation.h"
 #include "userspace/model/fact.h"
 #include "userspace/model/hang.h"
+#include "userspace/model/job.h"
 #include "userspace/model/ledger.h"
 #include "userspace/model/overhead.h"
 #include "userspace/model/phase.h"
@@ -41,6 +42,7 @@ struct rank_env {      /* what all ranks of a model share */
 	uint64_t budget_ppm;	 /* of a rank's time that probes beyond the marker may cost; 0: no bound */
 	uint64_t ledger_violations;
 	uint64_t facts; /* told so far: the number of the last one */
+	struct jobs jobs;
 };
 
 struct rank_loop {
@@ -111,6 +113,11 @@ struct rank {
 	uint32_t seen; /* bit per signal_kind */
 	int error;     /* of the call in progress */
 
+	uint64_t job_key;   /* of the job it belongs to if it trains */
+	struct job *job;    /* while it is a rank of it */
+	uint32_t run;	    /* of that job */
+	uint64_t step_base; /* steps of the runs before it */
+
 	struct rank_note notes[RANK_NOTES];
 	uint32_t nnotes;
 	uint64_t ledger_told_ns;
@@ -121,7 +128,8 @@ struct rank {
 	uint64_t slow_told_ns, slow_untold; /* slow steps: when one was told, and how many since */
 	struct overhead overhead;
 	uint64_t hits, lost, disruptions;
-	struct gp_signal killed; /* last fatal signal that was sent */
+	struct gp_signal killed; /* last fatal signal that was sent, and when */
+	uint64_t killed_ns;
 	bool oom;
 	struct event_view events[SNAPSHOT_EVENTS];
 	uint64_t nevents; /* ever */
@@ -132,6 +140,8 @@ void rank_free(struct rank *r); /* NULL is fine */
 
 /* Is this record about the same process (not another one that got its pid)? */
 bool rank_is(const struct rank *r, uint64_t start_ns);
+/* It shows a marker of training. */
+void rank_trains(struct rank *r, uint64_t now_ns);
 void rank_identify(struct rank *r, const struct gp_process *p);
 /* Probes were attached: what a process that ran before did until then was not observed. */
 void rank_attached(struct rank *r, uint64_t now_ns);
@@ -139,6 +149,8 @@ void rank_attached(struct rank *r, uint64_t now_ns);
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
 	      uint64_t price_ns);
 void rank_exit(struct rank *r, const struct event *ev);
+/* Another program takes its place. */
+void rank_replaced(struct rank *r, uint64_t now_ns);
 /* Its pid is another process's now: its end was not seen. */
 void rank_gone(struct rank *r, uint64_t now_ns);
 /* We stop watching: what is known is final. */
@@ -158,7 +170,7 @@ void rank_span(void *ctx, const struct span *s);
 void rank_notes(struct rank *r, uint64_t before_ns); /* tells those that began before */
 void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_tell_ledger(struct rank *r, uint64_t now_ns);
-void rank_tell_disruption(struct rank *r, uint64_t now_ns);
+void rank_fell(struct rank *r, uint64_t now_ns, bool replaced); /* it ended; replaced: by another program */
 void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* rank_hang.c */

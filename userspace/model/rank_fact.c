@@ -87,6 +87,8 @@ static void tell_checkpoint(struct rank *r, const struct rank_note *n)
 	struct fact f = {.type = FACT_CHECKPOINT, .checkpoint = &c};
 
 	checkpoint_event(r, &c);
+	if (!c.restore && c.closed)
+		job_saved(r, c.step);
 	rank_fact(r, &f, c.end_ns);
 	r->ledger_due = true;
 }
@@ -187,7 +189,7 @@ void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 	r->ledger_due = true;
 }
 
-/* ---- ledger and disruption ----------------------------------------------------------------------- */
+/* ---- ledger, end ---------------------------------------------------------------------------------- */
 
 void rank_tell_ledger(struct rank *r, uint64_t now_ns)
 {
@@ -222,23 +224,36 @@ static const char *cause_of(const struct rank *r, int sig)
 	}
 }
 
-void rank_tell_disruption(struct rank *r, uint64_t now_ns)
+static bool clean_end(int status)
 {
-	int sig = WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGINT;
+	/* Shells and Python report an interrupt as 128 + SIGINT. */
+	return !WEXITSTATUS(status) || WEXITSTATUS(status) == 128 + SIGINT;
+}
+
+/* Somebody else asked it to end, and a while later it did: a preemption, as a rule. */
+static bool asked_to_end(const struct rank *r, uint64_t now_ns)
+{
+	return r->killed.sender && r->killed.sender != r->pid && now_ns - r->killed_ns <= JOB_GRACE_NS &&
+	       (r->killed.signal == SIGTERM || r->killed.signal == SIGUSR1 || r->killed.signal == SIGUSR2);
+}
+
+void rank_fell(struct rank *r, uint64_t now_ns, bool replaced)
+{
+	int sig = !replaced && WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
 	bool sent = sig && r->killed.signal == (uint32_t)sig;
-	char comm[GP_COMM_MAX] = "";
-	struct fact_disruption d = {
-		.cause = cause_of(r, sig),
-		.exit_code = sig ? -1 : WEXITSTATUS(r->status),
+	struct job_cause why = {
+		.exit_code = sig || replaced ? -1 : WEXITSTATUS(r->status),
 		.signal = sig,
 		.sender = sent ? r->killed.sender : 0,
-		.sender_comm = comm,
-		.step = r->loops[0]->last_number,
 	};
-	struct fact f = {.type = FACT_DISRUPTION, .disruption = &d};
 
+	snprintf(why.cause, sizeof(why.cause), "%s", replaced ? "exec" : cause_of(r, sig));
 	if (sent)
-		event_text(comm, sizeof(comm), r->killed.comm, sizeof(r->killed.comm));
-	r->disruptions++;
-	rank_fact(r, &f, now_ns);
+		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm, sizeof(r->killed.comm));
+	if (!replaced && clean_end(r->status))
+		job_fell(r, now_ns, NULL, asked_to_end(r, now_ns));
+	else
+		r->disruptions += job_fell(r, now_ns, &why, false);
 }

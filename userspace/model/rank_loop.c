@@ -116,7 +116,8 @@ void rank_step(struct rank *r, const struct step *s)
 		r->error = -ENOMEM;
 		return;
 	}
-	r->trainer = true; /* also where the user chose a marker that others hit too */
+	if (!r->trainer) /* the user chose a marker that others hit too */
+		rank_trains(r, s->end_ns);
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
 	/* Attached in its middle, a call's records can come before what it belongs to. */
 	if (fs.step.start_ns > fs.step.end_ns)
@@ -126,10 +127,15 @@ void rank_step(struct rank *r, const struct step *s)
 		fs.step.flags |= STEP_estimated;
 	if (r->hang.count && rank_hang_within(r, fs.step.start_ns, fs.step.end_ns))
 		fs.step.flags |= STEP_hung;
+	fs.run_step = fs.step.number;
+	if (!s->loop)
+		fs.step.number += job_step_base(r);
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, fs.step.end_ns);
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number,
 		    fs.step.flags & STEP_tainted);
+	if (!s->loop)
+		job_step(r, fs.step.start_ns, fs.step.end_ns, fs.step.number);
 	loop_remember(lp, &fs, ns);
 	loop_slow(r, lp, &fs.step, ns);
 	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:

@@ -13,6 +13,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	archive_number(a, &env->budget_ppm);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
+	jobs_archive(a, &env->jobs);
 }
 
 static void loop_archive(struct archive *a, struct rank_loop **at)
@@ -106,6 +107,7 @@ static void life_archive(struct archive *a, struct rank *r)
 	archive_number(a, &r->accelerated);
 	archive_number(a, &r->status);
 	archive_bytes(a, &r->killed, sizeof(r->killed));
+	archive_number(a, &r->killed_ns);
 	archive_number(a, &r->oom);
 }
 
@@ -152,4 +154,5 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->disruptions);
 	events_archive(a, r);
 	finders_archive(a, r);
+	job_rank_archive(a, r);
 }

@@ -11,6 +11,7 @@
 #include "bpf/gp_abi.h"
 #include "userspace/model/deviation.h"
 #include "userspace/model/fact.h"
+#include "userspace/model/job.h"
 #include "userspace/model/ledger.h"
 #include "userspace/model/overhead.h"
 #include "userspace/model/step.h"
@@ -52,7 +53,8 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	char comm[GP_COMM_MAX];
 	char job[64];
 	char command[160];
-	bool trainer; /* has ever shown a marker */
+	uint64_t job_key; /* of its job_view; 0, or a job that is not there: none */
+	bool trainer;	  /* has ever shown a marker */
 	bool alive;
 	int status; /* as wait(2) reports it; valid when not alive */
 	struct ledger_view ledger;
@@ -85,6 +87,8 @@ struct snapshot {
 	struct gp_session session;
 	bool ended;
 	struct gp_end end;
+	struct job_view *jobs; /* in order of appearance */
+	uint32_t njobs;
 	struct rank_view *ranks; /* trainers first, by rank, then by pid */
 	uint32_t nranks;
 	struct attach_view *attach;

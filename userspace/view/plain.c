@@ -70,21 +70,31 @@ static void plain_checkpoint(FILE *out, const struct fact_checkpoint *c)
 		fprintf(out, ": %s", log_escape(file, sizeof(file), c->file, strlen(c->file)));
 }
 
-static void plain_disruption(FILE *out, const struct fact_disruption *d)
+static void plain_disruption(FILE *out, const struct job_fall *fall)
 {
-	char comm[PLAIN_TEXT_MAX];
+	const struct job_cause *why = &fall->why;
+	char comm[PLAIN_TEXT_MAX], took[WORD_MAX];
 
-	fprintf(out, " disruption: %s", d->cause);
-	if (d->signal)
-		fprintf(out, " by signal %d (%s)", d->signal, strsignal(d->signal));
-	else if (d->exit_code >= 0)
-		fprintf(out, ", exit status %d", d->exit_code);
-	if (d->sender)
-		fprintf(out, " sent by pid %" PRIu32, d->sender);
-	if (d->sender && d->sender_comm && *d->sender_comm)
-		fprintf(out, " (%s)", log_escape(comm, sizeof(comm), d->sender_comm, strlen(d->sender_comm)));
-	if (d->step)
-		fprintf(out, ", last step %" PRIu64, d->step);
+	if (fall->over) {
+		fprintf(out, " disruption %" PRIu64 " is over after %s: goes on with step %" PRId64,
+			fall->number, view_duration(took, fall->d.recovery_ns), fall->d.resumed_step);
+		if (fall->d.wasted_ns)
+			fprintf(out, ", %s%s of progress lost", fall->estimated ? "about " : "",
+				view_duration(took, fall->d.wasted_ns));
+		return;
+	}
+	fprintf(out, " disruption: %s", why->cause);
+	if (why->signal)
+		fprintf(out, " by signal %d (%s)", why->signal, strsignal(why->signal));
+	else if (why->exit_code >= 0)
+		fprintf(out, ", exit status %d", why->exit_code);
+	if (why->sender)
+		fprintf(out, " sent by pid %" PRIu32, why->sender);
+	if (why->sender && *why->sender_comm)
+		fprintf(out, " (%s)",
+			log_escape(comm, sizeof(comm), why->sender_comm, strlen(why->sender_comm)));
+	if (fall->d.step != DISRUPTION_NO_STEP)
+		fprintf(out, ", last step %" PRId64, fall->d.step);
 }
 
 static void plain_health(FILE *out, const struct fact_health *h)

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/model/job_internal.h"
+
+const char *const job_state_name[] = {
+	[JOB_RUNNING] = "running",
+	[JOB_DOWN] = "down",
+	[JOB_OVER] = "over",
+	[JOB_ENDED] = "ended",
+};
+
+void jobs_free(struct jobs *js)
+{
+	for (uint32_t i = 0; i < js->count; i++)
+		free(js->job[i]);
+	js->count = 0;
+}
+
+struct job *jobs_find(const struct jobs *js, uint64_t key)
+{
+	for (uint32_t i = 0; i < js->count; i++) {
+		if (js->job[i]->key == key)
+			return js->job[i];
+	}
+	return NULL;
+}
+
+/* The first of those that are over, in order of appearance, gives way. */
+static bool jobs_forget(struct jobs *js)
+{
+	for (uint32_t i = 0; i < js->count; i++) {
+		struct job *j = js->job[i];
+
+		if (j->members || (j->state != JOB_ENDED && j->state != JOB_OVER))
+			continue;
+		free(j);
+		memmove(&js->job[i], &js->job[i + 1], (--js->count - i) * sizeof(js->job[0]));
+		js->forgotten++;
+		return true;
+	}
+	return false;
+}
+
+static int jobs_get(struct jobs *js, const struct rank *r, struct job **ret)
+{
+	struct job *j = jobs_find(js, r->job_key);
+
+	*ret = j;
+	if (j)
+		return 0;
+	if (js->count == JOBS_MAX && !jobs_forget(js)) {
+		js->forgotten++;
+		return 0;
+	}
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	j->key = r->job_key;
+	j->world_size = -1;
+	j->state = JOB_ENDED;
+	if (*r->process.job)
+		snprintf(j->name, sizeof(j->name), "%s", r->process.job);
+	js->job[js->count++] = j;
+	*ret = j;
+	return 0;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------- */
+
+/* A process that was born after the run fell is of the next one, though others may still be dying. */
+static bool job_begins(const struct job *j, const struct rank *r)
+{
+	return !j->members || (j->fell && j->fell_ns > j->run_start_ns && r->start_ns >= j->fell_ns);
+}
+
+static void job_run(struct job *j, struct rank *r, uint64_t now_ns)
+{
+	if (j->fell && j->untold) /* it was asked to end, did, and goes on */
+		job_fall_tell(r->env, j, now_ns);
+	j->runs++;
+	j->run_start_ns = r->start_ns;
+	j->state = JOB_RUNNING;
+	if (j->fell)
+		j->fall.d.starts++;
+	j->starts++;
+}
+
+static bool job_ranks_before(const struct rank *a, const struct rank *b)
+{
+	return (unsigned)a->process.rank < (unsigned)b->process.rank; /* unknown last */
+}
+
+int job_join(struct rank *r, uint64_t now_ns)
+{
+	bool begins;
+	struct job *j;
+	int err;
+
+	if (r->job)
+		return 0;
+	err = jobs_get(&r->env->jobs, r, &j);
+	if (err || !j)
+		return err;
+	begins = job_begins(j, r);
+	if (begins)
+		job_run(j, r, now_ns);
+	j->members++;
+	r->job = j;
+	r->run = j->runs;
+	if (r->process.world_size > 0)
+		j->world_size = r->process.world_size;
+	if (begins && j->ref) /* of the run before, which is dying */
+		job_time_leave(j);
+	if (!j->ref)
+		job_time_refer(j, r, false);
+	else if (job_ranks_before(r, j->ref) && j->based_run != j->runs)
+		job_time_refer(j, r, false);
+	return 0;
+}
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+static const struct job_point *job_last_point(const struct job *j)
+{
+	return j->npoints ? &j->points[(j->npoints - 1) % JOB_POINTS] : NULL;
+}
+
+/* From where the run goes on, and what of the progress before it is lost. */
+static void job_base(struct job *j, const struct rank *r)
+{
+	const struct job_point *p = r->seen & 1u << SIGNAL_RESTORE ? job_last_point(j) : NULL;
+
+	j->based_run = j->runs;
+	j->step_base = p && j->runs > 1 ? p->step : 0;
+	if (!j->fell || !j->last_step) /* another training, or more of one that had ended in order */
+		return;
+	j->fall.d.wasted_ns += job_time_waste(j, p ? p->goodput_ns : 0);
+	j->fall.estimated = true;
+	snprintf(j->fall.how, sizeof(j->fall.how), "%s",
+		 p ? "the last checkpoint that was saved" : "no checkpoint was read");
+	j->last_step = j->step_base;
+}
+
+uint64_t job_step_base(struct rank *r)
+{
+	struct job *j = r->job;
+
+	if (!j || r->run != j->runs)
+		return r->step_base;
+	if (j->based_run != j->runs)
+		job_base(j, r);
+	r->step_base = j->step_base;
+	return r->step_base;
+}
+
+void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t number)
+{
+	struct job *j = r->job;
+
+	if (!j || r->run != j->runs)
+		return;
+	if (!j->ref && end_ns > j->time.edge_ns) /* the reference ended, and the job goes on without it */
+		job_time_refer(j, r, true);
+	if (r != j->ref)
+		return;
+	if (number > j->last_step)
+		j->last_step = number;
+	if (j->fell && start_ns >= j->fall.d.at_ns && !j->untold)
+		job_fall_close(r->env, j, start_ns, end_ns, number);
+	j->starts = 0;
+}
+
+void job_saved(struct rank *r, uint64_t step)
+{
+	struct job *j = r->job;
+
+	if (!j || r != j->ref)
+		return;
+	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, job_time_goodput(j)};
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------- */
+
+bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool asked)
+{
+	static const struct job_cause told = {.cause = "asked", .exit_code = 0};
+	struct job *j = r->job;
+
+	if (!j || r->run != j->runs || (!why && !asked))
+		return false;
+	j->fell_ns = now_ns;
+	if (!j->fell)
+		job_fall_open(j, r, now_ns, why ? why : &told);
+	j->fall.d.graceful = !why;
+	if (!why || !j->untold)
+		return false;
+	job_fall_tell(r->env, j, now_ns);
+	return true;
+}
+
+void job_left(struct rank *r, uint64_t now_ns)
+{
+	struct job *j = r->job;
+
+	if (!j)
+		return;
+	r->job = NULL;
+	j->members--;
+	if (r == j->ref) {
+		job_time_leave(j);
+		if (j->fell && j->fall.why.pid == r->pid && r->run == j->runs)
+			job_time_sums(j, now_ns, j->fall_past_ns);
+	}
+	if (!j->members)
+		j->state = j->fell && !j->untold ? JOB_DOWN : JOB_ENDED;
+}
+
+/* ---- time ---------------------------------------------------------------------------------------- */
+
+void jobs_tick(struct rank_env *env, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < env->jobs.count; i++) {
+		struct job *j = env->jobs.job[i];
+
+		if (j->state == JOB_DOWN && now_ns - j->time.edge_ns > JOB_WAIT_NS)
+			j->state = JOB_OVER;
+	}
+}
+
+void jobs_stop(struct rank_env *env)
+{
+	for (uint32_t i = 0; i < env->jobs.count; i++) {
+		struct job *j = env->jobs.job[i];
+
+		if (j->state == JOB_DOWN)
+			j->state = JOB_OVER;
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_internal.h - what the job_*.c share. */
+#ifndef MODEL_JOB_INTERNAL_H
+#define MODEL_JOB_INTERNAL_H
+
+#include "userspace/model/job.h"
+#include "userspace/model/rank.h"
+
+#define JOB_POINTS 256 /* checkpoints whose place in the job's time is remembered */
+
+struct job_time {
+	uint64_t start_ns, edge_ns;	/* what lies between is in past_ns */
+	uint64_t past_ns[BUCKET_COUNT]; /* adds up to edge - start */
+	/* Of the reference's ledger, what is not the job's: sums at the instant from which it counts ... */
+	uint64_t base_ns[BUCKET_COUNT];
+	uint64_t skip_ns; /* ... and what the job's past has already */
+	uint64_t steps, gross_ns, wasted_ns;
+};
+
+struct job_point { /* up to here progress is secured */
+	uint64_t step, goodput_ns;
+};
+
+struct job {
+	uint64_t key;
+	char name[64];
+	enum job_state state;
+	uint32_t runs, members, starts;
+	int world_size;
+	uint64_t run_start_ns, last_step;
+	uint64_t step_base;  /* of the run's steps */
+	uint32_t based_run;  /* whose base is known */
+	struct rank *ref;    /* its ledger counts; NULL: nobody's */
+	struct job_time time;
+	struct job_point points[JOB_POINTS];
+	uint32_t npoints;
+	uint64_t fell_ns; /* when one of a run last ended other than by finishing */
+	bool fell;	/* a disruption is open: */
+	bool untold;	/* ... it is none unless the job goes on */
+	struct job_fall fall;
+	uint64_t fall_past_ns[BUCKET_COUNT]; /* the job's sums when it began */
+	uint64_t nfalls; /* ever, those that were told */
+	struct job_fall falls[JOB_FALLS];
+};
+
+/* job_ledger.c */
+void job_time_refer(struct job *j, struct rank *r, bool midway); /* r's ledger counts from here on */
+void job_time_leave(struct job *j);			 /* the reference's ledger is closed */
+void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret);
+/* Where the time has gone, but for what is not settled yet. */
+void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns);
+uint64_t job_time_goodput(const struct job *j);
+/* Progress beyond so much goodput is lost: moved. Returns how much that was. */
+uint64_t job_time_waste(struct job *j, uint64_t goodput_ns);
+
+/* job_fall.c */
+void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns, const struct job_cause *why);
+void job_fall_tell(struct rank_env *env, struct job *j, uint64_t now_ns);
+void job_fall_close(struct rank_env *env, struct job *j, uint64_t start_ns, uint64_t end_ns, uint64_t step);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/job_internal.h"
+
+#include <string.h>
+
+/* What lies between the job's runs. */
+static enum bucket job_between(const struct job *j)
+{
+	return j->fell ? BUCKET_RECOVERY : BUCKET_OTHER;
+}
+
+/* Where two processes of one job overlap, the later one's boot gives way first and its progress last. */
+static void skip(uint64_t *ns, uint64_t skip_ns)
+{
+	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP, BUCKET_OTHER};
+	uint64_t part;
+
+	for (size_t i = 0; skip_ns && i < sizeof(first) / sizeof(first[0]); i++) {
+		part = skip_ns < ns[first[i]] ? skip_ns : ns[first[i]];
+		ns[first[i]] -= part;
+		skip_ns -= part;
+	}
+	for (int b = 0; skip_ns && b < BUCKET_COUNT; b++) {
+		if (b == BUCKET_GOODPUT)
+			continue;
+		part = skip_ns < ns[b] ? skip_ns : ns[b];
+		ns[b] -= part;
+		skip_ns -= part;
+	}
+	ns[BUCKET_GOODPUT] -= skip_ns < ns[BUCKET_GOODPUT] ? skip_ns : ns[BUCKET_GOODPUT];
+}
+
+/* A bucket may shrink after its sum was taken (the excess of first steps is moved): what is missing there is
+ * missing from what it was moved to, of which enough is there. */
+static void less(uint64_t *ns, const uint64_t *base_ns)
+{
+	uint64_t owed_ns = 0, part;
+
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		if (ns[b] >= base_ns[b]) {
+			ns[b] -= base_ns[b];
+			continue;
+		}
+		owed_ns += base_ns[b] - ns[b];
+		ns[b] = 0;
+	}
+	for (int b = 0; owed_ns && b < BUCKET_COUNT; b++) {
+		part = owed_ns < ns[b] ? owed_ns : ns[b];
+		ns[b] -= part;
+		owed_ns -= part;
+	}
+}
+
+/* The job's part of its reference's ledger. Returns how long it is. */
+static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint64_t *ret_ns)
+{
+	uint64_t sum_ns = 0;
+
+	memcpy(ret_ns, v->ns, sizeof(v->ns));
+	less(ret_ns, j->time.base_ns);
+	skip(ret_ns, j->time.skip_ns);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		sum_ns += ret_ns[b];
+	return sum_ns;
+}
+
+void job_time_refer(struct job *j, struct rank *r, bool midway)
+{
+	struct job_time *t = &j->time;
+	struct ledger_view v;
+	uint64_t from_ns;
+
+	ledger_view(r->ledger, &v);
+	memset(t->base_ns, 0, sizeof(t->base_ns));
+	from_ns = v.start_ns;
+	if (midway) { /* what it did before counted for another one's sake */
+		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
+		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
+		from_ns = v.now_ns - v.unsettled_ns;
+	}
+	if (!t->edge_ns)
+		t->start_ns = t->edge_ns = from_ns;
+	t->skip_ns = from_ns < t->edge_ns ? t->edge_ns - from_ns : 0;
+	if (from_ns > t->edge_ns) {
+		t->past_ns[job_between(j)] += from_ns - t->edge_ns;
+		t->edge_ns = from_ns;
+	}
+	j->ref = r;
+}
+
+void job_time_leave(struct job *j)
+{
+	struct job_time *t = &j->time;
+	uint64_t ns[BUCKET_COUNT];
+	struct ledger_view v;
+
+	ledger_view(j->ref->ledger, &v);
+	t->edge_ns += job_part(j, &v, ns);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		t->past_ns[b] += ns[b];
+	t->steps += v.steps;
+	t->gross_ns += v.productive_gross_ns;
+	j->ref = NULL;
+}
+
+uint64_t job_time_goodput(const struct job *j)
+{
+	uint64_t ns[BUCKET_COUNT] = {0};
+	struct ledger_view v;
+
+	if (j->ref) {
+		ledger_view(j->ref->ledger, &v);
+		job_part(j, &v, ns);
+	}
+	return j->time.past_ns[BUCKET_GOODPUT] + ns[BUCKET_GOODPUT];
+}
+
+uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
+{
+	uint64_t *past_ns = j->time.past_ns, lost_ns = 0;
+
+	if (past_ns[BUCKET_GOODPUT] > goodput_ns)
+		lost_ns = past_ns[BUCKET_GOODPUT] - goodput_ns;
+	past_ns[BUCKET_GOODPUT] -= lost_ns;
+	past_ns[BUCKET_WASTED] += lost_ns;
+	if (j->fell) { /* of the time before it */
+		j->fall_past_ns[BUCKET_GOODPUT] -=
+			lost_ns < j->fall_past_ns[BUCKET_GOODPUT] ? lost_ns : j->fall_past_ns[BUCKET_GOODPUT];
+		j->fall_past_ns[BUCKET_WASTED] += lost_ns;
+	}
+	j->time.wasted_ns += lost_ns;
+	return lost_ns;
+}
+
+void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret)
+{
+	const struct job_time *t = &j->time;
+	struct ledger_view v = {0};
+	uint64_t ns[BUCKET_COUNT] = {0}, len_ns = 0;
+
+	if (j->ref) {
+		ledger_view(j->ref->ledger, &v);
+		len_ns = job_part(j, &v, ns);
+	} else if (now_ns > t->edge_ns && j->state != JOB_OVER && j->state != JOB_ENDED) {
+		len_ns = now_ns - t->edge_ns;
+		ns[job_between(j)] = len_ns;
+	}
+	*ret = (struct ledger_view){
+		.start_ns = t->start_ns,
+		.now_ns = t->edge_ns + len_ns,
+		.unsettled_ns = v.unsettled_ns < ns[BUCKET_OTHER] ? v.unsettled_ns : ns[BUCKET_OTHER],
+		.productive_gross_ns = t->gross_ns + v.productive_gross_ns,
+		.steps = t->steps + v.steps,
+		.max_step = j->last_step,
+		.late_ns = v.late_ns,
+		.merged = v.merged,
+		.disruptions = j->nfalls,
+		.ended = j->state == JOB_OVER || j->state == JOB_ENDED,
+	};
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		ret->ns[b] = t->past_ns[b] + ns[b];
+}
+
+void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns)
+{
+	struct ledger_view v;
+
+	job_time_view(j, now_ns, &v);
+	memcpy(ret_ns, v.ns, sizeof(v.ns));
+	ret_ns[BUCKET_OTHER] -= v.unsettled_ns;
+}

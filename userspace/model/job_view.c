@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "userspace/model/job_internal.h"
+
+static void falls_view(const struct job *j, struct job_view *ret)
+{
+	uint64_t n = j->nfalls < JOB_FALLS ? j->nfalls : JOB_FALLS;
+
+	for (uint64_t i = 0; i < n; i++)
+		ret->falls[i] = j->falls[(j->nfalls - n + i) % JOB_FALLS];
+	if (n && j->fell && !j->untold) /* what has become of it since it was told */
+		ret->falls[n - 1] = j->fall;
+	ret->nfalls = (uint32_t)n;
+}
+
+void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
+{
+	uint64_t more_ns;
+
+	*ret = (struct job_view){
+		.key = j->key,
+		.state = j->state == JOB_RUNNING && j->fell && !j->untold && !j->ref ? JOB_DOWN : j->state,
+		.runs = j->runs,
+		.members = j->members,
+		.reference_pid = j->ref ? j->ref->pid : 0,
+		.reference_rank = j->ref ? j->ref->process.rank : -1,
+		.world_size = j->world_size,
+		.run_start_ns = j->run_start_ns,
+		.wasted_gross_ns = j->time.wasted_ns,
+		.last_step = j->last_step,
+		.starts = j->starts,
+	};
+	memcpy(ret->name, j->name, sizeof(ret->name));
+	job_time_view(j, now_ns, &ret->ledger);
+	if (j->ref && now_ns > ret->ledger.now_ns) {
+		more_ns = now_ns - ret->ledger.now_ns;
+		ret->ledger.now_ns = now_ns;
+		ret->ledger.ns[BUCKET_OTHER] += more_ns;
+		ret->ledger.unsettled_ns += more_ns;
+	}
+	falls_view(j, ret);
+}
+
+/* ---- state --------------------------------------------------------------------------------------- */
+
+static void fall_archive(struct archive *a, struct job_fall *f)
+{
+	archive_number(a, &f->number);
+	archive_text(a, f->why.cause);
+	archive_number(a, &f->why.rank);
+	archive_number(a, &f->why.pid);
+	archive_number(a, &f->why.exit_code);
+	archive_number(a, &f->why.signal);
+	archive_number(a, &f->why.sender);
+	archive_text(a, f->why.sender_comm);
+	archive_number(a, &f->d.at_ns);
+	archive_number(a, &f->d.resumed_ns);
+	archive_number(a, &f->d.step);
+	archive_number(a, &f->d.resumed_step);
+	archive_number(a, &f->d.wasted_ns);
+	archive_number(a, &f->d.recovery_ns);
+	archive_number(a, &f->d.down_ns);
+	archive_number(a, &f->d.starts);
+	archive_number(a, &f->d.graceful);
+	archive_numbers(a, f->split_ns);
+	archive_number(a, &f->over);
+	archive_number(a, &f->estimated);
+	archive_text(a, f->how);
+}
+
+static void time_archive(struct archive *a, struct job_time *t)
+{
+	uint64_t sum_ns = 0;
+
+	archive_number(a, &t->start_ns);
+	archive_number(a, &t->edge_ns);
+	archive_numbers(a, t->past_ns);
+	archive_numbers(a, t->base_ns);
+	archive_number(a, &t->skip_ns);
+	archive_number(a, &t->steps);
+	archive_number(a, &t->gross_ns);
+	archive_number(a, &t->wasted_ns);
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		archive_require(a, t->past_ns[b] <= t->edge_ns);
+		sum_ns += t->past_ns[b];
+	}
+	archive_require(a, t->start_ns <= t->edge_ns && sum_ns == t->edge_ns - t->start_ns);
+}
+
+static void job_archive(struct archive *a, struct job **at)
+{
+	struct job *j = *at = archive_object(a, *at, sizeof(*j));
+
+	archive_require(a, j);
+	if (!j)
+		return;
+	archive_number(a, &j->key);
+	archive_text(a, j->name);
+	archive_below(a, &j->state, JOB_ENDED + 1);
+	archive_number(a, &j->runs);
+	archive_number(a, &j->starts);
+	archive_number(a, &j->world_size);
+	archive_number(a, &j->run_start_ns);
+	archive_number(a, &j->last_step);
+	archive_number(a, &j->step_base);
+	archive_number(a, &j->based_run);
+	time_archive(a, &j->time);
+	archive_number(a, &j->npoints);
+	for (uint32_t i = 0; i < JOB_POINTS && i < j->npoints; i++) {
+		archive_number(a, &j->points[i].step);
+		archive_number(a, &j->points[i].goodput_ns);
+	}
+	archive_number(a, &j->fell_ns);
+	archive_number(a, &j->fell);
+	archive_number(a, &j->untold);
+	fall_archive(a, &j->fall);
+	archive_numbers(a, j->fall_past_ns);
+	archive_number(a, &j->nfalls);
+	for (uint64_t i = 0; i < JOB_FALLS && i < j->nfalls; i++)
+		fall_archive(a, &j->falls[i]);
+	archive_require(a, !j->fell || j->untold || j->nfalls);
+}
+
+void jobs_archive(struct archive *a, struct jobs *js)
+{
+	uint32_t n = js->count;
+
+	archive_count(a, &n, JOBS_MAX, sizeof(struct job));
+	for (uint32_t i = 0; i < n && !a->error; i++) {
+		job_archive(a, &js->job[i]);
+		js->count = archive_reads(a) && js->job[i] ? i + 1 : js->count;
+	}
+	archive_number(a, &js->forgotten);
+}
+
+void job_rank_archive(struct archive *a, struct rank *r)
+{
+	bool joined = r->job, reference = r->job && r->job->ref == r;
+
+	archive_number(a, &r->job_key);
+	archive_number(a, &r->run);
+	archive_number(a, &r->step_base);
+	archive_number(a, &joined);
+	archive_number(a, &reference);
+	archive_require(a, !joined || r->alive);
+	archive_require(a, !reference || joined);
+	if (!archive_reads(a) || !joined)
+		return;
+	r->job = jobs_find(&r->env->jobs, r->job_key);
+	archive_require(a, r->job && r->ledger && !(reference && r->job->ref));
+	if (a->error)
+		return;
+	r->job->members++;
+	if (reference)
+		r->job->ref = r;
+}

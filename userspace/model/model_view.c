@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/model/model_internal.h"
+
+/* Who has found no steps for so long is not held to find some. */
+#define LEARNING_NS 60000000000ull
+
+static uint32_t loop_roles(const struct step_state *st)
+{
+	static const uint32_t roles[] = {
+		[BOUNDARY_REDUCER] = 1u << GP_ROLE_reducer,
+		[BOUNDARY_UPDATE_OP] = 1u << GP_ROLE_update_op,
+		[BOUNDARY_EXECUTE] = 1u << GP_ROLE_execute | 1u << GP_ROLE_graph_launch,
+		[BOUNDARY_SYNC] = 1u << GP_ROLE_sync,
+	};
+
+	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
+}
+
+uint32_t model_roles(const struct model *m)
+{
+	static const uint32_t any = 1u << GP_ROLE_reducer | 1u << GP_ROLE_update_op | 1u << GP_ROLE_execute |
+				    1u << GP_ROLE_graph_launch | 1u << GP_ROLE_sync;
+	uint32_t roles = 0;
+	struct rank *r;
+	size_t at = 0;
+
+	while ((r = table_next(m->live, &at, NULL))) {
+		bool found = false;
+
+		for (uint32_t i = 0; i < r->nloops; i++) {
+			const struct step_state *st = &r->loops[i]->state;
+
+			found |= st->state == STATE_LOCKED || st->state == STATE_SUSPECT;
+			roles |= loop_roles(st);
+		}
+		if (r->trainer && !found && m->now_ns < r->observed_ns + LEARNING_NS)
+			roles |= any;
+		if (r->seen & 1u << SIGNAL_AMP) /* which steps were skipped cannot be told without */
+			roles |= 1u << GP_ROLE_amp_update;
+	}
+	return roles;
+}
+
+static int compare_views(const void *a, const void *b)
+{
+	const struct rank_view *x = a, *y = b;
+
+	if (x->trainer != y->trainer)
+		return x->trainer ? -1 : 1;
+	if (x->rank != y->rank)
+		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1; /* unknown last */
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->start_mono_ns < y->start_mono_ns ? -1 : x->start_mono_ns > y->start_mono_ns;
+}
+
+static int snapshot_ranks(struct model *m, struct snapshot *s)
+{
+	struct rank *r;
+	size_t at = 0;
+	int err = 0;
+
+	s->ranks = calloc(table_count(m->live) + m->ndead + 1, sizeof(*s->ranks));
+	if (!s->ranks)
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < m->ndead; i++) {
+		err = rank_view(m->dead[i], m->now_ns, &s->ranks[s->nranks]);
+		s->nranks += !err;
+	}
+	while (!err && (r = table_next(m->live, &at, NULL))) {
+		if (!rank_shown(r))
+			continue;
+		err = rank_view(r, m->now_ns, &s->ranks[s->nranks]);
+		s->nranks += !err;
+	}
+	qsort(s->ranks, s->nranks, sizeof(*s->ranks), compare_views);
+	return err;
+}
+
+static int snapshot_jobs(const struct model *m, struct snapshot *s)
+{
+	const struct jobs *js = &m->env.jobs;
+
+	s->jobs = calloc(js->count + 1, sizeof(*s->jobs));
+	if (!s->jobs)
+		return -ENOMEM;
+	for (s->njobs = 0; s->njobs < js->count; s->njobs++)
+		job_view(js->job[s->njobs], m->now_ns, &s->jobs[s->njobs]);
+	return 0;
+}
+
+struct snapshot *model_snapshot(struct model *m)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->references = 1;
+	if (snapshot_ranks(m, s) || snapshot_jobs(m, s) || model_probes_view(&m->probes, &s->attach)) {
+		snapshot_unref(s);
+		return NULL;
+	}
+	s->number = ++m->number;
+	s->mono_ns = m->now_ns;
+	s->real_ns = anchors_real(&m->env.anchors, m->now_ns);
+	s->session = m->session;
+	s->ended = m->ended;
+	s->end = m->end;
+	s->nattach = m->probes.nattach;
+	s->budget_ppm = m->env.budget_ppm;
+	memcpy(s->lost, m->lost, sizeof(s->lost));
+	s->events = m->events;
+	s->ledger_violations = m->env.ledger_violations;
+	s->unfollowed = m->unfollowed;
+	s->forgotten = m->forgotten;
+	s->dropped = m->dropped;
+	return s;
+}
