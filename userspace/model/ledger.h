@@ -5,6 +5,11 @@
  * Time is settled from left to right: what lies after the last settled instant sits in OTHER, and
  * `unsettled_ns` says how much of OTHER that is (the step that is running now, or silence). A hang is
  * shown at once, before what is around it is settled.
+ *
+ * What a step took too long has a place in it: the first steps' excess (startup) is its first unclaimed time,
+ * a slow or torn step's excess its last. Where the ideal is learnt only after the step, the time is moved
+ * there then, and so is progress that a restart disproves: the sum stays, and neither
+ * `productive_gross_ns` nor `wasted_gross_ns` ever falls.
  * Pure, bounded: at most LEDGER_PENDING intervals are kept beyond the settled edge; a flood is merged
  * and counted as coarse, never dropped from the sum.
  */
@@ -24,8 +29,12 @@
 	X(HANG, "HANG", "hang")                                                                              \
 	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION", "recovery")                                   \
 	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION", "wasted progress")                                      \
+	X(SLICE_DOWN, "ELASTIC_SLICE_DOWN", "waiting for a lost slice")                                      \
+	X(SCALE_UP, "ELASTIC_SCALE_UP", "waiting for more slices")                                           \
+	X(REINIT, "ELASTIC_REINITIALIZATION", "elastic reinitialization")                                    \
 	X(CHECKPOINT_SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME", "checkpoint save")                           \
 	X(CHECKPOINT_RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME", "checkpoint restore")                  \
+	X(CUSTOM, "CUSTOM_BADPUT_EVENTS", "named events")                                                    \
 	X(EVAL, "CUSTOM_BADPUT_EVENTS.EVAL", "evaluation")                                                   \
 	X(DATA_LOADING, "DATA_LOADING_SYNC", "data loading")                                                 \
 	X(ACCELERATOR_INIT, "TPU_INITIALIZATION", "accelerator initialization")                              \
@@ -47,8 +56,9 @@ struct ledger_view {
 	uint64_t start_ns, now_ns; /* elapsed = now - start */
 	uint64_t ns[BUCKET_COUNT];
 	uint64_t unsettled_ns; /* part of OTHER that may still be claimed */
-	/* Goodput once the first steps are settled, 0 before: it never falls. */
+	/* Goodput once the first steps are settled, 0 before, with what was disproved: it never falls. */
 	uint64_t productive_gross_ns;
+	uint64_t wasted_gross_ns; /* nor does this */
 	uint64_t steps, max_step;
 	uint64_t late_ns;     /* that intervals would have claimed had they come before it was settled */
 	uint64_t merged;      /* intervals taken together because there were too many */
@@ -57,6 +67,24 @@ struct ledger_view {
 };
 
 #define LEDGER_PENDING 1024
+#define LEDGER_TYPES   32 /* of custom events; the first stands for all beyond the others */
+#define LEDGER_REST    0  /* its name */
+
+struct ledger_type {
+	uint32_t name; /* the caller's number; LEDGER_REST */
+	uint64_t ns;   /* of BUCKET_CUSTOM, whose sum these are */
+};
+
+/* A piece of time that was settled, or moved since. */
+struct ledger_span {
+	uint64_t from_ns, to_ns;
+	enum bucket bucket;
+	enum bucket was; /* BUCKET_COUNT: settled now, all of it. Else of what is `was` in it: the first (into
+			    PROGRAM_STARTUP) or the last (anything else) ns go to `bucket` */
+	uint64_t ns;
+	uint32_t type; /* name of a custom event */
+};
+typedef void (*ledger_trace_fn)(void *ctx, const struct ledger_span *s);
 
 struct ledger;
 /* start_ns: the rank's first instant; observed_ns >= start_ns: since when we watch (before: UNOBSERVED). */
@@ -65,22 +93,39 @@ void ledger_free(struct ledger *l);
 /* The rank turns out to have begun earlier than what was known of it: UNOBSERVED until then. */
 void ledger_reach_back(struct ledger *l, uint64_t start_ns);
 
+/* Each span that is settled from now on (of a new ledger: from observed_ns on), in order of time, and what is
+ * moved or reached back to: clipped to any window their sum is what the buckets got in it. Not saved.
+ * NULL: none, which costs nothing. */
+void ledger_trace(struct ledger *l, ledger_trace_fn fn, void *ctx);
+
 /* An interval that belongs to a bucket other than GOODPUT; may overlap others, may come before the steps
  * around it are known, may reach back as far as the settled edge (earlier parts are ignored and
  * counted: late_ns of the view). 0 or -ENOMEM. */
 int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns);
+/* The same for a custom event. Of several at once the one that began last has the time (it is nested in the
+ * others); of those that began together, the one told last. name: LEDGER_TYPES - 1 of them are told apart. */
+int ledger_custom(struct ledger *l, uint32_t name, uint64_t from_ns, uint64_t to_ns);
 /* A finished step: settles everything up to its end. Steps of parallel loops may overlap. torn: records were
  * lost while it ran; what it took beyond ten times the ideal is then UNOBSERVED, not OTHER. */
 int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn);
+/* The same for count steps of which the bounds alone are known; number: of the last one. */
+int ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, uint64_t count);
+/* The job begins another run: all before at_ns is the run's that was. Until its first step it starts up, and
+ * its first steps may have an excess again. */
+void ledger_run(struct ledger *l, uint64_t at_ns);
+/* A restart disproves the last ns of goodput: they were wasted. */
+void ledger_disprove(struct ledger *l, uint64_t ns);
 /* Time is now now_ns (never goes back). */
 void ledger_advance(struct ledger *l, uint64_t now_ns);
 void ledger_end(struct ledger *l, uint64_t now_ns);
 /* The ideal step is known (or better known). The first call settles the first steps' excess as
  * PROGRAM_STARTUP; or, where we came in the middle of training, what was seen before its first sign as
- * UNOBSERVED. */
+ * UNOBSERVED. Known before the first step, it serves from there on. */
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
+/* Types seen, the rest first; ret has room for LEDGER_TYPES. */
+uint32_t ledger_types(const struct ledger *l, struct ledger_type *ret);
 /* True while every nanosecond is in exactly one bucket. */
 bool ledger_check(const struct ledger *l);
 /* A ledger that does not add up is refused. */
