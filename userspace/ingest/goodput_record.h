@@ -39,7 +39,8 @@ enum goodput_kind {
 
 struct goodput_record {
 	int64_t write_us;    /* when it was written: the log's own word (`timestamp`, `_ts`), else the first
-				value    of the record whose key contains "time", as the library takes it */
+				value of the record whose key contains "time", as the library takes it; a
+				record without any time: that of the one before */
 	int64_t time_us;     /* what it tells of; GOODPUT_UNKNOWN: a checkpoint without a start */
 	int64_t number;	     /* of the step; GOODPUT_UNKNOWN: a checkpoint that does not say */
 	int64_t duration_us; /* of a checkpoint: what the trainer was blocked for; GOODPUT_UNKNOWN: null */

@@ -6,7 +6,8 @@
  *
  * Order: records come in that of the log. Those whose write time is the log's own word are put into its
  * order, ties by insertId, and told once where insertId says that they are the same; see goodput_order.h for
- * what that takes. Files are read one after the other, as if they were one.
+ * what that takes. Files are read one after the other, and their records are one log; an entry ends with its
+ * file. Not thread-safe.
  */
 #ifndef INGEST_GOODPUT_SOURCE_H
 #define INGEST_GOODPUT_SOURCE_H
@@ -26,8 +27,8 @@ struct goodput_faults {	     /* what was not used */
 	uint64_t foreign;    /* entries that are no goodput records: skipped, no fault */
 	uint64_t duplicates; /* same insertId and time */
 	uint64_t late;	     /* came too late to be put in order: told where they came */
-	bool cut;	     /* the last entry, or the gzip stream, has no end */
-	char first[512];     /* the first bad one: "FILE:LINE: reason", escaped; "" : none */
+	bool cut;	 /* the last entry of a file, or its gzip stream, has no end; not counted as bad */
+	char first[512]; /* the first bad one: "FILE:LINE: reason", escaped; "" : none */
 };
 
 struct goodput_source;
@@ -39,6 +40,8 @@ void goodput_source_close(struct goodput_source *s);
 /* 1: *ret is the next record; 0: the end, or, when following, nothing more for now (ask again); -errno after
  * one line: the file could not be read on. */
 int goodput_source_next(struct goodput_source *s, struct goodput_record *ret);
+/* Following: nothing will ever come again (standard input was a pipe, and is closed). */
+bool goodput_source_over(const struct goodput_source *s);
 const struct goodput_names *goodput_source_names(const struct goodput_source *s);
 void goodput_source_faults(const struct goodput_source *s, struct goodput_faults *ret);
 /* Bytes read of those there are, 0 to 1; negative where that is not known. */

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/ingest/goodput_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Records lie still; the heap moves their times and places. */
+struct held {
+	struct goodput_entry entry;
+	uint64_t arrival;
+};
+
+struct place {
+	int64_t us;
+	size_t slot;
+};
+
+struct goodput_order {
+	struct held *slots;
+	struct place *heap; /* [count, cap): free slots */
+	size_t count, cap;
+	uint64_t arrivals, duplicates, late;
+	uint64_t rises, falls; /* from one written record to the next */
+	int64_t last_us;       /* of the last written record that came */
+	int64_t floor_us;      /* of the records without one: never falls */
+	struct goodput_entry left;
+	bool any_left, whole, judged, flushing;
+};
+
+struct goodput_order *goodput_order_new(void)
+{
+	struct goodput_order *o = calloc(1, sizeof(*o));
+
+	if (o)
+		o->last_us = o->floor_us = INT64_MIN;
+	return o;
+}
+
+void goodput_order_free(struct goodput_order *o)
+{
+	if (!o)
+		return;
+	free(o->slots);
+	free(o->heap);
+	free(o);
+}
+
+bool goodput_order_empty(const struct goodput_order *o)
+{
+	return !o->count;
+}
+
+static int order_sign(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By insertId; those without one are behind, as records without a time of their own. */
+static int id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
+{
+	int sign = 0;
+
+	if (!a->record.written || !b->record.written)
+		return a->record.written ? -1 : b->record.written;
+	if (a->id_hash && b->id_hash)
+		sign = memcmp(a->id, b->id, sizeof(a->id));
+	if (!sign)
+		sign = (a->id_hash > b->id_hash) - (a->id_hash < b->id_hash);
+	return sign;
+}
+
+static bool place_before(const struct goodput_order *o, const struct place *a, const struct place *b)
+{
+	const struct held *x, *y;
+	int sign = order_sign(a->us, b->us);
+
+	if (sign)
+		return sign < 0;
+	x = &o->slots[a->slot];
+	y = &o->slots[b->slot];
+	sign = id_compare(&x->entry, &y->entry);
+	return sign ? sign < 0 : x->arrival < y->arrival;
+}
+
+static void heap_up(struct goodput_order *o, size_t at)
+{
+	struct place p = o->heap[at];
+
+	for (size_t above; at; at = above) {
+		above = (at - 1) / 2;
+		if (!place_before(o, &p, &o->heap[above]))
+			break;
+		o->heap[at] = o->heap[above];
+	}
+	o->heap[at] = p;
+}
+
+static void heap_down(struct goodput_order *o)
+{
+	struct place p = o->heap[0];
+	size_t at = 0, below;
+
+	for (; (below = 2 * at + 1) < o->count; at = below) {
+		if (below + 1 < o->count && place_before(o, &o->heap[below + 1], &o->heap[below]))
+			below++;
+		if (!place_before(o, &o->heap[below], &p))
+			break;
+		o->heap[at] = o->heap[below];
+	}
+	o->heap[at] = p;
+}
+
+static int order_grow(struct goodput_order *o)
+{
+	size_t cap = o->cap ? 2 * o->cap : 1024;
+	struct place *heap;
+	struct held *slots;
+
+	slots = realloc(o->slots, cap * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	o->slots = slots;
+	heap = realloc(o->heap, cap * sizeof(*heap));
+	if (!heap)
+		return -ENOMEM;
+	o->heap = heap;
+	for (size_t i = o->cap; i < cap; i++)
+		heap[i].slot = i;
+	o->cap = cap;
+	return 0;
+}
+
+/* The time to order it by. */
+static int64_t order_time(struct goodput_order *o, const struct goodput_record *r)
+{
+	if (!r->written) {
+		if (o->last_us > o->floor_us)
+			o->floor_us = o->last_us;
+		return o->floor_us;
+	}
+	if (o->last_us != INT64_MIN) {
+		o->rises += r->write_us > o->last_us;
+		o->falls += r->write_us < o->last_us;
+	}
+	o->last_us = r->write_us;
+	return r->write_us;
+}
+
+int goodput_order_put(struct goodput_order *o, const struct goodput_entry *e)
+{
+	size_t slot;
+
+	if (o->count == o->cap && order_grow(o))
+		return -ENOMEM;
+	slot = o->heap[o->count].slot;
+	o->slots[slot] = (struct held){*e, o->arrivals++};
+	o->heap[o->count].us = order_time(o, &e->record);
+	heap_up(o, o->count++);
+	return 0;
+}
+
+void goodput_order_flush(struct goodput_order *o)
+{
+	o->flushing = o->count;
+}
+
+/* Seven falls in eight: files of one export may rise from one to the next. */
+static bool order_backwards(struct goodput_order *o)
+{
+	if (!o->judged) {
+		o->judged = true;
+		o->whole = o->falls > 7 * o->rises;
+	}
+	return o->whole;
+}
+
+static bool order_due(struct goodput_order *o)
+{
+	if (o->flushing)
+		return o->count;
+	return o->count >= GOODPUT_ORDER_KEPT && !order_backwards(o);
+}
+
+/* The first of all leaves the heap; its slot is free. */
+static const struct held *order_first(struct goodput_order *o)
+{
+	struct place first = o->heap[0];
+
+	o->heap[0] = o->heap[--o->count];
+	o->heap[o->count] = first;
+	if (o->count)
+		heap_down(o);
+	else
+		o->flushing = false;
+	return &o->slots[first.slot];
+}
+
+bool goodput_order_take(struct goodput_order *o, struct goodput_record *ret)
+{
+	const struct goodput_entry *e;
+
+	while (order_due(o)) {
+		e = &order_first(o)->entry;
+		if (!e->record.written) {
+			*ret = e->record;
+			return true;
+		}
+		if (o->any_left && e->id_hash && e->record.write_us == o->left.record.write_us &&
+		    e->id_hash == o->left.id_hash && !id_compare(e, &o->left)) {
+			o->duplicates++;
+			continue;
+		}
+		o->late += o->any_left && e->record.write_us < o->left.record.write_us;
+		if (!o->any_left || e->record.write_us >= o->left.record.write_us)
+			o->left = *e;
+		o->any_left = true;
+		*ret = e->record;
+		return true;
+	}
+	return false;
+}
+
+uint64_t goodput_order_duplicates(const struct goodput_order *o)
+{
+	return o->duplicates;
+}
+
+uint64_t goodput_order_late(const struct goodput_order *o)
+{
+	return o->late;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/ingest/goodput_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/ingest/goodput_entry.h"
+#include "userspace/ingest/goodput_file.h"
+#include "userspace/ingest/goodput_frame.h"
+#include "userspace/ingest/goodput_order.h"
+#include "userspace/ingest/goodput_step_line.h"
+
+#define READ_BYTES   ((size_t)256 << 10)
+#define ROOM_BYTES   ((size_t)64 << 10) /* less is not worth a read */
+#define MOVE_BYTES   ((size_t)16 << 10) /* less is cheap to move */
+#define BUFFER_BYTES (GOODPUT_ENTRY_MAX + READ_BYTES)
+
+struct goodput_source {
+	char *const *paths;
+	int count, next; /* of paths: not yet opened */
+	bool follow, over;
+	struct goodput_file *file; /* NULL: none */
+	struct goodput_names *names;
+	struct goodput_parser *parser;
+	struct goodput_order *order;
+	struct goodput_frame frame;
+	struct goodput_faults faults;
+	struct goodput_entry entry;
+	uint64_t size, before; /* bytes: of all files, of those that are done */
+	bool size_known;
+	char *buffer;
+};
+
+static const char *path_now(const struct goodput_source *s)
+{
+	return s->paths[s->next - 1];
+}
+
+/* line 0: none in particular */
+static void fault(struct goodput_source *s, uint64_t line, const char *why)
+{
+	char path[256], place[32] = "";
+
+	s->faults.bad++;
+	if (*s->faults.first)
+		return;
+	if (line)
+		snprintf(place, sizeof(place), ":%llu", (unsigned long long)line);
+	log_escape(path, sizeof(path), path_now(s), strlen(path_now(s)));
+	snprintf(s->faults.first, sizeof(s->faults.first), "%s%s: %s", path, place, why);
+}
+
+static int source_error(const char *path, int err)
+{
+	log_error("%s: %s", path, strerror(-err));
+	return err;
+}
+
+/* Directories and what is not there are told at once, not after hours. */
+static int source_look(struct goodput_source *s)
+{
+	struct stat st;
+	const char *path;
+
+	s->size_known = true;
+	for (int i = 0; i < s->count; i++) {
+		path = s->paths[i];
+		if (!strcmp(path, "-") ? fstat(STDIN_FILENO, &st)
+				       : stat(path, &st) || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
+			return source_error(path, -errno);
+		if (S_ISDIR(st.st_mode))
+			return source_error(path, -EISDIR);
+		s->size_known &= S_ISREG(st.st_mode);
+		s->size += (uint64_t)st.st_size;
+	}
+	return 0;
+}
+
+static int source_begin(struct goodput_source *s)
+{
+	const char *path = s->paths[s->next];
+	int err = goodput_file_open(&s->file, path, s->follow && s->next == s->count - 1);
+
+	if (err)
+		return source_error(path, err);
+	s->next++;
+	goodput_frame_start(&s->frame);
+	return 0;
+}
+
+int goodput_source_open(struct goodput_source **ret, char *const *paths, int count, bool follow)
+{
+	struct goodput_source *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return source_error(paths[0], -ENOMEM);
+	s->paths = paths;
+	s->count = count;
+	s->follow = follow;
+	s->entry.record.write_us = GOODPUT_UNKNOWN;
+	s->names = goodput_names_new();
+	s->order = goodput_order_new();
+	s->buffer = malloc(BUFFER_BYTES);
+	s->parser = s->names ? goodput_parser_new(s->names) : NULL;
+	if (!s->parser || !s->order || !s->buffer)
+		err = source_error(paths[0], -ENOMEM);
+	else
+		err = source_look(s);
+	if (!err)
+		err = source_begin(s);
+	if (err) {
+		goodput_source_close(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}
+
+void goodput_source_close(struct goodput_source *s)
+{
+	if (!s)
+		return;
+	goodput_file_close(s->file);
+	goodput_parser_free(s->parser);
+	goodput_order_free(s->order);
+	goodput_names_free(s->names);
+	free(s->buffer);
+	free(s);
+}
+
+/* Room behind the unread bytes. */
+static char *source_room(struct goodput_source *s, size_t *ret_len)
+{
+	size_t unread = (size_t)(s->frame.end - s->frame.at), room;
+	char *to;
+
+	if (!unread) {
+		to = s->buffer;
+	} else {
+		to = s->buffer + (s->frame.end - s->buffer);
+		room = (size_t)(s->buffer + BUFFER_BYTES - to);
+		if (unread <= MOVE_BYTES || room < ROOM_BYTES) {
+			memmove(s->buffer, s->frame.at, unread);
+			to = s->buffer + unread;
+		}
+	}
+	goodput_frame_feed(&s->frame, to - unread, to);
+	room = (size_t)(s->buffer + BUFFER_BYTES - to);
+	*ret_len = room < READ_BYTES ? room : READ_BYTES;
+	return to;
+}
+
+/* The file's bytes are at their end: 1 goes on, 0 nothing for now, -errno. */
+static int source_ended(struct goodput_source *s, enum goodput_file_end end)
+{
+	int err;
+
+	if (end == FILE_WAITING)
+		return 0;
+	if (end == FILE_DAMAGED)
+		fault(s, 0, "it is no gzip to the end");
+	s->faults.cut |= end == FILE_CUT || goodput_frame_open(&s->frame);
+	if (end == FILE_RENEWED) {
+		log_warn("%s was cut short or replaced: it is read from its start", path_now(s));
+		goodput_frame_start(&s->frame);
+		return 1;
+	}
+	if (s->next == s->count) {
+		goodput_frame_start(&s->frame);
+		s->over = end != FILE_DAMAGED || !s->follow;
+		return 0;
+	}
+	s->before += goodput_file_offset(s->file);
+	goodput_file_close(s->file);
+	s->file = NULL;
+	err = source_begin(s);
+	s->over = err;
+	return err ? err : 1;
+}
+
+static int source_fill(struct goodput_source *s)
+{
+	enum goodput_file_end end;
+	size_t room;
+	ssize_t n;
+	char *to;
+
+	if (s->over)
+		return 0;
+	to = source_room(s, &room);
+	n = goodput_file_read(s->file, to, room, &end);
+	if (n < 0)
+		return source_error(path_now(s), (int)n);
+	if (!n)
+		return source_ended(s, end);
+	goodput_frame_feed(&s->frame, s->frame.at, to + n);
+	return 1;
+}
+
+/* What begins at frame.at: 1 s->entry, 0 none of ours, -EAGAIN it goes on in bytes to come. */
+static int source_take(struct goodput_source *s)
+{
+	struct goodput_frame *f = &s->frame;
+	char reason[GOODPUT_REASON_MAX];
+	uint64_t line = f->line;
+	const char *why;
+	size_t len = 0;
+	int rc;
+
+	if (!f->seen)
+		len = goodput_step_line(f->at, (size_t)(f->end - f->at), s->names, &s->entry.record);
+	if (len) {
+		s->faults.entries++;
+		f->at += len;
+		f->torn = false;
+		return 1;
+	}
+	switch (goodput_frame_scan(f, &len, &why)) {
+	case FRAME_MORE:
+		return -EAGAIN;
+	case FRAME_BROKEN:
+		s->faults.entries++;
+		fault(s, line, why);
+		return 0;
+	default:
+		break;
+	}
+	s->faults.entries++;
+	rc = goodput_entry_parse(s->parser, f->at, len, &s->entry, reason);
+	goodput_frame_pass(f, len);
+	if (rc < 0)
+		fault(s, line, reason);
+	s->faults.foreign += !rc;
+	return rc > 0;
+}
+
+/* 1: s->entry; 0: nothing for now; -errno. */
+static int source_entry(struct goodput_source *s)
+{
+	int rc;
+
+	for (;;) {
+		while (goodput_frame_begin(&s->frame)) {
+			rc = source_take(s);
+			if (rc > 0)
+				return 1;
+			if (rc == -EAGAIN)
+				break;
+		}
+		rc = source_fill(s);
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+int goodput_source_next(struct goodput_source *s, struct goodput_record *ret)
+{
+	int rc;
+
+	for (;;) {
+		if (goodput_order_take(s->order, ret))
+			return 1;
+		rc = source_entry(s);
+		if (rc < 0)
+			return rc;
+		if (!rc) {
+			goodput_order_flush(s->order);
+			return goodput_order_take(s->order, ret);
+		}
+		if (!s->entry.record.written && goodput_order_empty(s->order)) {
+			*ret = s->entry.record;
+			return 1;
+		}
+		if (goodput_order_put(s->order, &s->entry))
+			return source_error(path_now(s), -ENOMEM);
+	}
+}
+
+bool goodput_source_over(const struct goodput_source *s)
+{
+	return s->over;
+}
+
+const struct goodput_names *goodput_source_names(const struct goodput_source *s)
+{
+	return s->names;
+}
+
+void goodput_source_faults(const struct goodput_source *s, struct goodput_faults *ret)
+{
+	*ret = s->faults;
+	ret->duplicates = goodput_order_duplicates(s->order);
+	ret->late = goodput_order_late(s->order);
+}
+
+double goodput_source_progress(const struct goodput_source *s)
+{
+	uint64_t done = s->before + (s->file ? goodput_file_offset(s->file) : 0);
+
+	if (!s->size_known)
+		return -1;
+	return done < s->size ? (double)done / (double)s->size : 1;
+}
