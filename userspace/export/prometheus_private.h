@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prometheus_private.h - a page of metrics in the making, as its parts see it: prometheus_text.c (what every
- * page, process and loop has) and prometheus_probe.c. */
+ * page, process and loop has), prometheus_job.c and prometheus_probe.c. */
 #ifndef EXPORT_PROMETHEUS_PRIVATE_H
 #define EXPORT_PROMETHEUS_PRIVATE_H
 
@@ -31,6 +31,18 @@ struct family {
 
 /* "name{" and the labels of the process, if r is one; the caller adds its own, then a value. */
 struct buffer *page_sample(struct page *p, const char *name, const struct rank_view *r);
+
+/* prometheus_job.c */
+void page_job_time(struct page *p, const struct family *f);
+void page_job_goodput(struct page *p, const struct family *f);
+void page_job_elapsed(struct page *p, const struct family *f);
+void page_job_productive(struct page *p, const struct family *f);
+void page_job_wasted(struct page *p, const struct family *f);
+void page_job_disruptions(struct page *p, const struct family *f);
+void page_job_runs(struct page *p, const struct family *f);
+void page_job_starts(struct page *p, const struct family *f);
+void page_job_step(struct page *p, const struct family *f);
+void page_job_state(struct page *p, const struct family *f);
 
 /* prometheus_probe.c */
 int page_attach_order(const void *a, const void *b); /* of page.attach */

@@ -11,7 +11,8 @@
  * disruption, however many ranks fall in it: it begins with the first that ends other than by finishing, and
  * is over when the job makes a step again. A job that nobody takes up again within JOB_WAIT_NS is over since
  * it fell.
- * Pure. Bounded: JOBS_MAX jobs, those that ended long ago forgotten first; JOB_FALLS disruptions of each kept.
+ * Pure. Bounded: JOBS_MAX jobs, those that ended long ago forgotten first; JOB_FALLS disruptions of each
+ * kept.
  */
 #ifndef MODEL_JOB_H
 #define MODEL_JOB_H
@@ -53,15 +54,16 @@ struct job_fall {	 /* a disruption */
 	struct job_cause why;
 	struct disruption d;
 	uint64_t split_ns[BUCKET_COUNT]; /* recovery_ns by bucket */
-	bool over;	/* a step was made after it */
-	bool estimated; /* where it went on from is not known for certain */
-	char how[64];	/* how resumed_step and wasted_ns are known; "" while they are not */
+	bool over;			 /* a step was made after it */
+	bool estimated;			 /* where it went on from is not known for certain */
+	char how[64];			 /* how resumed_step and wasted_ns are known; "" while they are not */
 };
 
 struct job_view {
 	uint64_t key; /* stays, also over restarts of gp-bpf on one boot */
 	char name[64];
 	enum job_state state;
+	uint32_t first_pid;	/* its first rank: its name where it has none */
 	uint32_t runs, members; /* ever; ranks that run now */
 	uint32_t reference_pid; /* whose ledger counts now; 0: nobody's */
 	int reference_rank;	/* -1: unknown */
@@ -70,7 +72,7 @@ struct job_view {
 	struct ledger_view ledger; /* over all runs; `disruptions` filled */
 	uint64_t wasted_gross_ns;  /* never falls */
 	uint64_t last_step;	   /* 0: none yet */
-	uint32_t starts;	   /* of processes that trained, since the last step: a crash loop shows here */
+	uint32_t starts; /* of processes that trained, since the last step: a crash loop shows here */
 	struct job_fall falls[JOB_FALLS]; /* oldest first */
 	uint32_t nfalls;
 };

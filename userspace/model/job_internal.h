@@ -25,27 +25,28 @@ struct job {
 	uint64_t key;
 	char name[64];
 	enum job_state state;
+	uint32_t first_pid;
 	uint32_t runs, members, starts;
 	int world_size;
 	uint64_t run_start_ns, last_step;
-	uint64_t step_base;  /* of the run's steps */
-	uint32_t based_run;  /* whose base is known */
-	struct rank *ref;    /* its ledger counts; NULL: nobody's */
+	uint64_t step_base; /* of the run's steps */
+	uint32_t based_run; /* whose base is known */
+	struct rank *ref;   /* its ledger counts; NULL: nobody's */
 	struct job_time time;
 	struct job_point points[JOB_POINTS];
 	uint32_t npoints;
 	uint64_t fell_ns; /* when one of a run last ended other than by finishing */
-	bool fell;	/* a disruption is open: */
-	bool untold;	/* ... it is none unless the job goes on */
+	bool fell;	  /* a disruption is open: */
+	bool untold;	  /* ... it is none unless the job goes on */
 	struct job_fall fall;
 	uint64_t fall_past_ns[BUCKET_COUNT]; /* the job's sums when it began */
-	uint64_t nfalls; /* ever, those that were told */
+	uint64_t nfalls;		     /* ever, those that were told */
 	struct job_fall falls[JOB_FALLS];
 };
 
 /* job_ledger.c */
 void job_time_refer(struct job *j, struct rank *r, bool midway); /* r's ledger counts from here on */
-void job_time_leave(struct job *j);			 /* the reference's ledger is closed */
+void job_time_leave(struct job *j);				 /* the reference's ledger is closed */
 void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret);
 /* Where the time has gone, but for what is not settled yet. */
 void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns);

@@ -124,8 +124,9 @@ uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
 	past_ns[BUCKET_GOODPUT] -= lost_ns;
 	past_ns[BUCKET_WASTED] += lost_ns;
 	if (j->fell) { /* of the time before it */
-		j->fall_past_ns[BUCKET_GOODPUT] -=
-			lost_ns < j->fall_past_ns[BUCKET_GOODPUT] ? lost_ns : j->fall_past_ns[BUCKET_GOODPUT];
+		j->fall_past_ns[BUCKET_GOODPUT] -= lost_ns < j->fall_past_ns[BUCKET_GOODPUT]
+							   ? lost_ns
+							   : j->fall_past_ns[BUCKET_GOODPUT];
 		j->fall_past_ns[BUCKET_WASTED] += lost_ns;
 	}
 	j->time.wasted_ns += lost_ns;

@@ -21,6 +21,7 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 	*ret = (struct job_view){
 		.key = j->key,
 		.state = j->state == JOB_RUNNING && j->fell && !j->untold && !j->ref ? JOB_DOWN : j->state,
+		.first_pid = j->first_pid,
 		.runs = j->runs,
 		.members = j->members,
 		.reference_pid = j->ref ? j->ref->pid : 0,
@@ -98,6 +99,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->key);
 	archive_text(a, j->name);
 	archive_below(a, &j->state, JOB_ENDED + 1);
+	archive_number(a, &j->first_pid);
 	archive_number(a, &j->runs);
 	archive_number(a, &j->starts);
 	archive_number(a, &j->world_size);

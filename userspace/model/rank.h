@@ -48,9 +48,9 @@ struct rank_env {      /* what all ranks of a model share */
 struct rank_loop {
 	struct step_state state; /* as last told */
 	struct deviation *time;
-	uint64_t ideal_ns, mad_ns; /* refreshed now and then */
-	uint64_t steps, updates;   /* given out, and what they hold */
-	uint64_t last_number, last_end_ns, resume_ns;
+	uint64_t ideal_ns, mad_ns;				/* refreshed now and then */
+	uint64_t steps, updates;				/* given out, and what they hold */
+	uint64_t last_number, run_step, last_end_ns, resume_ns; /* number: over the runs of the job */
 	uint32_t tid;
 	uint64_t recent_ns[SNAPSHOT_RECENT];
 	uint64_t recent; /* ever */

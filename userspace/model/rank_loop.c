@@ -73,6 +73,7 @@ static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint
 	lp->steps++;
 	lp->updates += fs->step.updates;
 	lp->last_number = fs->step.number;
+	lp->run_step = fs->run_step;
 	lp->last_end_ns = fs->step.end_ns;
 	lp->tid = fs->step.tid;
 	for (int i = 0; i < 8; i++)

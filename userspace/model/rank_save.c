@@ -31,6 +31,7 @@ static void loop_archive(struct archive *a, struct rank_loop **at)
 	archive_number(a, &lp->steps);
 	archive_number(a, &lp->updates);
 	archive_number(a, &lp->last_number);
+	archive_number(a, &lp->run_step);
 	archive_number(a, &lp->last_end_ns);
 	archive_number(a, &lp->resume_ns);
 	archive_number(a, &lp->tid);

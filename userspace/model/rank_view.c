@@ -18,7 +18,7 @@ static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 	};
 	/* The state is a second old at most; these are of now. */
 	ret->state.updates = lp->updates;
-	ret->state.steps = lp->last_number;
+	ret->state.steps = lp->run_step;
 	deviation_view(lp->time, &ret->time);
 	for (uint64_t i = 0; i < n; i++)
 		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];

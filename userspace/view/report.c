@@ -6,6 +6,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/view/canvas.h"
+#include "userspace/view/report_job.h"
 #include "userspace/view/report_time.h"
 #include "userspace/view/spark.h"
 #include "userspace/view/view.h"
@@ -372,10 +373,15 @@ static void report_tail(struct canvas *c, const struct snapshot *s)
 void report_text(struct buffer *out, const struct snapshot *s, bool color)
 {
 	struct canvas c;
-	uint32_t trainers = 0;
+	uint32_t trainers = 0, jobs = 0;
 
 	canvas_open(&c, REPORT_COLS, color);
 	report_head(&c, s);
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		if (report_job_matters(s, &s->jobs[i]) && ++jobs <= REPORT_RANKS)
+			report_job(&c, s, &s->jobs[i]);
+		canvas_flush(&c, out);
+	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		if (!s->ranks[i].trainer)
 			continue;

@@ -4,6 +4,7 @@
 
 #include "userspace/base/json_text.h"
 #include "userspace/model/hang.h"
+#include "userspace/view/report_job.h"
 #include "userspace/view/view.h"
 #include "userspace/view/words.h"
 
@@ -205,6 +206,7 @@ void report_json(struct buffer *out, const struct snapshot *s)
 	for (uint32_t i = 0; i < s->nranks; i++)
 		json_rank(out, s, &s->ranks[i]);
 	json_close(out, ']');
+	report_jobs_json(out, s);
 	json_string(out, "nothing_found", why);
 	json_uint(out, "events", s->events);
 	json_losses(out, s);

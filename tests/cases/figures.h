@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* figures.h - what a case may ask for: what the facts said, and what a snapshot shows. */
+#ifndef TESTS_CASES_FIGURES_H
+#define TESTS_CASES_FIGURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/cases/script.h"
+#include "userspace/base/buffer.h"
+#include "userspace/model/hang.h"
+#include "userspace/model/model.h"
+
+struct seen { /* what the facts said last */
+	struct buffer text;
+	uint64_t count[FACT_END + 1], evaluations, gaps;
+	struct fact_step step;
+	struct fact_checkpoint checkpoint;
+	struct fact_range range;
+	struct job_fall disruption;
+	struct fact_health health;
+	char file[GP_PATH_MAX], cause[16], why[16], phase[16], evidence[240];
+	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
+	uint64_t span_ns[SCRIPT_PIDS]; /* start of the last one told */
+	char error[160];
+};
+
+struct run {
+	const char *path;
+	struct model *model;
+	struct seen seen;
+	bool look;
+	uint64_t gross_ns[SCRIPT_PIDS], job_gross_ns[SCRIPT_PIDS], wasted_ns[SCRIPT_PIDS];
+};
+
+struct figure { /* of one process; loop: the one meant */
+	const struct run *run;
+	const struct snapshot *snap;
+	const struct rank_view *rank;
+	const struct loop_view *loop;
+	const struct job_view *job;
+};
+
+static const struct {
+	const char *name;
+	enum bucket bucket;
+} bucket_words[] = {
+	{"goodput", BUCKET_GOODPUT},
+	{"startup", BUCKET_PROGRAM_STARTUP},
+	{"data_loading", BUCKET_DATA_LOADING},
+	{"checkpoint_save", BUCKET_CHECKPOINT_SAVE},
+	{"checkpoint_restore", BUCKET_CHECKPOINT_RESTORE},
+	{"evaluation", BUCKET_EVAL},
+	{"unobserved", BUCKET_UNOBSERVED},
+	{"hang", BUCKET_HANG},
+	{"other", BUCKET_OTHER},
+};
+
+static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
+{
+	const struct seen *s = &f->run->seen;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} table[] = {
+		{"step_facts", s->count[FACT_STEP]},
+		{"rank_facts", s->count[FACT_RANK]},
+		{"ledger_facts", s->count[FACT_LEDGER]},
+		{"loss_facts", s->count[FACT_LOSS]},
+		{"evaluations", s->evaluations},
+		{"gaps", s->gaps},
+		{"evaluation_time", s->range.end_ns - s->range.start_ns},
+		{"checkpoint_facts", s->count[FACT_CHECKPOINT]},
+		{"checkpoint_step", s->checkpoint.step},
+		{"checkpoint_files", s->checkpoint.files},
+		{"checkpoint_closed", s->checkpoint.closed},
+		{"checkpoint_async", s->checkpoint.async},
+		{"checkpoint_time", s->checkpoint.end_ns - s->checkpoint.start_ns},
+		{"disruption_signal", (uint64_t)s->disruption.why.signal},
+		{"disruption_sender", s->disruption.why.sender},
+		{"disruption_exit", (uint64_t)s->disruption.why.exit_code},
+		{"disruption_step", (uint64_t)s->disruption.d.step},
+		{"health_facts", s->count[FACT_HEALTH]},
+		{"health_size", s->health.size_ns},
+		{"health_over", s->health.over},
+		{"last", s->step.step.end_ns - s->step.step.start_ns},
+		{"micro_batches", s->step.step.micro_batches},
+		{"ranks", f->snap->nranks},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!strcmp(table[i].key, key)) {
+			*ret = table[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
+{
+	static const struct loop_view none;
+	const struct rank_view *r = f->rank;
+	const struct loop_view *l = f->loop ? f->loop : &none;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} table[] = {
+		{"elapsed", r->ledger.now_ns - r->ledger.start_ns},
+		{"unsettled", r->ledger.unsettled_ns},
+		{"productive", r->ledger.productive_gross_ns},
+		{"disruptions", r->ledger.disruptions},
+		{"ledger_steps", r->ledger.steps},
+		{"checkpoints", r->checkpoints},
+		{"restores", r->restores},
+		{"hits", r->hits},
+		{"cost", r->overhead.sum.all_ns},
+		{"lost", r->lost},
+		{"loops", r->nloops},
+		{"hung", r->hang.hung},
+		{"hangs", r->hang.count},
+		{"hang_time", r->hang.total_ns},
+		{"silent", r->hang.silent},
+		{"alive", r->alive},
+		{"trainer", r->trainer},
+		{"steps", l->last_number},
+		{"updates", l->state.updates},
+		{"tainted", l->flagged[0]},
+		{"skipped", l->flagged[2]},
+		{"estimated", l->flagged[5]},
+		{"hung_steps", l->flagged[6]},
+		{"p50", l->time.p50_ns},
+		{"max", l->time.max_ns},
+		{"ideal", l->time.ideal_ns},
+		{"samples", l->time.count},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!strcmp(table[i].key, key)) {
+			*ret = table[i].value;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
+		if (!strcmp(bucket_words[i].name, key)) {
+			*ret = r->ledger.ns[bucket_words[i].bucket];
+			return true;
+		}
+	}
+	for (int i = 0; i < PHASE_COUNT; i++) {
+		if (!strncmp(key, "in_", 3) && !strcmp(phase_name[i], key + 3)) {
+			*ret = l->phases_known & 1u << i ? l->phase_ns[i] : UINT64_MAX;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* job.NAME: of the first job, or of the one that is meant. */
+static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
+{
+	const struct job_view *j = f->job;
+	const struct job_fall *last = j->nfalls ? &j->falls[j->nfalls - 1] : &(struct job_fall){0};
+	const struct {
+		const char *key;
+		uint64_t value;
+	} table[] = {
+		{"runs", j->runs},
+		{"members", j->members},
+		{"starts", j->starts},
+		{"disruptions", j->ledger.disruptions},
+		{"elapsed", j->ledger.now_ns - j->ledger.start_ns},
+		{"unsettled", j->ledger.unsettled_ns},
+		{"steps", j->last_step},
+		{"reference", j->reference_pid / 1000},
+		{"world", (uint64_t)j->world_size},
+		{"wasted_gross", j->wasted_gross_ns},
+		{"over", last->over},
+		{"fell_step", (uint64_t)last->d.step},
+		{"resumed_step", (uint64_t)last->d.resumed_step},
+		{"fall_starts", last->d.starts},
+		{"fall_wasted", last->d.wasted_ns},
+		{"recovery_time", last->d.recovery_ns},
+		{"down", last->d.down_ns},
+		{"graceful", last->d.graceful},
+		{"guessed", last->estimated},
+		{"first_to_fall", last->why.pid / 1000},
+		{"recovery", j->ledger.ns[BUCKET_RECOVERY]},
+		{"wasted", j->ledger.ns[BUCKET_WASTED]},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!strcmp(table[i].key, key)) {
+			*ret = table[i].value;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
+		if (!strcmp(bucket_words[i].name, key)) {
+			*ret = j->ledger.ns[bucket_words[i].bucket];
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *figure_text(const struct figure *f, const char *key)
+{
+	if (f->job)
+		return strcmp(key, "state") ? NULL : job_state_name[f->job->state];
+	if (!strcmp(key, "cause"))
+		return f->run->seen.cause;
+	if (!strcmp(key, "file"))
+		return f->run->seen.file;
+	if (!strcmp(key, "why"))
+		return f->run->seen.why;
+	if (!strcmp(key, "phase"))
+		return f->run->seen.phase;
+	if (!strcmp(key, "evidence"))
+		return f->run->seen.evidence;
+	if (!strcmp(key, "looks") && f->rank)
+		return hang_why_name[f->rank->hang.why];
+	if (!f->loop)
+		return NULL;
+	if (!strcmp(key, "state"))
+		return step_state_name[f->loop->state.state];
+	if (!strcmp(key, "marker"))
+		return f->loop->state.marker;
+	if (!strcmp(key, "boundary"))
+		return boundary_name[f->loop->state.boundary];
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/export/metric.h"
+#include "userspace/export/prometheus_private.h"
+
+/* As many jobs as ranks: beyond, the page would grow without bound. */
+#define PAGE_JOBS PROMETHEUS_RANKS
+
+/* Whoever gives no name is called by its first process. */
+static struct buffer *job_sample(struct page *p, const struct family *f, const struct job_view *j)
+{
+	char unnamed[24];
+
+	snprintf(unnamed, sizeof(unnamed), "pid-%u", j->first_pid);
+	metric_label(page_sample(p, f->name, NULL), "job_id", *j->name ? j->name : unnamed);
+	return p->out;
+}
+
+/* Two jobs of one name (one ended long ago): the newer one has the series. */
+static bool job_shown(const struct snapshot *s, uint32_t at)
+{
+	for (uint32_t i = at + 1; i < s->njobs; i++) {
+		if (*s->jobs[at].name && !strcmp(s->jobs[at].name, s->jobs[i].name))
+			return false;
+	}
+	return true;
+}
+
+#define EACH_JOB(p, j)                                                                                       \
+	for (uint32_t i_ = 0; (p)->s && i_ < (p)->s->njobs && i_ < PAGE_JOBS; i_++)                          \
+		for (const struct job_view *j = job_shown((p)->s, i_) ? &(p)->s->jobs[i_] : NULL; j; j = NULL)
+
+void page_job_time(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j) {
+		for (int b = 0; b < BUCKET_COUNT; b++) {
+			metric_label(job_sample(p, f, j), "bucket", bucket_name[b]);
+			metric_value_ns(p->out, j->ledger.ns[b]);
+		}
+	}
+}
+
+void page_job_goodput(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j) {
+		uint64_t observed_ns =
+			j->ledger.now_ns - j->ledger.start_ns - j->ledger.ns[BUCKET_UNOBSERVED];
+
+		if (observed_ns)
+			metric_value_real(job_sample(p, f, j),
+					  (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
+	}
+}
+
+void page_job_elapsed(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j)
+		metric_value_ns(job_sample(p, f, j), j->ledger.now_ns - j->ledger.start_ns);
+}
+
+void page_job_productive(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j)
+		metric_value_ns(job_sample(p, f, j), j->ledger.productive_gross_ns);
+}
+
+void page_job_wasted(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j)
+		metric_value_ns(job_sample(p, f, j), j->wasted_gross_ns);
+}
+
+void page_job_disruptions(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j)
+		metric_value_uint(job_sample(p, f, j), j->ledger.disruptions);
+}
+
+void page_job_runs(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j)
+		metric_value_uint(job_sample(p, f, j), j->runs);
+}
+
+void page_job_starts(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j)
+		metric_value_uint(job_sample(p, f, j), j->starts);
+}
+
+void page_job_step(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j)
+		metric_value_uint(job_sample(p, f, j), j->last_step);
+}
+
+void page_job_state(struct page *p, const struct family *f)
+{
+	EACH_JOB(p, j) {
+		metric_label(job_sample(p, f, j), "state", job_state_name[j->state]);
+		metric_value_uint(p->out, 1);
+	}
+}

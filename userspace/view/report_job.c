@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/view/report_job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/json_text.h"
+#include "userspace/view/report_time.h"
+#include "userspace/view/words.h"
+
+#define LABEL	     15
+#define COL_CAUSE    14
+#define COL_STEP     52 /* right edges */
+#define COL_DOWN     63
+#define COL_RECOVERY 76
+#define COL_WASTED   90
+
+static uint32_t job_ranks(const struct snapshot *s, const struct job_view *j)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->nranks; i++)
+		n += s->ranks[i].job_key == j->key;
+	return n;
+}
+
+bool report_job_matters(const struct snapshot *s, const struct job_view *j)
+{
+	return j->runs > 1 || j->nfalls || job_ranks(s, j) > 1;
+}
+
+static void field(struct canvas *c, const char *name)
+{
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  %s", name);
+	canvas_at(c, LABEL);
+}
+
+static void fall_cause(char *out, size_t len, const struct job_fall *f)
+{
+	const struct job_cause *why = &f->why;
+
+	if (f->d.graceful)
+		snprintf(out, len, "asked to end");
+	else if (why->signal && *why->sender_comm)
+		snprintf(out, len, "%s, signal %d by %.15s", why->cause, why->signal, why->sender_comm);
+	else if (why->signal)
+		snprintf(out, len, "%s, signal %d", why->cause, why->signal);
+	else if (why->exit_code > 0)
+		snprintf(out, len, "%s, status %d", why->cause, why->exit_code);
+	else
+		snprintf(out, len, "%s", why->cause);
+}
+
+static void fall_row(struct canvas *c, const struct snapshot *s, const struct job_fall *f)
+{
+	const struct disruption *d = &f->d;
+	char text[WORD_MAX], cause[64], steps[48];
+
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_PLAIN, "    %s", view_time(text, s, d->at_ns));
+	canvas_at(c, COL_CAUSE);
+	fall_cause(cause, sizeof(cause), f);
+	canvas_put(c, STYLE_RED, "%.32s", cause);
+	snprintf(steps, sizeof(steps), "%s", "none");
+	if (d->step != DISRUPTION_NO_STEP)
+		snprintf(steps, sizeof(steps), "%lld", (long long)d->step);
+	if (f->over)
+		snprintf(steps + strlen(steps), sizeof(steps) - strlen(steps), " > %lld",
+			 (long long)d->resumed_step);
+	canvas_right(c, COL_STEP, STYLE_PLAIN, steps);
+	if (!f->over) {
+		canvas_right(c, COL_RECOVERY, STYLE_YELLOW, "not yet");
+		return;
+	}
+	canvas_right(c, COL_DOWN, STYLE_PLAIN, clock_duration(text, WORD_MAX, d->down_ns));
+	canvas_right(c, COL_RECOVERY, STYLE_PLAIN, clock_duration(text, WORD_MAX, d->recovery_ns));
+	snprintf(steps, sizeof(steps), "%s%s", f->estimated ? "~" : "",
+		 clock_duration(text, WORD_MAX, d->wasted_ns));
+	canvas_right(c, COL_WASTED, STYLE_PLAIN, steps);
+	if (d->starts > 1)
+		canvas_put(c, STYLE_DIM, "  %u starts", d->starts);
+}
+
+static void report_falls(struct canvas *c, const struct snapshot *s, const struct job_view *j)
+{
+	bool guessed = false;
+
+	field(c, "disruptions");
+	if (!j->ledger.disruptions) {
+		canvas_put(c, STYLE_PLAIN, "none");
+		return;
+	}
+	canvas_put(c, STYLE_RED, "%llu", (unsigned long long)j->ledger.disruptions);
+	if (j->ledger.disruptions > j->nfalls)
+		canvas_put(c, STYLE_DIM, "; the last %u", j->nfalls);
+	canvas_right(c, COL_STEP, STYLE_DIM, "steps");
+	canvas_right(c, COL_DOWN, STYLE_DIM, "down");
+	canvas_right(c, COL_RECOVERY, STYLE_DIM, "recovery");
+	canvas_right(c, COL_WASTED, STYLE_DIM, "wasted");
+	for (uint32_t i = 0; i < j->nfalls; i++) {
+		fall_row(c, s, &j->falls[i]);
+		guessed |= j->falls[i].estimated;
+	}
+	for (uint32_t i = 0; guessed && i < j->nfalls; i++) {
+		if (!j->falls[i].estimated)
+			continue;
+		field(c, "");
+		canvas_put(c, STYLE_DIM, "~ estimated: %s", j->falls[i].how);
+		break;
+	}
+}
+
+void report_job(struct canvas *c, const struct snapshot *s, const struct job_view *j)
+{
+	uint32_t ranks = job_ranks(s, j);
+
+	canvas_line(c, 0);
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_BOLD, "job%s%s", *j->name ? " " : "", j->name);
+	canvas_put(c, STYLE_PLAIN, "  %u run%s of %u process%s, %s", j->runs, j->runs == 1 ? "" : "s", ranks,
+		   ranks == 1 ? "" : "es", job_state_name[j->state]);
+	field(c, "steps");
+	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)j->last_step);
+	canvas_put(c, STYLE_DIM, "  that count; made: %llu", (unsigned long long)j->ledger.steps);
+	if (j->starts > 2) {
+		field(c, "");
+		canvas_put(c, STYLE_RED, "crash loop: %u starts since the last step", j->starts);
+	}
+	report_falls(c, s, j);
+	report_time(c, &j->ledger);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void fall_json(struct buffer *out, const struct job_fall *f)
+{
+	const struct disruption *d = &f->d;
+
+	json_open(out, NULL, '{');
+	json_uint(out, "disruption", f->number);
+	json_bool(out, "over", f->over);
+	json_string(out, "cause", f->why.cause);
+	json_bool(out, "graceful", d->graceful);
+	if (f->why.rank < 0)
+		json_null(out, "rank");
+	else
+		json_int(out, "rank", f->why.rank);
+	json_uint(out, "pid", f->why.pid);
+	json_nonzero(out, "signal", (uint64_t)f->why.signal);
+	json_nonzero(out, "sender", f->why.sender);
+	json_known(out, "sender_comm", f->why.sender_comm);
+	json_uint(out, "at_ns", d->at_ns);
+	json_nonzero(out, "step", d->step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->step);
+	json_uint(out, "starts", d->starts);
+	if (f->over) {
+		json_int(out, "resumed_step", d->resumed_step);
+		json_uint(out, "wasted_ns", d->wasted_ns);
+		json_uint(out, "recovery_ns", d->recovery_ns);
+		json_uint(out, "down_ns", d->down_ns);
+	} else {
+		json_null(out, "resumed_step");
+		json_null(out, "wasted_ns");
+		json_null(out, "recovery_ns");
+		json_null(out, "down_ns");
+	}
+	json_open(out, "recovery", '{');
+	for (int i = 0; f->over && i < BUCKET_COUNT; i++)
+		if (f->split_ns[i])
+			json_uint(out, bucket_name[i], f->split_ns[i]);
+	json_close(out, '}');
+	json_bool(out, "estimated", f->estimated);
+	json_known(out, "how", f->how);
+	json_close(out, '}');
+}
+
+static void job_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
+{
+	uint64_t observed_ns = view_observed_ns(&j->ledger);
+
+	json_open(out, NULL, '{');
+	json_known(out, "job", j->name);
+	json_string(out, "state", job_state_name[j->state]);
+	json_uint(out, "runs", j->runs);
+	json_uint(out, "ranks", job_ranks(s, j));
+	json_uint(out, "starts", j->starts);
+	json_uint(out, "last_step", j->last_step);
+	json_uint(out, "steps", j->ledger.steps);
+	json_uint(out, "elapsed_ns", j->ledger.now_ns - j->ledger.start_ns);
+	json_uint(out, "observed_ns", observed_ns);
+	if (observed_ns)
+		json_real(out, "goodput_ratio",
+			  (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
+	else
+		json_null(out, "goodput_ratio");
+	json_open(out, "buckets", '{');
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		json_uint(out, bucket_name[i], j->ledger.ns[i]);
+	json_close(out, '}');
+	json_uint(out, "productive_gross_ns", j->ledger.productive_gross_ns);
+	json_uint(out, "wasted_gross_ns", j->wasted_gross_ns);
+	json_uint(out, "disruptions", j->ledger.disruptions);
+	json_open(out, "last_disruptions", '[');
+	for (uint32_t i = 0; i < j->nfalls; i++)
+		fall_json(out, &j->falls[i]);
+	json_close(out, ']');
+	json_close(out, '}');
+}
+
+void report_jobs_json(struct buffer *out, const struct snapshot *s)
+{
+	json_open(out, "jobs", '[');
+	for (uint32_t i = 0; i < s->njobs; i++)
+		job_json(out, s, &s->jobs[i]);
+	json_close(out, ']');
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_job.h - a job over all its runs: where its time went, and each disruption with what it cost. */
+#ifndef VIEW_REPORT_JOB_H
+#define VIEW_REPORT_JOB_H
+
+#include <stdbool.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/model/snapshot.h"
+#include "userspace/view/canvas.h"
+
+/* Is there more to say of it than of its rank: several ranks or runs, or a disruption? */
+bool report_job_matters(const struct snapshot *s, const struct job_view *j);
+void report_job(struct canvas *c, const struct snapshot *s, const struct job_view *j);
+/* "jobs": [...] of the report as JSON: every job. */
+void report_jobs_json(struct buffer *out, const struct snapshot *s);
+
+#endif
