@@ -292,7 +292,8 @@ static void rank_line(void **state)
 
 static void step_line(void **state)
 {
-	struct fact_step fs = {.step = {.number = 7,
+	struct fact_step fs = {.run_step = 7,
+			       .step = {.number = 7,
 					.start_ns = 10 * S,
 					.end_ns = 10 * S + 31 * MS,
 					.micro_batches = 4,
