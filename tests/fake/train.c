@@ -9,6 +9,7 @@
  *   steps=N     takes N steps, then prints "steps N"
  *   until       takes steps until a line, or the end, can be read; then prints "steps N"
  *   hot=N       from here on each step also launches N times and waits N times for the device
+ *   pace=US     from here on a backward pass takes that many microseconds
  *   half        the end of a step, from its backward pass on
  *   storm=N     N times zero_grad, as fast as can be
  *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
@@ -42,9 +43,9 @@
 
 #include "tests/fake/torch.h"
 
-#define WAIT_ROUNDS 30000 /* of a millisecond */
-#define SITE_BYTES  16	  /* a probe sits within a function's first instructions */
-#define BACKWARD_NS 400000
+#define WAIT_ROUNDS 30000  /* of a millisecond */
+#define SITE_BYTES  16	   /* a probe sits within a function's first instructions */
+#define BACKWARD_NS 400000 /* and a checkpoint */
 
 struct text { /* as std::string begins */
 	const char *at;
@@ -235,13 +236,15 @@ static void range(const char *name)
 	range_end();
 }
 
+static long backward_ns = BACKWARD_NS;
+
 static void half_step(void)
 {
 	static void *tensor, *list[] = {&tensor};
 	void *result = NULL;
 
 	((void (*)(void **))function[BACKWARD])(&result);
-	pause_ns(BACKWARD_NS);
+	pause_ns(backward_ns);
 	((void (*)(void))function[REDUCER])();
 	range_begin("Optimizer.step#AdamW.step");
 	((void (*)(void **))function[FUSED_ADAM])(list);
@@ -375,6 +378,8 @@ static void run(char **op)
 		steps_until_read();
 	else if (IS("hot"))
 		hot = atol(arg);
+	else if (IS("pace"))
+		backward_ns = 1000 * atol(arg);
 	else if (IS("half"))
 		half_step();
 	else if (IS("storm"))

@@ -194,6 +194,13 @@ static void line_health(struct buffer *out, const struct fact_health *h)
 	json_string(out, "why", h->why);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
+	if (h->ratio <= 0)
+		return;
+	json_uint(out, "loop", h->loop);
+	json_real(out, "ratio", h->ratio);
+	json_uint(out, "onset_step", h->onset_step);
+	json_nonzero(out, "end_ns", h->end_ns);
+	json_nonzero(out, "end_step", h->end_step);
 }
 
 static void line_loss(struct buffer *out, const struct gp_loss *l)

@@ -105,14 +105,18 @@ LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"},
 	"late_ns": {"type": "integer", "minimum": 0, "description": "claimed too late: it was settled for another bucket already"},
 	"merged": {"type": "integer", "minimum": 0, "description": "intervals taken together because there were too many at once"}, "disruptions": {"$ref": "#/$defs/count"},
 	"window": {"enum": ["cumulative", "interval"]}, "final": {"type": "boolean"}}},)
-LINE("health": {"type": "object", "description": "a rank is not well: told when that is certain, and again when it is over",)
+LINE("health": {"type": "object", "description": "a rank is not well: told when that is certain, and again when it is over (of a fail_slow: recovered)",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)
 LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
-	"kind": {"enum": ["hang"]}, "onset_ns": {"$ref": "#/$defs/ns"},
-	"size": {"type": "integer", "minimum": 0, "description": "of a hang: nanoseconds so far"}, "over": {"type": "boolean"},
+	"kind": {"enum": ["hang", "fail_slow", "recovered"]}, "onset_ns": {"$ref": "#/$defs/ns"},
+	"size": {"type": "integer", "minimum": 0, "description": "of a hang: nanoseconds so far; of a fail_slow: nanoseconds that a step takes more"}, "over": {"type": "boolean"},
 	"why": {"enum": ["unknown", "stopped", "collective", "input", "device", "io", "lock", "network", "child", "sleep", "idle", "busy"]},
-	"phase": {"type": ["string", "null"], "description": "what ran last"}, "evidence": {"$ref": "#/$defs/text_or_null"}}},)
+	"phase": {"type": ["string", "null"], "description": "of a hang: what ran last; of a fail_slow: the phase that grew most, else: the job's own code between them"},
+	"evidence": {"$ref": "#/$defs/text_or_null"}, "loop": {"$ref": "#/$defs/count"},
+	"ratio": {"type": "number", "description": "of a fail_slow: step time after over before"},
+	"onset_step": {"$ref": "#/$defs/count"}, "end_ns": {"$ref": "#/$defs/ns_or_null"},
+	"end_step": {"type": ["integer", "null"], "minimum": 1, "description": "the first step that was fast again"}}},)
 LINE("loss": {"type": "object", "description": "records that did not arrive",)
 LINE("required": ["type", "seq", "time", "mono_ns", "source", "count"],)
 LINE("properties": {"type": {"const": "loss"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},

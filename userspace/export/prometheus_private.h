@@ -44,6 +44,20 @@ void page_job_starts(struct page *p, const struct family *f);
 void page_job_step(struct page *p, const struct family *f);
 void page_job_state(struct page *p, const struct family *f);
 
+/* The same and the loop. */
+struct buffer *page_loop(struct page *p, const char *name, const struct rank_view *r,
+			 const struct loop_view *l);
+/* Its steps are certain enough that their times mean something. */
+bool page_loop_known(const struct loop_view *l);
+
+/* prometheus_window.c */
+void page_loop_slow(struct page *p, const struct family *f, const struct rank_view *r,
+		    const struct loop_view *l);
+void page_loop_slow_ratio(struct page *p, const struct family *f, const struct rank_view *r,
+			  const struct loop_view *l);
+void page_loop_slowdowns(struct page *p, const struct family *f, const struct rank_view *r,
+			 const struct loop_view *l);
+
 /* prometheus_probe.c */
 int page_attach_order(const void *a, const void *b); /* of page.attach */
 void page_probe_hits(struct page *p, const struct family *f);

@@ -37,8 +37,8 @@ static void rank_labels(struct page *p, size_t i)
 	p->label_end[i] = p->labels.len;
 }
 
-static struct buffer *sample_loop(struct page *p, const char *name, const struct rank_view *r,
-				  const struct loop_view *l)
+struct buffer *page_loop(struct page *p, const char *name, const struct rank_view *r,
+			 const struct loop_view *l)
 {
 	page_sample(p, name, r);
 	metric_label_uint(p->out, "loop", l->state.loop);
@@ -183,7 +183,7 @@ static void loop_state(struct page *p, const struct family *f, const struct rank
 		       const struct loop_view *l)
 {
 	for (int i = STATE_IDLE; i <= STATE_ENDED; i++) {
-		metric_label(sample_loop(p, f->name, r, l), "state", step_state_name[i]);
+		metric_label(page_loop(p, f->name, r, l), "state", step_state_name[i]);
 		metric_value_uint(p->out, (int)l->state.state == i);
 	}
 }
@@ -195,7 +195,7 @@ static void loop_info(struct page *p, const struct family *f, const struct rank_
 
 	if (l->state.tier == TIER_NONE)
 		return;
-	metric_label(sample_loop(p, f->name, r, l), "tier", tier[l->state.tier]);
+	metric_label(page_loop(p, f->name, r, l), "tier", tier[l->state.tier]);
 	metric_label(p->out, "marker", l->state.marker);
 	metric_label(p->out, "boundary", boundary_name[l->state.boundary]);
 	metric_value_uint(p->out, 1);
@@ -204,10 +204,10 @@ static void loop_info(struct page *p, const struct family *f, const struct rank_
 static void loop_confidence(struct page *p, const struct family *f, const struct rank_view *r,
 			    const struct loop_view *l)
 {
-	metric_value_real(sample_loop(p, f->name, r, l), l->state.confidence);
+	metric_value_real(page_loop(p, f->name, r, l), l->state.confidence);
 }
 
-static bool loop_known(const struct loop_view *l)
+bool page_loop_known(const struct loop_view *l)
 {
 	return l->state.confidence >= PROMETHEUS_CONFIDENCE && l->time.count;
 }
@@ -215,14 +215,14 @@ static bool loop_known(const struct loop_view *l)
 static void loop_steps(struct page *p, const struct family *f, const struct rank_view *r,
 		       const struct loop_view *l)
 {
-	metric_value_uint(sample_loop(p, f->name, r, l), l->state.steps);
+	metric_value_uint(page_loop(p, f->name, r, l), l->state.steps);
 }
 
 static void loop_number(struct page *p, const struct family *f, const struct rank_view *r,
 			const struct loop_view *l)
 {
 	if (l->last_number)
-		metric_value_uint(sample_loop(p, f->name, r, l), l->last_number);
+		metric_value_uint(page_loop(p, f->name, r, l), l->last_number);
 }
 
 static void loop_seconds(struct page *p, const struct family *f, const struct rank_view *r,
@@ -234,43 +234,43 @@ static void loop_seconds(struct page *p, const struct family *f, const struct ra
 		uint64_t ns;
 	} q[] = {{"0.5", t->p50_ns}, {"0.95", t->p95_ns}, {"0.99", t->p99_ns}};
 
-	if (!loop_known(l))
+	if (!page_loop_known(l))
 		return;
 	for (size_t i = 0; i < sizeof(q) / sizeof(q[0]); i++) {
-		metric_label(sample_loop(p, f->name, r, l), "quantile", q[i].quantile);
+		metric_label(page_loop(p, f->name, r, l), "quantile", q[i].quantile);
 		metric_value_ns(p->out, q[i].ns);
 	}
-	metric_value_real(sample_loop(p, "gpbpf_step_seconds_sum", r, l),
+	metric_value_real(page_loop(p, "gpbpf_step_seconds_sum", r, l),
 			  t->mean_ns * (double)t->count / NS_PER_S);
-	metric_value_uint(sample_loop(p, "gpbpf_step_seconds_count", r, l), t->count);
+	metric_value_uint(page_loop(p, "gpbpf_step_seconds_count", r, l), t->count);
 }
 
 static void loop_max(struct page *p, const struct family *f, const struct rank_view *r,
 		     const struct loop_view *l)
 {
-	if (loop_known(l))
-		metric_value_ns(sample_loop(p, f->name, r, l), l->time.max_ns);
+	if (page_loop_known(l))
+		metric_value_ns(page_loop(p, f->name, r, l), l->time.max_ns);
 }
 
 static void loop_ideal(struct page *p, const struct family *f, const struct rank_view *r,
 		       const struct loop_view *l)
 {
-	if (loop_known(l) && l->time.ideal_ns)
-		metric_value_ns(sample_loop(p, f->name, r, l), l->time.ideal_ns);
+	if (page_loop_known(l) && l->time.ideal_ns)
+		metric_value_ns(page_loop(p, f->name, r, l), l->time.ideal_ns);
 }
 
 static void loop_deviation(struct page *p, const struct family *f, const struct rank_view *r,
 			   const struct loop_view *l)
 {
-	if (loop_known(l) && l->time.ideal_ns)
-		metric_value_real(sample_loop(p, f->name, r, l), l->time.deviation_ns / NS_PER_S);
+	if (page_loop_known(l) && l->time.ideal_ns)
+		metric_value_real(page_loop(p, f->name, r, l), l->time.deviation_ns / NS_PER_S);
 }
 
 static void loop_jitter(struct page *p, const struct family *f, const struct rank_view *r,
 			const struct loop_view *l)
 {
-	if (loop_known(l) && l->time.ideal_ns)
-		metric_value_real(sample_loop(p, f->name, r, l), l->time.jitter);
+	if (page_loop_known(l) && l->time.ideal_ns)
+		metric_value_real(page_loop(p, f->name, r, l), l->time.jitter);
 }
 
 static void loop_phases(struct page *p, const struct family *f, const struct rank_view *r,
@@ -278,7 +278,7 @@ static void loop_phases(struct page *p, const struct family *f, const struct ran
 {
 	for (int i = 0; i < PHASE_COUNT; i++)
 		if (l->phases_known & (1u << i)) {
-			metric_label(sample_loop(p, f->name, r, l), "phase", phase_name[i]);
+			metric_label(page_loop(p, f->name, r, l), "phase", phase_name[i]);
 			metric_value_ns(p->out, l->phase_ns[i]);
 		}
 }
@@ -302,6 +302,14 @@ static const struct family families[] = {
 	 .loop = loop_deviation},
 	{"gpbpf_step_jitter_ratio", "gauge", "Spread of the last 128 steps over their median.",
 	 .loop = loop_jitter},
+	{"gpbpf_loop_slow", "gauge",
+	 "1 while steps are lastingly slower than usual (fail-slow); phase: the one that grew most.",
+	 .loop = page_loop_slow},
+	{"gpbpf_loop_slow_ratio", "gauge",
+	 "Median of the last 40 steps over the usual step while they are slower, else 1; absent: not known "
+	 "yet.",
+	 .loop = page_loop_slow_ratio},
+	{"gpbpf_slowdowns_total", "counter", "Lasting slowdowns.", .loop = page_loop_slowdowns},
 	{"gpbpf_step_phase_seconds_total", "counter", "Host time inside steps, by phase.",
 	 .loop = loop_phases},
 	{"gpbpf_time_seconds", "gauge", "Where the time of a process went; its buckets add up to elapsed.",

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "userspace/model/order.h"
+
 #define WINDOW	  1024 /* last times behind the ideal; quantiles are exact up to as many */
 #define RECENT	  128  /* last times behind deviation and jitter */
 #define IDEAL_MIN 3    /* steps */
@@ -72,69 +74,6 @@ void deviation_add(struct deviation *d, uint64_t step_ns)
 	d->classes[class_of(step_ns)]++;
 }
 
-/* ---- order statistics ---------------------------------------------------------------------------- */
-
-static void swap(uint64_t *a, uint64_t *b)
-{
-	uint64_t t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
-{
-	if (a > b)
-		swap(&a, &b);
-	return c < a ? a : c > b ? b : c;
-}
-
-/* The k-th smallest of n; smaller ones stand before it afterwards. (Hoare, Algorithm 65: Find, 1961.) */
-static uint64_t nth(uint64_t *a, uint32_t n, uint32_t k)
-{
-	int64_t low = 0, high = (int64_t)n - 1;
-
-	while (low < high) {
-		uint64_t pivot = middle_of(a[low], a[low + (high - low) / 2], a[high]);
-		int64_t i = low, j = high;
-
-		while (i <= j) {
-			while (a[i] < pivot)
-				i++;
-			while (a[j] > pivot)
-				j--;
-			if (i <= j)
-				swap(&a[i++], &a[j--]);
-		}
-		if ((int64_t)k <= j)
-			high = j;
-		else if ((int64_t)k >= i)
-			low = i;
-		else
-			break;
-	}
-	return a[k];
-}
-
-static uint64_t median(uint64_t *a, uint32_t n)
-{
-	uint64_t upper = nth(a, n, n / 2), lower = 0;
-
-	if (n % 2)
-		return upper;
-	for (uint32_t i = 0; i < n / 2; i++)
-		lower = a[i] > lower ? a[i] : lower;
-	return lower + (upper - lower) / 2;
-}
-
-/* Median absolute deviation; a is overwritten. */
-static uint64_t spread(uint64_t *a, uint32_t n, uint64_t med)
-{
-	for (uint32_t i = 0; i < n; i++)
-		a[i] = a[i] > med ? a[i] - med : med - a[i];
-	return median(a, n);
-}
-
 /* The last n times, n <= WINDOW, in no particular order. */
 static uint32_t last_times(const struct deviation *d, uint32_t n, uint64_t *out)
 {
@@ -153,7 +92,7 @@ static uint64_t quantile(const struct deviation *d, unsigned percent)
 
 	if (d->count <= WINDOW) {
 		n = last_times(d, WINDOW, a);
-		return nth(a, n, (uint32_t)rank - 1);
+		return order_nth(a, n, (uint32_t)rank - 1);
 	}
 	for (i = 0; i < CLASSES - 1; i++) {
 		seen += d->classes[i];
@@ -172,8 +111,8 @@ void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t
 	*ret_ideal_ns = *ret_mad_ns = 0;
 	if (n < IDEAL_MIN)
 		return;
-	med = median(a, n);
-	*ret_mad_ns = spread(a, n, med);
+	med = order_median(a, n);
+	*ret_mad_ns = order_spread(a, n, med);
 	limit = med + 3 * *ret_mad_ns;
 	for (uint32_t i = 0; i < n; i++) {
 		if (d->last_ns[i] <= limit) {
@@ -195,9 +134,9 @@ static void recent(const struct deviation *d, struct deviation_view *v)
 	for (uint32_t i = 0; i < n; i++)
 		sum += a[i] > v->ideal_ns ? (double)(a[i] - v->ideal_ns) : (double)(v->ideal_ns - a[i]);
 	v->deviation_ns = sum / n;
-	med = median(a, n);
+	med = order_median(a, n);
 	if (med)
-		v->jitter = MAD_SCALE * (double)spread(a, n, med) / (double)med;
+		v->jitter = MAD_SCALE * (double)order_spread(a, n, med) / (double)med;
 }
 
 void deviation_view(const struct deviation *d, struct deviation_view *ret)

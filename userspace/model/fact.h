@@ -63,13 +63,18 @@ struct fact_range {
 
 /* Told when it is certain, and again when it is over. */
 struct fact_health {
-	const char *kind; /* "hang" */
+	const char *kind; /* "hang"; "fail_slow", and "recovered" when that is over */
 	uint64_t onset_ns;
-	uint64_t size_ns; /* so far */
+	uint64_t size_ns; /* of a hang: so far; of a fail-slow: what a step takes more */
 	bool over;
 	const char *why;      /* one of GP_WHYS */
 	const char *phase;    /* "data", "forward"... of what ran last; "" when it cannot be told */
 	const char *evidence; /* for people; escaped */
+	/* Of a fail-slow only; ratio 0 else. */
+	uint32_t loop;
+	double ratio; /* of the step times after and before */
+	uint64_t onset_step;
+	uint64_t end_ns, end_step; /* 0: it lasts */
 };
 
 struct fact {

@@ -47,6 +47,7 @@ void rank_free(struct rank *r)
 	ledger_free(r->ledger);
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		deviation_free(r->loops[i]->time);
+		change_free(r->loops[i]->change);
 		free(r->loops[i]);
 	}
 	free(r);

@@ -3,6 +3,7 @@
  *
  *   rank.c       life: made, identified, fed, ended
  *   rank_loop.c  a finished step: statistics, ledger, FACT_STEP
+ *   rank_change.c  what is told of a loop that became slow, and fast again
  *   rank_fact.c  facts, and the events that people are shown
  *   rank_hang.c  silence, and what is known of its reason
  *   rank_view.c  its part of a snapshot
@@ -19,6 +20,7 @@
 #include "userspace/base/archive.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/anchor.h"
+#include "userspace/model/change.h"
 #include "userspace/model/deviation.h"
 #include "userspace/model/fact.h"
 #include "userspace/model/hang.h"
@@ -48,6 +50,7 @@ struct rank_env {      /* what all ranks of a model share */
 struct rank_loop {
 	struct step_state state; /* as last told */
 	struct deviation *time;
+	struct change *change;
 	uint64_t ideal_ns, mad_ns;				/* refreshed now and then */
 	uint64_t steps, updates;				/* given out, and what they hold */
 	uint64_t last_number, run_step, last_end_ns, resume_ns; /* number: over the runs of the job */
@@ -163,6 +166,9 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i); /* NULL: no memory */
 void rank_states(struct rank *r, uint64_t now_ns);
 void rank_ideal(struct rank *r, bool final);
 void rank_ledger_checked(struct rank *r);
+
+/* rank_change.c */
+void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs);
 
 /* rank_fact.c */
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns); /* fills who and when, and tells it */

@@ -21,9 +21,13 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 	while (r->nloops <= i) {
 		struct rank_loop *lp = calloc(1, sizeof(*lp));
 
-		if (lp)
-			lp->time = deviation_new();
-		if (!lp || !lp->time) {
+		if (!lp)
+			return NULL;
+		lp->time = deviation_new();
+		lp->change = change_new();
+		if (!lp->time || !lp->change) {
+			deviation_free(lp->time);
+			change_free(lp->change);
 			free(lp);
 			return NULL;
 		}
@@ -150,6 +154,7 @@ void rank_step(struct rank *r, const struct step *s)
 	rank_ledger_checked(r);
 	f.step = &fs;
 	rank_fact(r, &f, fs.step.end_ns);
+	rank_change(r, lp, &fs);
 	if (r->ledger_due)
 		rank_tell_ledger(r, fs.step.end_ns);
 }

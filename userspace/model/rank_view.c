@@ -20,6 +20,7 @@ static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
 	deviation_view(lp->time, &ret->time);
+	change_view(lp->change, &ret->change);
 	for (uint64_t i = 0; i < n; i++)
 		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];
 	memcpy(ret->phase_ns, lp->phase_ns, sizeof(ret->phase_ns));

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/gp_abi.h"
+#include "userspace/model/change.h"
 #include "userspace/model/deviation.h"
 #include "userspace/model/fact.h"
 #include "userspace/model/job.h"
@@ -22,6 +23,7 @@
 struct loop_view {
 	struct step_state state;
 	struct deviation_view time;
+	struct change_view change;
 	uint64_t last_number, last_end_ns;
 	uint64_t recent_ns[SNAPSHOT_RECENT]; /* oldest first */
 	uint32_t recent;

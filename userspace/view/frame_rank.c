@@ -95,7 +95,7 @@ static void frame_spark(struct canvas *c, const struct loop_view *l, int height)
 
 static void frame_step(struct canvas *c, const struct rank_view *r, const struct loop_view *l, int rows)
 {
-	char text[WORD_MAX];
+	char text[WORD_MAX], slow[96];
 
 	canvas_line(c, WORTH_BLANK);
 	canvas_line(c, WORTH_MAIN);
@@ -111,6 +111,8 @@ static void frame_step(struct canvas *c, const struct rank_view *r, const struct
 	if (l->flagged[0])
 		canvas_put(c, STYLE_YELLOW, "  %llu tainted by lost records",
 			   (unsigned long long)l->flagged[0]);
+	if (l->change.slow)
+		canvas_put(c, STYLE_RED, "  %s", view_change(slow, sizeof(slow), &l->change));
 	frame_figures(c, &l->time);
 	if (l->recent > 1)
 		frame_spark(c, l, rows >= 30 ? 4 : rows >= 24 ? 3 : rows >= 18 ? 2 : 1);

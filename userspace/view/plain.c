@@ -101,6 +101,11 @@ static void plain_health(FILE *out, const struct fact_health *h)
 {
 	char took[WORD_MAX], evidence[PLAIN_TEXT_MAX];
 
+	if (h->ratio > 0) {
+		fprintf(out, " %s: %s", h->over ? "fast again" : "slow",
+			log_escape(evidence, sizeof(evidence), h->evidence, strlen(h->evidence)));
+		return;
+	}
 	fprintf(out, " %s %s: %s", h->over ? "hung" : "hangs for", view_duration(took, h->size_ns), h->why);
 	if (*h->evidence)
 		fprintf(out, " (%s)",

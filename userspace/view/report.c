@@ -156,6 +156,18 @@ static void report_step_time(struct canvas *c, const struct loop_view *l)
 	figure(c, 3, "min", view_duration(text, t->min_ns));
 }
 
+static void report_change(struct canvas *c, const struct loop_view *l)
+{
+	const struct change_view *v = &l->change;
+	char text[96];
+
+	if (!v->count)
+		return;
+	field(c, "slowdowns");
+	canvas_put(c, v->slow ? STYLE_RED : STYLE_PLAIN, "%llu; the last: %s", (unsigned long long)v->count,
+		   view_change(text, sizeof(text), v));
+}
+
 static void report_recent(struct canvas *c, const struct loop_view *l)
 {
 	char low[WORD_MAX], high[WORD_MAX], name[WORD_MAX];
@@ -216,6 +228,7 @@ static void report_loop(struct canvas *c, const struct rank_view *r, const struc
 		return;
 	report_steps(c, l);
 	report_step_time(c, l);
+	report_change(c, l);
 	report_recent(c, l);
 	report_phases(c, l);
 }

@@ -46,6 +46,24 @@ static void json_step_time(struct buffer *out, const struct deviation_view *t)
 	json_close(out, '}');
 }
 
+static void json_change(struct buffer *out, const struct change_view *c)
+{
+	json_open(out, "slow", '{');
+	json_uint(out, "count", c->count);
+	json_bool(out, "slow", c->slow);
+	json_nonzero(out, "usual_ns", c->usual_ns);
+	number_or_null(out, "onset_step", c->count, c->onset_step);
+	number_or_null(out, "onset_ns", c->count, c->onset_ns);
+	if (c->count && c->before_ns)
+		json_real(out, "ratio", (double)c->after_ns / (double)c->before_ns);
+	else
+		json_null(out, "ratio");
+	json_known(out, "phase", change_part_name(c->count ? c->blame : -1));
+	json_nonzero(out, "end_step", c->end_step);
+	json_nonzero(out, "end_ns", c->end_ns);
+	json_close(out, '}');
+}
+
 static void json_loop(struct buffer *out, const struct loop_view *l)
 {
 	static const char *const flag[] = {
@@ -75,6 +93,7 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 			json_uint(out, flag[i], l->flagged[i]);
 	json_close(out, '}');
 	json_step_time(out, &l->time);
+	json_change(out, &l->change);
 	json_open(out, "phases", '{');
 	for (int i = 0; i < PHASE_COUNT; i++)
 		if (l->phases_known & (1u << i))

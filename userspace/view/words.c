@@ -222,6 +222,23 @@ const char *view_hang(char *out, size_t len, const struct snapshot *s, const str
 	return out;
 }
 
+const char *view_change(char *out, size_t len, const struct change_view *c)
+{
+	unsigned long long from = c->onset_step, to = c->end_step - 1;
+	double more;
+
+	if (!c->count || !c->before_ns)
+		return NULL;
+	more = 100 * ((double)c->after_ns / (double)c->before_ns - 1);
+	if (c->slow)
+		snprintf(out, len, "slow since step %llu: %+.0f %%%s%s", from, more, c->blame < 0 ? "" : ", ",
+			 change_part_name(c->blame));
+	else
+		snprintf(out, len, "slow from step %llu to %llu: %+.0f %%%s%s", from, to, more,
+			 c->blame < 0 ? "" : ", ", change_part_name(c->blame));
+	return out;
+}
+
 void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint)
 {
 	uint64_t hits = 0;

@@ -50,6 +50,10 @@ const char *view_fate(char *out, size_t len, const struct rank_view *r);
 /* Of the hang (or silence) that goes on, else the last one: "waits in a collective, rank 0 is stopped". */
 const char *view_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r);
 
+/* Of the lasting slowdown that goes on, else of the last one: "slow since step 480: +12 %, forward", "slow
+ * from step 480 to 612: +12 %". NULL: there was none. */
+const char *view_change(char *out, size_t len, const struct change_view *c);
+
 /* Why no trainer was found, and what to try: one sentence each. */
 void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint);
 /* Records that did not arrive, in words: "none", "12 call ring full, 3 late". */

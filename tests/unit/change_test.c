@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/change_sim.h"
+#include "userspace/base/buffer.h"
+
+#define SECOND 1000000000ull
+
+struct seen {
+	uint32_t slower, recovered;
+	uint64_t noticed, over; /* at which step it was told */
+	struct change_view view;
+};
+
+static void feed(struct change *c, struct sim *s, uint64_t steps, struct seen *seen)
+{
+	struct fact_step fs;
+
+	for (uint64_t i = 0; i < steps; i++) {
+		enum change_told told;
+
+		sim_step(s, &fs);
+		told = change_step(c, &fs);
+		if (told == CHANGE_SLOWER) {
+			seen->slower++;
+			seen->noticed = fs.step.number;
+		} else if (told == CHANGE_RECOVERED) {
+			seen->recovered++;
+			seen->over = fs.step.number;
+		}
+	}
+	change_view(c, &seen->view);
+}
+
+static struct seen life(struct sim s, uint64_t steps)
+{
+	struct change *c = change_new();
+	struct seen seen = {0};
+
+	feed(c, &s, steps, &seen);
+	change_free(c);
+	return seen;
+}
+
+/* Fixed seeds, six job-days in all; tests/bench/change.c has the long form. */
+static void test_healthy(void **state)
+{
+	(void)state;
+	for (uint64_t job = 1; job <= 6; job++) {
+		struct seen seen = life(sim_healthy(job, SECOND), 86400);
+
+		assert_true(seen.view.known);
+		assert_int_equal(seen.slower, 0);
+		assert_int_equal(seen.recovered, 0);
+	}
+}
+
+/* A year of 5 minute steps drifts by far more than a change. */
+static void test_drift(void **state)
+{
+	struct sim s = sim_healthy(1, 300 * SECOND);
+	struct seen seen;
+
+	(void)state;
+	seen = life(s, 100000);
+	assert_int_equal(seen.slower, 0);
+	assert_true(seen.view.usual_ns > 330 * SECOND);
+}
+
+static void test_slower(void **state)
+{
+	static const uint64_t step_ns[] = {10000000, SECOND, 30 * SECOND};
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		uint32_t in_time = 0;
+
+		for (uint64_t job = 1; job <= 40; job++) {
+			struct sim s = sim_healthy(job, step_ns[k]);
+			struct seen seen;
+
+			s.slow_from = 701;
+			s.slow_to = 1501;
+			s.slow_by = 0.10;
+			seen = life(s, 2000);
+			assert_int_equal(seen.slower, 1);
+			assert_int_equal(seen.recovered, 1);
+			assert_in_range(seen.noticed, 701, 800);
+			in_time += seen.noticed <= 760;
+			assert_in_range(seen.view.onset_step, 680, 722);
+			assert_in_range(seen.view.end_step, 1480, 1522);
+			assert_false(seen.view.slow);
+			assert_int_equal(seen.view.blame, PHASE_FORWARD);
+		}
+		assert_true(in_time >= 38);
+	}
+}
+
+/* Without noise every figure is exact, to the step. */
+static struct sim exact(uint64_t slow_from, uint64_t slow_to, double by)
+{
+	struct sim s = {
+		.seed = 1, .step_ns = SECOND, .slow_from = slow_from, .slow_to = slow_to, .slow_by = by};
+
+	sim_start(&s);
+	return s;
+}
+
+static void test_exact(void **state)
+{
+	struct sim s = exact(301, 501, 0.25);
+	struct change *c = change_new();
+	struct seen seen = {0};
+
+	(void)state;
+	feed(c, &s, 300, &seen);
+	assert_int_equal(seen.view.usual_ns, SECOND);
+	assert_false(seen.view.slow);
+	feed(c, &s, 150, &seen);
+	assert_int_equal(seen.slower, 1);
+	assert_int_equal(seen.noticed, 340);
+	assert_true(seen.view.slow);
+	assert_int_equal(seen.view.onset_step, 301);
+	assert_int_equal(seen.view.onset_ns, 301 * SECOND); /* the first one starts at 1 s */
+	assert_int_equal(seen.view.before_ns, SECOND);
+	assert_int_equal(seen.view.after_ns, SECOND + SECOND / 4);
+	assert_int_equal(seen.view.end_step, 0);
+	assert_in_range(seen.view.grown_ns[PHASE_FORWARD], 249000000, 251000000);
+	feed(c, &s, 200, &seen);
+	assert_int_equal(seen.slower, 1);
+	assert_int_equal(seen.recovered, 1);
+	assert_int_equal(seen.over, 540);
+	assert_int_equal(seen.view.end_step, 501);
+	assert_int_equal(seen.view.end_ns, 301 * SECOND + 250 * SECOND);
+	assert_int_equal(seen.view.count, 1);
+	change_free(c);
+}
+
+/* Half of the steps that have to agree, and one less: a burst, no change. */
+static void test_burst(void **state)
+{
+	struct seen seen = life(exact(301, 321, 3), 1000);
+
+	(void)state;
+	assert_int_equal(seen.slower, 0);
+	seen = life(exact(301, 341, 0.30), 1000);
+	assert_int_equal(seen.slower, 1);
+	assert_int_equal(seen.recovered, 1);
+	seen = life(exact(301, 0, 0.06), 1000);
+	assert_int_equal(seen.slower, 0);
+	seen = life(exact(301, 0, 0.08), 1000);
+	assert_int_equal(seen.slower, 1);
+}
+
+/* What was usual not long ago is no slowness; what became usual again is. */
+static void test_faster(void **state)
+{
+	struct seen seen = life(exact(301, 501, -0.2), 1500);
+
+	(void)state;
+	assert_int_equal(seen.slower, 0);
+	assert_int_equal(seen.view.usual_ns, SECOND);
+	seen = life(exact(301, 2001, -0.2), 3000);
+	assert_int_equal(seen.slower, 1);
+	assert_int_equal(seen.view.onset_step, 2001);
+	assert_int_equal(seen.view.before_ns, SECOND / 5 * 4);
+}
+
+/* Steps that are no samples; the first ones; a step with more micro-batches, and many of them. */
+static void test_no_samples(void **state)
+{
+	static const uint32_t flags[] = {STEP_tainted, STEP_imputed, STEP_recompiled, STEP_estimated,
+					 STEP_hung};
+	struct change *c = change_new();
+	struct sim s = exact(1, 6, 100);
+	struct fact_step fs;
+	struct seen seen = {0};
+
+	(void)state;
+	feed(c, &s, 69, &seen);
+	assert_int_equal(seen.view.usual_ns, SECOND);
+	feed(c, &s, 500, &seen);
+	for (uint32_t i = 0; i < 500; i++) {
+		sim_step(&s, &fs);
+		fs.step.end_ns += 5 * SECOND;
+		fs.step.flags = flags[i % 5];
+		assert_int_equal(change_step(c, &fs), CHANGE_NONE);
+	}
+	for (uint32_t i = 0; i < 100; i++) {
+		sim_step(&s, &fs);
+		fs.step.end_ns += SECOND;
+		fs.step.micro_batches = 2;
+		assert_int_equal(change_step(c, &fs), CHANGE_NONE);
+	}
+	change_view(c, &seen.view);
+	assert_int_equal(seen.view.usual_ns, 2 * SECOND);
+	change_free(c);
+}
+
+/* Other work while it is slow: nobody can tell whether it recovered. */
+static void test_incomparable(void **state)
+{
+	struct sim s = exact(301, 0, 0.5);
+	struct change *c = change_new();
+	struct seen seen = {0};
+	struct fact_step fs;
+	uint32_t over = 0;
+
+	(void)state;
+	feed(c, &s, 400, &seen);
+	assert_int_equal(seen.slower, 1);
+	for (uint32_t i = 0; i < 100; i++) {
+		sim_step(&s, &fs);
+		fs.step.micro_batches = 4;
+		over += change_step(c, &fs) == CHANGE_RECOVERED;
+	}
+	change_view(c, &seen.view);
+	assert_int_equal(over, 1);
+	assert_true(seen.view.incomparable);
+	assert_false(seen.view.slow);
+	change_free(c);
+}
+
+/* Saved anywhere, it goes on as if nothing had been. */
+static void test_archive(void **state)
+{
+	(void)state;
+	for (uint64_t at = 0; at < 1200; at += 37) {
+		struct sim s = sim_healthy(7, SECOND), twin;
+		struct change *c = change_new(), *loaded = NULL;
+		struct seen a = {0}, b = {0};
+		struct buffer bytes = {0};
+		struct archive ar;
+
+		s.slow_from = 500;
+		s.slow_to = 800;
+		s.slow_by = 0.15;
+		feed(c, &s, at, &a);
+		archive_write(&ar, &bytes, "gp-test!", 1);
+		change_archive(&ar, &c);
+		assert_int_equal(archive_end(&ar), 0);
+		archive_read(&ar, bytes.data, bytes.len, "gp-test!", 1);
+		change_archive(&ar, &loaded);
+		assert_int_equal(archive_end(&ar), 0);
+		twin = s;
+		b = a;
+		feed(c, &s, 1200 - at, &a);
+		feed(loaded, &twin, 1200 - at, &b);
+		assert_int_equal(a.slower, b.slower);
+		assert_int_equal(a.recovered, b.recovered);
+		assert_int_equal(a.over, b.over);
+		assert_int_equal(a.view.usual_ns, b.view.usual_ns);
+		assert_int_equal(a.view.onset_step, b.view.onset_step);
+		assert_int_equal(a.view.end_step, b.view.end_step);
+		assert_int_equal(a.view.blame, b.view.blame);
+		change_free(c);
+		change_free(loaded);
+		buffer_free(&bytes);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_healthy),	   cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_slower),	   cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_burst),	   cmocka_unit_test(test_faster),
+		cmocka_unit_test(test_no_samples), cmocka_unit_test(test_incomparable),
+		cmocka_unit_test(test_archive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
