@@ -37,6 +37,7 @@ struct libraries {
 	uint64_t look, tags;
 	size_t treated;
 	unsigned int failures;
+	int closed;	   /* the process looked at cannot be looked at any more: -errno */
 	uint64_t fresh_ns; /* since when something attached is silent; 0: nothing is */
 	bool by_path_told; /* that map_files is closed to us */
 	bool slow_told;	   /* that detaching will take seconds */
@@ -152,13 +153,22 @@ static struct library *library_get(struct libraries *ls, const struct gp_vma *vm
 	return NULL;
 }
 
+static int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char path[PATH_MAX])
+{
+	int err = mapping_path_aside(ls->deps->aside, pid, vma, path, PATH_MAX);
+
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		ls->closed = err;
+	return err;
+}
+
 /* Chooses what it is to us by the name that the process has for it. */
 static int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
 {
 	size_t rows[GP_ROWS_MAX], n;
 	char path[PATH_MAX];
 	const char *base;
-	int err = mapping_path(pid, vma, path, sizeof(path));
+	int err = library_path(ls, pid, vma, path);
 
 	if (err)
 		return err;
@@ -276,7 +286,7 @@ static void library_ask(struct libraries *ls, struct library *lib, pid_t pid, co
 {
 	struct reader_ask ask = {.ticket = lib->tag, .pid = pid, .vma = *vma, .rows_count = lib->row_count};
 
-	if (mapping_path(pid, vma, ask.path, sizeof(ask.path)))
+	if (library_path(ls, pid, vma, ask.path))
 		return;
 	memcpy(ask.rows, lib->rows, lib->row_count * sizeof(*lib->rows));
 	if (!table_put(ls->asked, lib->tag, lib) && !reader_ask(ls->deps->reader, &ask)) {
@@ -316,13 +326,14 @@ int libraries_scan(struct libraries *ls, pid_t pid)
 {
 	struct gp_vma *vmas = NULL;
 	struct library *lib;
-	int fresh = 0, n = mapping_list(ls->deps->kernel->vmas, pid, &vmas);
+	int fresh = 0, n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &vmas);
 	uint64_t until_ns = clock_mono_ns() + JUDGE_NS;
 
 	if (n < 0)
 		return n;
 	ls->look++;
-	for (int i = 0; i < n; i++) {
+	ls->closed = 0;
+	for (int i = 0; i < n && !ls->closed; i++) {
 		lib = library_get(ls, &vmas[i]);
 		if (!lib || lib->seen == ls->look)
 			continue;
@@ -330,6 +341,8 @@ int libraries_scan(struct libraries *ls, pid_t pid)
 		fresh += library_meet(ls, lib, pid, &vmas[i], clock_mono_ns() < until_ns);
 	}
 	free(vmas);
+	if (ls->closed)
+		return ls->closed;
 	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
 		if (lib->seen != ls->look)
 			library_leave(ls, lib, pid);
@@ -357,23 +370,6 @@ void libraries_forget(struct libraries *ls, pid_t pid)
 	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
 		library_leave(ls, lib, pid);
 	user_forget(ls->users, pid);
-}
-
-/* A begin whose runtime announces no end would open ranges for ever; such rows stay silent. */
-static void silent_warn(const struct libraries *ls)
-{
-	const struct library *lib;
-
-	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));) {
-		for (size_t s = 0; s < lib->site_count; s++) {
-			const struct probe_row *row = probe_table_row(ls->deps->probes, lib->sites[s].row);
-
-			if (lib->sites[s].state == GP_ATTACH_attached && row->role == GP_ROLE_range_begin &&
-			    !row->anonymous && !rows_runtime_ends(ls->deps->rows, row->runtime))
-				log_info("%s: %s waits for a library that ends its ranges", lib->name,
-					 row->id);
-		}
-	}
 }
 
 /* The process asked has lost the file; another may have it. */
@@ -426,7 +422,7 @@ static void library_answer(struct libraries *ls, struct reader_answer *a)
 
 static void libraries_ask_again(struct libraries *ls)
 {
-	int asked = 0;
+	int asked = 0, err;
 	struct library *lib;
 	pid_t pid;
 
@@ -435,8 +431,11 @@ static void libraries_ask_again(struct libraries *ls)
 		table_take(ls->again, lib->tag);
 		if (!pid || lib->state != LIBRARY_WANTED)
 			continue;
-		if (libraries_scan(ls, pid) == -ESRCH)
+		err = libraries_scan(ls, pid);
+		if (err == -ESRCH)
 			libraries_forget(ls, pid);
+		else if (err == -ETIMEDOUT || err == -EBUSY)
+			library_leave(ls, lib, pid); /* another one may have it; it comes back when it can */
 		if (lib->state == LIBRARY_WANTED && library_users(lib))
 			table_put(ls->again, lib->tag, lib);
 	}
@@ -456,7 +455,7 @@ size_t libraries_poll(struct libraries *ls)
 	/* All together, but for one that nobody can read the others do not wait. */
 	if (ls->fresh_ns && (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
 		rows_speak(ls->deps->rows);
-		silent_warn(ls);
+		library_tell_silent(ls->deps, ls->files);
 		if (!ls->slow_told)
 			attach_tell_slow(ls->deps->attach);
 		ls->slow_told = true;

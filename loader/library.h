@@ -22,6 +22,7 @@ struct library_deps { /* all borrowed */
 	struct rows *rows;
 	struct attach *attach;
 	struct reader *reader;
+	struct aside *aside;	 /* NULL: processes are looked at here */
 	const struct cost *cost; /* NULL: everything is attached */
 	loader_attach_fn *on_attach;
 	void *ctx;

@@ -4,6 +4,7 @@
 
 #include "loader/library_tell.h"
 #include "userspace/base/log.h"
+#include "userspace/base/table.h"
 
 void library_tell_site(const struct library_deps *deps, const struct library *lib, const struct site *site)
 {
@@ -33,6 +34,22 @@ void library_tell_uncached(const struct library *lib)
 	if (n)
 		log_warn("%s: its file system does not keep it in memory: %zu of its probes are not attached",
 			 lib->name, n);
+}
+
+void library_tell_silent(const struct library_deps *deps, const struct table *files)
+{
+	const struct library *lib;
+
+	for (size_t i = 0; (lib = table_next(files, &i, NULL));) {
+		for (size_t s = 0; s < lib->site_count; s++) {
+			const struct probe_row *row = probe_table_row(deps->probes, lib->sites[s].row);
+
+			if (lib->sites[s].state == GP_ATTACH_attached && row->role == GP_ROLE_range_begin &&
+			    !row->anonymous && !rows_runtime_ends(deps->rows, row->runtime))
+				log_info("%s: %s waits for a library that ends its ranges", lib->name,
+					 row->id);
+		}
+	}
 }
 
 const char *library_error_text(int err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "loader/feature.h"
 #include "loader/kernel.h"
 #include "loader/library.h"
+#include "loader/mapping.h"
 #include "loader/loader.h"
 #include "loader/open_call.h"
 #include "loader/pin.h"
@@ -20,6 +22,7 @@
 #include "loader/rate.h"
 #include "loader/reader.h"
 #include "loader/rows.h"
+#include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
@@ -35,6 +38,7 @@ struct loader {
 	struct counts *counts;
 	struct rates *rates;
 	struct reader *reader;
+	struct aside *aside;
 	struct libraries *libraries;
 	struct open_calls *open_calls; /* made when the first is asked for */
 	struct cost *cost;
@@ -56,6 +60,7 @@ static void loader_end(struct loader *l, bool keep)
 		pins_clear(l->pins);
 	libraries_free(l->libraries);
 	reader_free(l->reader);
+	aside_free(l->aside);
 	open_calls_free(l->open_calls);
 	attach_free(l->attach, keep);
 	cost_free(l->cost);
@@ -118,6 +123,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!err)
 		err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
 	if (!err)
+		err = aside_new(&l->aside, MAPPING_ASIDE_BYTES);
+	if (!err)
 		err = predecessor_open(&l->pins, cfg, &own, &adopt);
 	if (!err)
 		err = attach_new(&l->attach, feature_have(FEATURE_MULTI), l->pins);
@@ -139,6 +146,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		.rows = l->rows,
 		.attach = l->attach,
 		.reader = l->reader,
+		.aside = l->aside,
 		.cost = l->cost,
 		.on_attach = on_attach,
 		.ctx = l,
@@ -153,6 +161,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 					   GP_LOSS_ring_life};
 	l->rings[1] = (struct loader_ring){l->kernel.ring_call_fd, l->kernel.ring_call_bytes, "call",
 					   GP_LOSS_ring_call};
+	if (l->kernel.vmas)
+		aside_keep(l->aside, bpf_program__fd(l->kernel.vmas));
 	if (!adopt)
 		l->kernel.meta->programs = l->kernel.programs;
 	predecessor_become(l->kernel.meta, &own);
@@ -171,6 +181,11 @@ void loader_leave(struct loader *l)
 {
 	if (l)
 		loader_end(l, true);
+}
+
+struct aside *loader_aside(struct loader *l)
+{
+	return l->aside;
 }
 
 bool loader_adopted(const struct loader *l)

@@ -17,6 +17,7 @@
 
 #include "bpf/gp_abi.h"
 
+struct aside;
 struct loader;
 struct probe_table; /* loader/probe_file.h */
 
@@ -53,6 +54,8 @@ int loader_features(const char *features_off, const struct feature **ret);
 /* 0, or -EPERM/-ENOSYS...: what is missing is logged in one line that names it and the remedy. The
  * caller exits 3. Also refuses a foreign pid namespace (recipe I). */
 int loader_open(struct loader **ret, const struct loader_config *cfg);
+/* Who asks the kernel about processes that may hold their address space locked; the loader's. */
+struct aside *loader_aside(struct loader *l);
 void loader_close(struct loader *l); /* detaches everything; NULL is fine */
 /* Everything stays attached, for a successor. */
 void loader_leave(struct loader *l);
@@ -95,8 +98,9 @@ void loader_gone(struct loader *l, pid_t pid, uint32_t slot);
 
 /* Looks at the executable mappings of one process; a library that some row names and that is not attached
  * yet is read, elsewhere, and attached by a later loader_poll(). Returns how many files it found that it had
- * not met in this process before (so that another look is due), or -errno (-ESRCH: it is gone). Never waits
- * for a file. Cheap when nothing is new (0.1 ms). */
+ * not met in this process before (so that another look is due), or -errno (-ESRCH: it is gone; -ETIMEDOUT:
+ * its address space is locked, see base/aside.h). Never waits for a file. Cheap when nothing is new (0.1 ms).
+ */
 int loader_scan(struct loader *l, pid_t pid);
 /* Attaches what was read since, a few libraries at a time. Returns how many are still being read. */
 size_t loader_poll(struct loader *l);

@@ -3,6 +3,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,10 +15,11 @@
 #include <unistd.h>
 
 #include "loader/mapping.h"
+#include "userspace/base/aside.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/log.h"
 
-#define VMAS_MAX 65536 /* vm.max_map_count is 65530 by default */
+#define VMAS_MAX (MAPPING_ASIDE_BYTES / sizeof(struct gp_vma))
 
 static int vmas_read(int fd, struct buffer *out)
 {
@@ -36,20 +38,19 @@ static int vmas_read(int fd, struct buffer *out)
 	return n < 0 ? -errno : 0;
 }
 
-static int list_by_iterator(const struct bpf_program *vmas, pid_t pid, struct buffer *out)
+static int list_by_iterator(int program_fd, pid_t pid, struct buffer *out)
 {
 	union bpf_iter_link_info info = {.task.pid = (uint32_t)pid};
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(vmas, &opts);
-	int fd, err;
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .iter_info = &info, .iter_info_len = sizeof(info));
+	int link = bpf_link_create(program_fd, 0, BPF_TRACE_ITER, &opts), fd, err;
 
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
+	if (link < 0)
+		return link;
+	fd = bpf_iter_create(link);
 	err = fd < 0 ? fd : vmas_read(fd, out);
 	if (fd >= 0)
 		close(fd);
-	bpf_link__destroy(link);
+	close(link);
 	return err;
 }
 
@@ -85,10 +86,10 @@ static int list_by_maps(pid_t pid, struct buffer *out)
 	return 0;
 }
 
-int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
+static int list(int program_fd, pid_t pid, struct gp_vma **ret)
 {
 	struct buffer out = {0};
-	int err = vmas ? list_by_iterator(vmas, pid, &out) : list_by_maps(pid, &out);
+	int err = program_fd >= 0 ? list_by_iterator(program_fd, pid, &out) : list_by_maps(pid, &out);
 
 	if (!err && out.failed)
 		err = -ENOMEM;
@@ -100,6 +101,11 @@ int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
 	}
 	*ret = (struct gp_vma *)out.data; /* malloc'd, so aligned for anything */
 	return (int)(out.len / sizeof(struct gp_vma));
+}
+
+int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
+{
+	return list(vmas ? bpf_program__fd(vmas) : -1, pid, ret);
 }
 
 static void map_file_name(char name[80], pid_t pid, const struct gp_vma *vma)
@@ -158,6 +164,75 @@ int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 		path[end - (sizeof(deleted) - 1)] = 0;
 	return 0;
 }
+
+/* ---- in another process ------------------------------------------------------------------------ */
+
+struct ask {
+	pid_t pid;
+	int program_fd;
+	struct gp_vma vma;
+};
+
+static ssize_t list_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *ask = arg;
+	struct gp_vma *vmas;
+	int n = list(ask->program_fd, ask->pid, &vmas);
+	size_t len;
+
+	if (n < 0)
+		return n;
+	len = (size_t)n * sizeof(*vmas);
+	len = len < cap ? len : cap - cap % sizeof(*vmas);
+	memcpy(ret, vmas, len);
+	free(vmas);
+	return (ssize_t)len;
+}
+
+int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
+{
+	struct ask ask = {.pid = pid, .program_fd = vmas ? ASIDE_KEPT_FD : -1};
+	const void *answer;
+	struct gp_vma *list;
+	ssize_t len;
+
+	if (!a)
+		return mapping_list(vmas, pid, ret);
+	len = aside_call(a, list_there, &ask, sizeof(ask), &answer);
+	if (len < 0)
+		return (int)len;
+	list = malloc((size_t)len + 1);
+	if (!list)
+		return -ENOMEM;
+	memcpy(list, answer, (size_t)len);
+	*ret = list;
+	return (int)((size_t)len / sizeof(*list));
+}
+
+static ssize_t path_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *ask = arg;
+	int err = mapping_path(ask->pid, &ask->vma, ret, cap < PATH_MAX ? cap : PATH_MAX);
+
+	return err ? err : (ssize_t)strlen(ret) + 1;
+}
+
+int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, char *path, size_t len)
+{
+	struct ask ask = {.pid = pid, .vma = *vma};
+	const void *answer;
+	ssize_t n;
+
+	if (!a)
+		return mapping_path(pid, vma, path, len);
+	n = aside_call(a, path_there, &ask, sizeof(ask), &answer);
+	if (n < 0)
+		return (int)n;
+	snprintf(path, len, "%s", (const char *)answer);
+	return 0;
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------- */
 
 /* Inside the process's root, whatever its symbolic links say; the last component may be none. */
 static int open_by_path(pid_t pid, const char *path)

@@ -11,7 +11,11 @@
 
 #include "bpf/gp_private.h"
 
+struct aside;
 struct bpf_program;
+
+/* Of an answer that comes from aside: 65536 mappings, vm.max_map_count being 65530 by default. */
+#define MAPPING_ASIDE_BYTES (65536 * sizeof(struct gp_vma))
 
 /* Mappings of the process, by address, from the kernel itself (vmas) or, where that is NULL, from
  * /proc/PID/maps, whose numbers an overlay file system may have changed. Returns the count (array is
@@ -23,6 +27,11 @@ bool mapping_parse(const char *line, struct gp_vma *ret);
 
 /* Full path as the process named it when it mapped the file, " (deleted)" stripped. 0 or -errno. */
 int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len);
+
+/* The same two for a process that may hold its address space locked, and whoever looks at it with that. a
+ * keeps the descriptor of vmas; -ETIMEDOUT: locked. NULL: asked for here, as above. */
+int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret);
+int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, char *path, size_t len);
 
 /* Read-only descriptor of the mapped regular file; *ret_path is one that only names it (O_PATH). path only
  * helps where map_files is closed to us (then *ret_by_path is set), and may name another file by now: whoever

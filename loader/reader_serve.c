@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "loader/mapping.h"
 #include "loader/reader_private.h"
+#include "userspace/base/aside.h"
 
 #define INSN_MAX     16 /* bytes that the kernel copies of a probed instruction, at most */
 #define MEMORY_BYTES (1ull << 30)
@@ -108,30 +106,12 @@ static int reply_send(int fd, struct reader_reply *reply, const struct served *s
 	return sendmsg(fd, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* What this process has from its parent would outlive the parent in a reader that cannot be killed: files
- * and pipes that somebody waits for the end of, for one. */
-static int leave_behind(int *fd)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(*fd, 3) < 0)
-		return -errno;
-	*fd = 3;
-	return syscall(SYS_close_range, 4, ~0u, 0) ? -errno : 0;
-}
-
 static int settle(int *fd)
 {
-	sigset_t all;
-
-	sigfillset(&all); /* a terminal's ^C is meant for the parent */
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	prctl(PR_SET_NAME, "gp-bpf-reader");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 #if !defined(__SANITIZE_ADDRESS__) /* which reserves more */
 	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_BYTES, MEMORY_BYTES});
 #endif
-	return leave_behind(fd);
+	return aside_settle("gp-bpf-reader", fd, -1);
 }
 
 void reader_serve(int fd, const struct probe_table *probes, const char *cache_dir)

@@ -109,6 +109,13 @@ static int check_library(struct check *c, const char *path)
 	return EXIT_OK;
 }
 
+static const char *look_error_text(int err)
+{
+	return err == -ESRCH	   ? "no such process"
+	       : err == -ETIMEDOUT ? "cannot be looked at: its address space is locked"
+				   : strerror(-err);
+}
+
 static int check_pid(struct check *c, const char *text)
 {
 	struct gp_process p;
@@ -120,9 +127,9 @@ static int check_pid(struct check *c, const char *text)
 		log_error("--pid: '%s' is not a process id", text);
 		return EXIT_USAGE;
 	}
-	err = process_read("", (pid_t)pid, &p);
+	err = process_read_aside(loader_aside(c->loader), "", (pid_t)pid, &p);
 	if (err) {
-		log_error("process %s: %s", text, err == -ESRCH ? "no such process" : strerror(-err));
+		log_error("process %s: %s", text, look_error_text(err));
 		return EXIT_RUNTIME;
 	}
 	if (process_permitted("", (pid_t)pid))
@@ -136,7 +143,7 @@ static int check_pid(struct check *c, const char *text)
 	if (err >= 0 && loader_settle(c->loader, SETTLE_NS))
 		log_warn("%s: a library does not answer reads", what);
 	if (err < 0) {
-		log_error("%s: %s", what, strerror(-err));
+		log_error("%s: %s", what, look_error_text(err));
 		return EXIT_RUNTIME;
 	}
 	print_summary(c, what);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
+#include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
@@ -25,20 +26,28 @@
 #define COST_SHARE 50
 #define TURN_NS	   4000000ull	  /* for looks, between two drains */
 #define START_NS   10000000000ull /* for the libraries of those that run already */
-#define ROUNDS_MAX 64 /* of looks at them, until nothing new turns up: each may go into a few files only */
+/* One that holds its address space locked is tried again, ever more rarely, this often; then only when it
+ * says that it maps something. */
+#define LOCKED_NS    1000000000ull
+#define LOCKED_TRIES 8
+#define ROUNDS_MAX   64 /* of looks at them, until nothing new turns up: each may go into a few files only */
 
 struct entry {
 	pid_t pid;
 	uint64_t due_ns; /* 0: nothing to look at */
 	bool again;	 /* look once more after the next look */
 	uint64_t looked_ns, cost_ns;
-	unsigned int fruitless;	   /* looks in a row */
+	unsigned int fruitless; /* looks in a row */
+	unsigned int locked;	/* looks in a row that found its address space locked */
+	bool locked_told;
+	bool unread;		   /* its command line and environment */
 	struct gp_process self;	   /* as it was told last; start_ns 0: never */
 	struct entry *prev, *next; /* of those that are due */
 };
 
 struct processes {
 	struct loader *loader;
+	struct aside *aside;
 	struct table *table; /* pid -> struct entry: alive, watched */
 	const char *root, *job;
 	process_fn *fn;
@@ -54,6 +63,7 @@ int processes_new(struct processes **ret, struct loader *l, const char *root, co
 	if (!ps)
 		return -ENOMEM;
 	*ps = (struct processes){.loader = l, .root = root, .job = job, .fn = fn, .ctx = ctx};
+	ps->aside = loader_aside(l);
 	ps->due.next = ps->due.prev = &ps->due;
 	ps->table = table_new();
 	if (!ps->table) {
@@ -87,17 +97,69 @@ static struct entry *entry_get(struct processes *ps, pid_t pid)
 	return e;
 }
 
+/* ---- when to look ------------------------------------------------------------------------------ */
+
+static void due_remove(struct entry *e)
+{
+	if (!e->due_ns)
+		return;
+	e->due_ns = 0;
+	e->prev->next = e->next;
+	e->next->prev = e->prev;
+}
+
+static void due_add(struct processes *ps, struct entry *e, uint64_t due_ns)
+{
+	due_remove(e);
+	e->due_ns = due_ns;
+	e->prev = ps->due.prev;
+	e->next = &ps->due;
+	e->prev->next = e;
+	ps->due.prev = e;
+}
+
+/* The look that was tried has to be made later. */
+static void entry_locked(struct processes *ps, struct entry *e, int err)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (err == -ETIMEDOUT && !e->locked_told) {
+		log_warn("process %d cannot be looked at: its address space is locked", e->pid);
+		e->locked_told = true;
+	}
+	e->looked_ns = now_ns;
+	if (e->locked++ < LOCKED_TRIES)
+		due_add(ps, e,
+			now_ns + (LOCKED_NS << (e->locked < DOUBLING_MAX ? e->locked - 1 : DOUBLING_MAX)));
+	else
+		due_remove(e);
+}
+
+/* ---- who they are ------------------------------------------------------------------------------ */
+
 static void tell(struct processes *ps, struct entry *e, const struct gp_process *p)
 {
 	e->self = *p;
 	ps->fn(ps->ctx, e->pid, p);
 }
 
+/* Of one that cannot be looked at, what is known without that; the rest is read when it can. */
+static int read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
+{
+	int err = process_read_aside(ps->aside, ps->root, e->pid, ret);
+
+	e->unread = err == -ETIMEDOUT || err == -EBUSY;
+	if (!e->unread)
+		return err;
+	entry_locked(ps, e, err);
+	return process_read_stat(ps->root, e->pid, ret);
+}
+
 static void identify(struct processes *ps, struct entry *e, uint32_t flags)
 {
 	struct gp_process p;
 
-	if (process_read(ps->root, e->pid, &p))
+	if (read_process(ps, e, &p))
 		return; /* gone already: its exit record says the rest */
 	p.flags = flags;
 	if (ps->job)
@@ -121,30 +183,12 @@ static void identify_child(struct processes *ps, struct entry *e, const struct e
 	p.start_ns = start_ns;
 	p.start_mono_ns = start_ns > suspended_ns ? start_ns - suspended_ns : 0;
 	p.parent = fork->rec->pid;
+	e->unread = parent->unread;
 	p.flags = GP_PROCESS_FROM_START;
 	tell(ps, e, &p);
 }
 
-/* ---- when to look ------------------------------------------------------------------------------ */
-
-static void due_remove(struct entry *e)
-{
-	if (!e->due_ns)
-		return;
-	e->due_ns = 0;
-	e->prev->next = e->next;
-	e->next->prev = e->prev;
-}
-
-static void due_add(struct processes *ps, struct entry *e, uint64_t due_ns)
-{
-	due_remove(e);
-	e->due_ns = due_ns;
-	e->prev = ps->due.prev;
-	e->next = &ps->due;
-	e->prev->next = e;
-	ps->due.prev = e;
-}
+/* ---- what to look at ---------------------------------------------------------------------------- */
 
 static uint64_t look_delay_ns(struct entry *e, uint64_t now_ns)
 {
@@ -162,17 +206,39 @@ static void schedule(struct processes *ps, struct entry *e, bool again)
 {
 	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + look_delay_ns(e, now_ns);
 
+	if (e->locked) {
+		if (!e->due_ns)
+			due_add(ps, e, now_ns + (LOCKED_NS << DOUBLING_MAX));
+		return;
+	}
 	if (!e->due_ns || due_ns < e->due_ns)
 		due_add(ps, e, due_ns);
 	e->again |= again;
 }
 
+/* As loader_scan(). */
+static int scan(struct processes *ps, struct entry *e)
+{
+	int n = loader_scan(ps->loader, e->pid);
+
+	if (n == -ETIMEDOUT || n == -EBUSY) {
+		entry_locked(ps, e, n);
+		return n;
+	}
+	e->locked = 0;
+	if (n >= 0 && e->unread)
+		identify(ps, e, e->self.flags);
+	return n;
+}
+
 static void look(struct processes *ps, struct entry *e)
 {
-	uint64_t before_ns = clock_thread_ns();
-	bool fresh = loader_scan(ps->loader, e->pid) > 0;
+	uint64_t before_ns = clock_thread_ns() + aside_cpu_ns(ps->aside);
+	bool fresh = scan(ps, e) > 0;
 
-	e->cost_ns = clock_thread_ns() - before_ns;
+	if (e->locked)
+		return;
+	e->cost_ns = clock_thread_ns() + aside_cpu_ns(ps->aside) - before_ns;
 	e->looked_ns = clock_mono_ns();
 	e->fruitless = fresh ? 0 : e->fruitless + 1;
 	if (e->again || fresh)
@@ -223,12 +289,16 @@ static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 static void attach_now(struct processes *ps, const pid_t *pids, int n)
 {
 	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
+	struct entry *e;
 	bool fresh = true;
 
 	for (int round = 0; round < ROUNDS_MAX && fresh; round++) {
 		fresh = false;
-		for (int i = 0; i < n; i++)
-			fresh |= loader_scan(ps->loader, pids[i]) > 0;
+		for (int i = 0; i < n; i++) {
+			e = table_get(ps->table, (uint64_t)pids[i]);
+			if (e && !e->locked)
+				fresh |= scan(ps, e) > 0;
+		}
 		now_ns = clock_mono_ns();
 		if (now_ns >= until_ns || loader_settle(ps->loader, until_ns - now_ns)) {
 			log_warn("a library does not answer reads: not waiting for it any longer");
@@ -277,7 +347,7 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 	/* Also read when it is known, for its children; told only when it is not. */
 	if (!identified)
 		identify(ps, e, 0);
-	else if (process_read(ps->root, pid, &e->self))
+	else if (read_process(ps, e, &e->self))
 		return 0; /* its exit record waits */
 	schedule(ps, e, true);
 	return 0;
@@ -339,6 +409,7 @@ void processes_event(struct processes *ps, const struct event *ev)
 		e = entry_get(ps, (pid_t)ev->rec->pid);
 		if (!e)
 			return;
+		e->locked = 0;
 		identify(ps, e, GP_PROCESS_FROM_START);
 		e->fruitless = 0;
 		schedule(ps, e, true);
@@ -361,7 +432,7 @@ void processes_rescan(struct processes *ps)
 	size_t at = 0;
 
 	while ((e = table_next(ps->table, &at, NULL)))
-		if (!e->due_ns)
+		if (!e->due_ns && !e->locked)
 			due_add(ps, e, now_ns);
 }
 

@@ -105,6 +105,26 @@ start_mapper() { # files
 	honest_exact "$T/out" # the file systems hang all the while
 }
 
+locked() { # pid
+	! timeout -s KILL 1 cat "/proc/$1/cmdline" >/dev/null 2>&1
+}
+
+@test "a process that keeps its own address space locked" {
+	mount_stuck lock lock
+	start_hostile lock 1000000000 "$T/lock/libtorch_cpu.so"
+	start_honest
+	hostile_go
+	until_true locked "$HOSTILE"
+	start_watch --pid "$HOSTILE" --pid "$JOB" --quiet --export "json:$T/out"
+	honest_half
+	until_true has_steps 101 "$T/out"
+	run -1 timeout -s KILL "$READY_S" "$GP_BPF" check --pid "$HOSTILE"
+	[[ $output == *"its address space is locked"* ]]
+	equal 1 "$(grep -c "process $HOSTILE cannot be looked at: its address space is locked" "$T/watch.err")" "lines about it"
+	honest_exact "$T/out" # it is locked all the while
+	locked "$HOSTILE"
+}
+
 @test "a file system in user space is one like others" {
 	mount_stuck cached cached "$FAKE/libtorch_cpu.so"
 	mkdir "$T/both"

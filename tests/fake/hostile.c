@@ -6,11 +6,14 @@
  *   signals N      sends itself a signal that it handles, N times
  *   maps N FILE    maps FILE executable, N times
  *   orphans N      N children end and are not waited for
+ *   lock N FILE    waits for a page of FILE in one thread, maps FILE N times in another
  *   rewrite N      writes over its arguments and environment, N times
  *   swap N A B     maps A and B at one address in turn, N times */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +127,24 @@ static void rewrite(long n, char **argv)
 	}
 }
 
+static void *touch(void *page)
+{
+	return (void *)(uintptr_t) * (volatile char *)page;
+}
+
+/* One thread waits for a page, and the other, from then on, for it: who asks for the address space waits for
+ * both. */
+static void lock(long n, char **argv)
+{
+	int fd = file_open(argv[0]);
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, touch, map_at(NULL, fd)))
+		fail("thread");
+	for (long i = 0; i < n; i++)
+		munmap(map_at(NULL, fd), LENGTH);
+}
+
 static void swap(long n, char **argv)
 {
 	int fds[2] = {file_open(argv[0]), file_open(argv[1])};
@@ -139,8 +160,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int args;
 		void (*go)(long n, char **argv);
-	} all[] = {{"bomb", 1, bomb},	    {"signals", 0, signals}, {"maps", 1, maps},
-		   {"orphans", 0, orphans}, {"rewrite", 0, rewrite}, {"swap", 2, swap}};
+	} all[] = {{"bomb", 1, bomb}, {"signals", 0, signals}, {"maps", 1, maps}, {"orphans", 0, orphans},
+		   {"lock", 1, lock}, {"rewrite", 0, rewrite}, {"swap", 2, swap}};
 	char line[64];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stuck DIR NAME WHAT [FILE]: a file system (FUSE, without a library) with one file, that answers everything
- * but WHAT: read, open (from the second on), stat (once the file was opened). With WHAT cached or direct the
- * file is a copy of FILE, and all is answered; direct: what is read is not kept in memory. Prints "mounted";
- * goes, and lets go of those that wait, when its standard input ends. */
+ * but WHAT: read, open (from the second on), stat (once the file was opened), lock (reads fail, and from the
+ * third on they are not answered: who waits for that page holds its address space locked). With WHAT cached
+ * or direct the file is a copy of FILE, and all is answered; direct: what is read is not kept in memory.
+ * Prints "mounted"; goes, and lets go of those that wait, when its standard input ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -19,7 +20,7 @@
 #define FILE_BYTES (1 << 20)
 
 static const char *name, *what;
-static unsigned int opened;
+static unsigned int opened, reads;
 static int source = -1;
 static uint64_t size = FILE_BYTES;
 
@@ -48,6 +49,8 @@ static void read_source(int fd, const struct fuse_in_header *in, const struct fu
 	static char bytes[1 << 16];
 	ssize_t n;
 
+	if (!strcmp(what, "lock") && reads++ < 2)
+		reply(fd, in->unique, -EIO, NULL, 0);
 	if (source < 0)
 		return;
 	n = pread(source, bytes, r->size < sizeof(bytes) ? r->size : sizeof(bytes), (off_t)r->offset);

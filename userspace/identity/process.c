@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
@@ -172,20 +173,30 @@ int process_permitted(const char *root, pid_t pid)
 	return -EPERM;
 }
 
-int process_read(const char *root, pid_t pid, struct gp_process *ret)
+int process_read_stat(const char *root, pid_t pid, struct gp_process *ret)
 {
 	struct gp_process p = {.rank = -1, .world_size = -1, .local_rank = -1};
-	struct proc_stat s;
 	uint64_t suspended_ns = clock_suspended_ns();
-	int err;
+	struct proc_stat s;
+	int err = proc_stat(root, pid, &s);
 
-	err = proc_stat(root, pid, &s);
 	if (err)
 		return err;
 	p.start_ns = s.start_ns;
 	p.start_mono_ns = s.start_ns > suspended_ns ? s.start_ns - suspended_ns : 0;
 	p.parent = s.parent;
 	log_escape(p.comm, sizeof(p.comm), s.comm, sizeof(s.comm));
+	*ret = p;
+	return 0;
+}
+
+int process_read(const char *root, pid_t pid, struct gp_process *ret)
+{
+	struct gp_process p;
+	int err = process_read_stat(root, pid, &p);
+
+	if (err)
+		return err;
 	err = read_command(root, pid, p.command, sizeof(p.command));
 	if (err && err != -EACCES)
 		return err;
@@ -196,5 +207,33 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 	if (process_start_ns(root, pid) != p.start_ns)
 		return -ESRCH;
 	*ret = p;
+	return 0;
+}
+
+struct ask {
+	const char *root;
+	pid_t pid;
+};
+
+static ssize_t read_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *ask = arg;
+	int err = cap < sizeof(struct gp_process) ? -ENOBUFS : process_read(ask->root, ask->pid, ret);
+
+	return err ? err : (ssize_t)sizeof(struct gp_process);
+}
+
+int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_process *ret)
+{
+	struct ask ask = {root, pid};
+	const void *answer;
+	ssize_t n;
+
+	if (!a)
+		return process_read(root, pid, ret);
+	n = aside_call(a, read_there, &ask, sizeof(ask), &answer);
+	if (n < 0)
+		return (int)n;
+	memcpy(ret, answer, sizeof(*ret));
 	return 0;
 }

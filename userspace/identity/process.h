@@ -10,12 +10,20 @@
 
 #include "bpf/gp_abi.h"
 
+struct aside;
+
 /* Fills *ret (flags left 0) for a live process. root: "" or where /proc is looked for (--root).
  * -ESRCH: no such process; -EACCES: not ours to read (where only its environment is not, what that would
  * tell stays unknown). Rank from RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID, PMI_RANK; world size and
  * local rank likewise; job from TORCHELASTIC_RUN_ID, SLURM_JOB_ID (run id "none" names nothing). -1 and
  * "" where unknown. */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
+/* The same for a process that may hold its address space locked, and whoever reads its command line or
+ * environment with that: -ETIMEDOUT (base/aside.h). root must not have changed since a was made. a NULL: read
+ * here. */
+int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_process *ret);
+/* What is known of it without those: start, parent, name. */
+int process_read_stat(const char *root, pid_t pid, struct gp_process *ret);
 /* Whether we may know what the process maps: 0, or -EPERM after one line that names the capability. */
 int process_permitted(const char *root, pid_t pid);
 

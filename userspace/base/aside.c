@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/base/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+
+#define WAIT_NS	      200000000ull /* a look at the largest process takes a hundredth of it */
+#define WAIT_SHORT_NS 50000000ull
+#define WAIT_BUSY_NS  2000000000ull /* ... while it is at work: the machine is loaded */
+#define DEBT_NS	      1000000000ull /* waited in vain, less a quarter of the time since */
+#define STUCK_MAX     4
+
+struct ask {
+	aside_fn *fn;
+	size_t len;
+	uint64_t arg[ASIDE_ARG_MAX / sizeof(uint64_t)];
+};
+
+struct answer {
+	ssize_t result;
+	uint64_t cpu_ns;
+};
+
+struct aside {
+	pid_t pid; /* 0: none */
+	int fd;
+	int keep;
+	char *shared; /* where its answers are */
+	size_t cap;
+	pid_t stuck[STUCK_MAX]; /* killed, and not ended yet; 0: none */
+	bool stuck_told;
+	uint64_t debt_ns, debt_at_ns;
+	uint64_t cpu_ns;
+};
+
+/* ---- the other process ------------------------------------------------------------------------- */
+
+int aside_settle(const char *name, int *fd, int keep)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
+	sigset_t all;
+
+	sigfillset(&all); /* a terminal's ^C is meant for the parent */
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, name);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Out of the way of the places that they go to. */
+	from = null < 0 ? -1 : fcntl(*fd, F_DUPFD, ASIDE_KEPT_FD + 1);
+	to = from < 0 ? -1 : fcntl(kept, F_DUPFD, ASIDE_KEPT_FD + 1);
+	if (to < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(from, 3) < 0 ||
+	    dup2(to, ASIDE_KEPT_FD) < 0)
+		return -errno;
+	*fd = 3;
+	return syscall(SYS_close_range, ASIDE_KEPT_FD + 1, ~0u, 0) ? -errno : 0;
+}
+
+static _Noreturn void serve(int fd, int keep, char *shared, size_t cap)
+{
+	static struct ask ask;
+	struct answer answer;
+
+	if (aside_settle("gp-bpf-look", &fd, keep))
+		_exit(1);
+	while (recv(fd, &ask, sizeof(ask), 0) > 0) {
+		uint64_t before_ns = clock_thread_ns();
+
+		answer.result = ask.fn(ask.arg, shared, cap);
+		answer.cpu_ns = clock_thread_ns() - before_ns;
+		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
+}
+
+/* ---- starting and ending it -------------------------------------------------------------------- */
+
+static int start(struct aside *a)
+{
+	int pair[2], err;
+
+	/* Of its own: one that was killed may still write. */
+	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (a->shared == MAP_FAILED)
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		munmap(a->shared, a->cap);
+		return err;
+	}
+	a->pid = fork();
+	if (!a->pid)
+		serve(pair[1], a->keep, a->shared, a->cap);
+	err = a->pid < 0 ? -errno : 0;
+	close(pair[1]);
+	a->fd = pair[0];
+	if (err) {
+		a->pid = 0;
+		close(a->fd);
+		munmap(a->shared, a->cap);
+	}
+	return err;
+}
+
+static void stop(struct aside *a)
+{
+	pid_t *place = a->stuck;
+
+	while (*place)
+		place++;
+	kill(a->pid, SIGKILL);
+	close(a->fd);
+	munmap(a->shared, a->cap);
+	*place = a->pid;
+	a->pid = 0;
+}
+
+/* Whether there is a place for one more that cannot be killed. */
+static bool reap(struct aside *a)
+{
+	bool room = false;
+
+	for (int i = 0; i < STUCK_MAX; i++) {
+		if (a->stuck[i] && waitpid(a->stuck[i], NULL, WNOHANG))
+			a->stuck[i] = 0;
+		room |= !a->stuck[i];
+	}
+	return room;
+}
+
+int aside_new(struct aside **ret, size_t cap)
+{
+	struct aside *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	a->cap = cap;
+	a->keep = -1;
+	*ret = a;
+	return 0;
+}
+
+void aside_free(struct aside *a)
+{
+	pid_t pid;
+
+	if (!a)
+		return;
+	pid = a->pid;
+	reap(a);
+	if (pid) {
+		stop(a);
+		waitpid(pid, NULL, 0); /* it is idle */
+	}
+	free(a);
+}
+
+void aside_keep(struct aside *a, int fd)
+{
+	a->keep = fd;
+}
+
+uint64_t aside_cpu_ns(const struct aside *a)
+{
+	return a->cpu_ns;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------ */
+
+static uint64_t patience_ns(struct aside *a, uint64_t now_ns)
+{
+	uint64_t paid_ns = (now_ns - a->debt_at_ns) / 4;
+
+	a->debt_ns -= paid_ns < a->debt_ns ? paid_ns : a->debt_ns;
+	a->debt_at_ns = now_ns;
+	return a->debt_ns > DEBT_NS ? WAIT_SHORT_NS : WAIT_NS;
+}
+
+/* It waits for nothing but a CPU. */
+static bool busy(const struct aside *a)
+{
+	struct proc_stat s;
+
+	return !proc_stat("", a->pid, &s) && s.state == 'R';
+}
+
+/* 0: *ret is the answer; -EIO: the other process is gone. */
+static int answer_await(struct aside *a, struct answer *ret)
+{
+	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + patience_ns(a, from_ns), now_ns = from_ns;
+	struct pollfd p = {.fd = a->fd, .events = POLLIN};
+	ssize_t n;
+
+	for (;;) {
+		if (now_ns < until_ns)
+			poll(&p, 1, (int)((until_ns - now_ns) / 1000000) + 1);
+		/* The time may have passed while we were stopped, with the answer there. */
+		n = recv(a->fd, ret, sizeof(*ret), MSG_DONTWAIT);
+		if (n == sizeof(*ret))
+			return 0;
+		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+			return -EIO;
+		if (now_ns >= until_ns && (now_ns - from_ns >= WAIT_BUSY_NS || !busy(a)))
+			break;
+		if (now_ns >= until_ns)
+			until_ns = now_ns + WAIT_SHORT_NS;
+		now_ns = clock_mono_ns();
+	}
+	a->debt_ns += now_ns - from_ns;
+	return -ETIMEDOUT;
+}
+
+static int ask_one(struct aside *a, const struct ask *ask, size_t len, struct answer *ret)
+{
+	int err = a->pid ? 0 : start(a);
+
+	if (err)
+		return err;
+	err = send(a->fd, ask, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -EIO : answer_await(a, ret);
+	if (err)
+		stop(a);
+	return err;
+}
+
+ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len, const void **ret)
+{
+	struct ask ask = {.fn = fn, .len = arg_len};
+	struct answer answer;
+	int err = -EBUSY;
+
+	if (arg_len > sizeof(ask.arg))
+		return -E2BIG;
+	memcpy(ask.arg, arg, arg_len);
+	/* One that is gone (killed by somebody, out of memory) is replaced once. */
+	for (int i = 0; i < 2 && (err == -EBUSY || err == -EIO); i++) {
+		if (!reap(a)) {
+			if (!a->stuck_told)
+				log_warn("%d processes that look at others hang and cannot be killed: no "
+					 "more are looked at until one of them ends",
+					 STUCK_MAX);
+			a->stuck_told = true;
+			return -EBUSY;
+		}
+		err = ask_one(a, &ask, offsetof(struct ask, arg) + arg_len, &answer);
+	}
+	if (err)
+		return err;
+	a->stuck_told = false;
+	a->cpu_ns += answer.cpu_ns;
+	*ret = a->shared;
+	return answer.result;
+}
