@@ -64,7 +64,9 @@ struct goodput_custom {
 struct goodput_part {
 	int64_t from_us, to_us; /* the window asked for; cumulative: start of the job and the instant asked
 				   about */
-	const char *error, *error_type; /* the library's, where it would raise; NULL: none. Static text. */
+	const char *error, *error_type; /* library semantics, where the library raises and tells nothing:
+					   the numbers are then those without its check. NULL: they are
+					   the library's own. Static text; times are left out. */
 	double goodput_pct, total_s, productive_s;
 	double badput_s[BADPUTS], badput_pct[BADPUTS];
 	uint32_t has_s, has_pct;       /* by 1 << enum goodput_badput: the rest is absent */
