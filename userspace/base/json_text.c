@@ -2,6 +2,8 @@
 #include "userspace/base/json_text.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "userspace/base/clock.h"
@@ -100,6 +102,31 @@ void json_real(struct buffer *b, const char *key, double value)
 	}
 	json_key(b, key);
 	buffer_printf(b, "%.9g", value);
+}
+
+void json_double(struct buffer *b, const char *key, double value)
+{
+	char text[32];
+
+	if (!isfinite(value)) {
+		json_null(b, key);
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	json_key(b, key);
+	json_raw(b, text);
+}
+
+void json_seconds(struct buffer *b, const char *key, int64_t us)
+{
+	int64_t rest = us % 1000000;
+
+	json_key(b, key);
+	buffer_printf(b, "%s%lld.%06lld", us < 0 ? "-" : "", llabs(us / 1000000), llabs(rest));
 }
 
 void json_string(struct buffer *b, const char *key, const char *text)

@@ -19,6 +19,10 @@ void json_bool(struct buffer *b, const char *key, bool value);
 void json_uint(struct buffer *b, const char *key, uint64_t value);
 void json_int(struct buffer *b, const char *key, int64_t value);
 void json_real(struct buffer *b, const char *key, double value);
+/* as many digits as bring back the same double; null where it is not finite */
+void json_double(struct buffer *b, const char *key, double value);
+/* microseconds, exactly, as seconds with six decimals */
+void json_seconds(struct buffer *b, const char *key, int64_t us);
 void json_string(struct buffer *b, const char *key, const char *text); /* NULL: null */
 /* null when text is NULL or empty */
 void json_known(struct buffer *b, const char *key, const char *text);
