@@ -240,9 +240,9 @@ static const struct {
 } tests[FEATURE_COUNT] = {
 	[FEATURE_BPF] = {test_bpf, {FEATURE_NONE, FEATURE_NONE}},
 	[FEATURE_COOKIE] = {test_cookie, {FEATURE_BPF, FEATURE_NONE}},
-	[FEATURE_BTF] = {test_btf, {FEATURE_BPF, FEATURE_NONE}},
-	[FEATURE_TP_BTF] = {test_tp_btf, {FEATURE_BTF, FEATURE_NONE}},
-	[FEATURE_TASK_VMA] = {test_task_vma, {FEATURE_BTF, FEATURE_NONE}},
+	[FEATURE_BTF] = {test_btf, {FEATURE_NONE, FEATURE_NONE}},
+	[FEATURE_TP_BTF] = {test_tp_btf, {FEATURE_BPF, FEATURE_BTF}},
+	[FEATURE_TASK_VMA] = {test_task_vma, {FEATURE_BPF, FEATURE_BTF}},
 	[FEATURE_MULTI] = {test_multi, {FEATURE_BPF, FEATURE_NONE}},
 	[FEATURE_SESSION] = {test_session, {FEATURE_BPF, FEATURE_NONE}},
 	[FEATURE_TRACEFS] = {test_tracefs, {FEATURE_NONE, FEATURE_NONE}},
@@ -250,6 +250,43 @@ static const struct {
 	[FEATURE_SYSCALL_TP] = {test_syscall_tp, {FEATURE_TP_BTF, FEATURE_TRACEFS}},
 	[FEATURE_BPFFS] = {test_bpffs, {FEATURE_BPF, FEATURE_NONE}},
 };
+
+/* What tells that the kernel has a feature which a lack of privilege keeps from being tested: a type of its
+ * BTF, or a file system that it knows. */
+static const struct {
+	const char *type;
+	unsigned int kind;
+	const char *file_system;
+} signs[FEATURE_COUNT] = {
+	[FEATURE_BPF] = {"bpf_prog_load", BTF_KIND_FUNC, NULL},
+	[FEATURE_COOKIE] = {"bpf_get_attach_cookie_trace", BTF_KIND_FUNC, NULL},
+	[FEATURE_TP_BTF] = {"btf_trace_sched_process_fork", BTF_KIND_TYPEDEF, NULL},
+	[FEATURE_TASK_VMA] = {"bpf_iter_task_vma", BTF_KIND_FUNC, NULL},
+	[FEATURE_MULTI] = {"bpf_uprobe_multi_link", BTF_KIND_STRUCT, NULL},
+	[FEATURE_TRACEFS] = {.file_system = "tracefs"},
+	[FEATURE_SYSCALL_TP] = {"perf_syscall_enter", BTF_KIND_FUNC, NULL},
+	[FEATURE_BPFFS] = {.file_system = "bpf"},
+};
+
+static bool file_system_known(const char *name)
+{
+	char line[128], known[64];
+	FILE *f = fopen("/proc/filesystems", "re");
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "nodev %63s", known) == 1 && !strcmp(known, name);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool kernel_has(enum feature_id id)
+{
+	if (signs[id].file_system)
+		return file_system_known(signs[id].file_system);
+	return signs[id].type && btf_id_of(signs[id].type, signs[id].kind) > 0;
+}
 
 /* 0, or why what the feature builds on cannot be had: another's error, or -ENODEV when that is switched off.
  */
@@ -300,6 +337,8 @@ int loader_features(const char *features_off, const struct feature **ret)
 
 		if (!tested)
 			f->error = missing && missing != -ENODEV ? missing : tests[i].test();
+		if (!tested && (f->error == -EPERM || f->error == -EACCES))
+			f->kernel_has = kernel_has((enum feature_id)i);
 		f->off = list_has(features_off, f->name);
 		f->have = !f->error && !f->off && !missing;
 	}
@@ -399,7 +438,7 @@ static int feature_refuse(const struct feature *f)
 	return -ENOSYS;
 }
 
-int feature_check(const char *features_off)
+int feature_able(const char *features_off)
 {
 	const struct feature *list;
 	struct stat st;
@@ -423,6 +462,16 @@ int feature_check(const char *features_off)
 			  "run as root (sudo gp-bpf ...)");
 		return -EPERM;
 	}
+	return 0;
+}
+
+int feature_check(const char *features_off)
+{
+	const struct feature *list;
+	int err = feature_able(features_off), n = loader_features(features_off, &list);
+
+	if (err)
+		return err;
 	for (int i = 0; i < n; i++)
 		if (!list[i].have && i != FEATURE_SESSION && i != FEATURE_BPFFS)
 			log_info("without %s%s: %s", list[i].name, list[i].off ? " (switched off)" : "",

@@ -22,6 +22,8 @@ enum feature_id {
 bool feature_have(enum feature_id id);
 bool feature_kernel_function(const char *name); /* in the kernel's BTF */
 /* 0, or -EPERM/-ENOSYS/-EINVAL after one line that says what is missing and what helps. */
+int feature_able(const char *features_off);
+/* The same, and a line of each feature that is done without. */
 int feature_check(const char *features_off);
 
 #endif

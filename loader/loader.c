@@ -109,6 +109,11 @@ static void descriptors_raise(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+int loader_able(const char *features_off)
+{
+	return feature_able(features_off);
+}
+
 int loader_open(struct loader **ret, const struct loader_config *cfg)
 {
 	struct loader *l = calloc(1, sizeof(*l));

@@ -44,13 +44,16 @@ struct feature {
 	bool have;	     /* usable (and not switched off) */
 	bool off;	     /* switched off by the user */
 	bool required;
-	int error; /* why not, -errno of the test; 0 */
+	int error;	 /* why not, -errno of the test; 0 */
+	bool kernel_has; /* all that is known to lack is a privilege */
 };
 
 /* Tests each feature for real (never by kernel version). Returns the count; the array is static,
  * filled once. Needs no loader. */
 int loader_features(const char *features_off, const struct feature **ret);
 
+/* 0, or what loader_open() would refuse with, after the same line. */
+int loader_able(const char *features_off);
 /* 0, or -EPERM/-ENOSYS...: what is missing is logged in one line that names it and the remedy. The
  * caller exits 3. Also refuses a foreign pid namespace (recipe I). */
 int loader_open(struct loader **ret, const struct loader_config *cfg);

@@ -40,8 +40,9 @@ static bool print_features(const char *off, bool color)
 						    : "\033[33m";
 
 		printf("  %-12s %s%-4s%s %s\n", f[i].name, paint, mark, color ? "\033[0m" : "", f[i].purpose);
-		printf("  %-17s tested: %s%s%s%s; without it: %s\n", "", f[i].how, f[i].error ? " (" : "",
-		       f[i].error ? strerror(-f[i].error) : "", f[i].error ? ")" : "", f[i].without);
+		printf("  %-17s tested: %s%s%s%s%s; without it: %s\n", "", f[i].how, f[i].error ? " (" : "",
+		       f[i].error ? strerror(-f[i].error) : "", f[i].kernel_has ? "; this kernel has it" : "",
+		       f[i].error ? ")" : "", f[i].without);
 		all = all && (f[i].have || !f[i].required);
 	}
 	return all;

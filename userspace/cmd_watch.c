@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "loader/loader.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/log.h"
 #include "userspace/child.h"
@@ -133,6 +134,15 @@ static void signal_hold(int signo)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Told before a state directory is made that only those who may watch can make. */
+static int able(const struct options *o)
+{
+	char off[512];
+	int err = options_features_off(o, off, sizeof(off));
+
+	return err ? err : loader_able(off);
+}
+
 /* Watches running processes. tape NULL: nothing is recorded. */
 static int watch_pids(const struct options *o, const char *tape, const char *command)
 {
@@ -142,7 +152,9 @@ static int watch_pids(const struct options *o, const char *tape, const char *com
 	int err = 0, lost;
 
 	data = o->json || output_is_data(o) || (tape && !strcmp(tape, "-"));
-	if (o->durable) {
+	if (o->durable)
+		err = able(o);
+	if (!err && o->durable) {
 		signal_hold(SIGUSR1); /* of --takeover, from the moment that we have the lock */
 		err = durable_open(&cfg.durable, o->state_dir ? o->state_dir : DURABLE_DIR, o->takeover);
 		signal_hold(SIGTERM);

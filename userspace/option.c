@@ -92,8 +92,28 @@ static const char *row_wants(const struct option_row *r)
 	}
 }
 
+static const char *command_help(unsigned command)
+{
+	static char text[32];
+
+	for (int i = 1; i < COMMANDS; i++) {
+		if (command_rows[i].bit == command) {
+			snprintf(text, sizeof(text), "%s --help", command_rows[i].name);
+			return text;
+		}
+	}
+	return "--help";
+}
+
+struct file_ctx {
+	struct options *o;
+	unsigned command;
+};
+
 static int set_from_file(void *ctx, const char *file, int line, const char *key, const char *value)
 {
+	const struct file_ctx *c = ctx;
+
 	if (!strcmp(key, "version")) {
 		if (!strcmp(value, "1"))
 			return 0;
@@ -103,8 +123,12 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		if (!option_rows[i].key || strcmp(option_rows[i].key, key))
 			continue;
-		if (!row_set(ctx, &option_rows[i], FROM_FILE, value))
+		if (!row_set(c->o, &option_rows[i], FROM_FILE, value)) {
+			if (!(option_rows[i].commands & c->command))
+				log_warn("%s:%d: %s has no effect here; see gp-bpf %s", file, line, key,
+					 command_help(c->command));
 			return 0;
+		}
 		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, row_wants(&option_rows[i]));
 		return -EINVAL;
 	}
@@ -132,19 +156,6 @@ static int set_from_environment(struct options *o, unsigned command)
 		}
 	}
 	return 0;
-}
-
-static const char *command_help(unsigned command)
-{
-	static char text[32];
-
-	for (int i = 1; i < COMMANDS; i++) {
-		if (command_rows[i].bit == command) {
-			snprintf(text, sizeof(text), "%s --help", command_rows[i].name);
-			return text;
-		}
-	}
-	return "--help";
 }
 
 static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
@@ -260,7 +271,7 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 	if (!err)
 		err = set_from_environment(o, command);
 	if (!err && o->config)
-		err = config_read(o->config, set_from_file, o);
+		err = config_read(o->config, set_from_file, &(struct file_ctx){o, command});
 	if (!err)
 		err = set_logging(o);
 	if (err) {

@@ -108,6 +108,12 @@ refused() { # word, arguments of gp-bpf
 	refused "CAP_BPF and CAP_PERFMON" --pid "$JOB"
 	refused "CAP_BPF and CAP_PERFMON" run -- touch "$T/started"
 	[ ! -e "$T/started" ]
+	refused "CAP_BPF and CAP_PERFMON" --durable --state-dir "$T/state" --pid "$JOB"
+	[ ! -e "$T/state" ]
+	run -3 --separate-stderr "${AS[@]}" "$PUBLIC/bin/gp-bpf" check
+	grep -Eq '^  btf +yes ' <<<"$output"
+	# What a type or a file system of the kernel tells about.
+	[ "$(grep -c 'this kernel has it' <<<"$output")" -ge 6 ]
 }
 
 @test "without multi links SYS_ADMIN is needed" {

@@ -192,6 +192,23 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "$T/config:"
 }
 
+@test "a key that a command has no use for is told by file and line" {
+	printf 'version: 1\nsteps:\n  multiply: 2\nprobes: %s\n' "$TOP/probes" >"$T/config"
+	run -0 --separate-stderr "$GP_BPF" probes --config "$T/config"
+	equal 1 "$(grep -c . <<<"$stderr")" "lines: $stderr"
+	[[ $stderr == *"$T/config:3: steps.multiply has no effect here"* ]]
+	run -0 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
+	equal "" "$stderr"
+}
+
+@test "make: an unknown kernel or fuzz target is an error that names those there are" {
+	need_program make
+	run -2 --separate-stderr "$TOP/tests/kernels/kernels.sh" 9.9
+	one_line 9.9 6.12
+	run -2 --separate-stderr make -s -C "$TOP" fuzz ONLY=nothing_of_the_kind
+	one_line nothing_of_the_kind symbol_cache
+}
+
 @test "files under a probed name that are no libraries" {
 	need_probes
 	local size kind

@@ -5,9 +5,13 @@
 # hangs is a failure. Kernels are kept in the user's cache (about 60 MB for the five).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-series=("$@")
 # 5.10 has no cookies, 6.1 no multi links, 6.12 no session links; 7 is the newest there is.
-[ $# -gt 0 ] || series=(5.10 6.1 6.12 6.18 7)
+known=(5.10 6.1 6.12 6.18 7)
+series=("$@")
+[ $# -gt 0 ] || series=("${known[@]}")
+for s in "${series[@]}"; do
+	[[ " ${known[*]} " == *" $s "* ]] || { echo "no such series: $s; there are: ${known[*]}" >&2; exit 2; }
+done
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/kernels
 logs=build/kernels
 vm=tests/kernels/kernel_vm.sh

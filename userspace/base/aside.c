@@ -94,7 +94,8 @@ static int start(struct aside *a)
 	int pair[2], err;
 
 	/* Of its own: one that was killed may still write. */
-	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			 0);
 	if (a->shared == MAP_FAILED)
 		return -errno;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {

@@ -34,7 +34,8 @@ static bool job_shown(const struct snapshot *s, uint32_t at)
 
 void page_job_time(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j) {
+	EACH_JOB(p, j)
+	{
 		for (int b = 0; b < BUCKET_COUNT; b++) {
 			metric_label(job_sample(p, f, j), "bucket", bucket_name[b]);
 			metric_value_ns(p->out, j->ledger.ns[b]);
@@ -44,9 +45,10 @@ void page_job_time(struct page *p, const struct family *f)
 
 void page_job_goodput(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j) {
-		uint64_t observed_ns =
-			j->ledger.now_ns - j->ledger.start_ns - j->ledger.ns[BUCKET_UNOBSERVED];
+	EACH_JOB(p, j)
+	{
+		uint64_t observed_ns = j->ledger.now_ns - j->ledger.start_ns -
+				       j->ledger.ns[BUCKET_UNOBSERVED];
 
 		if (observed_ns)
 			metric_value_real(job_sample(p, f, j),
@@ -57,48 +59,49 @@ void page_job_goodput(struct page *p, const struct family *f)
 void page_job_elapsed(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)
-		metric_value_ns(job_sample(p, f, j), j->ledger.now_ns - j->ledger.start_ns);
+	metric_value_ns(job_sample(p, f, j), j->ledger.now_ns - j->ledger.start_ns);
 }
 
 void page_job_productive(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)
-		metric_value_ns(job_sample(p, f, j), j->ledger.productive_gross_ns);
+	metric_value_ns(job_sample(p, f, j), j->ledger.productive_gross_ns);
 }
 
 void page_job_wasted(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)
-		metric_value_ns(job_sample(p, f, j), j->wasted_gross_ns);
+	metric_value_ns(job_sample(p, f, j), j->wasted_gross_ns);
 }
 
 void page_job_disruptions(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)
-		metric_value_uint(job_sample(p, f, j), j->ledger.disruptions);
+	metric_value_uint(job_sample(p, f, j), j->ledger.disruptions);
 }
 
 void page_job_runs(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)
-		metric_value_uint(job_sample(p, f, j), j->runs);
+	metric_value_uint(job_sample(p, f, j), j->runs);
 }
 
 void page_job_starts(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)
-		metric_value_uint(job_sample(p, f, j), j->starts);
+	metric_value_uint(job_sample(p, f, j), j->starts);
 }
 
 void page_job_step(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)
-		metric_value_uint(job_sample(p, f, j), j->last_step);
+	metric_value_uint(job_sample(p, f, j), j->last_step);
 }
 
 void page_job_state(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j) {
+	EACH_JOB(p, j)
+	{
 		metric_label(job_sample(p, f, j), "state", job_state_name[j->state]);
 		metric_value_uint(p->out, 1);
 	}

@@ -190,8 +190,7 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	json_uint(out, "elapsed_ns", j->ledger.now_ns - j->ledger.start_ns);
 	json_uint(out, "observed_ns", observed_ns);
 	if (observed_ns)
-		json_real(out, "goodput_ratio",
-			  (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
+		json_real(out, "goodput_ratio", (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
 	else
 		json_null(out, "goodput_ratio");
 	json_open(out, "buckets", '{');
