@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +9,10 @@
 
 #include "loader/attach.h"
 #include "loader/pin.h"
+#include "loader/together.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
-
-#define CLOSERS_MAX 64 /* closing sleeps in the kernel (RCU), so threads cost nothing but their stacks */
 
 #define CLOSING_TELL_NS 5000000000ull
 
@@ -284,56 +281,35 @@ void attach_tell_slow(const struct attach *at)
 struct closing {
 	const struct link *links;
 	size_t count;
-	atomic_size_t next;
 	uint64_t told_ns; /* 0: it takes no time worth telling */
 };
 
-static void closing_tell(struct closing *c)
+static void closing_tell(void *ctx, size_t begun)
 {
+	struct closing *c = ctx;
 	uint64_t now_ns = clock_mono_ns();
-	size_t taken = atomic_load(&c->next);
 
-	if (!c->told_ns || taken >= c->count || now_ns - c->told_ns < CLOSING_TELL_NS)
+	if (!c->told_ns || begun >= c->count || now_ns - c->told_ns < CLOSING_TELL_NS)
 		return;
 	c->told_ns = now_ns;
-	log_warn("%zu of %zu probes are still to be detached", c->count - taken, c->count);
+	log_warn("%zu of %zu probes are still to be detached", c->count - begun, c->count);
 }
 
-static void *closer_run(void *arg)
+static void closing_close(void *ctx, size_t i)
 {
-	struct closing *c = arg;
-	size_t i;
+	const struct closing *c = ctx;
 
-	while ((i = atomic_fetch_add(&c->next, 1)) < c->count)
-		link_close(&c->links[i]);
-	return NULL;
+	link_close(&c->links[i]);
 }
 
-/* Each close of a multi link waits for a grace period of its own (24-44 ms); waiting together takes one. */
 static void links_close(const struct attach *at, const struct link *links, size_t count)
 {
-	size_t started = 0, s = close_s(at, count), i;
+	size_t s = close_s(at, count);
 	struct closing c = {.links = links, .count = count, .told_ns = s ? clock_mono_ns() : 0};
-	pthread_t threads[CLOSERS_MAX];
-	pthread_attr_t attr;
 
 	if (s)
 		log_warn("detaching %zu probes one by one takes about %zu s", count, s);
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 * 1024);
-	while (started < CLOSERS_MAX && started + 1 < count) {
-		if (pthread_create(&threads[started], &attr, closer_run, &c))
-			break;
-		started++;
-	}
-	while ((i = atomic_fetch_add(&c.next, 1)) < count) {
-		link_close(&links[i]);
-		closing_tell(&c);
-	}
-	while (started)
-		pthread_join(threads[--started], NULL);
-	pthread_attr_destroy(&attr);
+	together(count, closing_close, closing_tell, &c);
 }
 
 /* The names go first: a link without one is gone when we are. */

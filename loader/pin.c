@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader/pin.h"
+#include "loader/together.h"
 
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -7,8 +8,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,6 @@
 #include "userspace/base/log.h"
 
 #define BPF_MOUNT    "/sys/fs/bpf"
-#define DROPPERS_MAX 32
 #define LOCK_TRIES   200 /* of 10 ms: readers of one that was killed still have it for a moment */
 #define LOCK_POLL_MS 10
 
@@ -248,60 +246,37 @@ size_t pins_waiting(const struct pins *p, const char *prefix)
 	return n;
 }
 
-struct dropping {
-	char (*paths)[192];
-	size_t count;
-	atomic_size_t next;
-};
+typedef char pin_path_text[192];
 
-static void *dropper_run(void *arg)
+static void path_unlink(void *ctx, size_t i)
 {
-	struct dropping *d = arg;
-	size_t i;
-	int fd;
+	/* The last reference is a descriptor: closing that waits until the link is gone, while unlink()
+	 * leaves it to a worker of the kernel (bpf_link_put_direct() and bpf_link_put()). */
+	const pin_path_text *paths = ctx;
+	int fd = bpf_obj_get(paths[i]);
 
-	while ((i = atomic_fetch_add(&d->next, 1)) < d->count) {
-		/* The last reference is a descriptor: closing that waits until the link is gone, while
-		 * unlink() leaves it to a worker of the kernel (bpf_link_put_direct() and bpf_link_put()). */
-		fd = bpf_obj_get(d->paths[i]);
-		unlink(d->paths[i]);
-		if (fd >= 0)
-			close(fd);
-	}
-	return NULL;
-}
-
-/* Each link waits for a grace period when it goes; waiting together takes one. */
-static void paths_unlink(struct dropping *d)
-{
-	pthread_t threads[DROPPERS_MAX];
-	size_t started = 0;
-
-	while (started < DROPPERS_MAX && started + 1 < d->count &&
-	       !pthread_create(&threads[started], NULL, dropper_run, d))
-		started++;
-	dropper_run(d);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	unlink(paths[i]);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void pins_drop(struct pins *p, const char *prefix, bool all)
 {
-	struct dropping d = {.paths = calloc(p->count + 1, sizeof(*d.paths))};
-	size_t kept = 0;
+	pin_path_text *paths = calloc(p->count + 1, sizeof(*paths));
+	size_t kept = 0, dropped = 0;
 
-	for (size_t i = 0; d.paths && i < p->count; i++) {
+	for (size_t i = 0; paths && i < p->count; i++) {
 		struct pin *pin = &p->list[i];
 
 		if ((all || pin->waiting) && !strncmp(pin->name, prefix, strlen(prefix)))
-			pin_path(p, pin->name, d.paths[d.count++]);
+			pin_path(p, pin->name, paths[dropped++]);
 		else
 			p->list[kept++] = *pin;
 	}
-	if (d.paths)
+	if (paths)
 		p->count = kept;
-	paths_unlink(&d);
-	free(d.paths);
+	together(dropped, path_unlink, NULL, paths);
+	free(paths);
 }
 
 void pins_drop_waiting(struct pins *p, const char *prefix)

@@ -67,8 +67,8 @@ ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, siz
 	return n < 0 ? n : len;
 }
 
-/* proc(5): pid (comm) state ppid ... starttime, the 22nd. comm may hold anything, ")" and newlines too,
- * but nothing after it does: the last ")" is its end. */
+/* proc(5): pid (comm) state ppid ... utime stime ... starttime; 4, 14, 15 and 22. comm may hold anything, ")"
+ * and newlines too, but nothing after it does: the last ")" is its end. */
 static int parse_stat(char *line, struct proc_stat *ret)
 {
 	char *open = strchr(line, '('), *close = strrchr(line, ')'), *at, *end;
@@ -81,31 +81,39 @@ static int parse_stat(char *line, struct proc_stat *ret)
 	log_escape(s.comm, sizeof(s.comm), open + 1, (size_t)(close - open - 1));
 	at = close + 1;
 	at += strspn(at, " ");
-	if (!*at)
+	if (!isalpha((unsigned char)*at))
 		return -EBADMSG;
 	s.state = *at++;
 	s.parent = 0;
+	s.ticks = 0;
 	for (int field = 4; field <= 22; field++, at = end) {
 		value = strtoull(at, &end, 10);
 		if (end == at)
 			return -EBADMSG;
 		if (field == 4)
 			s.parent = (uint32_t)value;
+		if (field == 14 || field == 15)
+			s.ticks += value;
 	}
 	s.start_ns = value * (1000000000ull / (unsigned long)hz);
 	*ret = s;
 	return 0;
 }
 
-int proc_stat(const char *root, pid_t pid, struct proc_stat *ret)
+int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_stat *ret)
 {
 	char line[STAT_BYTES];
-	ssize_t len = proc_slurp(root, pid, "stat", line, sizeof(line));
+	ssize_t len = proc_slurp(root, pid, name, line, sizeof(line));
 
 	if (len < 0)
 		return (int)len;
 	/* The kernel gives an empty file, not an error, for a process that went between open and read. */
 	return len ? parse_stat(line, ret) : -ESRCH;
+}
+
+int proc_stat(const char *root, pid_t pid, struct proc_stat *ret)
+{
+	return proc_stat_file(root, pid, "stat", ret);
 }
 
 pid_t proc_owner(const char *root, pid_t tid)

@@ -23,10 +23,13 @@ struct proc_stat {
 	char comm[64]; /* escaped */
 	uint32_t parent;
 	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	uint64_t ticks;	   /* of CPU time, user and system */
 	char state;	   /* R S D T t Z X ... */
 };
 
 int proc_stat(const char *root, pid_t pid, struct proc_stat *ret);
+/* name: "stat" or "task/TID/stat". -EBADMSG: it is not one. */
+int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_stat *ret);
 
 /* The process that a thread is of; 0: unknown. */
 pid_t proc_owner(const char *root, pid_t tid);

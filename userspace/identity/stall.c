@@ -60,37 +60,21 @@ static ssize_t thread_file(const struct look *l, const char *name, char *buf, si
 	return proc_slurp(l->root, l->pid, path, buf, cap);
 }
 
-/* proc(5): pid (comm) state ... utime stime, fields 3, 14 and 15. comm may hold anything. */
-static int parse_ticks(const char *line, char *ret_state, uint64_t *ret_ticks)
-{
-	const char *at = strrchr(line, ')');
-	unsigned long long value = 0;
-	uint64_t ticks = 0;
-	char state, *end;
-
-	if (!at || at[1] != ' ' || !isalpha((unsigned char)at[2]))
-		return -EBADMSG;
-	state = at[2];
-	at += 3;
-	for (int field = 4; field <= 15; field++, at = end) {
-		value = strtoull(at, &end, 10);
-		if (end == at)
-			return -EBADMSG;
-		ticks += field >= 14 ? value : 0;
-	}
-	*ret_state = state;
-	*ret_ticks = ticks;
-	return 0;
-}
-
 int look_stat(struct look *l)
 {
-	char line[FILE_BYTES];
-	ssize_t n = thread_file(l, "stat", line, sizeof(line));
+	struct proc_stat stat;
+	char path[64];
+	int err;
 
-	if (n <= 0)
-		return n ? (int)n : -ESRCH;
-	return parse_ticks(line, &l->out->state, &l->thread_ticks);
+	if (look_late(l))
+		return -ETIMEDOUT;
+	snprintf(path, sizeof(path), "task/%d/stat", (int)l->tid);
+	err = proc_stat_file(l->root, l->pid, path, &stat);
+	if (err)
+		return err;
+	l->out->state = stat.state;
+	l->thread_ticks = stat.ticks;
+	return 0;
 }
 
 /* "running", "-1 SP PC" outside of a call, or "NUMBER ARG... SP PC". */
@@ -363,12 +347,9 @@ void look_state(struct look *l)
 
 static uint64_t process_ticks(const struct look *l)
 {
-	char line[FILE_BYTES], state;
-	uint64_t ticks;
+	struct proc_stat stat;
 
-	if (proc_slurp(l->root, l->pid, "stat", line, sizeof(line)) <= 0 || parse_ticks(line, &state, &ticks))
-		return 0;
-	return ticks;
+	return proc_stat(l->root, l->pid, &stat) ? 0 : stat.ticks;
 }
 
 static bool over(uint64_t ticks, uint64_t ns, unsigned percent)

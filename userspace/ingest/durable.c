@@ -28,7 +28,7 @@
 struct durable {
 	char dir[PATH_MAX];
 	int lock;
-	bool found, unusable;
+	bool found;
 	struct durable_state state;
 	uint64_t first;		   /* segment that the state goes on with */
 	uint64_t segment;	   /* that is written */
@@ -246,7 +246,6 @@ static void state_load(struct durable *d)
 	d->first = h.first;
 	memcpy(d->ring_at, h.ring_at, sizeof(d->ring_at));
 	d->found = !err && !why;
-	d->unusable = why;
 	if (why)
 		log_warn("%s: what was known cannot be used (%s); beginning anew", path, why);
 	if (!d->found)
@@ -256,11 +255,6 @@ static void state_load(struct durable *d)
 const struct durable_state *durable_state(const struct durable *d)
 {
 	return d->found ? &d->state : NULL;
-}
-
-bool durable_unusable(const struct durable *d)
-{
-	return d->unusable;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------ */

@@ -38,10 +38,9 @@ const char *durable_dir(const struct durable *d); /* absolute */
 /* Process that watches with this directory; 0: none. */
 pid_t durable_owner(const char *dir);
 
-/* What an earlier run of this boot left; NULL: nothing that can be used. */
+/* What an earlier run of this boot left; NULL: nothing that can be used (of another boot or version, or
+ * damaged: that was said). */
 const struct durable_state *durable_state(const struct durable *d);
-/* There was one, but of another boot or version, or damaged: that is said. */
-bool durable_unusable(const struct durable *d);
 /* The state cannot be used after all: it goes, with its tape. */
 void durable_discard(struct durable *d);
 /* Each frame of the tape since the state. */
