@@ -3,7 +3,7 @@
 # seeds.sh FOLDER: makes the inputs to start from that a tool can make.
 set -eu
 out=$1
-mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model}
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip}
 cp probes/*.yaml "$out/probe_file/"
 printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
 	>"$out/probe_file/short.yaml"
@@ -62,3 +62,20 @@ steps() {
 	steps 10
 	printf '\015\006\002'
 } >"$out/model/loop"
+
+# A log: the instrumented library's own records, a Cloud Logging export, and one packed.
+step='{"job_name":"j","step_count":1,"step_start_time":1735725600.25}'
+save='{"job_name":"j","step":1,"event_type":"save","directory":"gs://b","checkpoint_manager_blocking_start_time":5,'
+save+='"checkpoint_manager_blocking_duration_secs":1.5}'
+entry='{"insertId":"a","timestamp":"2026-01-01T00:00:00.5Z","jsonPayload":'
+printf '\005%s\n%s\n{"custom_badput_event_type":"e","custom_badput_event_start_time":NaN}\n{"a":\n%s' \
+	"$step" "$save" "$step" >"$out/goodput_entries/lines"
+printf '\377[\n%s%s},\n{"active_slices":1,"elastic_slice_counts_timestamp":1}]\n' "$entry" "$step" \
+	>"$out/goodput_entries/array"
+{
+	printf '\001'
+	piece "$step\\n"
+	printf '\001\002\003'
+} >"$out/goodput_gzip/packed"
+printf '%s%s}%s%s}' "$entry" "$step" "$entry" "$step" >"$out/goodput_gzip/plain"
+printf '%s\n%s\n' "$step" "$save" | gzip -nc >"$out/goodput_gzip/gzip"

@@ -267,7 +267,7 @@ ssize_t goodput_file_read(struct goodput_file *f, void *buf, size_t len, enum go
 			return rc;
 		end = rc ? FILE_RENEWED : FILE_WAITING;
 	}
-	f->told = end == FILE_DAMAGED;
+	f->told |= end == FILE_DAMAGED;
 	*ret_end = end;
 	return 0;
 }

@@ -5,6 +5,8 @@
 
 #include "userspace/ingest/goodput_source.h"
 
+static const char no_object[] = "it is no JSON object";
+
 void goodput_frame_start(struct goodput_frame *f)
 {
 	memset(f, 0, sizeof(*f));
@@ -221,8 +223,8 @@ enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len,
 	const char *p, *why = NULL;
 
 	if (!f->seen) {
-		if (*f->at != '{') {
-			*ret_why = "it is no JSON object";
+		if (*f->at != '{' && *f->at != '[') {
+			*ret_why = no_object;
 			f->skip = f->in_array ? SKIP_VALUE : SKIP_LINE;
 			return FRAME_BROKEN;
 		}
@@ -239,6 +241,11 @@ enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len,
 	f->seen = (size_t)(p - f->at);
 	if (f->depth)
 		return FRAME_MORE;
+	if (*f->at == '[') {
+		goodput_frame_pass(f, f->seen);
+		*ret_why = no_object;
+		return FRAME_BROKEN;
+	}
 	*ret_len = f->seen;
 	return FRAME_ENTRY;
 }

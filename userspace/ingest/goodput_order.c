@@ -59,15 +59,14 @@ static int order_sign(int64_t a, int64_t b)
 /* By insertId; those without one are behind, as records without a time of their own. */
 static int id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
 {
-	int sign = 0;
+	int sign;
 
 	if (!a->record.written || !b->record.written)
 		return a->record.written ? -1 : b->record.written;
-	if (a->id_hash && b->id_hash)
-		sign = memcmp(a->id, b->id, sizeof(a->id));
-	if (!sign)
-		sign = (a->id_hash > b->id_hash) - (a->id_hash < b->id_hash);
-	return sign;
+	if (!a->id_hash || !b->id_hash)
+		return !a->id_hash - !b->id_hash;
+	sign = memcmp(a->id, b->id, sizeof(a->id));
+	return sign ? sign : (a->id_hash > b->id_hash) - (a->id_hash < b->id_hash);
 }
 
 static bool place_before(const struct goodput_order *o, const struct place *a, const struct place *b)

@@ -32,9 +32,9 @@ struct goodput_faults {	     /* what was not used */
 };
 
 struct goodput_source;
-/* paths: "-" is standard input. follow: at the end of the last file wait for more, as goodput_source_next()
- * says; a file that was cut short or replaced is told of and read from its start. 0 or -errno after one line
- * (errors of opening are errors; files that end badly are faults). */
+/* paths: "-" is standard input; kept by reference. follow: at the end of the last file wait for more, as
+ * goodput_source_next() says; a file that was cut short or replaced is told of and read from its start. 0 or
+ * -errno after one line (errors of opening are errors; files that end badly are faults). */
 int goodput_source_open(struct goodput_source **ret, char *const *paths, int count, bool follow);
 void goodput_source_close(struct goodput_source *s);
 /* 1: *ret is the next record; 0: the end, or, when following, nothing more for now (ask again); -errno after
