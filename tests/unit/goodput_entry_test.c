@@ -270,6 +270,7 @@ static void saves(void **state)
 	assert_int_equal(r->time_us, 3000000);
 	assert_int_equal(r->write_us, 2000000);
 	assert_int_equal(r->duration_us, 1500000);
+	assert_false(r->partial);
 	assert_true(r->persistent);
 	r = record(SAVE "\"wait_for_prev_start_time\":null,\"checkpointer_blocking_start_time\":4,"
 			"\"checkpoint_manager_blocking_start_time\":null,"
@@ -277,6 +278,11 @@ static void saves(void **state)
 	assert_int_equal(r->time_us, 4000000);
 	assert_int_equal(r->write_us, 4000000);
 	assert_int_equal(r->duration_us, GOODPUT_UNKNOWN);
+	assert_true(r->partial);
+	r = record(SAVE "\"get_old_steps_duration_secs\":null,\"wait_for_prev_start_time\":4,"
+			"\"checkpoint_manager_blocking_duration_secs\":2}");
+	assert_int_equal(r->duration_us, 2000000);
+	assert_true(r->partial); /* the library reads that one, too */
 	/* No time at all: that of the record before. */
 	r = record(SAVE "\"checkpoint_manager_blocking_duration_secs\":2}");
 	assert_int_equal(r->time_us, GOODPUT_UNKNOWN);

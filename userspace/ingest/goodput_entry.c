@@ -47,12 +47,24 @@ static const struct {
 
 static const struct {
 	const char *type, *start, *duration;
+	const char *others[3]; /* that the library wants to be there */
 	enum goodput_kind kind;
 } checkpoints[] = {
-	{"save", "checkpoint_manager_blocking_start_time", "checkpoint_manager_blocking_duration_secs",
+	{"save",
+	 "checkpoint_manager_blocking_start_time",
+	 "checkpoint_manager_blocking_duration_secs",
+	 {"checkpointer_blocking_duration_secs", "wait_for_prev_duration_secs",
+	  "get_old_steps_duration_secs"},
 	 GOODPUT_SAVE},
-	{"restore", "checkpoint_manager_start_time", "checkpoint_manager_duration_secs", GOODPUT_RESTORE},
-	{"emergency_restore", "checkpoint_manager_start_time", "checkpoint_manager_duration_secs",
+	{"restore",
+	 "checkpoint_manager_start_time",
+	 "checkpoint_manager_duration_secs",
+	 {"checkpointer_duration_secs"},
+	 GOODPUT_RESTORE},
+	{"emergency_restore",
+	 "checkpoint_manager_start_time",
+	 "checkpoint_manager_duration_secs",
+	 {"checkpointer_duration_secs"},
 	 GOODPUT_EMERGENCY_RESTORE},
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -236,6 +248,9 @@ static int take_checkpoint(struct goodput_parser *p, const cJSON *o, size_t whic
 		return bad(p, key, "is no duration");
 	if (directory && !cJSON_IsString(directory))
 		return bad(p, "directory", "is no text");
+	r->partial = !duration;
+	for (size_t i = 0; i < COUNT(checkpoints[which].others) && checkpoints[which].others[i]; i++)
+		r->partial |= cJSON_IsNull(field(o, checkpoints[which].others[i]));
 	r->persistent = directory && !strncmp(directory->valuestring, "gs://", 5);
 	return 0;
 }

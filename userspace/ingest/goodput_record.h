@@ -48,6 +48,7 @@ struct goodput_record {
 	uint32_t active, total, available; /* slices */
 	uint8_t kind;
 	bool persistent; /* a checkpoint to gs://, not to a local disk */
+	bool partial;	 /* a checkpoint some of whose durations are null: the library takes no such log */
 	bool written;	 /* write_us is the log's own word: such records may be put into its order */
 };
 

@@ -349,10 +349,9 @@ static int feed_checkpoint(struct library_calc *c, const struct goodput_record *
 	struct goodput_dict *places = &s->places[r->persistent];
 	struct goodput_entry *e;
 
-	if (r->duration_us == GOODPUT_UNKNOWN) {
-		c->nulls++;
+	c->nulls += r->partial || r->duration_us == GOODPUT_UNKNOWN;
+	if (r->duration_us == GOODPUT_UNKNOWN)
 		return 0;
-	}
 	e = goodput_dict_find(places, r->number);
 	if (!e) {
 		if (!goodput_room(&s->means, s->count, &s->room, sizeof(*s->means)))
