@@ -220,7 +220,7 @@ static void table(void **state)
 	has(t, "169.0 s  = elapsed");
 	has(t, "data loading, asynchronous           7.0 s  beside the steps: in no sum");
 	has_not(t, "wasted");
-	has(t, "50 timed, the last recorded is number 50, productive up to 49");
+	has(t, "50 timed, last recorded 50, productive up to 49");
 	has(t, "median 2.05 s, p99 2.09 s, slowest 32.0 s (step 0)");
 	has(t, "ideal         2.00 s, mean deviation 500 ms");
 	has(t, "disruptions   none");
@@ -243,12 +243,20 @@ static void running(void **state)
 	answer.ended = false;
 	t = text(false, false);
 	has(t, "running");
-	has(t, "none timed; the last recorded is number 50");
+	has(t, "none timed, last recorded 50");
 	free(t);
 	answer.now_us += 3600000000;
 	t = text(false, false);
 	has(t, "no end");
 	has(t, "silent for the last 1h 00m 00s");
+	free(t);
+	answer.cumulative.from_us = GOODPUT_UNKNOWN;
+	answer.cumulative.error = "It cannot be. Please fix it.";
+	answer.cumulative.error_type = "ValueError";
+	t = text(false, false);
+	has(t, "  unknown to 2025-01-01 10:02:49 UTC");
+	has(t, "no answer here, but ValueError:\n  It cannot be\n  what follows");
+	has(t, "    goodput   ");
 	free(t);
 }
 
@@ -290,7 +298,7 @@ static void disruptions(void **state)
 	answer.disruptions[3].graceful = true;
 	t = text(false, false);
 	has(t, "disruptions   5000");
-	has(t, "    2025-01-01 10:00:00  120 → 100            38.0 s 2 m 00 s  2 m 35 s     1\n");
+	has(t, "    2025-01-01 10:00:00  120 → 100           38.0 s  2 m 00 s  2 m 35 s     1\n");
 	has(t, "121 → ?");
 	has(t, "before any step");
 	has(t, "and 4980 more");
@@ -333,7 +341,7 @@ static void parts(void **state)
 	has(t, "without 1 excluded interval");
 	has(t, "= what is left\n");
 	has(t, "10.0 s excluded, 159.0 s left");
-	has(t, "warnings      3 steps without a record of their own");
+	has(t, "warnings      steps without a record of their own: 3");
 	has(t, "71.0 % stepping, 82.0 % available");
 	free(t);
 }

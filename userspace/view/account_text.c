@@ -7,6 +7,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/epoch.h"
 #include "userspace/base/utf8.h"
+#include "userspace/ingest/goodput_record.h"
 #include "userspace/view/account.h"
 #include "userspace/view/account_part.h"
 #include "userspace/view/spark.h"
@@ -21,6 +22,8 @@ static const char *seconds_text(char out[WORD_MAX], double s)
 {
 	if (!isfinite(s) || s < 0 || s > 9e9)
 		return "unknown";
+	if (s < 5e-10)
+		return "0";
 	return clock_duration(out, WORD_MAX, (uint64_t)(s * 1e9 + 0.5));
 }
 
@@ -42,7 +45,8 @@ static void text_head(struct canvas *c, const struct account_view *v)
 	canvas_put(c, STYLE_BOLD, "job ");
 	part_fit(c, ACCOUNT_COLS, STYLE_BOLD, goodput_name(v->names, a->job));
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC, %s, ", epoch_text(from, p->from_us, 0),
+	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC, %s, ",
+		   p->from_us == GOODPUT_UNKNOWN ? "unknown" : epoch_text(from, p->from_us, 0),
 		   epoch_text(to, p->to_us, 0), span_text(took, p->total_s, p->total_s));
 	if (a->ended)
 		canvas_put(c, STYLE_PLAIN, "ended");
@@ -64,9 +68,11 @@ static void text_error(struct canvas *c, const struct goodput_part *p)
 	if (!p->error)
 		return;
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_YELLOW, "  the library gives no answer here: %s", p->error_type);
+	canvas_put(c, STYLE_YELLOW, "  the library gives no answer here, but %s:", p->error_type);
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "  %s", p->error);
+	canvas_put(c, STYLE_DIM, "  %.*s", (int)strcspn(p->error, "."), p->error);
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  what follows is without its check");
 }
 
 /* Bits that order as the doubles do. */
@@ -155,19 +161,19 @@ static void text_steps(struct canvas *c, const struct goodput_answer *a)
 	canvas_line(c, 0);
 	field(c, "steps");
 	if (!a->step_time_count) {
-		canvas_put(c, STYLE_PLAIN, "none timed; the last recorded is number %lld",
+		canvas_put(c, STYLE_PLAIN, "none timed, last recorded %lld",
 			   (long long)p->last_recorded_step);
 		return;
 	}
-	canvas_put(c, STYLE_PLAIN, "%zu timed, the last recorded is number %lld, productive up to %lld",
-		   a->step_time_count, (long long)p->last_recorded_step, (long long)p->max_productive_step);
+	canvas_put(c, STYLE_PLAIN, "%zu timed, last recorded %lld, productive up to %lld", a->step_time_count,
+		   (long long)p->last_recorded_step, (long long)p->max_productive_step);
 	text_step_time(c, a);
 	if (p->has_ideal) {
 		field(c, "ideal");
 		canvas_put(c, STYLE_PLAIN, "%s", seconds_text(ideal, p->ideal_s));
 	}
 	if (p->has_deviation)
-		canvas_put(c, STYLE_PLAIN, ", mean deviation %s, latest %s",
+		canvas_put(c, STYLE_PLAIN, ", mean deviation %s, lately %s",
 			   seconds_text(mean, p->deviation_mean_s),
 			   seconds_text(metric, p->deviation_interval_s));
 	text_spark(c, a);
@@ -195,8 +201,8 @@ static void text_disruption(struct canvas *c, const struct disruption *d)
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "    %s", epoch_text(when, (int64_t)(d->at_ns / 1000), 0));
 	canvas_at(c, 25);
-	part_fit(c, 43, STYLE_PLAIN, steps);
-	canvas_right(c, 52, STYLE_PLAIN, d->wasted_ns ? clock_duration(t, WORD_MAX, d->wasted_ns) : "0");
+	part_fit(c, 42, STYLE_PLAIN, steps);
+	canvas_right(c, 51, STYLE_PLAIN, d->wasted_ns ? clock_duration(t, WORD_MAX, d->wasted_ns) : "0");
 	canvas_right(c, 61, STYLE_PLAIN, d->down_ns ? clock_duration(t, WORD_MAX, d->down_ns) : "0");
 	canvas_right(c, 71, STYLE_PLAIN, d->recovery_ns ? clock_duration(t, WORD_MAX, d->recovery_ns) : "?");
 	snprintf(steps, sizeof(steps), "%u", d->starts);
@@ -219,7 +225,7 @@ static void text_disruptions(struct canvas *c, const struct goodput_answer *a)
 	canvas_put(c, STYLE_DIM, "    when (UTC)");
 	canvas_at(c, 25);
 	canvas_put(c, STYLE_DIM, "step → resumed at");
-	canvas_right(c, 52, STYLE_DIM, "wasted");
+	canvas_right(c, 51, STYLE_DIM, "wasted");
 	canvas_right(c, 61, STYLE_DIM, "down");
 	canvas_right(c, 71, STYLE_DIM, "recovery");
 	canvas_right(c, 77, STYLE_DIM, "boots");
@@ -291,8 +297,8 @@ static void text_warnings(struct canvas *c, const struct goodput_answer *a)
 			canvas_line(c, 0);
 		field(c, any ? "" : "warnings");
 		any = true;
-		canvas_put(c, STYLE_YELLOW, "%llu %s", (unsigned long long)a->warnings[i],
-			   goodput_warning_words[i]);
+		canvas_put(c, STYLE_YELLOW, "%s: %llu", goodput_warning_words[i],
+			   (unsigned long long)a->warnings[i]);
 	}
 }
 
