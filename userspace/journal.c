@@ -245,7 +245,7 @@ static void say_config(struct journal *j, const char *key, const char *value)
 
 static void say_settings(struct journal *j, const struct options *o)
 {
-	char number[32];
+	char number[32], windows[128];
 
 	if (o->marker)
 		say_config(j, "marker", o->marker);
@@ -263,6 +263,8 @@ static void say_settings(struct journal *j, const struct options *o)
 		snprintf(number, sizeof(number), "%lld", (long long)o->hang_after_ns);
 		say_config(j, "hang_ns", number);
 	}
+	if (!options_windows(o, windows, sizeof(windows)) && *windows)
+		say_config(j, "windows_ns", windows);
 }
 
 static void say_probes(struct journal *j, const struct probe_table *probes)

@@ -9,6 +9,7 @@
 #include "userspace/base/log.h"
 #include "userspace/command.h"
 #include "userspace/option_row.h"
+#include "userspace/model/window.h"
 
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 
@@ -258,6 +259,7 @@ static int show_and_free(struct options *o, unsigned command)
 
 int options_parse(struct options *o, unsigned command, int argc, char **argv)
 {
+	char windows[128];
 	int err;
 
 	*o = (struct options){.ready_fd = -1,
@@ -274,6 +276,8 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 		err = config_read(o->config, set_from_file, &(struct file_ctx){o, command});
 	if (!err)
 		err = set_logging(o);
+	if (!err)
+		err = options_windows(o, windows, sizeof(windows));
 	if (err) {
 		options_free(o);
 		return EXIT_USAGE;
@@ -311,6 +315,27 @@ int options_features_off(const struct options *o, char *out, size_t len)
 					 item);
 		if (used >= len) {
 			log_error("--feature: too many");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+int options_windows(const struct options *o, char *out, size_t len)
+{
+	size_t used = 0;
+	int64_t ns;
+
+	*out = 0;
+	for (int i = 0; i < o->windows.count; i++) {
+		if (option_duration(o->windows.item[i], &ns) || (uint64_t)ns < WINDOW_LEAST_NS ||
+		    (uint64_t)ns > WINDOW_MOST_NS) {
+			log_error("--window-length: '%s' is not a duration of 1m to 7d", o->windows.item[i]);
+			return -EINVAL;
+		}
+		used += (size_t)snprintf(out + used, len - used, "%s%lld", i ? "," : "", (long long)ns);
+		if (i == WINDOWS_MAX || used >= len) {
+			log_error("--window-length: more than %d", WINDOWS_MAX);
 			return -EINVAL;
 		}
 	}

@@ -22,6 +22,7 @@ struct options {
 	struct option_list pids;
 	struct option_list exports;
 	struct option_list features; /* NAME=off */
+	struct option_list windows;  /* durations */
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
 	char *output; /* of CMD (run), or the tape (record) */
 	char *user, *library;
@@ -67,6 +68,10 @@ void options_print(FILE *out, const struct options *o, unsigned command);
 
 /* --feature NAME=off items as one comma-separated list. -EINVAL after one line. */
 int options_features_off(const struct options *o, char *out, size_t len);
+
+/* --window-length items as nanoseconds, separated by commas; "" when there are none. -EINVAL after one line.
+ */
+int options_windows(const struct options *o, char *out, size_t len);
 
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);

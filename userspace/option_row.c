@@ -34,6 +34,8 @@ const struct option_row option_rows[] = {
 	 "ideal step time, instead of the one that is found"},
 	{"hang-after", "DURATION", 0, OPTION_DURATION, AT(hang_after_ns), 0, 0, CMD_WATCH, "steps.hang_after",
 	 "silence of a loop that is called a hang (default: 5 x p99 of its steps, 30s to 10m)"},
+	{"window-length", "DURATION", 0, OPTION_LIST, AT(windows), 0, 0, CMD_WATCH, "windows",
+	 "tell where the time of so long went, 1m to 7d (at most four; default 1h, 24h, 7d)"},
 	{"for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_PID | CMD_RECORD, NULL,
 	 "stop watching after this time (10s, 5m)"},
 	{"output", "FILE", 'o', OPTION_STRING, AT(output), 0, 0, CMD_RUN | CMD_RECORD, NULL,

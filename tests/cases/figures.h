@@ -135,6 +135,17 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"max", l->time.max_ns},
 		{"ideal", l->time.ideal_ns},
 		{"samples", l->time.count},
+		{"usual", l->change.usual_ns},
+		{"slow", l->change.slow},
+		{"slowdowns", l->change.count},
+		{"slow_since", l->change.onset_step},
+		{"slow_until", l->change.end_step},
+		{"slow_time", l->change.after_ns},
+		{"late_whole", r->windows[0].whole},
+		{"late_goodput", r->windows[0].ns[BUCKET_GOODPUT]},
+		{"late_hang", r->windows[0].ns[BUCKET_HANG]},
+		{"late_other", r->windows[0].ns[BUCKET_OTHER]},
+		{"late_unsettled", r->windows[0].unsettled_ns},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -117,6 +117,28 @@ static void check_jobs(struct run *r, const struct snapshot *s)
 	}
 }
 
+/* A window adds up; one that holds all there is says what the ledger says, but for the rounding of its
+ * pieces. */
+static void windows_close(const struct run *r, const struct rank_view *rank)
+{
+	const struct ledger_view *l = &rank->ledger;
+
+	for (int i = 0; i < WINDOWS_MAX && rank->windows[i].length_ns; i++) {
+		const struct window_view *w = &rank->windows[i];
+		uint64_t sum_ns = 0;
+
+		for (int b = 0; b < BUCKET_COUNT; b++) {
+			sum_ns += w->ns[b];
+			if (w->whole && (w->ns[b] > l->ns[b] + 1000000 || w->ns[b] + 1000000 < l->ns[b]))
+				fail_msg("%s: window %d of %u: %s %llu, in the ledger %llu", r->path, i,
+					 rank->pid, bucket_name[b], (unsigned long long)w->ns[b],
+					 (unsigned long long)l->ns[b]);
+		}
+		if (sum_ns != w->to_ns - w->from_ns)
+			fail_msg("%s: window %d of %u does not close", r->path, i, rank->pid);
+	}
+}
+
 static void check_ledgers(struct run *r, const struct snapshot *s)
 {
 	check_jobs(r, s);
@@ -129,6 +151,7 @@ static void check_ledgers(struct run *r, const struct snapshot *s)
 			sum_ns += l->ns[b];
 		if (sum_ns != l->now_ns - l->start_ns || l->unsettled_ns > l->ns[BUCKET_OTHER])
 			fail_msg("%s: the ledger of %u does not close", r->path, s->ranks[i].pid);
+		windows_close(r, &s->ranks[i]);
 		if (s->ranks[i].alive && l->productive_gross_ns < r->gross_ns[pid])
 			fail_msg("%s: productive time of %u fell", r->path, s->ranks[i].pid);
 		if (s->ranks[i].alive)

@@ -165,6 +165,27 @@ static void line_disruption(struct buffer *out, const struct job_fall *fall)
 	json_known(out, "how", fall->how);
 }
 
+static void line_window(struct buffer *out, const struct window_view *w)
+{
+	static const char *const cumulative[] = {
+		"productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions"};
+	char name[16];
+
+	json_uint(out, "elapsed_ns", w->to_ns - w->from_ns);
+	json_open(out, "buckets", '{');
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		json_uint(out, bucket_name[i], w->ns[i]);
+	json_close(out, '}');
+	json_open(out, "async", '{');
+	json_close(out, '}');
+	json_uint(out, "unsettled_ns", w->unsettled_ns);
+	for (size_t i = 0; i < sizeof(cumulative) / sizeof(cumulative[0]); i++)
+		json_null(out, cumulative[i]);
+	json_string(out, "window", window_name(name, w->length_ns));
+	json_uint(out, "from_ns", w->from_ns);
+	json_bool(out, "final", false);
+}
+
 static void line_ledger(struct buffer *out, const struct ledger_view *l)
 {
 	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
@@ -293,7 +314,10 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		line_disruption(out, f->disruption);
 		break;
 	case FACT_LEDGER:
-		line_ledger(out, f->ledger);
+		if (f->window)
+			line_window(out, f->window);
+		else
+			line_ledger(out, f->ledger);
 		break;
 	case FACT_LOSS:
 		line_loss(out, f->loss);

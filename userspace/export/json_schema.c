@@ -100,11 +100,12 @@ LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"},
 	"elapsed_ns": {"$ref": "#/$defs/ns"}, "buckets": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"async": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"unsettled_ns": {"type": "integer", "minimum": 0, "description": "part of OTHER that the running step may still claim"},
-	"productive_gross_ns": {"$ref": "#/$defs/ns"}, "steps": {"$ref": "#/$defs/count"},
+	"productive_gross_ns": {"$ref": "#/$defs/ns_or_null"}, "steps": {"$ref": "#/$defs/count_or_null"},
 	"max_productive_step": {"$ref": "#/$defs/count_or_null"},
-	"late_ns": {"type": "integer", "minimum": 0, "description": "claimed too late: it was settled for another bucket already"},
-	"merged": {"type": "integer", "minimum": 0, "description": "intervals taken together because there were too many at once"}, "disruptions": {"$ref": "#/$defs/count"},
-	"window": {"enum": ["cumulative", "interval"]}, "final": {"type": "boolean"}}},)
+	"late_ns": {"type": ["integer", "null"], "minimum": 0, "description": "claimed too late: it was settled for another bucket already"},
+	"merged": {"type": ["integer", "null"], "minimum": 0, "description": "intervals taken together because there were too many at once"}, "disruptions": {"$ref": "#/$defs/count_or_null"},
+	"window": {"type": "string", "description": "cumulative, or the length of a rolling window: 1h, 24h, 7d; that has no counts (null)"},
+	"from_ns": {"type": "integer", "minimum": 0, "description": "of a rolling window: where it begins, the edge of a minute, half hour or hour at least its length ago"}, "final": {"type": "boolean"}}},)
 LINE("health": {"type": "object", "description": "a rank is not well: told when that is certain, and again when it is over (of a fail_slow: recovered)",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)
 LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},

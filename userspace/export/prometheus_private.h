@@ -55,6 +55,8 @@ void page_loop_slow(struct page *p, const struct family *f, const struct rank_vi
 		    const struct loop_view *l);
 void page_loop_slow_ratio(struct page *p, const struct family *f, const struct rank_view *r,
 			  const struct loop_view *l);
+void page_rank_window_goodput(struct page *p, const struct family *f, const struct rank_view *r);
+void page_rank_window_observed(struct page *p, const struct family *f, const struct rank_view *r);
 void page_loop_slowdowns(struct page *p, const struct family *f, const struct rank_view *r,
 			 const struct loop_view *l);
 

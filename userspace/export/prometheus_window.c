@@ -32,3 +32,35 @@ void page_loop_slowdowns(struct page *p, const struct family *f, const struct ra
 {
 	metric_value_uint(page_loop(p, f->name, r, l), l->change.count);
 }
+
+/* ---- where the time went of late ----------------------------------------------------------------- */
+
+static uint64_t observed_ns(const struct window_view *w)
+{
+	return w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED];
+}
+
+void page_rank_window_goodput(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	char name[16];
+
+	for (int i = 0; r->trainer && i < WINDOWS_MAX && r->windows[i].length_ns; i++) {
+		const struct window_view *w = &r->windows[i];
+
+		if (!observed_ns(w))
+			continue;
+		metric_label(page_sample(p, f->name, r), "window", window_name(name, w->length_ns));
+		metric_value_real(p->out, (double)w->ns[BUCKET_GOODPUT] / (double)observed_ns(w));
+	}
+}
+
+void page_rank_window_observed(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	char name[16];
+
+	for (int i = 0; r->trainer && i < WINDOWS_MAX && r->windows[i].length_ns; i++) {
+		metric_label(page_sample(p, f->name, r), "window",
+			     window_name(name, r->windows[i].length_ns));
+		metric_value_ns(p->out, observed_ns(&r->windows[i]));
+	}
+}

@@ -10,6 +10,7 @@
 #include "userspace/model/job.h"
 #include "userspace/model/ledger.h"
 #include "userspace/model/step.h"
+#include "userspace/model/window.h"
 
 enum fact_type {
 	FACT_START,
@@ -82,11 +83,12 @@ struct fact {
 	uint64_t number; /* 1, 2, 3... of all facts that a model tells: the same in every replay */
 	bool told;	 /* set by who passes it on: a predecessor has most likely told it already */
 	uint64_t mono_ns;
-	int64_t real_ns; /* 0: no clock anchor seen yet */
-	uint32_t pid;	 /* 0: about no process */
-	int rank;	 /* -1: unknown */
-	int world_size;	 /* -1: unknown */
-	const char *job; /* "" when unknown */
+	int64_t real_ns;		  /* 0: no clock anchor seen yet */
+	uint32_t pid;			  /* 0: about no process */
+	int rank;			  /* -1: unknown */
+	int world_size;			  /* -1: unknown */
+	const char *job;		  /* "" when unknown */
+	const struct window_view *window; /* FACT_LEDGER of a window: instead of `ledger` */
 	union {
 		const struct gp_session *start;
 		const struct step_state *state; /* FACT_RANK */

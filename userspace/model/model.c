@@ -311,6 +311,22 @@ static void feed_end(struct model *m, const struct event *ev)
 	model_fact(m, &f, ev->rec->ts_ns);
 }
 
+/* "3600000000000,86400000000000": those that can be are taken. */
+static void config_windows(struct model *m, char *value)
+{
+	uint64_t ns;
+	int n = 0;
+
+	memset(m->env.windows_ns, 0, sizeof(m->env.windows_ns));
+	for (; *value && n < WINDOWS_MAX; value += *value == ',') {
+		ns = strtoull(value, &value, 10);
+		if (ns >= WINDOW_LEAST_NS && ns <= WINDOW_MOST_NS)
+			m->env.windows_ns[n++] = ns;
+		if (*value && *value != ',')
+			break;
+	}
+}
+
 static void feed_config(struct model *m, const struct event *ev)
 {
 	char text[sizeof(ev->config->text)], *value;
@@ -328,6 +344,8 @@ static void feed_config(struct model *m, const struct event *ev)
 		m->env.ideal_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "hang_ns"))
 		m->env.hang_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "windows_ns"))
+		config_windows(m, value);
 	else if (!strcmp(text, "marker")) {
 		for (int b = BOUNDARY_UPDATE_EXIT; b <= BOUNDARY_SYNC; b++) {
 			if (!strcmp(value, boundary_name[b]))

@@ -45,6 +45,7 @@ void rank_free(struct rank *r)
 		return;
 	rank_drop_finders(r);
 	ledger_free(r->ledger);
+	window_free(r->window);
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		deviation_free(r->loops[i]->time);
 		change_free(r->loops[i]->change);
@@ -115,13 +116,15 @@ static int rank_open(struct rank *r)
 	r->finder = step_finder_new(&cfg);
 	r->phase = phase_new(rank_span, r);
 	r->ledger = ledger_new(r->start_ns, r->observed_ns);
-	if (r->marker && r->finder && r->phase && r->ledger && rank_loop(r, 0)) {
+	if (r->marker && r->finder && r->phase && r->ledger && !rank_window_open(r) && rank_loop(r, 0)) {
 		r->ledger_told_ns = r->observed_ns;
 		return 0;
 	}
 	rank_drop_finders(r);
 	ledger_free(r->ledger);
+	window_free(r->window);
 	r->ledger = NULL;
+	r->window = NULL;
 	return -ENOMEM;
 }
 

@@ -4,6 +4,7 @@
  *   rank.c       life: made, identified, fed, ended
  *   rank_loop.c  a finished step: statistics, ledger, FACT_STEP
  *   rank_change.c  what is told of a loop that became slow, and fast again
+ *   rank_window.c  where its time went of late
  *   rank_fact.c  facts, and the events that people are shown
  *   rank_hang.c  silence, and what is known of its reason
  *   rank_view.c  its part of a snapshot
@@ -30,6 +31,7 @@
 #include "userspace/model/phase.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/model/step.h"
+#include "userspace/model/window.h"
 
 #define RANK_NOTES 16 /* checkpoints and ranges that wait for the steps before them */
 #define RANK_HANGS 4  /* last ones, for the steps around them */
@@ -38,10 +40,11 @@ struct rank_env {      /* what all ranks of a model share */
 	fact_fn *sink; /* may be NULL */
 	void *ctx;
 	struct anchors anchors;
-	struct step_config step; /* of processes that show their first marker from here on */
-	uint64_t ideal_ns;	 /* the user's; 0: found */
-	uint64_t hang_ns;	 /* the user's limit of silence; 0: found */
-	uint64_t budget_ppm;	 /* of a rank's time that probes beyond the marker may cost; 0: no bound */
+	struct step_config step;	  /* of processes that show their first marker from here on */
+	uint64_t ideal_ns;		  /* the user's; 0: found */
+	uint64_t hang_ns;		  /* the user's limit of silence; 0: found */
+	uint64_t windows_ns[WINDOWS_MAX]; /* the user's; 0: no more. None: the usual ones */
+	uint64_t budget_ppm; /* of a rank's time that probes beyond the marker may cost; 0: no bound */
 	uint64_t ledger_violations;
 	uint64_t facts; /* told so far: the number of the last one */
 	struct jobs jobs;
@@ -111,6 +114,8 @@ struct rank {
 	struct step_finder *finder;
 	struct phase_finder *phase;
 	struct ledger *ledger;
+	struct window *window; /* of what the ledger tells */
+	uint64_t ledger_start_ns, windows_told_ns;
 	struct rank_loop *loops[STEP_LOOPS];
 	uint32_t nloops;
 	uint32_t seen; /* bit per signal_kind */
@@ -169,6 +174,13 @@ void rank_ledger_checked(struct rank *r);
 
 /* rank_change.c */
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs);
+
+/* rank_window.c */
+int rank_window_open(struct rank *r);	/* the ledger is new. 0 or -ENOMEM */
+void rank_window_trace(struct rank *r); /* ledger and window were read from bytes */
+/* Into ret[WINDOWS_MAX], zeroed; what there is not stays so. */
+void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret);
+void rank_tell_windows(struct rank *r, uint64_t now_ns); /* now and then */
 
 /* rank_fact.c */
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns); /* fills who and when, and tells it */

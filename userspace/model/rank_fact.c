@@ -196,6 +196,7 @@ void rank_tell_ledger(struct rank *r, uint64_t now_ns)
 	struct ledger_view v;
 	struct fact f = {.type = FACT_LEDGER, .ledger = &v};
 
+	rank_tell_windows(r, now_ns);
 	ledger_view(r->ledger, &v);
 	v.disruptions = r->disruptions;
 	r->ledger_told_ns = now_ns;

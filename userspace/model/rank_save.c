@@ -10,6 +10,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	step_config_archive(a, &env->step);
 	archive_number(a, &env->ideal_ns);
 	archive_number(a, &env->hang_ns);
+	archive_numbers(a, env->windows_ns);
 	archive_number(a, &env->budget_ppm);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
@@ -120,6 +121,12 @@ static void finders_archive(struct archive *a, struct rank *r)
 	step_finder_archive(a, &r->finder);
 	phase_archive(a, &r->phase, rank_span, r);
 	ledger_archive(a, &r->ledger);
+	window_archive(a, &r->window);
+	archive_number(a, &r->ledger_start_ns);
+	archive_number(a, &r->windows_told_ns);
+	archive_require(a, !r->ledger == !r->window);
+	if (archive_reads(a) && r->ledger && r->window)
+		rank_window_trace(r);
 	loops_archive(a, r);
 	archive_require(a, !r->marker == !r->finder && !r->marker == !r->phase);
 	archive_require(a, !r->ledger == !r->nloops);

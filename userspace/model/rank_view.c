@@ -91,6 +91,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 		loop_view(r->loops[i], &loops[i]);
 	overhead_view(&r->overhead, &ret->overhead);
 	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
+	rank_windows(r, r->alive ? now_ns : r->end_ns, ret->windows);
 	rank_hang_view(r, now_ns, &ret->hang);
 	events_view(r, ret);
 	return 0;

@@ -16,6 +16,7 @@
 #include "userspace/model/ledger.h"
 #include "userspace/model/overhead.h"
 #include "userspace/model/step.h"
+#include "userspace/model/window.h"
 
 #define SNAPSHOT_RECENT 128 /* last step times of a loop: the sparkline */
 #define SNAPSHOT_EVENTS 8   /* last notable events of a rank, for people */
@@ -60,6 +61,7 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	bool alive;
 	int status; /* as wait(2) reports it; valid when not alive */
 	struct ledger_view ledger;
+	struct window_view windows[WINDOWS_MAX]; /* length 0: no more */
 	struct loop_view *loops;
 	uint32_t nloops; /* at least 1 for a trainer */
 	struct hang_view hang;

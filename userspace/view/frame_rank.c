@@ -197,12 +197,13 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 	}
 }
 
-void frame_time(struct canvas *c, const struct ledger_view *l)
+void frame_time(struct canvas *c, const struct rank_view *r)
 {
+	const struct ledger_view *l = &r->ledger;
 	int cells[PART_COUNT], width = c->cols - 2, n;
 	uint64_t observed = view_observed_ns(l);
 	struct part parts[PART_COUNT], seen[PART_COUNT];
-	char text[WORD_MAX];
+	char text[WORD_MAX], late[128];
 
 	n = view_parts(parts, l);
 	/* The running step is always a bit of something: as long as it is small it would only flicker. */
@@ -223,6 +224,8 @@ void frame_time(struct canvas *c, const struct ledger_view *l)
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_BOLD, "goodput %s", view_percent(text, l->ns[BUCKET_GOODPUT], observed));
 	canvas_put(c, STYLE_DIM, " of %s observed", view_duration(text, observed));
+	if (view_windows(late, sizeof(late), r))
+		canvas_put(c, STYLE_DIM, "; %s", late);
 	canvas_line(c, WORTH_MAIN);
 	canvas_at(c, 1);
 	for (int i = 0; i < n; i++)

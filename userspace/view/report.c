@@ -319,12 +319,23 @@ static void report_overhead(struct canvas *c, const struct snapshot *s, const st
 	canvas_put(c, STYLE_DIM, "  over the overhead budget of %.4g %%", (double)s->budget_ppm / 1e4);
 }
 
+static void report_late(struct canvas *c, const struct rank_view *r)
+{
+	char text[128];
+
+	if (!view_windows(text, sizeof(text), r))
+		return;
+	field(c, "goodput last");
+	canvas_put(c, STYLE_PLAIN, "%s", text);
+}
+
 static void report_trainer(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	report_who(c, r);
 	for (uint32_t i = 0; i < r->nloops; i++)
 		report_loop(c, r, &r->loops[i]);
 	report_time(c, &r->ledger);
+	report_late(c, r);
 	report_happened(c, s, r);
 	report_overhead(c, s, r);
 }

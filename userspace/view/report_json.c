@@ -124,6 +124,34 @@ static void json_ledger(struct buffer *out, const struct ledger_view *l, bool tr
 	json_uint(out, "disruptions", l->disruptions);
 }
 
+static void json_windows(struct buffer *out, const struct rank_view *r)
+{
+	char name[16];
+
+	json_open(out, "windows", '[');
+	for (int i = 0; r->trainer && i < WINDOWS_MAX && r->windows[i].length_ns; i++) {
+		const struct window_view *w = &r->windows[i];
+		uint64_t observed = w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED];
+
+		json_open(out, NULL, '{');
+		json_string(out, "window", window_name(name, w->length_ns));
+		json_uint(out, "from_ns", w->from_ns);
+		json_uint(out, "elapsed_ns", w->to_ns - w->from_ns);
+		json_bool(out, "whole", w->whole);
+		if (observed)
+			json_real(out, "goodput_ratio", (double)w->ns[BUCKET_GOODPUT] / (double)observed);
+		else
+			json_null(out, "goodput_ratio");
+		json_open(out, "buckets", '{');
+		for (int b = 0; b < BUCKET_COUNT; b++)
+			json_uint(out, bucket_name[b], w->ns[b]);
+		json_close(out, '}');
+		json_uint(out, "unsettled_ns", w->unsettled_ns);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
 static void json_fate(struct buffer *out, const struct rank_view *r)
 {
 	bool signaled = !r->alive && WIFSIGNALED(r->status);
@@ -168,6 +196,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 		json_loop(out, &r->loops[i]);
 	json_close(out, ']');
 	json_ledger(out, &r->ledger, r->trainer);
+	json_windows(out, r);
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);

@@ -239,6 +239,25 @@ const char *view_change(char *out, size_t len, const struct change_view *c)
 	return out;
 }
 
+const char *view_windows(char *out, size_t len, const struct rank_view *r)
+{
+	char name[16], share[WORD_MAX];
+	size_t at = 0;
+
+	*out = '\0';
+	for (int i = 0; i < WINDOWS_MAX && r->windows[i].length_ns && at < len; i++) {
+		const struct window_view *w = &r->windows[i];
+
+		if (w->whole)
+			continue;
+		at += (size_t)snprintf(out + at, len - at, "%s%s %s", at ? ", " : "",
+				       window_name(name, w->length_ns),
+				       view_percent(share, w->ns[BUCKET_GOODPUT],
+						    w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED]));
+	}
+	return at ? out : NULL;
+}
+
 void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint)
 {
 	uint64_t hits = 0;

@@ -54,6 +54,9 @@ const char *view_hang(char *out, size_t len, const struct snapshot *s, const str
  * from step 480 to 612: +12 %". NULL: there was none. */
 const char *view_change(char *out, size_t len, const struct change_view *c);
 
+/* Goodput of late: "1h 91.2 %, 24h 93.0 %". NULL: it is not older than the shortest window. */
+const char *view_windows(char *out, size_t len, const struct rank_view *r);
+
 /* Why no trainer was found, and what to try: one sentence each. */
 void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint);
 /* Records that did not arrive, in words: "none", "12 call ring full, 3 late". */

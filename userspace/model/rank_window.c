@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/rank.h"
+
+#include <errno.h>
+
+#define TOLD_NS 60000000000ull
+
+static void on_trace(void *ctx, const struct ledger_span *s)
+{
+	struct rank *r = ctx;
+
+	if (s->from_ns < r->ledger_start_ns) {
+		window_reach_back(r->window, s->from_ns);
+		r->ledger_start_ns = s->from_ns;
+	}
+	window_add(r->window, s);
+}
+
+void rank_window_trace(struct rank *r)
+{
+	ledger_trace(r->ledger, on_trace, r);
+}
+
+int rank_window_open(struct rank *r)
+{
+	struct ledger_span before = {
+		.from_ns = r->start_ns,
+		.to_ns = r->observed_ns,
+		.bucket = BUCKET_UNOBSERVED,
+		.was = BUCKET_COUNT,
+		.ns = r->observed_ns - r->start_ns,
+	};
+
+	r->window = window_new(r->start_ns);
+	if (!r->window)
+		return -ENOMEM;
+	r->ledger_start_ns = r->start_ns;
+	window_add(r->window, &before);
+	rank_window_trace(r);
+	return 0;
+}
+
+void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret)
+{
+	static const uint64_t usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull, 604800000000000ull};
+	const uint64_t *length_ns = r->env->windows_ns[0] ? r->env->windows_ns : usual_ns;
+	uint64_t settled_ns;
+	struct ledger_view l;
+
+	if (!r->window)
+		return;
+	ledger_view(r->ledger, &l);
+	settled_ns = window_total(r->window, BUCKET_HANG);
+	now_ns = l.ended || now_ns < l.now_ns ? l.now_ns : now_ns;
+	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++)
+		window_view(r->window, now_ns, length_ns[i],
+			    l.ns[BUCKET_HANG] > settled_ns ? l.ns[BUCKET_HANG] - settled_ns : 0, &ret[i]);
+}
+
+/* One that holds all there is would say what the cumulative line says. */
+void rank_tell_windows(struct rank *r, uint64_t now_ns)
+{
+	struct window_view v[WINDOWS_MAX] = {0};
+	struct fact f = {.type = FACT_LEDGER};
+
+	if (now_ns - r->windows_told_ns < TOLD_NS && r->alive)
+		return;
+	r->windows_told_ns = now_ns;
+	rank_windows(r, now_ns, v);
+	for (int i = 0; i < WINDOWS_MAX; i++) {
+		if (!v[i].length_ns || v[i].whole)
+			continue;
+		f.window = &v[i];
+		rank_fact(r, &f, now_ns);
+	}
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/window.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define US 1000ull
+#define S  1000000ull /* in microseconds, as all in here */
+
+/* One slot more than the longest window of the width has, and one that is being filled. */
+#define WIDTHS	3
+#define MINUTES 62
+#define HALVES	50
+#define HOURS	170
+#define SLOTS	(MINUTES + HALVES + HOURS)
+
+static const struct width {
+	uint64_t us;
+	uint32_t slots, first; /* of struct window's */
+} widths[WIDTHS] = {
+	{60 * S, MINUTES, 0},
+	{1800 * S, HALVES, MINUTES},
+	{3600 * S, HOURS, MINUTES + HALVES},
+};
+
+struct window {
+	uint64_t start_us;
+	uint64_t newest[WIDTHS]; /* slot number: time / width */
+	uint64_t total_ns[BUCKET_COUNT];
+	uint32_t us[SLOTS][BUCKET_COUNT];
+};
+
+struct window *window_new(uint64_t start_ns)
+{
+	struct window *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->start_us = start_ns / US;
+	for (int i = 0; i < WIDTHS; i++)
+		w->newest[i] = w->start_us / widths[i].us;
+	return w;
+}
+
+void window_free(struct window *w)
+{
+	free(w);
+}
+
+void window_reach_back(struct window *w, uint64_t start_ns)
+{
+	if (start_ns / US < w->start_us)
+		w->start_us = start_ns / US;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t *slot_of(struct window *w, int i, uint64_t number)
+{
+	return w->us[widths[i].first + number % widths[i].slots];
+}
+
+/* The oldest slot that is kept. */
+static uint64_t oldest_of(const struct window *w, int i)
+{
+	return w->newest[i] >= widths[i].slots ? w->newest[i] - widths[i].slots + 1 : 0;
+}
+
+static void make_room(struct window *w, int i, uint64_t number)
+{
+	if (number <= w->newest[i])
+		return;
+	for (uint64_t n = later(w->newest[i] + 1, number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
+	     n <= number; n++)
+		memset(slot_of(w, i, n), 0, sizeof(w->us[0]));
+	w->newest[i] = number;
+}
+
+/* Of a slot, what lies between from and to. */
+static uint64_t overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to_us)
+{
+	uint64_t begin_us = later(number * widths[i].us, from_us);
+	uint64_t end_us = earlier((number + 1) * widths[i].us, to_us);
+
+	return end_us > begin_us ? end_us - begin_us : 0;
+}
+
+static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us, enum bucket b)
+{
+	uint64_t last = (to_us - 1) / widths[i].us, n;
+
+	make_room(w, i, last);
+	for (n = later(from_us / widths[i].us, oldest_of(w, i)); n <= last; n++)
+		slot_of(w, i, n)[b] += (uint32_t)overlap_us(i, n, from_us, to_us);
+}
+
+static uint64_t slot_move(uint32_t *us, const struct ledger_span *s, uint64_t most_us)
+{
+	uint64_t moved_us = earlier(us[s->was], most_us);
+
+	us[s->was] -= (uint32_t)moved_us;
+	us[s->bucket] += (uint32_t)moved_us;
+	return moved_us;
+}
+
+/* Which slot's time of the bucket it is cannot be told where it lies in several: the first, or the last. */
+static void width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
+{
+	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
+	uint64_t first = later(from_us / widths[i].us, oldest_of(w, i));
+	uint64_t last = earlier(to_us / widths[i].us, w->newest[i]), n;
+
+	for (uint64_t k = 0; us && first <= last && k <= last - first; k++) {
+		n = s->bucket == BUCKET_PROGRAM_STARTUP ? first + k : last - k;
+		us -= slot_move(slot_of(w, i, n), s, earlier(us, overlap_us(i, n, from_us, to_us)));
+	}
+}
+
+void window_add(struct window *w, const struct ledger_span *s)
+{
+	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
+
+	if (s->bucket >= BUCKET_COUNT || s->to_ns < s->from_ns)
+		return;
+	if (s->was < BUCKET_COUNT) {
+		uint64_t ns = earlier(s->ns, w->total_ns[s->was]);
+
+		w->total_ns[s->was] -= ns;
+		w->total_ns[s->bucket] += ns;
+		for (int i = 0; i < WIDTHS; i++)
+			width_move(w, i, s, (ns + US / 2) / US);
+		return;
+	}
+	w->total_ns[s->bucket] += s->to_ns - s->from_ns;
+	for (int i = 0; to_us > from_us && i < WIDTHS; i++)
+		width_add(w, i, from_us, to_us, s->bucket);
+}
+
+uint64_t window_total(const struct window *w, enum bucket b)
+{
+	return w->total_ns[b];
+}
+
+/* ---- what is known ------------------------------------------------------------------------------- */
+
+static int width_for(uint64_t length_us)
+{
+	int i = 0;
+
+	while (i < WIDTHS - 1 && (widths[i].slots - 2) * widths[i].us < length_us)
+		i++;
+	return i;
+}
+
+void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,
+		 struct window_view *ret)
+{
+	uint64_t now_us = now_ns / US, length_us = length_ns / US, edge_us, sum_us = 0, n;
+	int i = width_for(length_us);
+
+	now_us = later(now_us, w->start_us);
+	edge_us = now_us > length_us ? (now_us - length_us) / widths[i].us * widths[i].us : 0;
+	*ret = (struct window_view){.length_ns = length_ns, .whole = edge_us <= w->start_us};
+	edge_us = later(edge_us, w->start_us);
+	for (n = later(edge_us / widths[i].us, oldest_of(w, i)); n <= w->newest[i]; n++) {
+		const uint32_t *us = w->us[widths[i].first + n % widths[i].slots];
+
+		for (int b = 0; b < BUCKET_COUNT; b++) {
+			ret->ns[b] += us[b] * US;
+			sum_us += us[b];
+		}
+	}
+	ret->from_ns = edge_us * US;
+	ret->to_ns = later(now_us, edge_us + sum_us) * US;
+	ret->unsettled_ns = ret->to_ns - ret->from_ns - sum_us * US;
+	hang_ns = earlier(hang_ns, ret->unsettled_ns);
+	ret->unsettled_ns -= hang_ns;
+	ret->ns[BUCKET_HANG] += hang_ns;
+	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
+}
+
+const char *window_name(char out[16], uint64_t length_ns)
+{
+	static const struct {
+		uint64_t s, least;
+		char unit;
+	} units[] = {{86400, 172800, 'd'}, {3600, 3600, 'h'}, {60, 60, 'm'}, {1, 0, 's'}};
+	uint64_t s = length_ns / (US * S);
+	size_t i = 0;
+
+	while (s < units[i].least || s % units[i].s)
+		i++;
+	snprintf(out, 16, "%llu%c", (unsigned long long)(s / units[i].s), units[i].unit);
+	return out;
+}
+
+void window_archive(struct archive *a, struct window **at)
+{
+	struct window *w = *at = archive_object(a, *at, sizeof(*w));
+
+	if (!w)
+		return;
+	archive_number(a, &w->start_us);
+	archive_numbers(a, w->newest);
+	archive_numbers(a, w->total_ns);
+	for (int i = 0; i < SLOTS; i++)
+		archive_numbers(a, w->us[i]);
+	for (int i = 0; i < WIDTHS; i++)
+		archive_require(a, w->newest[i] <= UINT64_MAX / US / widths[i].us);
+	for (int i = 0; i < WIDTHS; i++) /* what has not been is empty */
+		archive_require(a, w->start_us / widths[i].us <= w->newest[i]);
+}
