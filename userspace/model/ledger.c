@@ -21,6 +21,7 @@ struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns)
 
 	if (!l)
 		return NULL;
+	l->keep = LEDGER_PENDING;
 	l->start_ns = start_ns;
 	l->settled_ns = l->now_ns = observed_ns > start_ns ? observed_ns : start_ns;
 	l->ns[BUCKET_UNOBSERVED] = l->settled_ns - start_ns;
@@ -34,6 +35,11 @@ void ledger_free(struct ledger *l)
 		return;
 	free(l->pending);
 	free(l);
+}
+
+void ledger_keep(struct ledger *l, uint32_t pending)
+{
+	l->keep = pending;
 }
 
 /* ---- trace --------------------------------------------------------------------------------------- */
@@ -209,10 +215,10 @@ static int ledger_room(struct ledger *l)
 
 	if (l->count < l->cap)
 		return 0;
-	if (l->cap == LEDGER_PENDING) {
+	if (l->cap >= l->keep) {
 		ledger_coarsen(l);
 		/* Buckets that take turns cannot be joined: the oldest half is settled as it stands. */
-		if (l->count > LEDGER_PENDING / 4 * 3)
+		if (l->count > l->keep / 4 * 3)
 			ledger_settle(l, l->pending[l->count / 2].from_ns, ledger_rest(l), NULL);
 		if (l->count == l->cap) { /* all of them still open: the last one gives way */
 			l->late_ns += l->pending[l->count - 1].to_ns - l->pending[l->count - 1].from_ns;

@@ -90,6 +90,8 @@ struct ledger;
 /* start_ns: the rank's first instant; observed_ns >= start_ns: since when we watch (before: UNOBSERVED). */
 struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
 void ledger_free(struct ledger *l);
+/* Room for more than LEDGER_PENDING intervals, a power of two; they cost time by their square. Not saved. */
+void ledger_keep(struct ledger *l, uint32_t pending);
 /* The rank turns out to have begun earlier than what was known of it: UNOBSERVED until then. */
 void ledger_reach_back(struct ledger *l, uint64_t start_ns);
 

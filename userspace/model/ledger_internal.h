@@ -38,10 +38,10 @@ struct ledger {
 	bool attached;	  /* the process ran before we watched */
 	bool final;	  /* first steps are settled: goodput only grows from here on */
 	bool ended;
-	bool hung;		  /* a hang was told of */
-	struct interval *pending; /* by from_ns */
-	uint32_t count, cap;
-	ledger_trace_fn trace; /* not saved */
+	bool hung;		   /* a hang was told of */
+	struct interval *pending;  /* by from_ns */
+	uint32_t count, cap, keep; /* keep: not saved */
+	ledger_trace_fn trace;	   /* not saved */
 	void *trace_ctx;
 };
 

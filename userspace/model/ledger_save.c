@@ -102,6 +102,8 @@ void ledger_archive(struct archive *a, struct ledger **at)
 
 	if (!l)
 		return;
+	if (archive_reads(a))
+		l->keep = LEDGER_PENDING;
 	archive_number(a, &l->start_ns);
 	archive_number(a, &l->settled_ns);
 	archive_number(a, &l->now_ns);
