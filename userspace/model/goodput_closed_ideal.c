@@ -104,7 +104,8 @@ static double seconds(int64_t us)
 
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 {
-	double *off = (double *)w->work; /* of the ideal; the times in it have served */
+	void *served = w->work; /* the times in it have */
+	double *off = served;	/* from the ideal */
 	struct goodput_part *p = &ret->cumulative;
 	struct goodput_step_time *times, *deviations;
 	size_t n = 0;

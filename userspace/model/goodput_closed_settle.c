@@ -228,7 +228,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 {
 	struct closed_work *w = s->w;
 	const struct closed *c = w->c;
-	const struct closed_run *run = &c->runs[s->run], *next = run + 1;
+	const struct closed_run *run = &c->runs[s->run], *next;
 	size_t resumed = settle_resumed(c, s->run);
 	struct disruption *d = closed_grow((void **)&w->disruptions, &w->ndisruptions, &w->cap_disruptions,
 					   sizeof(*d));
