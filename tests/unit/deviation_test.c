@@ -70,6 +70,7 @@ static void test_ideal(void **state)
 	/* (0 + 10 + 10 + 0 + 300) / 5; 1.4826 x 10 / 100 */
 	assert_true(fabs(v.deviation_ns - 64e6) < 1);
 	assert_true(fabs(v.jitter - 0.14826) < 1e-9);
+	assert_true(fabs(v.signed_ns - 60e6) < 1); /* (0 + 10 - 10 + 0 + 300) / 5 */
 	deviation_set_ideal(d, 80 * MS);
 	deviation_view(d, &v);
 	assert_int_equal(v.ideal_ns, 80 * MS);
@@ -160,6 +161,10 @@ static void test_window(void **state)
 	deviation_view(d, &v);
 	assert_int_equal(v.ideal_ns, 50 * MS);
 	assert_true(v.deviation_ns == 0);
+	assert_int_equal(v.last[0].count, 128);
+	assert_int_equal(v.last[1].count, 1024);
+	assert_int_equal(v.last[1].p99_ns, 50 * MS);
+	assert_true(v.last[0].mean_ns == 50e6);
 	assert_int_equal(v.count, 4024);
 	assert_true(fabs((double)v.p50_ns - 100e6) <= 1e6); /* quantiles are over all steps */
 	assert_true(fabs(v.mean_ns - (3000.0 * 100e6 + 1024.0 * 50e6) / 4024) < 1);

@@ -35,7 +35,8 @@ static void test_name(void **state)
 	static const struct {
 		uint64_t s;
 		const char *name;
-	} t[] = {{3600, "1h"}, {86400, "24h"}, {604800, "7d"}, {5400, "90m"}, {90, "90s"}, {60, "1m"}, {0, "0s"}};
+	} t[] = {{3600, "1h"}, {86400, "24h"}, {604800, "7d"}, {5400, "90m"},
+		 {90, "90s"},  {60, "1m"},     {0, "0s"}};
 	char text[16];
 
 	(void)state;
@@ -160,8 +161,7 @@ static void compare(const struct truth *t, const struct ledger *l, uint64_t leng
 	struct window_view v;
 
 	ledger_view(l, &lv);
-	window_view(t->w, lv.now_ns, length_ns,
-		    lv.ns[BUCKET_HANG] - window_total(t->w, BUCKET_HANG), &v);
+	window_view(t->w, lv.now_ns, length_ns, lv.ns[BUCKET_HANG] - window_total(t->w, BUCKET_HANG), &v);
 	assert_int_equal(sum_of(&v), v.to_ns - v.from_ns);
 	assert_true(v.to_ns - v.from_ns >= length_ns || v.whole);
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -200,12 +200,14 @@ static void test_random(void **state)
 		rng = seed;
 		ledger_trace(l, on_trace, &t);
 		for (uint64_t i = 1; i <= 3000; i++) {
-			uint64_t took_ns = (scale_us + below(scale_us)) * 1000, part_ns = took_ns / 4000 * 1000;
+			uint64_t took_ns = (scale_us + below(scale_us)) * 1000,
+				 part_ns = took_ns / 4000 * 1000;
 
 			if (below(300) == 0)
 				took_ns += below(20 * HOUR / 1000) * 1000;
 			if (below(4) == 0)
-				ledger_interval(l, (enum bucket)below(BUCKET_GOODPUT), now_ns, now_ns + part_ns);
+				ledger_interval(l, (enum bucket)below(BUCKET_GOODPUT), now_ns,
+						now_ns + part_ns);
 			if (below(10))
 				ledger_step(l, now_ns, now_ns + took_ns, i, below(20) == 0);
 			now_ns += took_ns;
@@ -288,8 +290,8 @@ static void test_archive(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_name),  cmocka_unit_test(test_silence), cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_tiles), cmocka_unit_test(test_archive),
+		cmocka_unit_test(test_name),   cmocka_unit_test(test_silence), cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_random), cmocka_unit_test(test_tiles),   cmocka_unit_test(test_archive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

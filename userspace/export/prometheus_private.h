@@ -57,6 +57,12 @@ void page_loop_slow_ratio(struct page *p, const struct family *f, const struct r
 			  const struct loop_view *l);
 void page_rank_window_goodput(struct page *p, const struct family *f, const struct rank_view *r);
 void page_rank_window_observed(struct page *p, const struct family *f, const struct rank_view *r);
+void page_loop_minute(struct page *p, const struct family *f, const struct rank_view *r,
+		      const struct loop_view *l);
+void page_loop_minute_steps(struct page *p, const struct family *f, const struct rank_view *r,
+			    const struct loop_view *l);
+void page_loop_signed(struct page *p, const struct family *f, const struct rank_view *r,
+		      const struct loop_view *l);
 void page_loop_slowdowns(struct page *p, const struct family *f, const struct rank_view *r,
 			 const struct loop_view *l);
 

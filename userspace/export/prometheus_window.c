@@ -33,6 +33,35 @@ void page_loop_slowdowns(struct page *p, const struct family *f, const struct ra
 	metric_value_uint(page_loop(p, f->name, r, l), l->change.count);
 }
 
+/* ---- step times of late -------------------------------------------------------------------------- */
+
+void page_loop_minute(struct page *p, const struct family *f, const struct rank_view *r,
+		      const struct loop_view *l)
+{
+	const struct times_view *t = &l->late[0];
+
+	if (!page_loop_known(l) || !t->count)
+		return;
+	metric_label(page_loop(p, f->name, r, l), "quantile", "0.5");
+	metric_value_ns(p->out, t->p50_ns);
+	metric_label(page_loop(p, f->name, r, l), "quantile", "0.99");
+	metric_value_ns(p->out, t->p99_ns);
+}
+
+void page_loop_minute_steps(struct page *p, const struct family *f, const struct rank_view *r,
+			    const struct loop_view *l)
+{
+	if (page_loop_known(l))
+		metric_value_uint(page_loop(p, f->name, r, l), l->late[0].count);
+}
+
+void page_loop_signed(struct page *p, const struct family *f, const struct rank_view *r,
+		      const struct loop_view *l)
+{
+	if (page_loop_known(l) && l->time.ideal_ns)
+		metric_value_real(page_loop(p, f->name, r, l), l->time.signed_ns / 1e9);
+}
+
 /* ---- where the time went of late ----------------------------------------------------------------- */
 
 static uint64_t observed_ns(const struct window_view *w)

@@ -8,6 +8,9 @@
 #define WINDOW	  1024 /* last times behind the ideal; quantiles are exact up to as many */
 #define RECENT	  128  /* last times behind deviation and jitter */
 #define IDEAL_MIN 3    /* steps */
+
+const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
+
 /* MAD to standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
 #define MAD_SCALE 1.4826
 
@@ -127,16 +130,36 @@ static void recent(const struct deviation *d, struct deviation_view *v)
 {
 	uint64_t a[RECENT], med;
 	uint32_t n = last_times(d, RECENT, a);
-	double sum = 0;
+	double sum = 0, sign = 0;
 
 	if (!n)
 		return;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		sign += (double)a[i] - (double)v->ideal_ns;
 		sum += a[i] > v->ideal_ns ? (double)(a[i] - v->ideal_ns) : (double)(v->ideal_ns - a[i]);
+	}
 	v->deviation_ns = sum / n;
+	v->signed_ns = sign / n;
 	med = order_median(a, n);
 	if (med)
 		v->jitter = MAD_SCALE * (double)order_spread(a, n, med) / (double)med;
+}
+
+static void last_view(const struct deviation *d, uint32_t count, struct times_view *ret)
+{
+	uint64_t a[WINDOW];
+	uint32_t n = last_times(d, count, a);
+	double sum = 0;
+
+	*ret = (struct times_view){.count = n};
+	if (!n)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		sum += (double)a[i];
+	ret->mean_ns = sum / n;
+	ret->p50_ns = order_quantile(a, n, 50);
+	ret->p95_ns = order_quantile(a, n, 95);
+	ret->p99_ns = order_quantile(a, n, 99);
 }
 
 void deviation_view(const struct deviation *d, struct deviation_view *ret)
@@ -151,6 +174,8 @@ void deviation_view(const struct deviation *d, struct deviation_view *ret)
 		v.p50_ns = quantile(d, 50);
 		v.p95_ns = quantile(d, 95);
 		v.p99_ns = quantile(d, 99);
+		for (int i = 0; i < DEVIATION_COUNTS; i++)
+			last_view(d, deviation_counts[i], &v.last[i]);
 		deviation_ideal(d, &v.ideal_ns, &v.mad_ns);
 		if (v.ideal_ns)
 			recent(d, &v);

@@ -7,6 +7,10 @@
 #include <stdint.h>
 
 #include "userspace/base/archive.h"
+#include "userspace/model/recent.h"
+
+#define DEVIATION_COUNTS 2
+extern const uint32_t deviation_counts[DEVIATION_COUNTS]; /* windows by count: the last 128 steps, and 1024 */
 
 struct deviation_view {
 	uint64_t count;
@@ -16,8 +20,10 @@ struct deviation_view {
 	uint64_t ideal_ns; /* mean of times <= median + 3 MAD, MAD unscaled, over the last 1024; 0: under 3
 			      steps */
 	uint64_t mad_ns;
-	double deviation_ns; /* mean |time - ideal| over the last 128 */
-	double jitter;	     /* 1.4826 MAD / median over the last 128, a ratio */
+	double deviation_ns;			  /* mean |time - ideal| over the last 128 */
+	double signed_ns;			  /* mean (time - ideal) over the same */
+	struct times_view last[DEVIATION_COUNTS]; /* exact; fewer steps while there are fewer */
+	double jitter;				  /* 1.4826 MAD / median over the last 128, a ratio */
 };
 
 struct deviation;

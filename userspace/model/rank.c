@@ -49,6 +49,7 @@ void rank_free(struct rank *r)
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		deviation_free(r->loops[i]->time);
 		change_free(r->loops[i]->change);
+		recent_free(r->loops[i]->late);
 		free(r->loops[i]);
 	}
 	free(r);

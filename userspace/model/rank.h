@@ -54,6 +54,7 @@ struct rank_loop {
 	struct step_state state; /* as last told */
 	struct deviation *time;
 	struct change *change;
+	struct recent *late;					/* by the clock */
 	uint64_t ideal_ns, mad_ns;				/* refreshed now and then */
 	uint64_t steps, updates;				/* given out, and what they hold */
 	uint64_t last_number, run_step, last_end_ns, resume_ns; /* number: over the runs of the job */

@@ -25,9 +25,11 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 			return NULL;
 		lp->time = deviation_new();
 		lp->change = change_new();
-		if (!lp->time || !lp->change) {
+		lp->late = recent_new();
+		if (!lp->time || !lp->change || !lp->late) {
 			deviation_free(lp->time);
 			change_free(lp->change);
+			recent_free(lp->late);
 			free(lp);
 			return NULL;
 		}
@@ -145,8 +147,10 @@ void rank_step(struct rank *r, const struct step *s)
 	loop_slow(r, lp, &fs.step, ns);
 	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
 	 * such times are no samples. Neither is one in which the process hung. */
-	if (!(fs.step.flags & (STEP_tainted | STEP_hung)) && (r->from_start || lp->steps > 1))
+	if (!(fs.step.flags & (STEP_tainted | STEP_hung)) && (r->from_start || lp->steps > 1)) {
 		deviation_add(lp->time, ns);
+		recent_add(lp->late, fs.step.end_ns, ns);
+	}
 	if (ideal_due(lp->steps)) {
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 		rank_ideal(r, false);

@@ -27,7 +27,8 @@ static void loop_archive(struct archive *a, struct rank_loop **at)
 	step_state_archive(a, &lp->state);
 	deviation_archive(a, &lp->time);
 	change_archive(a, &lp->change);
-	archive_require(a, lp->time && lp->change);
+	recent_archive(a, &lp->late);
+	archive_require(a, lp->time && lp->change && lp->late);
 	archive_number(a, &lp->ideal_ns);
 	archive_number(a, &lp->mad_ns);
 	archive_number(a, &lp->steps);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
+static void loop_view(const struct rank_loop *lp, uint64_t now_ns, struct loop_view *ret)
 {
 	uint64_t n = lp->recent < SNAPSHOT_RECENT ? lp->recent : SNAPSHOT_RECENT;
 
@@ -21,6 +21,7 @@ static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 	ret->state.steps = lp->run_step;
 	deviation_view(lp->time, &ret->time);
 	change_view(lp->change, &ret->change);
+	recent_view(lp->late, now_ns, ret->late);
 	for (uint64_t i = 0; i < n; i++)
 		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];
 	memcpy(ret->phase_ns, lp->phase_ns, sizeof(ret->phase_ns));
@@ -88,7 +89,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 	memcpy(ret->job, r->process.job, sizeof(ret->job));
 	memcpy(ret->command, r->process.command, sizeof(ret->command));
 	for (uint32_t i = 0; i < r->nloops; i++)
-		loop_view(r->loops[i], &loops[i]);
+		loop_view(r->loops[i], r->alive ? now_ns : r->end_ns, &loops[i]);
 	overhead_view(&r->overhead, &ret->overhead);
 	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_windows(r, r->alive ? now_ns : r->end_ns, ret->windows);

@@ -42,7 +42,8 @@ int rank_window_open(struct rank *r)
 
 void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret)
 {
-	static const uint64_t usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull, 604800000000000ull};
+	static const uint64_t usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull,
+						       604800000000000ull};
 	const uint64_t *length_ns = r->env->windows_ns[0] ? r->env->windows_ns : usual_ns;
 	uint64_t settled_ns;
 	struct ledger_view l;

@@ -25,6 +25,7 @@ struct loop_view {
 	struct step_state state;
 	struct deviation_view time;
 	struct change_view change;
+	struct times_view late[RECENT_CLOCKS]; /* steps of the last minute and the last ten, by the clock */
 	uint64_t last_number, last_end_ns;
 	uint64_t recent_ns[SNAPSHOT_RECENT]; /* oldest first */
 	uint32_t recent;

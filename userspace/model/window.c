@@ -79,7 +79,8 @@ static void make_room(struct window *w, int i, uint64_t number)
 {
 	if (number <= w->newest[i])
 		return;
-	for (uint64_t n = later(w->newest[i] + 1, number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
+	for (uint64_t n =
+		     later(w->newest[i] + 1, number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
 	     n <= number; n++)
 		memset(slot_of(w, i, n), 0, sizeof(w->us[0]));
 	w->newest[i] = number;

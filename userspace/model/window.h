@@ -2,10 +2,10 @@
 /* window.h - where the time went of late: sums by bucket over any of the last 7 days, in fixed memory.
  *
  * Time is cut by the clock into slots, in three widths: minutes for an hour back, half hours for a day, hours
- * for a week. A window begins at the edge of a slot of the finest width that reaches so far back: it is as long
- * as asked for or longer by less than one slot, and says where it begins. Edges of what is added are rounded
- * to a microsecond, so that slots add up exactly. What a later event moves to another bucket is moved where
- * it lies. Pure. About 23 KiB.
+ * for a week. A window begins at the edge of a slot of the finest width that reaches so far back: it is as
+ * long as asked for or longer by less than one slot, and says where it begins. Edges of what is added are
+ * rounded to a microsecond, so that slots add up exactly. What a later event moves to another bucket is moved
+ * where it lies. Pure. About 23 KiB.
  */
 #ifndef MODEL_WINDOW_H
 #define MODEL_WINDOW_H
@@ -21,11 +21,11 @@
 #define WINDOW_MOST_NS	(7 * 86400000000000ull)
 
 struct window_view {
-	uint64_t length_ns;	     /* asked for; 0: no window */
-	uint64_t from_ns, to_ns;     /* what it holds; to: now */
-	bool whole;		     /* all there is: it began less than that ago */
-	uint64_t ns[BUCKET_COUNT];   /* add up to to - from */
-	uint64_t unsettled_ns;	     /* part of OTHER that may still be claimed */
+	uint64_t length_ns;	   /* asked for; 0: no window */
+	uint64_t from_ns, to_ns;   /* what it holds; to: now */
+	bool whole;		   /* all there is: it began less than that ago */
+	uint64_t ns[BUCKET_COUNT]; /* add up to to - from */
+	uint64_t unsettled_ns;	   /* part of OTHER that may still be claimed */
 };
 
 struct window;
@@ -33,7 +33,8 @@ struct window *window_new(uint64_t start_ns); /* the first instant there is; NUL
 void window_free(struct window *w);
 /* It began earlier. */
 void window_reach_back(struct window *w, uint64_t start_ns);
-/* A piece of time, or one that turns out to be another bucket's; those beyond the last 7 days are passed over. */
+/* A piece of time, or one that turns out to be another bucket's; those beyond the last 7 days are passed
+ * over. */
 void window_add(struct window *w, const struct ledger_span *s);
 /* Time until now_ns that was not added is OTHER and unsettled, but for hang_ns of it. */
 void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,

@@ -21,6 +21,36 @@ static void rank_or_null(struct buffer *out, const char *key, int value)
 	number_or_null(out, key, value >= 0, (uint64_t)value);
 }
 
+/* null: no step in it. */
+static void json_times(struct buffer *out, const char *key, const struct times_view *t)
+{
+	if (!t->count) {
+		json_null(out, key);
+		return;
+	}
+	json_open(out, key, '{');
+	json_uint(out, "count", t->count);
+	json_uint(out, "mean_ns", (uint64_t)(t->mean_ns + 0.5));
+	json_uint(out, "p50_ns", t->p50_ns);
+	json_uint(out, "p95_ns", t->p95_ns);
+	json_uint(out, "p99_ns", t->p99_ns);
+	json_close(out, '}');
+}
+
+static void json_time_windows(struct buffer *out, const struct loop_view *l)
+{
+	char name[24];
+
+	json_open(out, "step_time_windows", '{');
+	for (int i = 0; i < DEVIATION_COUNTS; i++) {
+		snprintf(name, sizeof(name), "%u steps", deviation_counts[i]);
+		json_times(out, name, &l->time.last[i]);
+	}
+	for (int i = 0; i < RECENT_CLOCKS; i++)
+		json_times(out, window_name(name, recent_clock_ns[i]), &l->late[i]);
+	json_close(out, '}');
+}
+
 static void json_step_time(struct buffer *out, const struct deviation_view *t)
 {
 	bool ideal = t->ideal_ns;
@@ -39,10 +69,13 @@ static void json_step_time(struct buffer *out, const struct deviation_view *t)
 	json_uint(out, "max_ns", t->max_ns);
 	json_nonzero(out, "ideal_ns", t->ideal_ns);
 	number_or_null(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
-	if (ideal)
+	if (ideal) {
+		json_int(out, "signed_deviation_ns", (int64_t)t->signed_ns);
 		json_real(out, "jitter", t->jitter);
-	else
+	} else {
+		json_null(out, "signed_deviation_ns");
 		json_null(out, "jitter");
+	}
 	json_close(out, '}');
 }
 
@@ -93,6 +126,7 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 			json_uint(out, flag[i], l->flagged[i]);
 	json_close(out, '}');
 	json_step_time(out, &l->time);
+	json_time_windows(out, l);
 	json_change(out, &l->change);
 	json_open(out, "phases", '{');
 	for (int i = 0; i < PHASE_COUNT; i++)

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/recent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FINE	 4  /* classes per power of two, as one */
+#define OCTAVES	 10 /* of a slot */
+#define CLASSES	 (OCTAVES << FINE)
+#define BELOW	 (3 << FINE) /* of a slot, below the first time that fell into it */
+#define EXACT	 (2u << FINE)
+#define ALL	 (EXACT + ((64 - FINE - 1) << FINE))
+#define MINUTE_N 7 /* slots: those of the window, and the one that is being filled */
+#define TEN_N	 11
+#define SLOTS	 (MINUTE_N + TEN_N)
+
+const uint64_t recent_clock_ns[RECENT_CLOCKS] = {60000000000ull, 600000000000ull};
+
+static const struct clock {
+	uint64_t slot_ns;
+	uint32_t slots, first;
+} clocks[RECENT_CLOCKS] = {
+	{10000000000ull, MINUTE_N, 0},
+	{60000000000ull, TEN_N, MINUTE_N},
+};
+
+struct slot {
+	uint64_t number; /* time / slot_ns, and one; 0: empty */
+	uint64_t sum_ns, count;
+	uint32_t lowest; /* class of classes[0] */
+	uint32_t classes[CLASSES];
+};
+
+struct recent {
+	struct slot slots[SLOTS];
+};
+
+struct recent *recent_new(void)
+{
+	return calloc(1, sizeof(struct recent));
+}
+
+void recent_free(struct recent *r)
+{
+	free(r);
+}
+
+static uint32_t class_of(uint64_t ns)
+{
+	unsigned exponent;
+
+	if (ns < EXACT)
+		return (uint32_t)ns;
+	exponent = 63u - (unsigned)__builtin_clzll(ns);
+	return EXACT + ((exponent - FINE - 1) << FINE) +
+	       (uint32_t)(ns >> (exponent - FINE) & ((1u << FINE) - 1));
+}
+
+static uint64_t class_middle(uint32_t i)
+{
+	unsigned exponent;
+	uint64_t low;
+
+	if (i < EXACT)
+		return i;
+	exponent = ((i - EXACT) >> FINE) + FINE + 1;
+	low = (1ull << FINE | ((i - EXACT) & ((1u << FINE) - 1))) << (exponent - FINE);
+	return low + (1ull << (exponent - FINE)) / 2;
+}
+
+/* A time below all classes of the slot: they move down, and the highest share one. */
+static void slot_lower(struct slot *s, uint32_t class)
+{
+	uint32_t by = s->lowest - class, top = 0;
+
+	for (uint32_t i = by < CLASSES ? CLASSES - by : 0; i < CLASSES; i++)
+		top += s->classes[i];
+	if (by < CLASSES)
+		memmove(s->classes + by, s->classes, (CLASSES - by) * sizeof(*s->classes));
+	memset(s->classes, 0, (by < CLASSES ? by : CLASSES) * sizeof(*s->classes));
+	s->classes[CLASSES - 1] += top;
+	s->lowest = class;
+}
+
+static void slot_add(struct slot *s, uint64_t number, uint64_t step_ns)
+{
+	uint32_t class = class_of(step_ns), low = class > BELOW ? class - BELOW : 0;
+
+	if (s->number != number) {
+		memset(s, 0, sizeof(*s));
+		s->number = number;
+		s->lowest = low;
+	}
+	if (class < s->lowest)
+		slot_lower(s, low);
+	s->classes[class - s->lowest < CLASSES ? class - s->lowest : CLASSES - 1]++;
+	s->sum_ns += step_ns;
+	s->count++;
+}
+
+void recent_add(struct recent *r, uint64_t end_ns, uint64_t step_ns)
+{
+	for (int i = 0; i < RECENT_CLOCKS; i++) {
+		const struct clock *c = &clocks[i];
+		uint64_t number = end_ns / c->slot_ns;
+
+		slot_add(&r->slots[c->first + number % c->slots], number + 1, step_ns);
+	}
+}
+
+static uint64_t quantile(const uint64_t *all, uint64_t count, unsigned percent)
+{
+	uint64_t rank = (count * percent + 99) / 100, seen = 0; /* nearest rank, from 1 */
+	uint32_t i = 0;
+
+	for (; i < ALL - 1; i++) {
+		seen += all[i];
+		if (seen >= rank)
+			break;
+	}
+	return class_middle(i);
+}
+
+static void clock_view(const struct recent *r, const struct clock *c, uint64_t now_ns, struct times_view *ret)
+{
+	uint64_t newest = now_ns / c->slot_ns + 1, all[ALL] = {0};
+	double sum_ns = 0;
+
+	*ret = (struct times_view){0};
+	for (uint32_t k = 0; k < c->slots; k++) {
+		const struct slot *s = &r->slots[c->first + k];
+
+		if (!s->number || s->number > newest || newest - s->number >= c->slots)
+			continue;
+		for (uint32_t i = 0; i < CLASSES && s->lowest + i < ALL; i++)
+			all[s->lowest + i] += s->classes[i];
+		ret->count += s->count;
+		sum_ns += (double)s->sum_ns;
+	}
+	if (!ret->count)
+		return;
+	ret->mean_ns = sum_ns / (double)ret->count;
+	ret->p50_ns = quantile(all, ret->count, 50);
+	ret->p95_ns = quantile(all, ret->count, 95);
+	ret->p99_ns = quantile(all, ret->count, 99);
+}
+
+void recent_view(const struct recent *r, uint64_t now_ns, struct times_view ret[RECENT_CLOCKS])
+{
+	for (int i = 0; i < RECENT_CLOCKS; i++)
+		clock_view(r, &clocks[i], now_ns, &ret[i]);
+}
+
+void recent_archive(struct archive *a, struct recent **at)
+{
+	struct recent *r = *at = archive_object(a, *at, sizeof(*r));
+
+	if (!r)
+		return;
+	for (int i = 0; i < SLOTS; i++) {
+		struct slot *s = &r->slots[i];
+
+		archive_number(a, &s->number);
+		if (!s->number)
+			continue;
+		archive_number(a, &s->sum_ns);
+		archive_number(a, &s->count);
+		archive_below(a, &s->lowest, ALL);
+		archive_numbers(a, s->classes);
+	}
+}
