@@ -109,6 +109,32 @@ struct gp_map { /* pid is about to map a file executable: look for libraries a m
 	__u64 reserved;
 };
 
+/* A file that may be a checkpoint: of such a name, large, or one that a watched process wrote before. Regular
+ * files only; of bytes, mtime_ns and path each is as the kernel had it when the record was made. */
+struct gp_file {
+	__u64 dev, ino;	    /* as the kernel numbers them: dev is major << 20 | minor */
+	__u64 bytes;	    /* size of the file */
+	__u64 mtime_ns;	    /* since 1970 */
+	__u64 since_ns;	    /* it was opened */
+	__u32 generation;   /* tells a reused inode number from the file it named before */
+	__u16 op;	    /* enum gp_file_op */
+	__u16 flags;	    /* GP_FILE_* */
+	char path[GP_PATH_MAX]; /* its last parts; from "/" on: the root of its mount. Hostile */
+};
+enum gp_file_op {
+	GP_FILE_OPENED = 1, /* to be read */
+	GP_FILE_READ = 2,   /* ... and closed */
+	GP_FILE_WRITTEN = 3 /* closed after it was open for writing */
+};
+#define GP_FILE_NAMED  1 /* its name is one that checkpoints have */
+#define GP_FILE_KNOWN  2 /* a watched process wrote it while we watched */
+#define GP_FILE_SYNCED 4 /* fsync or fdatasync was called since it was opened */
+
+/* A watched process renamed something: names as it gave them, hostile, perhaps relative. */
+struct gp_renamed {
+	char from[GP_PATH_MAX], to[GP_PATH_MAX];
+};
+
 /* ---- what user space appends to the tape ---------------------------------------------------- */
 
 struct gp_session {  /* first record of every tape; ts_ns: when gp-bpf started to watch */
@@ -248,6 +274,8 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(19, signal, struct gp_signal)                                                                      \
 	X(20, oom, struct gp_oom)                                                                            \
 	X(21, map, struct gp_map)                                                                            \
+	X(22, file, struct gp_file)                                                                          \
+	X(23, renamed, struct gp_renamed)                                                                    \
 	X(64, session, struct gp_session)                                                                    \
 	X(65, probe, struct gp_probe)                                                                        \
 	X(66, tick, struct gp_tick)                                                                          \
@@ -327,7 +355,8 @@ enum gp_group {
 	X(9, malformed)	   /* a record of wrong length or unknown kind */                                    \
 	X(10, tape)	   /* the tape could not be written */                                               \
 	X(11, stack_full)  /* no room to follow a thread's ranges */                                         \
-	X(12, names_full)  /* no room to bound a name of its own: its row's bound holds */
+	X(12, names_full)  /* no room to bound a name of its own: its row's bound holds */               \
+	X(13, file_limited) /* files that may be checkpoints, over their bound: not sent */
 
 enum gp_loss_cause {
 #define X(id, name) GP_LOSS_##name = id,
@@ -428,6 +457,9 @@ struct gp_watch {	/* value of gp_watched, key: tgid */
 	__u64 mapped_ns;  /* when the last gp_map was sent */
 	__u64 signal_ns;  /* when the second began that counts ... */
 	__u32 signals[2]; /* ... signals with a handler, and others */
+	__u64 file_ns;	  /* when the second began that counts ... */
+	__u32 files[2];	  /* ... records of files, GP_FILE_KNOWN or not */
+	__u64 written_ns; /* it wrote the last of them */
 };
 
 #define GP_SILENT_NS 60000000000ull /* nobody reads for so long: the kernel side stops to tell */
@@ -452,6 +484,8 @@ _Static_assert(sizeof(struct gp_probe) == 72, "ABI");
 _Static_assert(sizeof(struct gp_process) == 280, "ABI");
 _Static_assert(sizeof(struct gp_attach) == 136, "ABI");
 _Static_assert(sizeof(struct gp_blocked) == 160, "ABI");
+_Static_assert(sizeof(struct gp_file) == 48 + GP_PATH_MAX, "ABI");
+_Static_assert(sizeof(struct gp_renamed) == 2 * GP_PATH_MAX, "ABI");
 _Static_assert(sizeof(struct gp_capture) == 8, "ABI");
 
 /* Records lie one behind the other, each padded to 8 bytes:

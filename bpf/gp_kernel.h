@@ -30,12 +30,24 @@ struct sighand_struct {
 	struct k_sigaction action[64];
 };
 
+struct file;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	int pid, tgid;
 	int exit_code;
 	__u64 start_boottime;
 	struct signal_struct *signal;
 	struct sighand_struct *sighand;
+	struct files_struct *files;
 };
 
 struct kernel_siginfo {
@@ -46,20 +58,45 @@ struct super_block {
 	__u32 s_dev;
 };
 
+struct timespec64 {
+	long long tv_sec;
+	long tv_nsec;
+};
+
 struct inode {
 	__u16 i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_generation;
+	long long i_size;
+	long long i_mtime_sec; /* since 3aa63a569c64 (v6.11) */
+	__u32 i_mtime_nsec;
 };
 
-struct dentry;
+struct inode___v6_6 { /* since 13bc24457850 (v6.6) */
+	struct timespec64 __i_mtime;
+};
+
+struct inode___v5 {
+	struct timespec64 i_mtime;
+};
+
+struct qstr {
+	__u64 hash_len; /* length in the high half */
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
 
 struct path {
 	struct dentry *dentry;
 };
 
 struct file {
+	unsigned int f_mode;
 	struct inode *f_inode;
 	struct path f_path;
 };

@@ -6,6 +6,7 @@
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include <stdbool.h>
 
 #include "bpf/gp_private.h"
 
@@ -84,6 +85,20 @@ struct {
 } gp_ring_life SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GP_FILES_MAX);
+	__type(key, __u64);
+	__type(value, struct gp_file_open);
+} gp_files SEC(".maps");
+
+struct { /* what was written: who opens one of these to read is told of */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GP_KNOWN_MAX);
+	__type(key, struct gp_file_key);
+	__type(value, __u64);
+} gp_known SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
@@ -96,6 +111,32 @@ static __always_inline struct gp_meta *gp_meta_find(void)
 	__u32 only = 0;
 
 	return bpf_map_lookup_elem(&gp_meta, &only);
+}
+
+static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
+{
+	__u32 place = tgid % GP_FAST_MAX;
+	const __u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+	const struct gp_watch *watch;
+
+	if (fast) {
+		__u64 entry = *(const volatile __u64 *)fast; /* once: both halves of one process */
+
+		*slot = entry >> 32;
+		if ((__u32)entry == tgid)
+			return true;
+	}
+	watch = bpf_map_lookup_elem(&gp_watched, &tgid);
+	if (watch)
+		*slot = watch->slot;
+	return watch;
+}
+
+static __always_inline bool gp_is_silent(void)
+{
+	const struct gp_meta *meta = gp_meta_find();
+
+	return !meta || meta->silent;
 }
 
 static __always_inline int gp_lose(__u32 cause)

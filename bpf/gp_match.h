@@ -99,32 +99,6 @@ static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_a
 	return at->row && (at->row->gen == gen || at->row->next);
 }
 
-static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
-{
-	__u32 place = tgid % GP_FAST_MAX;
-	const __u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
-	const struct gp_watch *watch;
-
-	if (fast) {
-		__u64 entry = *(const volatile __u64 *)fast; /* once: both halves of one process */
-
-		*slot = entry >> 32;
-		if ((__u32)entry == tgid)
-			return true;
-	}
-	watch = bpf_map_lookup_elem(&gp_watched, &tgid);
-	if (watch)
-		*slot = watch->slot;
-	return watch;
-}
-
-static __always_inline bool gp_is_silent(void)
-{
-	const struct gp_meta *meta = gp_meta_find();
-
-	return !meta || meta->silent;
-}
-
 static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
 {
 	at->id = bpf_get_current_pid_tgid();

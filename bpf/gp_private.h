@@ -13,6 +13,9 @@
 #define GP_NAMES_MAX	   4096	 /* (process, row with max_hz, name that is not exempt) triples */
 #define GP_SWAPS_MAX	   4096	 /* (thread, row) pairs that hit while links are being replaced */
 #define GP_FAST_MAX	   4096	 /* places for processes, and for threads, that are found without hashing */
+#define GP_FILES_MAX	   4096	 /* (process, descriptor) pairs of files that are being written or read */
+#define GP_KNOWN_MAX	   8192	 /* files that were written */
+#define GP_RENAMES_MAX	   1024	 /* threads inside rename(2) */
 #define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
 #define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
 #define GP_LANE_COUNTERS   (GP_SLOTS * GP_HOT_ROWS)
@@ -76,6 +79,22 @@ struct gp_name {
 /* What one name may have of its row's bound once half of that is used up: a loop over one name leaves room
  * for the rare ones, and eight such loops are needed to take it all. */
 #define GP_NAME_PART 8
+
+/* Value of gp_files, key: tgid << 32 | descriptor. */
+struct gp_file_open {
+	__u64 since_ns;
+	__u64 dev, ino;
+	__u32 writes;
+	__u32 flags; /* GP_FILE_* */
+};
+
+struct gp_file_key { /* of gp_known */
+	__u64 dev, ino;
+};
+
+struct gp_rename { /* value of gp_renames, key: tgid << 32 | tid; where the names are */
+	__u64 from, to;
+};
 
 struct gp_vma {	   /* what vma.bpf.c writes for each executable file mapping of one process */
 	__u64 dev; /* kernel's dev_t (major << 20 | minor), not stat's */

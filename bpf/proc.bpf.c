@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "bpf/gp_kernel.h"
-#include "bpf/gp_maps.h"
+#include "bpf/gp_life.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -24,22 +24,6 @@ static const __u32 signals_harmless = GP_SIG_BIT(17) /* CHLD */ | GP_SIG_BIT(18)
 				      GP_SIG_BIT(23) /* URG */ | GP_SIG_BIT(28) /* WINCH */ |
 				      GP_SIG_BIT(14) /* ALRM */ | GP_SIG_BIT(26) /* VTALRM */ |
 				      GP_SIG_BIT(27) /* PROF */;
-
-static __always_inline void *gp_life(__u32 size)
-{
-	void *rec = bpf_ringbuf_reserve(&gp_ring_life, size, 0);
-
-	if (!rec)
-		gp_lose(GP_LOSS_ring_life);
-	return rec;
-}
-
-/* Fork, exec and exit may have all of the ring; what a job can do as often as it likes, half of it. */
-static __always_inline bool gp_life_crowded(void)
-{
-	return bpf_ringbuf_query(&gp_ring_life, BPF_RB_AVAIL_DATA) >
-	       bpf_ringbuf_query(&gp_ring_life, BPF_RB_RING_SIZE) / 2;
-}
 
 static __always_inline void gp_forget_ranges(__u32 tid)
 {
@@ -312,10 +296,6 @@ int gp_victim(__u64 *ctx)
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
-
-struct gp_syscall { /* context of a syscall tracepoint: common fields, number, arguments */
-	__u64 common, number, arg[6];
-};
 
 struct gp_map_rec {
 	struct gp_rec h;

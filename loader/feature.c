@@ -168,13 +168,13 @@ static int test_task_vma(void)
 	return 0;
 }
 
-static int test_syscall_tp(void)
+static int test_tracepoint(const char *name)
 {
 	int err = 0, event, prog = program_load(BPF_PROG_TYPE_TRACEPOINT, 0, 0);
 
 	if (prog < 0)
 		return prog;
-	event = tracepoint_open("syscalls/sys_enter_mmap");
+	event = tracepoint_open(name);
 	if (event < 0)
 		err = event;
 	else if (ioctl(event, PERF_EVENT_IOC_SET_BPF, prog))
@@ -183,6 +183,16 @@ static int test_syscall_tp(void)
 		close(event);
 	close(prog);
 	return err;
+}
+
+static int test_syscall_tp(void)
+{
+	return test_tracepoint("syscalls/sys_enter_mmap");
+}
+
+static int test_file(void)
+{
+	return test_tracepoint("syscalls/sys_exit_openat");
 }
 
 #define FEATURE_NONE FEATURE_COUNT
@@ -228,6 +238,11 @@ static struct feature features[FEATURE_COUNT] = {
 				.purpose = "libraries are found the moment they are mapped",
 				.how = "a program is attached to the tracepoint of mmap",
 				.without = "libraries loaded later are found by the next periodic look"},
+	[FEATURE_FILE] = {.name = "file",
+			  .purpose = "checkpoints by their files, and which one a restart reads",
+			  .how = "a program is attached to the tracepoint of openat's return",
+			  .without = "checkpoints that torch did not write go unseen; where a restart goes on from "
+				     "is estimated"},
 	[FEATURE_BPFFS] = {.name = "bpffs",
 			   .purpose = "what --durable keeps over a restart",
 			   .how = "/sys/fs/bpf is one, or one can be made",
@@ -248,6 +263,7 @@ static const struct {
 	[FEATURE_TRACEFS] = {test_tracefs, {FEATURE_NONE, FEATURE_NONE}},
 	/* With tp_btf: same object, same rings. */
 	[FEATURE_SYSCALL_TP] = {test_syscall_tp, {FEATURE_TP_BTF, FEATURE_TRACEFS}},
+	[FEATURE_FILE] = {test_file, {FEATURE_TP_BTF, FEATURE_TRACEFS}},
 	[FEATURE_BPFFS] = {test_bpffs, {FEATURE_BPF, FEATURE_NONE}},
 };
 

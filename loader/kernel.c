@@ -8,12 +8,8 @@
 #include <unistd.h>
 
 #include "loader/feature.h"
-#include "loader/kernel.h"
+#include "loader/kernel_internal.h"
 #include "loader/pin.h"
-#include "loader/tracepoint.h"
-#include "skel/call.skel.h"
-#include "skel/proc.skel.h"
-#include "skel/vma.skel.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
@@ -21,12 +17,6 @@
 #define RING_CALL_BYTES (8u << 20)
 #define RING_LIFE_BYTES (256u << 10)
 #define RING_BYTES_MAX	(1u << 30)
-
-struct kernel_objects {
-	struct call_bpf *call;
-	struct proc_bpf *proc;
-	struct vma_bpf *vma;
-};
 
 /* A ring is a power of two of whole pages. */
 static uint32_t ring_size(size_t wanted, uint32_t fallback)
@@ -176,118 +166,6 @@ static int call_share(struct kernel *k)
 	return err;
 }
 
-/* Of the kernel's hashes of the instructions. */
-static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
-{
-	struct bpf_program *prog;
-
-	bpf_object__for_each_program(prog, obj)
-	{
-		struct bpf_prog_info info = {0};
-		uint32_t len = sizeof(info);
-
-		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		h = hash_bytes(h, info.tag, sizeof(info.tag));
-	}
-	return h;
-}
-
-/* A link of process life: the predecessor's if it runs the same program, else what make() makes, with a
- * name. While both are there a fork is told by whichever comes first (gp_forked()). */
-static int life_attach(struct attach *links, struct pins *pins, bool changed, struct bpf_program *prog,
-		       struct bpf_link *(*make)(struct bpf_program *prog))
-{
-	char name[PIN_NAME_MAX];
-	struct bpf_link *link;
-	int fd, err = 0;
-
-	snprintf(name, sizeof(name), "life-%s", bpf_program__name(prog));
-	fd = pins && !changed ? pins_claim(pins, name) : -ENOENT;
-	if (fd >= 0)
-		return attach_adopt_fd(links, fd);
-	link = make(prog);
-	if (!link)
-		return -errno;
-	if (pins)
-		err = pins_put(pins, name, bpf_link__fd(link));
-	if (err) {
-		bpf_link__destroy(link);
-		return err;
-	}
-	return attach_adopt(links, link);
-}
-
-static struct bpf_link *trace_link(struct bpf_program *prog)
-{
-	return bpf_program__attach(prog);
-}
-
-static struct bpf_link *mmap_link(struct bpf_program *prog)
-{
-	int fd = tracepoint_open("syscalls/sys_enter_mmap");
-	struct bpf_link *link;
-
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	link = bpf_program__attach_perf_event(prog, fd);
-	if (!link)
-		close(fd);
-	return link;
-}
-
-/* What both objects declare is one map: the call object's. */
-static int proc_reuse_maps(const struct proc_bpf *proc, const struct call_bpf *call)
-{
-	struct bpf_map *map, *from;
-	int err = 0;
-
-	bpf_object__for_each_map(map, proc->obj)
-	{
-		from = bpf_object__find_map_by_name(call->obj, bpf_map__name(map));
-		if (from && !err)
-			err = bpf_map__reuse_fd(map, bpf_map__fd(from));
-	}
-	return err;
-}
-
-static int proc_open(struct kernel *k, struct attach *links, struct pins *pins)
-{
-	struct kernel_objects *o = k->objects;
-	struct bpf_program *life[5];
-	bool cast = feature_kernel_function("bpf_rdonly_cast");
-	int err;
-
-	o->proc = proc_bpf__open();
-	if (!o->proc)
-		return -errno;
-	err = proc_reuse_maps(o->proc, o->call);
-	if (!err)
-		err = bpf_program__set_autoload(o->proc->progs.gp_signalled, !cast);
-	if (!err)
-		err = bpf_program__set_autoload(o->proc->progs.gp_signalled_cast, cast);
-	if (!err)
-		err = bpf_program__set_autoload(o->proc->progs.gp_mapping, feature_have(FEATURE_SYSCALL_TP));
-	if (!err)
-		err = proc_bpf__load(o->proc);
-	if (err)
-		return err;
-	k->programs = programs_hash(o->proc->obj, programs_hash(o->call->obj, HASH_START));
-	k->programs_changed = k->adopted && k->meta->programs != k->programs;
-	life[0] = o->proc->progs.gp_exited; /* before fork: a child must not outlive its only witness */
-	life[1] = o->proc->progs.gp_forked;
-	life[2] = o->proc->progs.gp_execed;
-	life[3] = cast ? o->proc->progs.gp_signalled_cast : o->proc->progs.gp_signalled;
-	life[4] = o->proc->progs.gp_victim;
-	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++)
-		err = life_attach(links, pins, k->programs_changed, life[i], trace_link);
-	if (!err && feature_have(FEATURE_SYSCALL_TP))
-		err = life_attach(links, pins, k->programs_changed, o->proc->progs.gp_mapping, mmap_link);
-	return err;
-}
-
 static int vma_open(struct kernel *k)
 {
 	k->objects->vma = vma_bpf__open_and_load();
@@ -322,6 +200,8 @@ uint64_t kernel_abi_hash(void)
 		sizeof(struct gp_name),
 		sizeof(struct gp_swap_key),
 		sizeof(struct gp_meta),
+		sizeof(struct gp_file_open),
+		sizeof(struct gp_file_key),
 		GP_ROWS_MAX,
 		GP_HOT_ROWS,
 		GP_SLOTS,
@@ -333,6 +213,8 @@ uint64_t kernel_abi_hash(void)
 		GP_SWAPS_MAX,
 		GP_FAST_MAX,
 		GP_RETURN_ROWS_MAX,
+		GP_FILES_MAX,
+		GP_KNOWN_MAX,
 		GP_LANES,
 		GP_LOSS_CAUSE_COUNT,
 	};
@@ -362,7 +244,7 @@ int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, boo
 		err = slots_fill(&k);
 	if (!err && feature_have(FEATURE_TP_BTF)) {
 		what = "process-life programs";
-		err = proc_open(&k, links, pins);
+		err = kernel_life_open(&k, links, pins);
 	}
 	if (!err && feature_have(FEATURE_TASK_VMA)) {
 		what = "mapping iterator";
@@ -401,6 +283,7 @@ void kernel_close(struct kernel *k)
 		map_unshare(o->call->maps.gp_meta, k->meta);
 	}
 	vma_bpf__destroy(o->vma);
+	file_bpf__destroy(o->file);
 	proc_bpf__destroy(o->proc);
 	call_bpf__destroy(o->call);
 	free(o);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/feature.h"
+#include "loader/kernel_internal.h"
+#include "loader/pin.h"
+#include "loader/tracepoint.h"
+#include "userspace/base/hash.h"
+
+/* Of the kernel's hashes of the instructions. */
+static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+	{
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		h = hash_bytes(h, info.tag, sizeof(info.tag));
+	}
+	return h;
+}
+
+struct life { /* where the links go */
+	struct kernel *k;
+	struct attach *links;
+	struct pins *pins;
+};
+
+/* A link of process life: the predecessor's if it runs the same program, else a new one with a name. While
+ * both are there a fork is told by whichever comes first (gp_forked()). tracepoint: of a system call, or NULL
+ * where the program says itself what it is of. */
+static int life_attach(const struct life *l, struct bpf_program *prog, const char *tracepoint)
+{
+	const char *call = tracepoint ? tracepoint + strcspn(tracepoint, "/") + 1 : "";
+	struct bpf_link *link;
+	char name[PIN_NAME_MAX];
+	int fd, err = 0;
+
+	snprintf(name, sizeof(name), "life-%s%s%s", bpf_program__name(prog), *call ? "-" : "", call);
+	fd = l->pins && !l->k->programs_changed ? pins_claim(l->pins, name) : -ENOENT;
+	if (fd >= 0)
+		return attach_adopt_fd(l->links, fd);
+	if (tracepoint) {
+		fd = tracepoint_open(tracepoint);
+		if (fd < 0)
+			return fd;
+		link = bpf_program__attach_perf_event(prog, fd);
+		if (!link)
+			close(fd);
+	} else {
+		link = bpf_program__attach(prog);
+	}
+	if (!link)
+		return -errno;
+	if (l->pins)
+		err = pins_put(l->pins, name, bpf_link__fd(link));
+	if (err) {
+		bpf_link__destroy(link);
+		return err;
+	}
+	return attach_adopt(l->links, link);
+}
+
+/* What both objects declare is one map: the call object's. */
+static int maps_reuse(const struct bpf_object *obj, const struct bpf_object *call)
+{
+	struct bpf_map *map, *from;
+	int err = 0;
+
+	bpf_object__for_each_map(map, obj)
+	{
+		from = bpf_object__find_map_by_name(call, bpf_map__name(map));
+		if (from && !err)
+			err = bpf_map__reuse_fd(map, bpf_map__fd(from));
+	}
+	return err;
+}
+
+static int proc_load(struct kernel_objects *o, bool cast)
+{
+	int err;
+
+	o->proc = proc_bpf__open();
+	if (!o->proc)
+		return -errno;
+	err = maps_reuse(o->proc->obj, o->call->obj);
+	if (!err)
+		err = bpf_program__set_autoload(o->proc->progs.gp_signalled, !cast);
+	if (!err)
+		err = bpf_program__set_autoload(o->proc->progs.gp_signalled_cast, cast);
+	if (!err)
+		err = bpf_program__set_autoload(o->proc->progs.gp_mapping, feature_have(FEATURE_SYSCALL_TP));
+	return err ? err : proc_bpf__load(o->proc);
+}
+
+static int file_load(struct kernel_objects *o)
+{
+	int err;
+
+	o->file = file_bpf__open();
+	if (!o->file)
+		return -errno;
+	err = maps_reuse(o->file->obj, o->call->obj);
+	return err ? err : file_bpf__load(o->file);
+}
+
+static int proc_attach(const struct life *l, bool cast)
+{
+	const struct proc_bpf *proc = l->k->objects->proc;
+	struct bpf_program *const life[] = {
+		proc->progs.gp_exited, /* before fork: a child must not outlive its only witness */
+		proc->progs.gp_forked,
+		proc->progs.gp_execed,
+		cast ? proc->progs.gp_signalled_cast : proc->progs.gp_signalled,
+		proc->progs.gp_victim,
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(life) / sizeof(life[0]); i++)
+		err = life_attach(l, life[i], NULL);
+	if (!err && feature_have(FEATURE_SYSCALL_TP))
+		err = life_attach(l, proc->progs.gp_mapping, "syscalls/sys_enter_mmap");
+	return err;
+}
+
+/* An architecture has some of the older calls, or none (arm64). */
+static int file_attach(const struct life *l)
+{
+	const struct file_bpf *file = l->k->objects->file;
+	const struct {
+		struct bpf_program *prog;
+		const char *tracepoint;
+	} calls[] = { /* ends first */
+		{file->progs.gp_closing, "syscalls/sys_enter_close"},
+		{file->progs.gp_syncing, "syscalls/sys_enter_fsync"},
+		{file->progs.gp_syncing, "syscalls/sys_enter_fdatasync"},
+		{file->progs.gp_rename_end, "syscalls/sys_exit_rename"},
+		{file->progs.gp_rename_end, "syscalls/sys_exit_renameat"},
+		{file->progs.gp_rename_end, "syscalls/sys_exit_renameat2"},
+		{file->progs.gp_renaming, "syscalls/sys_enter_rename"},
+		{file->progs.gp_renaming_at, "syscalls/sys_enter_renameat"},
+		{file->progs.gp_renaming_at, "syscalls/sys_enter_renameat2"},
+		{file->progs.gp_opened, "syscalls/sys_exit_creat"},
+		{file->progs.gp_opened, "syscalls/sys_exit_open"},
+		{file->progs.gp_opened, "syscalls/sys_exit_openat"},
+		{file->progs.gp_opened, "syscalls/sys_exit_openat2"},
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(calls) / sizeof(calls[0]); i++) {
+		err = life_attach(l, calls[i].prog, calls[i].tracepoint);
+		err = err == -ENOENT ? 0 : err;
+	}
+	return err;
+}
+
+int kernel_life_open(struct kernel *k, struct attach *links, struct pins *pins)
+{
+	struct life l = {k, links, pins};
+	struct kernel_objects *o = k->objects;
+	bool cast = feature_kernel_function("bpf_rdonly_cast");
+	int err = proc_load(o, cast);
+
+	if (!err && feature_have(FEATURE_FILE))
+		err = file_load(o);
+	if (err)
+		return err;
+	k->programs = programs_hash(o->proc->obj, programs_hash(o->call->obj, HASH_START));
+	if (o->file)
+		k->programs = programs_hash(o->file->obj, k->programs);
+	k->programs_changed = k->adopted && k->meta->programs != k->programs;
+	err = proc_attach(&l, cast);
+	return err || !o->file ? err : file_attach(&l);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/checkpoint_name.h"
+
+#include <string.h>
+
+const char *const checkpoint_format_name[CHECKPOINT_FORMATS] = {
+	[CHECKPOINT_NONE] = "unknown",
+	[CHECKPOINT_TORCH] = "torch",
+	[CHECKPOINT_DISTRIBUTED] = "distributed",
+	[CHECKPOINT_SAFETENSORS] = "safetensors",
+	[CHECKPOINT_NUMPY] = "numpy",
+	[CHECKPOINT_MSGPACK] = "msgpack",
+	[CHECKPOINT_ORBAX] = "orbax",
+	[CHECKPOINT_TENSORFLOW] = "tensorflow",
+	[CHECKPOINT_LIGHTNING] = "lightning",
+	[CHECKPOINT_HUGGINGFACE] = "huggingface",
+	[CHECKPOINT_OTHER] = "other",
+};
+
+struct part { /* of a path */
+	const char *at;
+	size_t len;
+};
+
+static bool part_is(struct part p, const char *text)
+{
+	return p.len == strlen(text) && !memcmp(p.at, text, p.len);
+}
+
+static bool part_begins(struct part p, const char *text)
+{
+	size_t len = strlen(text);
+
+	return p.len >= len && !memcmp(p.at, text, len);
+}
+
+static bool part_ends(struct part p, const char *text)
+{
+	size_t len = strlen(text);
+
+	return p.len >= len && !memcmp(p.at + p.len - len, text, len);
+}
+
+/* Offset behind the first such text, 0: none. */
+static size_t part_after(struct part p, const char *text)
+{
+	const char *at = p.len ? memmem(p.at, p.len, text, strlen(text)) : NULL;
+
+	return at ? (size_t)(at - p.at) + strlen(text) : 0;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Digits at an offset; no number is that long by chance. */
+static bool part_number(struct part p, size_t at, uint64_t *ret)
+{
+	uint64_t v = 0;
+	size_t from = at;
+
+	while (at < p.len && is_digit(p.at[at]) && at - from < 15)
+		v = v * 10 + (uint64_t)(p.at[at++] - '0');
+	if (at == from || (at < p.len && is_digit(p.at[at])))
+		return false;
+	*ret = v;
+	return true;
+}
+
+/* "epoch=3-step=400.ckpt", "step_100", "global_step100", "checkpoint-500", "iter_0000010", "ckpt-7", "100". */
+static bool part_step(struct part p, uint64_t *ret)
+{
+	static const char *const words[] = {"step=", "step_",	     "step-",	    "step", "iter_",
+					    "iter-", "checkpoint-", "checkpoint_", "ckpt-", "ckpt_"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t at = part_after(p, words[i]);
+
+		if (at && part_number(p, at, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool part_digits(struct part p)
+{
+	for (size_t i = 0; i < p.len; i++)
+		if (!is_digit(p.at[i]))
+			return false;
+	return p.len && p.len < 12;
+}
+
+/* What writers add to a name until the file is whole; the rest is the name it will have. */
+static bool part_temporary(struct part *p)
+{
+	static const char *const marks[] = {".orbax-checkpoint-tmp", ".tmp", ".temp", ".part", ".incomplete"};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		size_t at = part_after(*p, marks[i]);
+
+		/* ".tmp", ".tmp.123", ".tmp-ab", not ".tmpl" */
+		if (at <= strlen(marks[i]) || (at < p->len && !strchr(".-_", p->at[at])))
+			continue;
+		p->len = at - strlen(marks[i]);
+		return true;
+	}
+	if (part_begins(*p, "tmp-") || part_begins(*p, "tmp_")) {
+		*p = (struct part){p->at + 4, p->len - 4};
+		return true;
+	}
+	if (p->len > 1 && p->at[p->len - 1] == '~') {
+		p->len--;
+		return true;
+	}
+	return false;
+}
+
+static struct part part_last(const char *path, size_t len)
+{
+	size_t at = len;
+
+	while (at && path[at - 1] != '/')
+		at--;
+	return (struct part){path + at, len - at};
+}
+
+/* The file alone. folder: its format is one of folders. */
+static void name_file(struct part p, struct checkpoint_name *n)
+{
+	static const struct {
+		const char *end;
+		enum checkpoint_format format;
+		bool folder, data;
+	} ends[] = {
+		{".distcp", CHECKPOINT_DISTRIBUTED, true, false},
+		{".safetensors", CHECKPOINT_SAFETENSORS, false, false},
+		{".ckpt", CHECKPOINT_OTHER, false, false},
+		{".pt", CHECKPOINT_TORCH, false, true},
+		{".pth", CHECKPOINT_TORCH, false, true},
+		{".npz", CHECKPOINT_NUMPY, false, true},
+		{".npy", CHECKPOINT_NUMPY, false, true},
+		{".msgpack", CHECKPOINT_MSGPACK, false, true},
+		{".bin", CHECKPOINT_NONE, false, true},
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (!part_ends(p, ends[i].end))
+			continue;
+		n->format = ends[i].format;
+		n->folder = ends[i].folder;
+		n->data = ends[i].data;
+	}
+	if (part_ends(p, ".ckpt") && (part_after(p, "epoch=") || part_after(p, "step=")))
+		n->format = CHECKPOINT_LIGHTNING;
+	if (part_begins(p, "pytorch_model") && part_ends(p, ".bin"))
+		n->format = CHECKPOINT_HUGGINGFACE;
+	if (part_is(p, ".metadata")) {
+		n->format = CHECKPOINT_DISTRIBUTED;
+		n->folder = n->last = true;
+	}
+	if (part_is(p, "_CHECKPOINT_METADATA") || part_is(p, "_METADATA") || part_is(p, "manifest.ocdbt")) {
+		n->format = CHECKPOINT_ORBAX;
+		n->folder = true;
+	}
+	if (part_begins(p, "ckpt") && (part_ends(p, ".index") || part_after(p, ".data-")))
+		n->format = CHECKPOINT_TENSORFLOW;
+	if (!n->format && (part_begins(p, "checkpoint") || part_begins(p, "ckpt")) &&
+	    (!memchr(p.at, '.', p.len) || part_ends(p, ".bin")))
+		n->format = CHECKPOINT_OTHER;
+	/* Weights split over files: "model-00001-of-00004.safetensors". */
+	if (n->format == CHECKPOINT_SAFETENSORS && part_after(p, "-of-"))
+		n->folder = true;
+	/* So named, they are no data. */
+	if (part_after(p, "checkpoint") || part_after(p, "ckpt"))
+		n->data = false;
+}
+
+/* A folder that is a checkpoint by its own name. */
+static bool name_folder(struct part p, struct checkpoint_name *n)
+{
+	struct part whole = p;
+	bool temporary = part_temporary(&whole), orbax = part_after(p, ".orbax-checkpoint-tmp");
+	uint64_t step;
+
+	if (orbax)
+		n->format = CHECKPOINT_ORBAX;
+	else if (!n->format && !n->data)
+		return false;
+	else if (part_begins(whole, "checkpoint-") && part_number(whole, 11, &step))
+		n->format = n->format == CHECKPOINT_ORBAX ? n->format : CHECKPOINT_HUGGINGFACE;
+	else if (!part_step(whole, &step) && !(n->folder && (part_digits(whole) || part_ends(whole, ".ckpt"))))
+		return false;
+	n->folder = true;
+	n->data = n->data && n->format == CHECKPOINT_NUMPY;
+	n->temporary = n->temporary || temporary;
+	n->numbered = part_step(whole, &n->step) || (part_digits(whole) && part_number(whole, 0, &n->step));
+	return true;
+}
+
+struct checkpoint_name checkpoint_name(const char *path)
+{
+	size_t len = strlen(path);
+	struct part file = part_last(path, len), whole = file;
+	struct checkpoint_name n = {.len = len};
+
+	n.temporary = part_temporary(&whole);
+	name_file(whole, &n);
+	/* A file of a folder says by its temporary name nothing of the folder. */
+	if (n.folder)
+		n.temporary = false;
+	n.numbered = part_step(whole, &n.step);
+	if (n.format == CHECKPOINT_TENSORFLOW) {
+		const char *dot = memchr(file.at, '.', file.len);
+
+		n.len = dot ? (size_t)(dot - path) : len;
+		return n;
+	}
+	for (size_t end = (size_t)(file.at - path); end > 1;) {
+		struct part folder = part_last(path, end - 1);
+		struct checkpoint_name up = n;
+
+		if (folder.len && name_folder(folder, &up)) {
+			up.len = end - 1;
+			return up;
+		}
+		end = (size_t)(folder.at - path);
+	}
+	if (n.folder && file.at - path > 1) /* unnamed: the folder that it lies in */
+		n.len = (size_t)(file.at - path) - 1;
+	return n;
+}
+
+bool checkpoint_path_same(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	while (a_len && *a == '/')
+		a++, a_len--;
+	while (b_len && *b == '/')
+		b++, b_len--;
+	if (a_len > b_len)
+		return checkpoint_path_same(b, b_len, a, a_len);
+	if (!a_len || memcmp(a, b + b_len - a_len, a_len) != 0)
+		return false;
+	return a_len == b_len || b[b_len - a_len - 1] == '/';
+}
