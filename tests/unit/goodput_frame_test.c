@@ -150,6 +150,14 @@ static void cut_lines(void **state)
 	FRAMES("{\"a\":\"b\\\n{\"b\":2}\n{}", "1 !a text has no end|2 {\"b\":2}|3 {}|");
 }
 
+static void holes(void **state)
+{
+	(void)state;
+	FRAMES("{\"a\":1,\0\0\0{\"b\":2}\n", "1 !it ends in the middle|1 {\"b\":2}|");
+	FRAMES("{\n\"a\":\"x\0\n{\"b\":2}\n", "1 !a text has no end|3 {\"b\":2}|");
+	FRAMES("{}\n\0\0\0\n{}", "1 {}|3 {}|");
+}
+
 /* Of an entry over several lines that breaks, what is left is not told again. */
 static void torn(void **state)
 {
@@ -222,8 +230,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines),     cmocka_unit_test(documents), cmocka_unit_test(broken_lines),
-		cmocka_unit_test(cut_lines), cmocka_unit_test(torn),	  cmocka_unit_test(open_ends),
-		cmocka_unit_test(depth),     cmocka_unit_test(longest),
+		cmocka_unit_test(cut_lines), cmocka_unit_test(torn),	  cmocka_unit_test(holes),
+		cmocka_unit_test(open_ends), cmocka_unit_test(depth),	  cmocka_unit_test(longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logs that are long, and that come through a pipe: the same records, and no more memory. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -63,7 +64,7 @@ static struct outcome outcome_of(char *path)
 	return o;
 }
 
-/* What write_all(ctx, fd) writes, through standard input. */
+/* What write_all(ctx, fd) writes, through standard input, which somebody made non-blocking. */
 static struct outcome outcome_piped(void (*write_all)(const void *ctx, int fd), const void *ctx)
 {
 	static char dash[] = "-";
@@ -72,6 +73,7 @@ static struct outcome outcome_piped(void (*write_all)(const void *ctx, int fd), 
 	pid_t pid;
 
 	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
 	pid = fork();
 	if (!pid) {
 		close(ends[0]);

@@ -96,11 +96,12 @@ static ssize_t file_raw(struct goodput_file *f, void *buf, size_t len)
 	/* Standard input is others' too: it is not made non-blocking. */
 	if (f->follow && !f->regular && poll(&ready, 1, 0) == 0)
 		return -EAGAIN;
-	do {
-		n = read(f->fd, buf, len);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
+	while ((n = read(f->fd, buf, len)) < 0) {
+		if (errno == EAGAIN && !f->follow) /* somebody made it non-blocking */
+			poll(&ready, 1, -1);
+		else if (errno != EINTR)
+			return -errno;
+	}
 	f->offset += (uint64_t)n;
 	return n;
 }

@@ -133,10 +133,10 @@ static const char *level_close(struct goodput_frame *f, char c)
 	return NULL;
 }
 
-/* Of a text that goes on at p: past its quote, or where the piece or the line ends. */
+/* Of a text that goes on at p: past its quote, or where the piece or the line ends, or a hole is. */
 static const char *text_pass(struct goodput_frame *f, const char *p, const char *end)
 {
-	for (; p < end && *p != '\n'; p++) {
+	for (; p < end && *p != '\n' && *p; p++) {
 		if (f->escaped) {
 			f->escaped = false;
 		} else if (*p == '\\') {
@@ -161,6 +161,8 @@ static const char *frame_byte(struct goodput_frame *f, const char *p)
 	case '\t':
 	case '\r':
 		return NULL;
+	case '\0':
+		return "it ends in the middle";
 	case '"':
 		f->in_text = true;
 		break;
@@ -206,8 +208,13 @@ static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 	return p;
 }
 
+/* p: where it showed. NUL bytes are a hole, and what is behind it is another entry. */
 static void frame_break(struct goodput_frame *f, const char *p)
 {
+	if (p < f->end && !*p) {
+		goodput_frame_pass(f, (size_t)(p - f->at));
+		return;
+	}
 	if (f->line_start) {
 		goodput_frame_pass(f, f->line_start);
 		f->torn = true;
