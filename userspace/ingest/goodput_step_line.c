@@ -29,8 +29,8 @@ static void take_blanks(struct cursor *c)
 		c->at++;
 }
 
-/* At least one digit, at most max of them, and no zero before others unless leading zeros are fine. */
-static size_t take_digits(struct cursor *c, size_t max, bool zeros, int64_t *ret)
+/* How many; 0: none, or more than max. */
+static size_t take_digits(struct cursor *c, size_t max, int64_t *ret)
 {
 	const char *start = c->at;
 	int64_t v = 0;
@@ -40,7 +40,7 @@ static size_t take_digits(struct cursor *c, size_t max, bool zeros, int64_t *ret
 		v = v * 10 + (*c->at++ - '0');
 	n = (size_t)(c->at - start);
 	*ret = v;
-	return n > max || (n > 1 && *start == '0' && !zeros) ? 0 : n;
+	return n > max ? 0 : n;
 }
 
 /* A text without escapes, and short enough to be kept whole; at is behind its quote. */
@@ -62,10 +62,10 @@ static bool take_time(struct cursor *c, int64_t *ret_us)
 	int64_t s, fraction = 0;
 	size_t digits;
 
-	if (!take_digits(c, 10, false, &s) || s >= EXACT_MAX_S)
+	if (!take_digits(c, 10, &s) || s >= EXACT_MAX_S)
 		return false;
 	if (TAKE(c, ".")) {
-		digits = take_digits(c, 6, true, &fraction);
+		digits = take_digits(c, 6, &fraction);
 		if (!digits)
 			return false;
 		for (; digits < 6; digits++)
@@ -95,7 +95,7 @@ size_t goodput_step_line(const char *at, size_t len, struct goodput_names *names
 	if (!TAKE(&c, "\"step_count\":"))
 		return 0;
 	take_blanks(&c);
-	if (!take_digits(&c, COUNT_DIGITS, false, &count) || !TAKE(&c, ","))
+	if (!take_digits(&c, COUNT_DIGITS, &count) || !TAKE(&c, ","))
 		return 0;
 	take_blanks(&c);
 	if (!TAKE(&c, "\"step_start_time\":"))
