@@ -3,9 +3,10 @@
  *
  * What an opened file is, and what it is called, is asked of the kernel's own file, not of the call's
  * arguments: one program serves every way to open, a name cannot change between the check and the use, and a
- * relative one is no riddle. It is sent when its name is one that checkpoints have, when it is large (written),
- * or when a watched process wrote it before (read); user space knows better what it is. A descriptor that
- * dup2(2), close_range(2) or the end of the process closes says nothing, and io_uring is not seen.
+ * relative one is no riddle. It is sent when its name is one that checkpoints have, when it is large
+ * (written), or when a watched process wrote it before (read); user space knows better what it is. A
+ * descriptor that dup2(2), close_range(2) or the end of the process closes says nothing, and io_uring is not
+ * seen.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -24,8 +25,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define GP_FILE_LARGE 65536 /* bytes from which a file that was written is told of, whatever its name */
 #define GP_FILE_PARTS 8	    /* of a path */
 
-/* Records a second and process: of files that watched processes wrote, and of others. A sharded checkpoint has
- * some hundred files, a data set any number. */
+/* Records a second and process: of files that watched processes wrote, and of others. A sharded checkpoint
+ * has some hundred files, a data set any number. */
 #define GP_FILES_KNOWN 512
 #define GP_FILES_OTHER 128
 
@@ -82,7 +83,8 @@ static __always_inline bool gp_is_ours(__u64 id)
 	return gp_is_watched(id >> 32, &slot) && !gp_is_silent();
 }
 
-/* ---- the kernel's file ---------------------------------------------------------------------------------- */
+/* ---- the kernel's file ----------------------------------------------------------------------------------
+ */
 
 /* Another thread may close it meanwhile: what is read then is nonsense, but read without harm. */
 static __always_inline struct file *gp_file_of(__u32 fd)
@@ -171,7 +173,8 @@ static __always_inline void gp_path_of(const struct file *file, char *ret)
 		bpf_probe_read_kernel(ret, size, &path->text[at & 0xff]);
 }
 
-/* ---- records -------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------------------
+ */
 
 struct gp_file_rec {
 	struct gp_rec h;

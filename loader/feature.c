@@ -238,11 +238,12 @@ static struct feature features[FEATURE_COUNT] = {
 				.purpose = "libraries are found the moment they are mapped",
 				.how = "a program is attached to the tracepoint of mmap",
 				.without = "libraries loaded later are found by the next periodic look"},
-	[FEATURE_FILE] = {.name = "file",
-			  .purpose = "checkpoints by their files, and which one a restart reads",
-			  .how = "a program is attached to the tracepoint of openat's return",
-			  .without = "checkpoints that torch did not write go unseen; where a restart goes on from "
-				     "is estimated"},
+	[FEATURE_FILE] =
+		{.name = "file",
+		 .purpose = "checkpoints by their files, and which one a restart reads",
+		 .how = "a program is attached to the tracepoint of openat's return",
+		 .without = "checkpoints that torch did not write go unseen; where a restart goes on from "
+			    "is estimated"},
 	[FEATURE_BPFFS] = {.name = "bpffs",
 			   .purpose = "what --durable keeps over a restart",
 			   .how = "/sys/fs/bpf is one, or one can be made",

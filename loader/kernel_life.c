@@ -139,7 +139,8 @@ static int file_attach(const struct life *l)
 	const struct {
 		struct bpf_program *prog;
 		const char *tracepoint;
-	} calls[] = { /* ends first */
+	} calls[] = {
+		/* ends first */
 		{file->progs.gp_closing, "syscalls/sys_enter_close"},
 		{file->progs.gp_syncing, "syscalls/sys_enter_fsync"},
 		{file->progs.gp_syncing, "syscalls/sys_enter_fdatasync"},

@@ -18,6 +18,7 @@ struct seen { /* what the facts said last */
 	uint64_t count[FACT_END + 1], evaluations, gaps;
 	struct fact_step step;
 	struct fact_checkpoint checkpoint;
+	struct checkpoint_match match; /* of the last that was recognised */
 	struct fact_range range;
 	struct job_fall disruption;
 	struct fact_health health;
@@ -75,6 +76,8 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"checkpoint_facts", s->count[FACT_CHECKPOINT]},
 		{"checkpoint_step", s->checkpoint.step},
 		{"checkpoint_files", s->checkpoint.files},
+		{"checkpoint_bytes", s->checkpoint.bytes},
+		{"saved_step", s->match.step},
 		{"checkpoint_closed", s->checkpoint.closed},
 		{"checkpoint_async", s->checkpoint.async},
 		{"checkpoint_time", s->checkpoint.end_ns - s->checkpoint.start_ns},
@@ -113,6 +116,8 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"productive", r->ledger.productive_gross_ns},
 		{"disruptions", r->ledger.disruptions},
 		{"ledger_steps", r->ledger.steps},
+		{"secured_step", r->secured ? r->secured_step : UINT64_MAX},
+		{"secured", r->secured ? r->secured_ns : UINT64_MAX},
 		{"checkpoints", r->checkpoints},
 		{"restores", r->restores},
 		{"hits", r->hits},
@@ -223,6 +228,8 @@ static const char *figure_text(const struct figure *f, const char *key)
 		return strcmp(key, "state") ? NULL : job_state_name[f->job->state];
 	if (!strcmp(key, "cause"))
 		return f->run->seen.cause;
+	if (!strcmp(key, "match"))
+		return checkpoint_how_name[f->run->seen.match.how];
 	if (!strcmp(key, "file"))
 		return f->run->seen.file;
 	if (!strcmp(key, "why"))

@@ -78,6 +78,26 @@ static inline bool word_training(struct script *s, const struct move *m)
 	return true;
 }
 
+/* From TIME on, for D; the size follows from the inode. */
+static inline void word_file(struct script *s, const struct move *m, bool writes)
+{
+	uint64_t ino = move_number(m, 3, 1), end_ns = m->at_ns + move_length(m);
+
+	for (int op = writes ? GP_FILE_WRITTEN : GP_FILE_OPENED; op;
+	     op = op == GP_FILE_OPENED ? GP_FILE_READ : 0) {
+		struct gp_file *f = script_add(s, GP_KIND_file, op == GP_FILE_OPENED ? m->at_ns : end_ns,
+					       script_pid(s), -1);
+
+		f->op = (__u16)op;
+		f->dev = 8;
+		f->ino = ino;
+		f->bytes = move_number(m, 4, 1000 * ino);
+		f->mtime_ns = f->bytes;
+		f->since_ns = SCRIPT_BASE_NS + m->at_ns;
+		snprintf(f->path, sizeof(f->path), "%s", m->argc > 2 ? m->argv[2] : "");
+	}
+}
+
 static inline bool word_library(struct script *s, const struct move *m)
 {
 	const char *w = m->argv[0];
@@ -98,6 +118,13 @@ static inline bool word_library(struct script *s, const struct move *m)
 		snprintf(n->name, sizeof(n->name), "%s", move_text(m, "archive"));
 		if (!strcmp(w, "save"))
 			script_hit(s, m->at_ns + move_length(m), P_SAVED, 0);
+	} else if (!strcmp(w, "written") || !strcmp(w, "read")) { /* D PATH [INODE [BYTES]] */
+		word_file(s, m, !strcmp(w, "written"));
+	} else if (!strcmp(w, "rename")) { /* FROM TO */
+		struct gp_renamed *n = script_add(s, GP_KIND_renamed, m->at_ns, script_pid(s), -1);
+
+		snprintf(n->from, sizeof(n->from), "%s", m->argc > 1 ? m->argv[1] : "");
+		snprintf(n->to, sizeof(n->to), "%s", m->argc > 2 ? m->argv[2] : "");
 	} else if (!strcmp(w, "restore")) {
 		script_hit(s, m->at_ns, P_RESTORE, 0);
 	} else if (!strcmp(w, "launch")) {

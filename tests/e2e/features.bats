@@ -70,6 +70,8 @@ refused() { # feature
 @test "without tracefs" { trains --feature tracefs=off; }
 @test "without syscall_tp" { trains --feature syscall_tp=off; }
 
+@test "without file" { trains --feature file=off; }
+
 @test "without bpffs: all but --durable" {
 	trains --feature bpffs=off
 	run -3 --separate-stderr "$GP_BPF" --pid "$BASHPID" --durable --state-dir "$T/state" --feature bpffs=off

@@ -70,6 +70,8 @@ static void see(void *ctx, const struct fact *f)
 		see_span(s, f->pid, f->checkpoint->start_ns);
 	if (f->type == FACT_CHECKPOINT) {
 		s->checkpoint = *f->checkpoint;
+		if (s->checkpoint.match)
+			s->match = *s->checkpoint.match;
 		snprintf(s->file, sizeof(s->file), "%s", f->checkpoint->file);
 	}
 	if (f->type == FACT_RANGE && f->range->bucket == BUCKET_EVAL) {

@@ -118,9 +118,22 @@ static void a_save_is_told(void **state)
 static void body_names(void)
 {
 	static const char *const names[] = {
-		"a.pt",	       "a.pth",	    "pytorch_model.bin",    "a.npy", "a.npz",	 "epoch=1-step=5.ckpt",
-		"__0_0.distcp", ".metadata", "_CHECKPOINT_METADATA", ".pt",   "checkpoint", "model.safetensors",
-		"w.msgpack",   "ckpt-1",    "ckpt-1.index",	    "manifest.ocdbt",
+		"a.pt",
+		"a.pth",
+		"pytorch_model.bin",
+		"a.npy",
+		"a.npz",
+		"epoch=1-step=5.ckpt",
+		"__0_0.distcp",
+		".metadata",
+		"_CHECKPOINT_METADATA",
+		".pt",
+		"checkpoint",
+		"model.safetensors",
+		"w.msgpack",
+		"ckpt-1",
+		"ckpt-1.index",
+		"manifest.ocdbt",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

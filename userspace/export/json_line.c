@@ -117,6 +117,17 @@ static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
 	json_uint(out, "files", c->files);
 	json_nonzero(out, "step", c->step);
 	json_known(out, "file", c->file);
+	if (!c->restore)
+		return;
+	if (!c->match) {
+		json_null(out, "saved_step");
+		json_null(out, "match");
+		json_null(out, "confidence");
+		return;
+	}
+	json_nonzero(out, "saved_step", c->match->step);
+	json_string(out, "match", checkpoint_how_name[c->match->how]);
+	json_real(out, "confidence", c->match->confidence);
 }
 
 static void line_range(struct buffer *out, const struct fact_range *r)

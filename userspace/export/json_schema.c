@@ -71,7 +71,10 @@ LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/se
 	"end_ns": {"$ref": "#/$defs/ns_or_null"}, "duration_ns": {"$ref": "#/$defs/ns_or_null"},
 	"bytes": {"$ref": "#/$defs/count_or_null"}, "files": {"$ref": "#/$defs/count"},
 	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step done when it began"},
-	"file": {"$ref": "#/$defs/text_or_null"}}},)
+	"file": {"$ref": "#/$defs/text_or_null"},
+	"saved_step": {"type": ["integer", "null"], "minimum": 1, "description": "of a restore: after which step the job wrote what was read"},
+	"match": {"enum": ["inode", "path", "copy", "changed", "size", null], "description": "how that is known"},
+	"confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1}}},)
 LINE("range": {"type": "object", "description": "a span of its own bucket: evaluation; time when nobody watched (UNOBSERVED)",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name", "bucket", "start_ns", "end_ns", "duration_ns"],)
 LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},

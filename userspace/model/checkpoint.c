@@ -23,8 +23,8 @@ const char *const checkpoint_how_name[CHECKPOINT_HOW_COUNT] = {
 };
 
 static const double confidence[CHECKPOINT_HOW_COUNT] = {
-	[CHECKPOINT_BY_inode] = 1,     [CHECKPOINT_BY_path] = 0.95,  [CHECKPOINT_BY_copy] = 0.85,
-	[CHECKPOINT_BY_changed] = 0.6, [CHECKPOINT_BY_size] = 0.6,   [CHECKPOINT_BY_number] = 0.5,
+	[CHECKPOINT_BY_inode] = 1,     [CHECKPOINT_BY_path] = 0.95,   [CHECKPOINT_BY_copy] = 0.85,
+	[CHECKPOINT_BY_changed] = 0.6, [CHECKPOINT_BY_size] = 0.6,    [CHECKPOINT_BY_number] = 0.5,
 	[CHECKPOINT_BY_newest] = 0.4,  [CHECKPOINT_BY_nothing] = 0.3,
 };
 
@@ -93,6 +93,8 @@ static void path_set(struct checkpoint *k, const char *path, const struct checkp
 {
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
+	if (k->files <= 1 && !k->folder) /* what is written to a folder next is called what it was to be */
+		k->file[0].name = name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;
 		k->named_step = n->step;
@@ -132,9 +134,12 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 			return NULL;
 		k->begin_ns = w->begin_ns;
 		k->pid = w->pid;
+		k->folder = n.folder;
 	}
 	path_set(k, w->path, &n);
 	file_keep(k, w);
+	if (!k->stepped && w->begin_ns <= k->begin_ns)
+		k->step = w->step;
 	k->begin_ns = w->begin_ns < k->begin_ns ? w->begin_ns : k->begin_ns;
 	k->end_ns = w->end_ns > k->end_ns ? w->end_ns : k->end_ns;
 	k->likely |= w->likely || (n.format && !n.data);
@@ -142,7 +147,8 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 	return k;
 }
 
-/* ---- renames -------------------------------------------------------------------------------------------- */
+/* ---- renames --------------------------------------------------------------------------------------------
+ */
 
 /* What path becomes when from, which it is or lies in, is called to. false: it does not. */
 static bool path_moved(const char *path, const char *from, const char *to, char *ret, size_t cap)
@@ -178,7 +184,8 @@ static void path_clear(struct checkpoints *c, uint64_t number)
 	memcpy(path, k->path, sizeof(path));
 	for (uint32_t i = c->count; i; i--)
 		if (c->items[i - 1].number != number &&
-		    checkpoint_path_same(c->items[i - 1].path, strlen(c->items[i - 1].path), path, strlen(path)))
+		    checkpoint_path_same(c->items[i - 1].path, strlen(c->items[i - 1].path), path,
+					 strlen(path)))
 			checkpoint_drop(c, i - 1);
 }
 
@@ -199,8 +206,8 @@ static struct checkpoint *inner_renamed(struct checkpoints *c, uint32_t pid, con
 	return k && k->pid == pid ? k : NULL;
 }
 
-const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from, const char *to,
-					     uint64_t now_ns)
+const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
+					     const char *to, uint64_t now_ns)
 {
 	struct checkpoint *k = inner_renamed(c, pid, to);
 	char moved[2 * GP_PATH_MAX];
@@ -234,11 +241,13 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 	return number_find(c, number);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------------------
+ */
 
-uint32_t checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t to_ns, uint64_t step)
+const struct checkpoint *checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_ns,
+					     uint64_t to_ns, uint64_t step)
 {
-	uint32_t n = 0;
+	const struct checkpoint *newest = NULL;
 
 	for (uint32_t i = c->count; i; i--) {
 		struct checkpoint *k = &c->items[i - 1];
@@ -247,9 +256,9 @@ uint32_t checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_
 			continue;
 		k->step = step;
 		k->stepped = k->likely = true;
-		n++;
+		newest = newest ? newest : k;
 	}
-	return n;
+	return newest;
 }
 
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns)
@@ -265,10 +274,11 @@ const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_
 	return best;
 }
 
-/* ---- matching ------------------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------------------
+ */
 
-static enum checkpoint_how file_match(const struct checkpoint *k, const struct checkpoint_file *f, const char *path,
-				      size_t path_len, uint32_t name)
+static enum checkpoint_how file_match(const struct checkpoint *k, const struct checkpoint_file *f,
+				      const char *path, size_t path_len, uint32_t name)
 {
 	uint32_t n = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
 	enum checkpoint_how best = CHECKPOINT_HOW_COUNT, how;
@@ -295,6 +305,13 @@ static enum checkpoint_how file_match(const struct checkpoint *k, const struct c
 	return best;
 }
 
+static struct checkpoint_match match_of(const struct checkpoint *k, enum checkpoint_how how)
+{
+	return (struct checkpoint_match){
+		how, confidence[how], k->number, k->step, k->pid, k->stepped, k->likely,
+	};
+}
+
 bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f, const char *path,
 		       struct checkpoint_match *ret)
 {
@@ -312,11 +329,12 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 	}
 	if (!found)
 		return false;
-	*ret = (struct checkpoint_match){best, confidence[best], found->number, found->step, found->stepped};
+	*ret = match_of(found, best);
 	return true;
 }
 
-/* ---- resuming ------------------------------------------------------------------------------------------- */
+/* ---- resuming -------------------------------------------------------------------------------------------
+ */
 
 /* Of several that were read the surest counts, of those the newest. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
@@ -335,15 +353,11 @@ void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint
 		r->best = *m;
 }
 
-static struct checkpoint_match match_of(const struct checkpoint *k, enum checkpoint_how how)
-{
-	return (struct checkpoint_match){how, confidence[how], k->number, k->step, k->stepped};
-}
-
 struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r, const struct checkpoints *c,
 					   uint64_t began_ns)
 {
-	struct checkpoint_match nothing = {CHECKPOINT_BY_nothing, confidence[CHECKPOINT_BY_nothing], 0, 0, true};
+	static const struct checkpoint none = {.stepped = true};
+	struct checkpoint_match nothing = match_of(&none, CHECKPOINT_BY_nothing);
 	const struct checkpoint *k = c ? checkpoints_newest(c, began_ns) : NULL;
 
 	if (r->best.how) {
@@ -365,7 +379,8 @@ struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r, co
 	return k ? match_of(k, CHECKPOINT_BY_newest) : nothing;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------------------
+ */
 
 static void match_archive(struct archive *a, struct checkpoint_match *m)
 {
@@ -373,7 +388,9 @@ static void match_archive(struct archive *a, struct checkpoint_match *m)
 	archive_number(a, &m->confidence);
 	archive_number(a, &m->number);
 	archive_number(a, &m->step);
+	archive_number(a, &m->pid);
 	archive_number(a, &m->stepped);
+	archive_number(a, &m->likely);
 }
 
 void checkpoint_resume_archive(struct archive *a, struct checkpoint_resume *r)
@@ -397,6 +414,7 @@ static void checkpoint_archive(struct archive *a, struct checkpoint *k)
 	archive_number(a, &k->files);
 	archive_below(a, &k->format, CHECKPOINT_FORMATS);
 	archive_number(a, &k->numbered);
+	archive_number(a, &k->folder);
 	archive_number(a, &k->likely);
 	archive_number(a, &k->whole);
 	archive_number(a, &k->stepped);

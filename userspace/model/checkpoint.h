@@ -32,12 +32,13 @@ struct checkpoint {
 	uint64_t step;	     /* last step done when it began; 0: none, or not known */
 	uint64_t named_step; /* that its name tells, when numbered */
 	uint32_t pid;
-	uint32_t files;			       /* ever */
+	uint32_t files; /* ever */
 	enum checkpoint_format format;
 	bool numbered;
+	bool folder;  /* of files */
 	bool likely;  /* its name, or a serializer, says so; else only what a restart reads makes it one */
 	bool whole;   /* complete, as far as can be told */
-	bool stepped; /* step is told */
+	bool stepped; /* step is for certain */
 	struct checkpoint_file file[CHECKPOINT_FILES];
 	char path[GP_PATH_MAX];
 };
@@ -52,15 +53,17 @@ struct checkpoint_write {
 	const char *path;
 	uint64_t begin_ns, end_ns;
 	uint32_t pid;
-	bool likely; /* a serializer wrote it: whatever its name */
+	uint64_t step; /* last one done when it began, as far as is known yet */
+	bool likely;   /* a serializer wrote it: whatever its name */
 };
 /* The checkpoint that the file is part of, valid until the next call; NULL: no memory. */
 const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct checkpoint_write *w);
 /* By the process itself. The checkpoint that is whole by it, or NULL. */
-const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from, const char *to,
-					     uint64_t now_ns);
-/* What the process wrote within that time was written after this step. How many these are. */
-uint32_t checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t to_ns, uint64_t step);
+const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
+					     const char *to, uint64_t now_ns);
+/* What the process wrote within that time was written after this step. The newest of it, or NULL. */
+const struct checkpoint *checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_ns,
+					     uint64_t to_ns, uint64_t step);
 /* The newest one that is likely, whole, and ended by then; NULL: none. */
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns);
 
@@ -89,13 +92,16 @@ struct checkpoint_match {
 	double confidence; /* 0 to 1 */
 	uint64_t number;   /* of the checkpoint; 0: none */
 	uint64_t step;
-	bool stepped; /* step is known */
+	uint32_t pid; /* that wrote it */
+	bool stepped; /* step is for certain */
+	bool likely;
 };
 /* false: no checkpoint of the job; *ret is left alone. */
 bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f, const char *path,
 		       struct checkpoint_match *ret);
 
-/* ---- what a process reads before its first step: where it goes on from ---------------------------------- */
+/* ---- what a process reads before its first step: where it goes on from ----------------------------------
+ */
 
 struct checkpoint_resume {
 	struct checkpoint_match best; /* of what was read */
@@ -107,8 +113,8 @@ struct checkpoint_resume {
 /* m: NULL when the file was not recognised; n: what its name says. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const struct checkpoint_name *n);
-/* Where a process that began then goes on from: what it read, else an estimate (how >= CHECKPOINT_BY_number), which
- * is to be told as such. Call it when its first step is known. c may be NULL. */
+/* Where a process that began then goes on from: what it read, else an estimate (how >= CHECKPOINT_BY_number),
+ * which is to be told as such. Call it when its first step is known. c may be NULL. */
 struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r, const struct checkpoints *c,
 					   uint64_t began_ns);
 static inline bool checkpoint_estimated(const struct checkpoint_match *m)

@@ -68,10 +68,11 @@ static bool part_number(struct part p, size_t at, uint64_t *ret)
 	return true;
 }
 
-/* "epoch=3-step=400.ckpt", "step_100", "global_step100", "checkpoint-500", "iter_0000010", "ckpt-7", "100". */
+/* "epoch=3-step=400.ckpt", "step_100", "global_step100", "checkpoint-500", "iter_0000010", "ckpt-7", "100".
+ */
 static bool part_step(struct part p, uint64_t *ret)
 {
-	static const char *const words[] = {"step=", "step_",	     "step-",	    "step", "iter_",
+	static const char *const words[] = {"step=", "step_",	    "step-",	   "step",  "iter_",
 					    "iter-", "checkpoint-", "checkpoint_", "ckpt-", "ckpt_"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -189,7 +190,8 @@ static bool name_folder(struct part p, struct checkpoint_name *n)
 		return false;
 	else if (part_begins(whole, "checkpoint-") && part_number(whole, 11, &step))
 		n->format = n->format == CHECKPOINT_ORBAX ? n->format : CHECKPOINT_HUGGINGFACE;
-	else if (!part_step(whole, &step) && !(n->folder && (part_digits(whole) || part_ends(whole, ".ckpt"))))
+	else if (!part_step(whole, &step) &&
+		 !(n->folder && (part_digits(whole) || part_ends(whole, ".ckpt"))))
 		return false;
 	n->folder = true;
 	n->data = n->data && n->format == CHECKPOINT_NUMPY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_name.h - what a path says of a file: whether it is part of a checkpoint, of which one, of what step.
- * Pure; any bytes are fine. */
+/* checkpoint_name.h - what a path says of a file: whether it is part of a checkpoint, of which one, of what
+ * step. Pure; any bytes are fine. */
 #ifndef MODEL_CHECKPOINT_NAME_H
 #define MODEL_CHECKPOINT_NAME_H
 

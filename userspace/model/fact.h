@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "userspace/model/job.h"
+#include "userspace/model/checkpoint.h"
 #include "userspace/model/ledger.h"
 #include "userspace/model/step.h"
 #include "userspace/model/window.h"
@@ -54,6 +55,8 @@ struct fact_checkpoint {
 	uint64_t bytes;	  /* 0: unknown */
 	uint32_t files;	  /* writers merged into one checkpoint */
 	const char *file; /* as the process named it, escaped; "" when it has no name */
+	/* Of a restore, when what was read was recognised; else NULL. */
+	const struct checkpoint_match *match;
 };
 
 struct fact_range {

@@ -15,10 +15,16 @@ const char *const job_state_name[] = {
 	[JOB_ENDED] = "ended",
 };
 
+static void job_free(struct job *j)
+{
+	checkpoints_free(j->files);
+	free(j);
+}
+
 void jobs_free(struct jobs *js)
 {
 	for (uint32_t i = 0; i < js->count; i++)
-		free(js->job[i]);
+		job_free(js->job[i]);
 	js->count = 0;
 }
 
@@ -39,7 +45,7 @@ static bool jobs_forget(struct jobs *js)
 
 		if (j->members || (j->state != JOB_ENDED && j->state != JOB_OVER))
 			continue;
-		free(j);
+		job_free(j);
 		memmove(&js->job[i], &js->job[i + 1], (--js->count - i) * sizeof(js->job[0]));
 		js->forgotten++;
 		return true;
@@ -177,11 +183,46 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 	j->starts = 0;
 }
 
+static struct job *job_of(const struct rank *r)
+{
+	return r->job ? r->job : jobs_find(&r->env->jobs, r->job_key);
+}
+
+struct checkpoints *job_checkpoints(const struct rank *r, bool make)
+{
+	struct job *j = job_of(r);
+
+	if (j && !j->files && make)
+		j->files = checkpoints_new();
+	return j ? j->files : NULL;
+}
+
+const struct rank *job_reference(const struct rank *r)
+{
+	const struct job *j = job_of(r);
+
+	return j && j->ref != r ? j->ref : NULL;
+}
+
+bool job_secured(const struct rank *r, uint64_t *ret_step, uint64_t *ret_ns)
+{
+	const struct job *j = job_of(r);
+	const struct job_point *p = j ? job_last_point(j) : NULL;
+
+	if (!p)
+		return false;
+	*ret_step = p->step;
+	*ret_ns = p->goodput_ns;
+	return true;
+}
+
 void job_saved(struct rank *r, uint64_t step)
 {
 	struct job *j = r->job;
 
-	if (!j || r != j->ref)
+	if (!j && !r->trainer) /* a process that writes for the one that trains */
+		j = job_of(r);
+	if (!j || (r != j->ref && r->job))
 		return;
 	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, job_time_goodput(j)};
 }

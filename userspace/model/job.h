@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "userspace/base/archive.h"
+#include "userspace/model/checkpoint.h"
 #include "userspace/model/disruption.h"
 #include "userspace/model/ledger.h"
 
@@ -72,6 +73,8 @@ struct job_view {
 	struct ledger_view ledger; /* over all runs; `disruptions` filled */
 	uint64_t wasted_gross_ns;  /* never falls */
 	uint64_t last_step;	   /* 0: none yet */
+	/* Progress that a whole checkpoint covers: up to that step, so much of it. */
+	uint64_t secured_step, secured_ns;
 	uint32_t starts; /* of processes that trained, since the last step: a crash loop shows here */
 	struct job_fall falls[JOB_FALLS]; /* oldest first */
 	uint32_t nfalls;
@@ -107,6 +110,12 @@ uint64_t job_step_base(struct rank *r);
 void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t number);
 /* It has saved a checkpoint of what was done up to that step; all of it is in its ledger. */
 void job_saved(struct rank *r, uint64_t step);
+/* The job's checkpoints; make: though there are none yet. NULL: there is no such job, or no memory. */
+struct checkpoints *job_checkpoints(const struct rank *r, bool make);
+/* Where the rank's job has its steps from, if that is another rank. NULL: nowhere. */
+const struct rank *job_reference(const struct rank *r);
+/* false: nothing is secured. */
+bool job_secured(const struct rank *r, uint64_t *ret_step, uint64_t *ret_ns);
 /* It ended other than by finishing (why), or by finishing: NULL; asked: a signal had asked it to. Before its
  * ledger is closed. True: that is a disruption of the job, and was told. */
 bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool asked);

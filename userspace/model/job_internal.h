@@ -33,6 +33,7 @@ struct job {
 	uint32_t based_run; /* whose base is known */
 	struct rank *ref;   /* its ledger counts; NULL: nobody's */
 	struct job_time time;
+	struct checkpoints *files; /* NULL: none yet */
 	struct job_point points[JOB_POINTS];
 	uint32_t npoints;
 	uint64_t fell_ns; /* when one of a run last ended other than by finishing */

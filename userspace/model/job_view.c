@@ -33,6 +33,10 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.starts = j->starts,
 	};
 	memcpy(ret->name, j->name, sizeof(ret->name));
+	if (j->npoints) {
+		ret->secured_step = j->points[(j->npoints - 1) % JOB_POINTS].step;
+		ret->secured_ns = j->points[(j->npoints - 1) % JOB_POINTS].goodput_ns;
+	}
 	job_time_view(j, now_ns, &ret->ledger);
 	if (j->ref && now_ns > ret->ledger.now_ns) {
 		more_ns = now_ns - ret->ledger.now_ns;
@@ -92,6 +96,7 @@ static void time_archive(struct archive *a, struct job_time *t)
 static void job_archive(struct archive *a, struct job **at)
 {
 	struct job *j = *at = archive_object(a, *at, sizeof(*j));
+	bool files;
 
 	archive_require(a, j);
 	if (!j)
@@ -108,6 +113,10 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->step_base);
 	archive_number(a, &j->based_run);
 	time_archive(a, &j->time);
+	files = j->files;
+	archive_number(a, &files);
+	if (files)
+		checkpoints_archive(a, &j->files);
 	archive_number(a, &j->npoints);
 	for (uint32_t i = 0; i < JOB_POINTS && i < j->npoints; i++) {
 		archive_number(a, &j->points[i].step);

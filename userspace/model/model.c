@@ -375,6 +375,9 @@ static int model_event(struct model *m, const struct event *ev)
 		return 0;
 	case GP_KIND_exec:
 		return feed_exec(m, ev);
+	case GP_KIND_file:
+	case GP_KIND_renamed:
+		return model_rank(m, ev->rec->pid) ? rank_file(m->last, ev) : 0;
 	case GP_KIND_probe:
 		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
 	case GP_KIND_attach:

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BURST_NS  1000000000ull
 #define EVAL_MORE 2 /* than usual */
 
 struct phase_finder *phase_new(span_fn *emit, void *ctx)
@@ -66,7 +65,7 @@ static struct phase_thread *thread_new(struct phase_finder *pf)
 	return t;
 }
 
-static struct phase_thread *thread_of(struct phase_finder *pf, const struct signal *s)
+struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s)
 {
 	struct phase_thread *t = pf->last;
 
@@ -137,7 +136,9 @@ static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct 
 		.begin_ns = b->begin_ns,
 		.end_ns = b->end_ns,
 		.closed = closed,
-		.files = b->files,
+		.files = b->seen ? b->seen : b->files,
+		.seen = b->seen,
+		.bytes = b->bytes,
 		.file = b->file,
 	};
 
@@ -146,6 +147,8 @@ static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct 
 	b->active = false;
 	pf->bursts--;
 	s.async = s.kind == SPAN_SAVE && !thread_trains(pf, t);
+	if (s.kind == SPAN_SAVE)
+		t->saved_ns = s.end_ns;
 	if (!s.async)
 		break_add(pf, &s, false);
 	/* An evaluation that follows begins here, not at the step before. */
@@ -154,8 +157,7 @@ static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct 
 	pf->emit(pf->ctx, &s);
 }
 
-static void burst_begin(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
-			const struct signal *s)
+void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s)
 {
 	if (b->active && s->begin_ns > b->end_ns && s->begin_ns - b->end_ns >= BURST_NS)
 		burst_close(pf, t, b, b == &t->save && !b->open);
@@ -173,12 +175,12 @@ static void burst_begin(struct phase_finder *pf, struct phase_thread *t, struct 
 static void feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	if (s->kind == SIGNAL_SAVE_BEGIN) {
-		burst_begin(pf, t, &t->save, s);
+		phase_burst(pf, t, &t->save, s);
 		t->save.open = true;
 		return;
 	}
 	if (!t->save.active)
-		burst_begin(pf, t, &t->save, s);
+		phase_burst(pf, t, &t->save, s);
 	t->save.open = false;
 	t->save.end_ns = s->ts_ns;
 }
@@ -187,17 +189,22 @@ static void feed_save(struct phase_finder *pf, struct phase_thread *t, const str
 static void feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	if (!t->fetching)
-		burst_begin(pf, t, &t->restore, s);
+		phase_burst(pf, t, &t->restore, s);
+}
+
+static bool restore_ended(const struct phase_thread *t)
+{
+	return t->restore.seen && !t->restore.open;
 }
 
 static void restore_end(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	uint64_t at_ns = s->begin_ns >= t->restore.end_ns ? s->begin_ns : s->ts_ns;
-	bool soon = at_ns - t->restore.end_ns < BURST_NS;
+	bool soon = !t->restore.open && at_ns - t->restore.end_ns < BURST_NS;
 
-	if (soon)
+	if (soon && !t->restore.seen) /* where it closed its files is known better */
 		t->restore.end_ns = at_ns;
-	burst_close(pf, t, &t->restore, soon);
+	burst_close(pf, t, &t->restore, soon || restore_ended(t));
 }
 
 /* Time passed, or the process ended. */
@@ -208,8 +215,8 @@ static void bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
 
 		if (all || (!t->save.open && now_ns - t->save.end_ns >= BURST_NS))
 			burst_close(pf, t, &t->save, !t->save.open);
-		if (all || now_ns - t->restore.end_ns >= BURST_NS)
-			burst_close(pf, t, &t->restore, false);
+		if (all || (!t->restore.open && now_ns - t->restore.end_ns >= BURST_NS))
+			burst_close(pf, t, &t->restore, restore_ended(t));
 	}
 }
 
@@ -347,6 +354,7 @@ static int feed_thread(struct phase_finder *pf, struct phase_thread *t, const st
 		thread_training(pf, t);
 		pf->trained = t->backward = true;
 		t->updated_ns = 0;
+		t->trained_ns = s->ts_ns;
 		return mark_add(pf, MARK_BACKWARD, s);
 	case SIGNAL_UPDATE_BEGIN:
 		thread_training(pf, t);
@@ -355,7 +363,7 @@ static int feed_thread(struct phase_finder *pf, struct phase_thread *t, const st
 		if (s->depth)
 			return 0;
 		pf->trained = t->updates = true;
-		t->updated_ns = s->ts_ns;
+		t->updated_ns = t->trained_ns = s->ts_ns;
 		return mark_add(pf, MARK_UPDATE, s);
 	case SIGNAL_ZERO_GRAD_BEGIN:
 		thread_training(pf, t);
@@ -395,7 +403,7 @@ int phase_feed(struct phase_finder *pf, const struct signal *s)
 	default:
 		break;
 	}
-	t = thread_of(pf, s);
+	t = phase_thread_of(pf, s);
 	if (t->restore.active && s->kind != SIGNAL_RESTORE)
 		restore_end(pf, t, s);
 	return feed_thread(pf, t, s);

@@ -30,6 +30,8 @@ struct span {
 	bool closed; /* its end was seen */
 	bool async;  /* SPAN_SAVE: another thread trains meanwhile */
 	uint32_t files;
+	uint32_t seen;	  /* files that the file system showed; 0: only what wrote or read them did */
+	uint64_t bytes;	  /* of those */
 	const char *file; /* "" when it has no name */
 };
 typedef void span_fn(void *ctx, const struct span *s); /* s is valid during the call only */
@@ -39,6 +41,11 @@ struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
 /* 0 or -ENOMEM (the signal is then not known inside steps). */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
+/* Files, from who opened them (begin_ns) to who closed them (ts_ns; text: path, count: bytes). What a marker
+ * shows too is the same checkpoint. likely: the file alone makes one. Returns whether it is part of one. */
+bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
+void phase_opened(struct phase_finder *pf, const struct signal *s); /* to be read */
+void phase_read(struct phase_finder *pf, const struct signal *s);   /* ... and closed */
 /* emit and ctx: as for phase_new(). */
 void phase_archive(struct archive *a, struct phase_finder **pf, span_fn *emit, void *ctx);
 

@@ -30,7 +30,8 @@ struct burst { /* files of one checkpoint */
 	bool active;
 	bool open; /* a writer runs */
 	uint64_t begin_ns, end_ns;
-	uint32_t files;
+	uint64_t bytes;
+	uint32_t files, seen;
 	char file[GP_PATH_MAX];
 };
 
@@ -44,6 +45,8 @@ struct phase_thread {
 	uint32_t fetches;    /* since the last sign of training */
 	uint64_t gap_ns;     /* where those began, or the update before them ended */
 	uint64_t updated_ns; /* end of the last update, when no backward came after it */
+	uint64_t trained_ns; /* last backward, or end of an update */
+	uint64_t saved_ns;   /* end of the last checkpoint that was told */
 	uint32_t usual[PHASE_FETCHES];
 	uint32_t gaps; /* ever */
 	struct burst save, restore;
@@ -66,6 +69,10 @@ struct phase_finder {
 	uint64_t stepped_ns; /* marks that end before are needed no more */
 };
 
+#define BURST_NS 1000000000ull
+
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid);
+struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s);
+void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s);
 
 #endif

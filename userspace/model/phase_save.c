@@ -7,7 +7,9 @@ static void burst_archive(struct archive *a, struct burst *b)
 	archive_number(a, &b->open);
 	archive_number(a, &b->begin_ns);
 	archive_number(a, &b->end_ns);
+	archive_number(a, &b->bytes);
 	archive_number(a, &b->files);
+	archive_number(a, &b->seen);
 	archive_text(a, b->file);
 }
 
@@ -23,6 +25,8 @@ static void thread_archive(struct archive *a, struct phase_thread *t)
 	archive_number(a, &t->fetches);
 	archive_number(a, &t->gap_ns);
 	archive_number(a, &t->updated_ns);
+	archive_number(a, &t->trained_ns);
+	archive_number(a, &t->saved_ns);
 	archive_numbers(a, t->usual);
 	archive_number(a, &t->gaps);
 	burst_archive(a, &t->save);

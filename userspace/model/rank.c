@@ -108,7 +108,7 @@ void rank_attached(struct rank *r, uint64_t now_ns)
 
 /* ---- markers ------------------------------------------------------------------------------------- */
 
-static int rank_open(struct rank *r)
+int rank_open(struct rank *r)
 {
 	struct step_config cfg = r->env->step;
 
@@ -191,8 +191,11 @@ static void on_signal(void *ctx, const struct signal *s)
 
 static void rank_tick(struct rank *r, uint64_t now_ns)
 {
-	if (!r->trainer)
+	if (!r->trainer) {
+		if (r->nnotes && now_ns > NOTE_WAIT_NS && job_reference(r))
+			rank_notes(r, now_ns - NOTE_WAIT_NS);
 		return;
+	}
 	rank_hang_tick(r, now_ns);
 	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
 		rank_notes(r, now_ns - NOTE_WAIT_NS);
@@ -203,7 +206,8 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 static bool loss_matters(const struct gp_loss *l)
 {
 	return l->cause != GP_LOSS_unpaired && l->cause != GP_LOSS_rate_limited &&
-	       l->cause != GP_LOSS_slots_full && l->cause != GP_LOSS_names_full;
+	       l->cause != GP_LOSS_slots_full && l->cause != GP_LOSS_names_full &&
+	       l->cause != GP_LOSS_file_limited;
 }
 
 /* Nobody watched until now. Before the first marker that is as if we had come late. */
@@ -307,7 +311,7 @@ void rank_exit(struct rank *r, const struct event *ev)
 		ledger_advance(r->ledger, now_ns);
 		marker_feed(r->marker, ev, NULL, on_signal, r);
 	}
-	if (r->trainer)
+	if (r->trainer || (r->nnotes && job_reference(r)))
 		rank_notes(r, UINT64_MAX);
 	rank_tell_end(r, now_ns);
 	rank_close(r, now_ns);

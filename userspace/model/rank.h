@@ -34,7 +34,8 @@
 #include "userspace/model/window.h"
 
 #define RANK_NOTES 16 /* checkpoints and ranges that wait for the steps before them */
-#define RANK_HANGS 4  /* last ones, for the steps around them */
+#define RANK_DONE  128
+#define RANK_HANGS 4 /* last ones, for the steps around them */
 
 struct rank_env {      /* what all ranks of a model share */
 	fact_fn *sink; /* may be NULL */
@@ -61,6 +62,9 @@ struct rank_loop {
 	uint32_t tid;
 	uint64_t recent_ns[SNAPSHOT_RECENT];
 	uint64_t recent; /* ever */
+	struct {
+		uint64_t number, end_ns;
+	} done[RANK_DONE]; /* last steps, for what began a while ago */
 	uint64_t phase_ns[PHASE_COUNT];
 	uint32_t phases_known;
 	uint64_t flagged[8];
@@ -132,6 +136,12 @@ struct rank {
 	uint64_t ledger_told_ns;
 	bool ledger_due;
 
+	struct checkpoint_resume resume; /* what it read before its first step */
+	uint64_t resume_ns;		 /* ... when that was recognised; 0: not */
+	struct {
+		uint64_t begin_ns, end_ns, step;
+	} saved; /* last checkpoint that was told */
+
 	struct rank_hang hang;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
 	uint64_t slow_told_ns, slow_untold; /* slow steps: when one was told, and how many since */
@@ -158,6 +168,8 @@ void rank_attached(struct rank *r, uint64_t now_ns);
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
 	      uint64_t price_ns);
 void rank_exit(struct rank *r, const struct event *ev);
+/* Made at the first marker, or where a checkpoint shows otherwise. 0 or -ENOMEM. */
+int rank_open(struct rank *r);
 /* Another program takes its place. */
 void rank_replaced(struct rank *r, uint64_t now_ns);
 /* Its pid is another process's now: its end was not seen. */
@@ -172,6 +184,13 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i); /* NULL: no memory */
 void rank_states(struct rank *r, uint64_t now_ns);
 void rank_ideal(struct rank *r, bool final);
 void rank_ledger_checked(struct rank *r);
+
+/* rank_file.c */
+int rank_file(struct rank *r, const struct event *ev); /* gp_file and gp_renamed. 0 or -ENOMEM */
+/* What was written within the span was written after that step: the checkpoint that it is, or NULL. */
+const struct checkpoint *rank_files_stepped(struct rank *r, const struct span *s, uint64_t step);
+/* Last step that had been done by then, of the loop that runs on the thread (of the first one else). */
+uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns);
 
 /* rank_change.c */
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs);

@@ -35,18 +35,6 @@ void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
 
 /* ---- spans --------------------------------------------------------------------------------------- */
 
-/* Last step done at that time, of the loop that runs on the thread (of the first one else). */
-static uint64_t note_step(const struct rank *r, const struct span *s)
-{
-	const struct rank_loop *lp = r->loops[0];
-
-	for (uint32_t i = 0; i < r->nloops; i++) {
-		if (r->loops[i]->tid == s->tid && r->loops[i]->steps)
-			lp = r->loops[i];
-	}
-	return lp->last_end_ns <= s->begin_ns ? lp->last_number : lp->last_number - 1;
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -56,14 +44,16 @@ static const char *base_name(const char *path)
 
 static void checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
 {
-	char took[16], step[32] = "";
+	char took[16], step[32] = "", from[48] = "";
 
 	clock_duration(took, sizeof(took), c->end_ns - c->start_ns);
+	if (c->match && c->match->step)
+		snprintf(from, sizeof(from), ", of step %llu", (unsigned long long)c->match->step);
 	if (c->step)
 		snprintf(step, sizeof(step), " (step %llu)", (unsigned long long)c->step);
 	if (c->restore)
-		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s", c->files, c->files == 1 ? "" : "s",
-			   step);
+		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s%s", c->files, c->files == 1 ? "" : "s",
+			   from, step);
 	else if (!c->closed)
 		rank_event(r, c->end_ns, "checkpoint begun, its end was not seen%s%.60s%s",
 			   *c->file ? ": " : "", base_name(c->file), step);
@@ -80,14 +70,25 @@ static void tell_checkpoint(struct rank *r, const struct rank_note *n)
 		.async = n->span.async,
 		.start_ns = n->span.begin_ns,
 		.end_ns = n->span.end_ns,
-		.step = note_step(r, &n->span),
+		.step = rank_step_at(r, n->span.tid, n->span.begin_ns),
+		.bytes = n->span.bytes,
 		.files = n->span.files,
 		.file = n->file,
 	};
 	struct fact f = {.type = FACT_CHECKPOINT, .checkpoint = &c};
+	const struct checkpoint *k;
 
+	if (!r->trainer && (c.restore || !n->span.seen)) /* it may read as many as it likes */
+		return;
+	c.async |= !r->trainer;
+	if (c.restore && r->resume_ns >= c.start_ns && r->resume_ns <= c.end_ns)
+		c.match = &r->resume.best;
+	k = c.restore ? NULL : rank_files_stepped(r, &n->span, c.step);
+	if (k)
+		c.file = k->path;
 	checkpoint_event(r, &c);
-	if (!c.restore && c.closed)
+	/* What waits under a temporary name secures nothing yet. */
+	if (!c.restore && c.closed && (!k || k->whole))
 		job_saved(r, c.step);
 	rank_fact(r, &f, c.end_ns);
 	r->ledger_due = true;

@@ -81,6 +81,8 @@ static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint
 	lp->last_number = fs->step.number;
 	lp->run_step = fs->run_step;
 	lp->last_end_ns = fs->step.end_ns;
+	lp->done[lp->steps % RANK_DONE].number = fs->step.number;
+	lp->done[lp->steps % RANK_DONE].end_ns = fs->step.end_ns;
 	lp->tid = fs->step.tid;
 	for (int i = 0; i < 8; i++)
 		lp->flagged[i] += fs->step.flags >> i & 1;

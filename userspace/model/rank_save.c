@@ -41,6 +41,10 @@ static void loop_archive(struct archive *a, struct rank_loop **at)
 	archive_number(a, &lp->recent);
 	for (uint64_t i = 0; i < SNAPSHOT_RECENT && i < lp->recent; i++)
 		archive_number(a, &lp->recent_ns[i]);
+	for (uint64_t i = 0; i < RANK_DONE; i++) {
+		archive_number(a, &lp->done[i].number);
+		archive_number(a, &lp->done[i].end_ns);
+	}
 	archive_numbers(a, lp->phase_ns);
 	archive_number(a, &lp->phases_known);
 	archive_numbers(a, lp->flagged);
@@ -68,6 +72,8 @@ static void note_archive(struct archive *a, struct rank_note *n)
 	archive_number(a, &s->closed);
 	archive_number(a, &s->async);
 	archive_number(a, &s->files);
+	archive_number(a, &s->seen);
+	archive_number(a, &s->bytes);
 	archive_text(a, n->file);
 }
 
@@ -157,6 +163,11 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->longest_save_ns);
 	archive_number(a, &r->slow_told_ns);
 	archive_number(a, &r->slow_untold);
+	checkpoint_resume_archive(a, &r->resume);
+	archive_number(a, &r->resume_ns);
+	archive_number(a, &r->saved.begin_ns);
+	archive_number(a, &r->saved.end_ns);
+	archive_number(a, &r->saved.step);
 	rank_hang_archive(a, &r->hang);
 	archive_number(a, &r->hits);
 	overhead_archive(a, &r->overhead);

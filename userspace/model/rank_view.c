@@ -90,6 +90,8 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 	memcpy(ret->command, r->process.command, sizeof(ret->command));
 	for (uint32_t i = 0; i < r->nloops; i++)
 		loop_view(r->loops[i], r->alive ? now_ns : r->end_ns, &loops[i]);
+	ret->secured = job_secured(r, &ret->secured_step, &ret->secured_ns);
+	ret->resumed = r->resume.best;
 	overhead_view(&r->overhead, &ret->overhead);
 	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_windows(r, r->alive ? now_ns : r->end_ns, ret->windows);

@@ -67,7 +67,12 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	uint32_t nloops; /* at least 1 for a trainer */
 	struct hang_view hang;
 	uint64_t checkpoints, restores, checkpoint_save_ns;
-	uint64_t hits;		       /* probe hits, counted ones included */
+	/* Progress of its job that a whole checkpoint covers. */
+	bool secured;
+	uint64_t secured_step, secured_ns;
+	struct checkpoint_match
+		resumed; /* what it went on from, of what was recognised; how none: nothing was */
+	uint64_t hits;	 /* probe hits, counted ones included */
 	struct overhead_view overhead; /* hits x price */
 	uint64_t lost;		       /* records known lost while this rank ran */
 	struct event_view events[SNAPSHOT_EVENTS];

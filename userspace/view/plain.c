@@ -138,7 +138,7 @@ void plain_fact(FILE *out, const struct fact *f)
 		break;
 	case FACT_LOSS:
 		if (f->loss->cause != GP_LOSS_unpaired && f->loss->cause != GP_LOSS_rate_limited &&
-		    f->loss->cause != GP_LOSS_names_full)
+		    f->loss->cause != GP_LOSS_names_full && f->loss->cause != GP_LOSS_file_limited)
 			break;
 		return;
 	default:

@@ -268,6 +268,9 @@ static void report_happened(struct canvas *c, const struct snapshot *s, const st
 	if (r->restores)
 		canvas_put(c, STYLE_PLAIN, "%s%llu restored", r->checkpoints ? ", " : "",
 			   (unsigned long long)r->restores);
+	if (r->secured)
+		canvas_put(c, STYLE_PLAIN, "; progress is secured up to step %llu (%s of goodput)",
+			   (unsigned long long)r->secured_step, view_duration(text, r->secured_ns));
 	report_hangs(c, s, r);
 	field(c, "disruptions");
 	if (r->ledger.disruptions)
@@ -387,6 +390,9 @@ static void report_tail(struct canvas *c, const struct snapshot *s)
 	if (s->lost[GP_LOSS_rate_limited])
 		canvas_put(c, STYLE_DIM, "; %llu over a rate bound: counted, not sent",
 			   (unsigned long long)s->lost[GP_LOSS_rate_limited]);
+	if (s->lost[GP_LOSS_file_limited])
+		canvas_put(c, STYLE_DIM, "; %llu times too many files at once to tell checkpoints from data",
+			   (unsigned long long)s->lost[GP_LOSS_file_limited]);
 	if (!s->ledger_violations)
 		return;
 	canvas_line(c, 0);

@@ -199,6 +199,8 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	json_close(out, '}');
 	json_uint(out, "productive_gross_ns", j->ledger.productive_gross_ns);
 	json_uint(out, "wasted_gross_ns", j->wasted_gross_ns);
+	json_nonzero(out, "secured_step", j->secured_step);
+	json_uint(out, "secured_ns", j->secured_ns);
 	json_uint(out, "disruptions", j->ledger.disruptions);
 	json_open(out, "last_disruptions", '[');
 	for (uint32_t i = 0; i < j->nfalls; i++)

@@ -212,6 +212,20 @@ static void json_hangs(struct buffer *out, const struct hang_view *h)
 	json_close(out, '}');
 }
 
+/* From what a checkpoint that it read says; the job's disruptions say what came of that. */
+static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
+{
+	if (!m->how) {
+		json_null(out, "resumed_from");
+		return;
+	}
+	json_open(out, "resumed_from", '{');
+	number_or_null(out, "step", m->step || m->stepped, m->step);
+	json_string(out, "match", checkpoint_how_name[m->how]);
+	json_real(out, "confidence", m->confidence);
+	json_close(out, '}');
+}
+
 static void json_rank(struct buffer *out, const struct snapshot *s, const struct rank_view *r)
 {
 	int64_t offset = s->real_ns ? (int64_t)((uint64_t)s->real_ns - s->mono_ns) : 0;
@@ -234,6 +248,9 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
+	number_or_null(out, "secured_step", r->secured, r->secured_step);
+	number_or_null(out, "secured_ns", r->secured, r->secured_ns);
+	json_resumed(out, &r->resumed);
 	json_hangs(out, &r->hang);
 	json_uint(out, "hits", r->hits);
 	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits, r->overhead.sum.all_ns);

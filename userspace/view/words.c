@@ -290,7 +290,8 @@ void view_why_nothing(const struct snapshot *s, const char **ret_why, const char
 
 static bool is_loss(int cause)
 {
-	return cause != GP_LOSS_unpaired && cause != GP_LOSS_rate_limited && cause != GP_LOSS_names_full;
+	return cause != GP_LOSS_unpaired && cause != GP_LOSS_rate_limited && cause != GP_LOSS_names_full &&
+	       cause != GP_LOSS_file_limited;
 }
 
 uint64_t view_lost(const struct snapshot *s)
@@ -319,6 +320,7 @@ const char *view_losses(char *out, size_t len, const struct snapshot *s)
 		[GP_LOSS_tape] = "tape not written",
 		[GP_LOSS_stack_full] = "range stack full",
 		[GP_LOSS_names_full] = "table of names full",
+		[GP_LOSS_file_limited] = "files over their bound",
 	};
 	size_t at = 0;
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase_file.c - checkpoints by their files, beside what their writers and readers show of themselves. */
+#include "userspace/model/phase_internal.h"
+
+/* A marker's file is counted by its marker: what is seen of it is a second look at the same. */
+static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s,
+		      uint64_t bytes)
+{
+	phase_burst(pf, t, b, s);
+	b->files--;
+	b->seen++;
+	b->bytes += bytes;
+}
+
+bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
+{
+	struct phase_thread *t = phase_thread_of(pf, s);
+	struct burst *b = &t->save;
+
+	if (s->begin_ns < t->saved_ns) /* closed late, when its checkpoint had been told */
+		return true;
+	/* Open while this thread trained: a log, not what was known at one moment. */
+	if (t->trained_ns > s->begin_ns)
+		return false;
+	if (!likely && (!b->active || s->begin_ns > b->end_ns + BURST_NS))
+		return false;
+	burst_see(pf, t, b, s, s->count);
+	if (s->begin_ns < b->begin_ns)
+		b->begin_ns = s->begin_ns;
+	return true;
+}
+
+void phase_opened(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t = phase_thread_of(pf, s);
+
+	if (t->fetching)
+		return;
+	burst_see(pf, t, &t->restore, s, s->count);
+	t->restore.open = true;
+}
+
+void phase_read(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t = phase_thread_of(pf, s);
+	struct burst *b = &t->restore;
+
+	if (!b->active || s->begin_ns < b->begin_ns)
+		return;
+	b->open = false;
+	if (s->ts_ns > b->end_ns)
+		b->end_ns = s->ts_ns;
+}
