@@ -164,6 +164,19 @@ load durable
 	steps_are 46 "$T/out"
 }
 
+@test "a second one on the same pins, its state directory made anew: said, and the first goes on" {
+	train_job 2
+	start_durable --pid "$JOB"
+	train
+	rm -r "$T/state"
+	run -1 --separate-stderr timeout -s KILL "$READY_S" "$GP_BPF" --durable --state-dir "$T/state" --pid "$JOB"
+	[[ $stderr == *"another gp-bpf still uses $(pins "$T/state")"* ]] || { echo "$stderr" >&2; return 1; }
+	train
+	last_turn
+	watch_end
+	steps_are 46 "$T/out"
+}
+
 @test "--takeover: the one that watches hands over" {
 	local first
 	train_job 3

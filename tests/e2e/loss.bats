@@ -43,6 +43,29 @@ steps_told() { # at least
 	equal '[21]' "$output" "tainted steps"
 }
 
+@test "stopped at random moments, for as long as the ring holds: nothing is lost, nothing doubled" {
+	local held=(0.0$RANDOM 0.$RANDOM 3.$RANDOM) s
+	[ -z "${ALL:-}" ] || held+=(20)
+	start_job "$TRAIN" load say=held pause wait pace=4000 until # with four records a step: 1000 a second
+	job_line held
+	start_watch --pid "$JOB" --quiet --json --export "json:$T/out"
+	job_go
+	until_true steps_told 1
+	for s in "${held[@]}"; do
+		sleep "0.$RANDOM"
+		kill -STOP "$WATCH"
+		sleep "$s"
+		kill -CONT "$WATCH"
+	done
+	job_go
+	job_line "steps "
+	job_end
+	watch_end
+	[ "${LINE#steps }" -ge 100 ] || { echo "only $LINE" >&2; return 1; }
+	steps_are "${LINE#steps }" "$T/out" || { echo "held: ${held[*]}" >&2; return 1; }
+	equal '{}' "$(jq -c .losses "$T/watch.out")" "losses"
+}
+
 @test "more children than can be watched: counted, and those that are watched are exact" {
 	start_job "$TRAIN" load say=held pause crowd=8300 steps=20
 	job_line held
