@@ -10,6 +10,7 @@ int cmd_pid(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_account(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
 int cmd_schema(int argc, char **argv);

@@ -12,15 +12,15 @@
 #include "userspace/command.h"
 #include "userspace/option.h"
 
-static int (*const runs[])(int argc, char **argv) = {cmd_pid,	cmd_run,    cmd_record, cmd_replay,
-						     cmd_check, cmd_probes, cmd_schema, cmd_detach};
+static int (*const runs[])(int argc, char **argv) = {
+	cmd_pid, cmd_run, cmd_record, cmd_replay, cmd_account, cmd_check, cmd_probes, cmd_schema, cmd_detach};
 _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each command");
 
 static void usage(FILE *out)
 {
 	fputs("gp-bpf - training steps and goodput of running jobs, seen from outside\n\nusage:\n", out);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  gp-bpf %-6s %-32s %s\n", command_rows[i].name, command_rows[i].args,
+		fprintf(out, "  gp-bpf %-7s %-32s %s\n", command_rows[i].name, command_rows[i].args,
 			command_rows[i].help);
 	fputs("\noptions of gp-bpf --pid:\n", out);
 	options_help(out, CMD_PID);

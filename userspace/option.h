@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define OPTION_LIST_MAX	     64
+#define OPTION_LIST_MAX	     512
 #define OVERHEAD_PPM_DEFAULT 1000
 #define OVERHEAD_PAUSE_NS    10000000000ll
 
@@ -23,16 +23,18 @@ struct options {
 	struct option_list exports;
 	struct option_list features; /* NAME=off */
 	struct option_list windows;  /* durations */
+	struct option_list spans, excludes, ats;
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
 	char *output; /* of CMD (run), or the tape (record) */
 	char *user, *library;
+	char *semantics, *calculator, *now;
 	char *log_level, *log_format;
 	int64_t multiply, ready_fd;
 	int64_t for_ns, ideal_ns, hang_after_ns;
 	int64_t overhead_ppm; /* millionths; 0: no bound */
 	int64_t overhead_pause_ns;
 	bool durable, handover, takeover;
-	bool quiet, json, live, best_effort, print_config, help, version;
+	bool quiet, json, live, follow, best_effort, print_config, help, version;
 	char **argv; /* what follows the options: CMD, or files */
 	int argc;
 };
@@ -48,14 +50,15 @@ enum {
 	CMD_SCHEMA = 64,
 	CMD_WATCH = CMD_PID | CMD_RUN | CMD_RECORD,
 	CMD_DETACH = 128,
-	CMD_ALL = 255,
+	CMD_ACCOUNT = 256,
+	CMD_ALL = 511,
 };
 
 struct command_row {
 	const char *name, *args, *help;
 	unsigned bit;
 };
-#define COMMANDS 8
+#define COMMANDS 9
 extern const struct command_row command_rows[COMMANDS]; /* main.c has their functions, in this order */
 
 /* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on; else the
