@@ -16,14 +16,14 @@ comma   := ,
 O       := build/$(or $(subst $(comma),-,$(SAN)),plain)$(if $(filter clang%,$(notdir $(CC))),-clang)
 VERSION := 0.1.0
 
-PKGS    := libbpf libelf zlib capstone libcyaml libmicrohttpd libcjson
+PKGS    := libbpf libelf zlib capstone libcyaml libmicrohttpd libcjson sqlite3
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
            $(if $(WERROR),-Werror)
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=gnu17 $(WARN) -I. -I$(O) -D_GNU_SOURCE -DGP_VERSION='"$(VERSION)"' -pthread \
            -DGP_PREFIX='"$(PREFIX)"' $(DEFINES) -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN) -DGP_LEDGER_ABORT)
 override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
-USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1) -lm
+USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1 sqlite3) -lm
 LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone libcyaml zlib)
 
 ARCH    := $(shell uname -m)

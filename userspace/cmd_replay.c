@@ -59,10 +59,12 @@ int cmd_replay(int argc, char **argv)
 	err = tape_open(&tape, o.argv[0]);
 	if (err)
 		goto done;
+	o.keep_ns = o.state_bytes = 0; /* what is old is what is replayed */
 	err = output_open(&out, &o, VIEW_NONE, STDOUT_FILENO,
 			  output_is_data(&o) ? STDERR_FILENO : STDOUT_FILENO);
 	if (err)
 		goto done;
+	output_by_events(out);
 	err = replay_tape(tape, out, !o.quiet && isatty(STDERR_FILENO));
 	if (err)
 		log_error("replay %s: %s", o.argv[0], strerror(-err));

@@ -66,6 +66,8 @@ static int row_set(struct options *o, const struct option_row *r, enum option_or
 		return option_duration(value, at) || !*(int64_t *)at ? -EINVAL : 0;
 	case OPTION_PERCENT:
 		return option_percent(value, at);
+	case OPTION_SIZE:
+		return option_size(value, at) || *(int64_t *)at < r->min ? -EINVAL : 0;
 	case OPTION_STRING:
 		copy = strdup(value);
 		if (!copy)
@@ -86,6 +88,8 @@ static const char *row_wants(const struct option_row *r)
 		return "a duration above 0, like 500ms, 10s, 5m or 2h";
 	case OPTION_PERCENT:
 		return "a percentage from 0 to 100, in steps of 0.0001";
+	case OPTION_SIZE:
+		return "a size of at least 1M, like 64M or 1G";
 	case OPTION_FLAG:
 		return "true or false";
 	default:
@@ -265,7 +269,9 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 	*o = (struct options){.ready_fd = -1,
 			      .multiply = 1,
 			      .overhead_ppm = OVERHEAD_PPM_DEFAULT,
-			      .overhead_pause_ns = OVERHEAD_PAUSE_NS};
+			      .overhead_pause_ns = OVERHEAD_PAUSE_NS,
+			      .keep_ns = STORE_KEEP_NS,
+			      .state_bytes = STORE_BYTES};
 	memset(origins, 0, sizeof(origins));
 	err = set_from_flags(o, command, argc, argv);
 	if (!err && (o->help || o->version))

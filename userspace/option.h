@@ -12,6 +12,8 @@
 #define OPTION_LIST_MAX	     512
 #define OVERHEAD_PPM_DEFAULT 1000
 #define OVERHEAD_PAUSE_NS    10000000000ll
+#define STORE_KEEP_NS	     (30 * 86400000000000ll)
+#define STORE_BYTES	     (256ll << 20)
 
 struct option_list {
 	char *item[OPTION_LIST_MAX];
@@ -26,11 +28,12 @@ struct options {
 	struct option_list spans, excludes, ats;
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
 	char *output; /* of CMD (run), or the tape (record) */
-	char *user, *library;
+	char *user, *library, *store;
 	char *semantics, *calculator, *now;
 	char *log_level, *log_format;
 	int64_t multiply, ready_fd;
-	int64_t for_ns, ideal_ns, hang_after_ns;
+	int64_t for_ns, ideal_ns, hang_after_ns, keep_ns;
+	int64_t state_bytes;
 	int64_t overhead_ppm; /* millionths; 0: no bound */
 	int64_t overhead_pause_ns;
 	bool durable, handover, takeover;
@@ -51,14 +54,18 @@ enum {
 	CMD_WATCH = CMD_PID | CMD_RUN | CMD_RECORD,
 	CMD_DETACH = 128,
 	CMD_ACCOUNT = 256,
-	CMD_ALL = 511,
+	CMD_JOBS = 512,
+	CMD_MARK = 1024,
+	CMD_EXCLUDE = 2048,
+	CMD_STORE = CMD_JOBS | CMD_MARK | CMD_EXCLUDE,
+	CMD_ALL = 4095,
 };
 
 struct command_row {
 	const char *name, *args, *help;
 	unsigned bit;
 };
-#define COMMANDS 9
+#define COMMANDS 12
 extern const struct command_row command_rows[COMMANDS]; /* main.c has their functions, in this order */
 
 /* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on; else the
@@ -80,6 +87,8 @@ int options_windows(const struct options *o, char *out, size_t len);
 int option_duration(const char *text, int64_t *ret_ns);
 /* "0.1" or "0.1%" is 1000 millionths. -EINVAL. */
 int option_percent(const char *text, int64_t *ret_ppm);
+/* "256M", "1G", "65536": bytes. -EINVAL. */
+int option_size(const char *text, int64_t *ret_bytes);
 /* Whole number within [min, max]. -EINVAL. */
 int option_number(const char *text, int64_t min, int64_t max, int64_t *ret);
 

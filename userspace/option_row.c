@@ -14,6 +14,9 @@ const struct command_row command_rows[COMMANDS] = {
 	{"probes", "", "the probes that are known, and why each is there", CMD_PROBES},
 	{"schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA},
 	{"detach", "", "remove every probe and map that --durable left in the kernel", CMD_DETACH},
+	{"jobs", "[NAME]", "the jobs that a store knows, and where their time went", CMD_JOBS},
+	{"mark", "JOB TEXT", "put a note on a job's timeline, in the store", CMD_MARK},
+	{"exclude", "FROM TO WHY", "leave a time out of what a store tells (maintenance)", CMD_EXCLUDE},
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -77,8 +80,14 @@ const struct option_row option_rows[] = {
 	 "do without a kernel feature (names: gp-bpf check)"},
 	{"config", "FILE", 'c', OPTION_STRING, AT(config), 0, 0, CMD_WATCH | CMD_CHECK | CMD_PROBES, NULL,
 	 "settings in YAML (version: 1)"},
-	{"state-dir", "DIR", 0, OPTION_STRING, AT(state_dir), 0, 0, CMD_WATCH | CMD_CHECK, "state_dir",
-	 "where the symbol cache is kept (default /var/cache/gp-bpf)"},
+	{"state-dir", "DIR", 0, OPTION_STRING, AT(state_dir), 0, 0, CMD_WATCH | CMD_CHECK | CMD_STORE,
+	 "state_dir", "where the symbol cache is kept (default /var/cache/gp-bpf), and state that lasts"},
+	{"store", "FILE", 0, OPTION_STRING, AT(store), 0, 0, CMD_WATCH | CMD_REPLAY | CMD_STORE, "store.path",
+	 "keep the history of jobs there; 'default': in --state-dir, which --durable does by itself; 'none'"},
+	{"keep", "DURATION", 0, OPTION_DURATION, AT(keep_ns), 0, 0, CMD_WATCH, "store.keep",
+	 "how long the store keeps what it knows (default 30d)"},
+	{"state-size", "SIZE", 0, OPTION_SIZE, AT(state_bytes), 1 << 20, INT64_MAX, CMD_WATCH, "store.size",
+	 "how large the store may get before its oldest minutes go (default 256M)"},
 	{"durable", NULL, 0, OPTION_FLAG, AT(durable), 0, 0, CMD_PID, "durable",
 	 "a restart within a minute, even after kill -9, loses nothing: state is kept in --state-dir "
 	 "(default /var/lib/gp-bpf), links and maps are pinned"},
@@ -92,8 +101,8 @@ const struct option_row option_rows[] = {
 	{"quiet", NULL, 'q', OPTION_FLAG, AT(quiet), 0, 0, CMD_ACCOUNT, NULL, "no progress, no warnings"},
 	{"json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_ACCOUNT, NULL,
 	 "one JSON object a job, each on a line of its own"},
-	{"json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_WATCH | CMD_REPLAY, NULL,
-	 "the report as one JSON object on standard output"},
+	{"json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_WATCH | CMD_REPLAY | CMD_JOBS, NULL,
+	 "the report, or the jobs, as one JSON object on standard output"},
 	{"ready-fd", "N", 0, OPTION_NUMBER, AT(ready_fd), 0, INT_MAX, CMD_WATCH, NULL,
 	 "write one line to this descriptor once every probe is attached"},
 	{"log-level", "LEVEL", 0, OPTION_STRING, AT(log_level), 0, 0, CMD_ALL, "log.level",

@@ -7,7 +7,15 @@
 
 #include "userspace/option.h"
 
-enum option_type { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_NUMBER, OPTION_DURATION, OPTION_PERCENT };
+enum option_type {
+	OPTION_FLAG,
+	OPTION_STRING,
+	OPTION_LIST,
+	OPTION_NUMBER,
+	OPTION_DURATION,
+	OPTION_PERCENT,
+	OPTION_SIZE
+};
 
 struct option_row {
 	const char *name, *arg;
@@ -21,7 +29,7 @@ struct option_row {
 };
 
 /* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this. */
-#define OPTION_ROWS 44
+#define OPTION_ROWS 47
 extern const struct option_row option_rows[OPTION_ROWS];
 
 #endif

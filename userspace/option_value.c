@@ -60,3 +60,25 @@ int option_percent(const char *text, int64_t *ret_ppm)
 	*ret_ppm = (int64_t)(v * 1e4 + 0.5);
 	return *ret_ppm || v == 0 ? 0 : -EINVAL;
 }
+
+int option_size(const char *text, int64_t *ret_bytes)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	char *end;
+	double v;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	v = strtod(text, &end);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (errno || end == text || !(v >= 0) || (*end && (!unit || end[1])))
+		return -EINVAL;
+	for (; unit && unit >= units; unit--)
+		v *= 1024;
+	if (v > 9e18)
+		return -EINVAL;
+	*ret_bytes = (int64_t)v;
+	return 0;
+}

@@ -2,6 +2,7 @@
 #include "userspace/output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,18 +10,21 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
+#include "userspace/history.h"
 #include "userspace/ingest/stream.h"
 #include "userspace/model/model.h"
+#include "userspace/store/writer.h"
 #include "userspace/view/view.h"
 
 struct output {
 	struct stream *stream;
 	struct model *model;
 	struct export_set *exports;
+	struct store_writer *store; /* NULL: none is kept */
 	struct live *live;
 	FILE *plain;
 	int report_fd;
-	bool json, color, replaying, left;
+	bool json, color, replaying, left, by_events;
 	int error;
 };
 
@@ -31,8 +35,20 @@ static void on_fact(void *ctx, const struct fact *f)
 
 	own.told = out->replaying;
 	export_set_fact(out->exports, &own);
+	if (out->store)
+		store_writer_fact(out->store, &own);
 	if (out->plain && !out->replaying)
 		plain_fact(out->plain, f);
+}
+
+static void store_snapshot(struct output *out)
+{
+	struct snapshot *s = model_snapshot(out->model);
+
+	if (!s)
+		return;
+	store_writer_snapshot(out->store, s, true);
+	snapshot_unref(s);
 }
 
 static void on_event(void *ctx, const struct event *ev)
@@ -44,6 +60,13 @@ static void on_event(void *ctx, const struct event *ev)
 		log_error("model: %s; what follows is incomplete", strerror(-err));
 		out->error = err;
 	}
+	if (out->store && out->by_events && ev->rec->kind == GP_KIND_tick)
+		store_snapshot(out);
+}
+
+void output_by_events(struct output *out)
+{
+	out->by_events = true;
 }
 
 static void on_log(void *ctx, enum log_level level, const char *line)
@@ -64,6 +87,26 @@ static int open_exports(struct output *out, const struct options *o, bool resume
 	}
 	if (!err && o->listen && !prometheus)
 		err = export_set_add(out->exports, "prometheus");
+	return err;
+}
+
+/* A model that goes on from a state has told of its session before. */
+static int open_store(struct output *out, const struct options *o, bool saved)
+{
+	struct store_writer_options w = {.keep_ns = o->keep_ns, .size_bytes = (uint64_t)o->state_bytes};
+	char path[PATH_MAX];
+	struct snapshot *s;
+	int err = history_path(o, path);
+
+	if (err <= 0)
+		return err;
+	w.path = path;
+	w.named = o->store;
+	err = store_writer_open(&out->store, &w);
+	s = !err && saved ? model_snapshot(out->model) : NULL;
+	if (s)
+		store_writer_session(out->store, &s->session, s->session_ns);
+	snapshot_unref(s);
 	return err;
 }
 
@@ -128,6 +171,8 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 	err = open_model(out, saved);
 	if (!err)
 		err = open_exports(out, o, saved || behind);
+	if (!err)
+		err = open_store(out, o, saved);
 	if (!err && !saved)
 		model_told_on(out->model, export_set_told(out->exports));
 	if (!err)
@@ -168,12 +213,20 @@ void output_leave(struct output *out)
 	out->left = true;
 }
 
+static uint64_t told_last(struct output *out)
+{
+	uint64_t told = export_set_told(out->exports),
+		 stored = out->store ? store_writer_told(out->store) : 0;
+
+	return told > stored ? told : stored;
+}
+
 void output_replaying(struct output *out, bool yes)
 {
 	out->replaying = yes;
 	/* Of a damaged tape less comes than was told: nothing new may pass for what is in a file already. */
 	if (!yes)
-		model_told_on(out->model, export_set_told(out->exports));
+		model_told_on(out->model, told_last(out));
 }
 
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx)
@@ -206,6 +259,8 @@ void output_tick(struct output *out)
 	if (!s)
 		return;
 	export_set_snapshot(out->exports, s);
+	if (out->store)
+		store_writer_snapshot(out->store, s, false);
 	if (out->live)
 		live_draw(out->live, s);
 	if (out->plain)
@@ -281,6 +336,8 @@ int output_close(struct output *out, bool report)
 	}
 	if (s)
 		export_set_snapshot(out->exports, s);
+	if (s && out->store)
+		store_writer_snapshot(out->store, s, false);
 	if (out->live) {
 		log_sink(NULL, NULL);
 		live_close(out->live);
@@ -294,6 +351,8 @@ int output_close(struct output *out, bool report)
 		lost = export_set_close(out->exports);
 		err = err ? err : lost;
 	}
+	lost = store_writer_close(out->store);
+	err = err ? err : lost;
 	if (out->plain)
 		fclose(out->plain);
 	model_free(out->model);

@@ -33,6 +33,8 @@ void output_replaying(struct output *out, bool yes);
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
 /* JSON lines go to standard output: they leave no room there for anything else. */
 bool output_is_data(const struct options *o);
+/* Time is the tape's: the store gets a snapshot with each of its ticks. */
+void output_by_events(struct output *out);
 /* Records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
 /* Who is to be looked at (model_silent). */

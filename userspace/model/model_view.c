@@ -108,6 +108,7 @@ struct snapshot *model_snapshot(struct model *m)
 	s->mono_ns = m->now_ns;
 	s->real_ns = anchors_real(&m->env.anchors, m->now_ns);
 	s->session = m->session;
+	s->session_ns = m->session_ns;
 	s->ended = m->ended;
 	s->end = m->end;
 	s->nattach = m->probes.nattach;

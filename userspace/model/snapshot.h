@@ -95,6 +95,7 @@ struct snapshot {
 	uint64_t mono_ns;
 	int64_t real_ns; /* 0: unknown */
 	struct gp_session session;
+	uint64_t session_ns; /* when it began, on the monotonic clock */
 	bool ended;
 	struct gp_end end;
 	struct job_view *jobs; /* in order of appearance */

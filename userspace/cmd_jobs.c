@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf jobs: what a store knows, one line a job. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/epoch.h"
+#include "userspace/base/json_text.h"
+#include "userspace/base/log.h"
+#include "userspace/command.h"
+#include "userspace/history.h"
+#include "userspace/store/query.h"
+#include "userspace/view/words.h"
+
+#define JOBS_SCHEMA 1
+
+struct listing {
+	struct store *store;
+	struct buffer out;
+	const char *only; /* name, key or number */
+	bool json, any;
+};
+
+static uint64_t positive(int64_t v)
+{
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+/* Of what was observed; as everywhere, a share of nothing is unknown. */
+static uint64_t observed_ns(const struct sums *s)
+{
+	return positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
+}
+
+static void job_line(struct listing *l, const struct store_job *j)
+{
+	const struct sums *s = &j->totals.sums;
+	char goodput[WORD_MAX], step[WORD_MAX], when[EPOCH_TEXT_MAX], took[16];
+
+	if (!l->any)
+		buffer_printf(&l->out, "%4s  %-24s %-8s %4s %5s %9s %11s %8s %8s %-19s\n", "ID", "JOB",
+			      "STATE", "RUNS", "FELL", "STEPS", "STEP (P50)", "ELAPSED", "GOODPUT",
+			      "LAST SEEN (UTC)");
+	clock_duration(took, sizeof(took), positive(sums_total(s)));
+	buffer_printf(&l->out, "%4lld  %-24.24s %-8s %4u %5llu %9llu %11s %8s %8s %-19s\n", (long long)j->id,
+		      *j->name ? j->name : j->key, *j->state ? j->state : "-", j->runs,
+		      (unsigned long long)j->disruptions, (unsigned long long)j->totals.steps,
+		      view_duration(step, sketch_quantile(&j->totals.times, 0.5)), took,
+		      view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]), observed_ns(s)),
+		      epoch_text(when, j->last_ns / 1000, 0));
+}
+
+static void times_json(struct buffer *out, const struct sketch *t)
+{
+	json_open(out, "step_time", '{');
+	json_uint(out, "count", t->count);
+	json_nonzero(out, "mean_ns", t->count ? t->sum_ns / t->count : 0);
+	json_nonzero(out, "min_ns", t->min_ns);
+	json_nonzero(out, "p50_ns", sketch_quantile(t, 0.5));
+	json_nonzero(out, "p95_ns", sketch_quantile(t, 0.95));
+	json_nonzero(out, "p99_ns", sketch_quantile(t, 0.99));
+	json_nonzero(out, "max_ns", t->max_ns);
+	json_close(out, '}');
+}
+
+static void job_json(struct listing *l, const struct store_job *j)
+{
+	struct buffer *out = &l->out;
+	const char *name;
+
+	json_open(out, NULL, '{');
+	json_int(out, "id", j->id);
+	json_string(out, "key", j->key);
+	json_known(out, "name", j->name);
+	json_known(out, "state", j->state);
+	json_time(out, "first_seen", j->first_ns);
+	json_time(out, "last_seen", j->last_ns);
+	json_uint(out, "runs", j->runs);
+	json_uint(out, "ranks", j->ranks);
+	json_uint(out, "alive", j->alive);
+	json_uint(out, "disruptions", j->disruptions);
+	json_uint(out, "checkpoints", j->checkpoints);
+	json_uint(out, "steps", j->totals.steps);
+	json_uint(out, "max_step", j->max_step);
+	times_json(out, &j->totals.times);
+	json_int(out, "elapsed_ns", sums_total(&j->totals.sums));
+	json_open(out, "buckets", '{');
+	for (uint32_t i = 0; (name = store_bucket(l->store, i)); i++)
+		if (j->totals.sums.ns[i])
+			json_int(out, name, j->totals.sums.ns[i]);
+	json_close(out, '}');
+	json_close(out, '}');
+}
+
+static int show(void *ctx, const struct store_job *j)
+{
+	struct listing *l = ctx;
+
+	if (l->json)
+		job_json(l, j);
+	else
+		job_line(l, j);
+	l->any = true;
+	return 0;
+}
+
+static int list(struct listing *l)
+{
+	static const struct store_span everything;
+	struct store_job *one;
+	int err;
+
+	if (!l->only)
+		return store_jobs(l->store, &everything, show, l);
+	one = malloc(sizeof(*one));
+	err = one ? store_job(l->store, l->only, one) : -ENOMEM;
+	if (!err)
+		show(l, one);
+	free(one);
+	return err;
+}
+
+static int jobs(const struct options *o)
+{
+	struct listing l = {.json = o->json, .only = o->argc ? o->argv[0] : NULL};
+	int err = history_open(&l.store, o, STORE_READ);
+
+	if (err)
+		return EXIT_RUNTIME;
+	if (l.json) {
+		json_open(&l.out, NULL, '{');
+		json_uint(&l.out, "schema", JOBS_SCHEMA);
+		json_open(&l.out, "jobs", '[');
+	}
+	err = list(&l);
+	if (l.json) {
+		json_close(&l.out, ']');
+		json_close(&l.out, '}');
+		buffer_add(&l.out, "\n", 1);
+	}
+	if (!err && l.out.failed)
+		err = -ENOMEM;
+	if (err)
+		log_error("jobs: %s", err == -ENOENT ? "no such job" : store_why(err));
+	else if (l.out.len)
+		fwrite(l.out.data, 1, l.out.len, stdout);
+	else
+		log_warn("%s knows no job yet", store_path(l.store));
+	buffer_free(&l.out);
+	store_close(l.store);
+	return err ? EXIT_RUNTIME : EXIT_OK;
+}
+
+int cmd_jobs(int argc, char **argv)
+{
+	struct options o;
+	int code = options_parse(&o, CMD_JOBS, argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (o.argc > 1) {
+		log_error("jobs takes one name at most, behind the options: gp-bpf jobs [options] [NAME]");
+		code = EXIT_USAGE;
+	} else {
+		code = jobs(&o);
+	}
+	options_free(&o);
+	return code;
+}

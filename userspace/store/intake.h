@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* intake.h - from facts and snapshots to what is to be written: minutes of ranks, and notes. Pure, not
+ * thread-safe.
+ *
+ * A snapshot closes what the facts before it told: only what lies before the last one is ever handed out, so
+ * what is written is the state at one instant, and a feed that is played again from any point before that
+ * instant goes on from there. A rank's ledger is cumulative; the minute gets what it gained.
+ *
+ * Bounded: INTAKE_ROWS minutes that could not be written yet; beyond, two of one rank become one that stands
+ * for both, so sums stay whole and only their place in time gets coarse. INTAKE_NOTES notes; beyond, they are
+ * lost and counted. */
+#ifndef STORE_INTAKE_H
+#define STORE_INTAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/base/table.h"
+#include "userspace/model/fact.h"
+#include "userspace/model/job.h"
+#include "userspace/model/snapshot.h"
+#include "userspace/store/sketch.h"
+#include "userspace/store/sums.h"
+
+#define INTAKE_RANKS 8192
+#define INTAKE_ROWS  8192
+#define INTAKE_NOTES 1024
+
+struct intake_minute {
+	int64_t minute;	  /* since 1970; it stands for its 60 s, or for all that its sums add up to */
+	int64_t until_ns; /* UTC */
+	struct sums sums;
+	uint64_t steps;
+	struct sketch times;
+	uint64_t number; /* of the order in which they were closed */
+	struct intake_minute *next;
+};
+
+struct intake_about { /* of a rank or a job, as last seen */
+	bool job;
+	uint32_t pid;		   /* 0: a job */
+	char key[128], title[160]; /* of its job: what makes it the same one, and what people call it */
+	char state[12];		   /* of a job */
+	uint64_t job_key;	   /* of a job */
+	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
+	int64_t start_ns, end_ns, until_ns; /* UTC */
+	int rank, world_size;		    /* -1: unknown */
+	int status;
+	bool ended;
+	char comm[16], command[160], tier[8], marker[48];
+	uint64_t max_step;
+};
+
+struct intake_rank { /* or a job: its ledger goes on over its runs */
+	struct intake_about about;
+	struct job_fall *falls; /* of a job: JOB_FALLS of them, as they were noted last */
+	uint32_t nfalls;
+	int64_t id;	       /* in the store; 0: not known there yet */
+	bool placed;	       /* id is known; minutes are made from here on */
+	bool changed, settled; /* since it was written; ended, and all is written */
+	bool seen;	       /* a snapshot has shown it */
+	bool left;	       /* facts of this pid are another process's */
+	uint32_t absent;       /* snapshots in a row that did not show it */
+	struct sums now, base; /* cumulative ledger; what of it the store does not count */
+	bool rebased;	       /* base is to be written */
+	struct sums first;     /* the first ledger that was seen here */
+	int64_t first_ns;      /* ... when, UTC */
+	int64_t formed_ns;     /* UTC: formed is what was known then; 0: nothing is formed */
+	struct sums formed;    /* in closed minutes and the running one: now - base */
+	struct sums closed;    /* ... in closed ones */
+	uint64_t closed_steps;
+	struct sketch closed_times;
+	struct intake_minute running;
+	bool runs;			       /* running holds something */
+	struct intake_minute *oldest, *newest; /* closed, not written */
+	uint64_t taken;			       /* minutes up to this number are being written */
+	uint64_t told_steps;		       /* since the last snapshot */
+	struct sketch told_times;
+};
+
+struct intake_note {
+	struct intake_rank *rank;
+	enum fact_type type;
+	int64_t real_ns, start_ns;
+	uint64_t mono_ns;
+	union {
+		struct job_fall disruption;
+		struct fact_checkpoint checkpoint;
+		struct fact_health health;
+	};
+	char text[GP_PATH_MAX], words[240];
+};
+
+struct intake {
+	struct table *by_pid; /* who its facts are about */
+	struct table *by_job;
+	struct intake_rank *ranks[INTAKE_RANKS];
+	uint32_t count;
+	struct intake_note notes[INTAKE_NOTES]; /* in order */
+	uint32_t nnotes, ready;			/* ready: those before the last snapshot */
+	uint64_t told;				/* number of the last fact that came */
+	uint64_t closed;  /* ... before the last snapshot: what is handed out holds up to here */
+	uint64_t skip;	  /* facts up to here are in the store */
+	bool blind;	  /* ... which are not known: those go by that a predecessor told before */
+	uint64_t minutes; /* closed ever */
+	uint32_t rows;	  /* closed, not written */
+	struct {	  /* what was not kept as it came */
+		uint64_t ranks, notes, facts, merged;
+	} lost;
+};
+
+struct intake *intake_new(void); /* NULL: no memory */
+void intake_free(struct intake *t);
+void intake_fact(struct intake *t, const struct fact *f);
+void intake_snapshot(struct intake *t, const struct snapshot *s);
+/* Ranks whose place in the store is not known. */
+bool intake_unplaced(const struct intake *t);
+/* There is something to write. */
+bool intake_due(const struct intake *t);
+
+/* What the store has of a rank or a job. gone_on: by the same run of the model, whose ledger goes on from it;
+ * else what comes from here on is added to it, and what lies between is not observed, unless it was over. */
+struct intake_place {
+	int64_t id;
+	bool gone_on, ended;
+	struct sums base;
+	struct sums closed;	      /* in closed minutes */
+	uint64_t closed_steps;	      /* likewise */
+	struct sketch closed_times;   /* likewise */
+	int64_t until_ns;	      /* closed ones are known up to then; 0: there are none */
+	struct intake_minute running; /* the one that is open there; until_ns 0: none */
+};
+void intake_place(struct intake *t, struct intake_rank *r, const struct intake_place *p);
+/* Minutes that were taken are written, or were not: they are offered again. */
+void intake_written(struct intake *t, struct intake_rank *r, bool done);
+/* The first n notes are. */
+void intake_noted(struct intake *t, uint32_t n);
+/* The store is another one, and empty: ranks have no place, and all of their time is told again. */
+void intake_again(struct intake *t);
+/* Lets go of ranks that are over, written, and gone from the snapshots. */
+void intake_forget(struct intake *t);
+
+#endif

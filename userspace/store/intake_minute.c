@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Minutes of one rank: formed, closed, merged when they cannot be written, written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/store/intake_private.h"
+
+#define MINUTE_NS 60000000000ll
+
+static void minute_add(struct intake_minute *into, const struct intake_minute *m)
+{
+	sums_add(&into->sums, &m->sums);
+	into->steps += m->steps;
+	sketch_merge(&into->times, &m->times);
+	if (m->until_ns > into->until_ns)
+		into->until_ns = m->until_ns;
+}
+
+/* The two neighbours that stand for the least time together become one. */
+static void minutes_squeeze(struct intake *t, struct intake_rank *r)
+{
+	struct intake_minute *best = NULL, *next;
+	int64_t least = INT64_MAX;
+
+	for (struct intake_minute *m = r->oldest; m && m->next; m = m->next) {
+		int64_t ns = sums_total(&m->sums) / 2 + sums_total(&m->next->sums) / 2;
+
+		if (m->number > r->taken && ns < least) {
+			least = ns;
+			best = m;
+		}
+	}
+	if (!best)
+		return;
+	next = best->next;
+	minute_add(best, next);
+	best->number = next->number;
+	best->next = next->next;
+	if (r->newest == next)
+		r->newest = best;
+	free(next);
+	t->rows--;
+	t->lost.merged++;
+}
+
+/* False: no memory; the minute goes on. */
+static bool minute_close(struct intake *t, struct intake_rank *r)
+{
+	struct intake_minute *m = malloc(sizeof(*m));
+
+	if (!m) {
+		t->lost.merged++;
+		return false;
+	}
+	*m = r->running;
+	m->number = ++t->minutes;
+	m->next = NULL;
+	if (r->newest)
+		r->newest->next = m;
+	else
+		r->oldest = m;
+	r->newest = m;
+	t->rows++;
+	sums_add(&r->closed, &m->sums);
+	r->closed_steps += m->steps;
+	sketch_merge(&r->closed_times, &m->times);
+	memset(&r->running, 0, sizeof(r->running));
+	r->runs = false;
+	if (t->rows > INTAKE_ROWS)
+		minutes_squeeze(t, r);
+	return true;
+}
+
+void intake_form(struct intake *t, struct intake_rank *r)
+{
+	int64_t from_ns = r->formed_ns ? r->formed_ns : r->about.start_ns, minute = from_ns / MINUTE_NS;
+	static const struct sums nothing;
+	struct sums more = r->now;
+
+	sums_take(&more, &r->base);
+	sums_take(&more, &r->formed);
+	if (r->about.ended && r->formed_ns && !r->runs && !r->told_steps &&
+	    !memcmp(&more, &nothing, sizeof(more)))
+		return;
+	/* Told from a state before the one that is stored, and on its way there. */
+	if (sums_total(&more) < 0 && !r->about.ended)
+		return;
+	if (r->runs && r->running.minute != minute)
+		minute_close(t, r);
+	if (!r->runs)
+		r->running.minute = minute;
+	r->runs = true;
+	sums_add(&r->formed, &more);
+	sums_add(&r->running.sums, &more);
+	r->running.steps += r->told_steps;
+	sketch_merge(&r->running.times, &r->told_times);
+	r->running.until_ns = r->formed_ns = r->about.until_ns;
+	r->told_steps = 0;
+	memset(&r->told_times, 0, sizeof(r->told_times));
+	r->changed = true;
+	if (r->about.ended)
+		minute_close(t, r);
+}
+
+/* What goes on beside what is stored, though another watch knew it: what both saw counts as it is stored,
+ * what none saw is not observed. */
+static void rebase(struct intake_rank *r, const struct sums *had, int64_t until_ns, bool ended)
+{
+	int64_t gap_ns = 0;
+
+	memset(&r->base, 0, sizeof(r->base));
+	if (!r->about.job) {
+		gap_ns = sums_total(&r->first) - sums_total(had);
+		r->base = r->first;
+	} else if (r->about.start_ns < until_ns) {
+		gap_ns = r->first_ns - until_ns;
+		r->base = r->first;
+	} else if (!ended) {
+		gap_ns = r->about.start_ns - until_ns;
+	}
+	sums_take(&r->base, had);
+	r->base.ns[BUCKET_UNOBSERVED] -= gap_ns > 0 ? gap_ns : 0;
+	r->rebased = true;
+}
+
+void intake_place(struct intake *t, struct intake_rank *r, const struct intake_place *p)
+{
+	struct sums had = p->closed;
+	int64_t until_ns = p->running.until_ns ? p->running.until_ns : p->until_ns;
+
+	sums_add(&had, &p->running.sums);
+	r->id = p->id;
+	r->placed = true;
+	r->settled = p->gone_on && p->ended && !r->about.job;
+	r->formed = had;
+	r->closed = p->closed;
+	r->closed_steps = p->closed_steps;
+	r->closed_times = p->closed_times;
+	r->running = p->running;
+	r->runs = p->running.until_ns;
+	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
+	r->base = p->base;
+	if (!p->gone_on && sums_total(&had))
+		rebase(r, &had, until_ns, p->ended);
+	if (!r->settled)
+		intake_form(t, r);
+}
+
+static void minutes_drop(struct intake *t, struct intake_rank *r, uint64_t upto)
+{
+	while (r->oldest && r->oldest->number <= upto) {
+		struct intake_minute *m = r->oldest;
+
+		r->oldest = m->next;
+		free(m);
+		t->rows--;
+	}
+	if (!r->oldest)
+		r->newest = NULL;
+}
+
+void intake_written(struct intake *t, struct intake_rank *r, bool done)
+{
+	if (done)
+		minutes_drop(t, r, r->taken);
+	r->changed |= !done;
+	r->rebased &= !done;
+	r->taken = 0;
+	r->settled |= r->about.ended && !r->changed;
+}
+
+void intake_again(struct intake *t)
+{
+	for (uint32_t i = 0; i < t->count; i++) {
+		struct intake_rank *r = t->ranks[i];
+
+		r->told_steps += r->closed_steps + r->running.steps;
+		sketch_merge(&r->told_times, &r->closed_times);
+		sketch_merge(&r->told_times, &r->running.times);
+		minutes_drop(t, r, UINT64_MAX);
+		memset(&r->running, 0, sizeof(r->running));
+		memset(&r->formed, 0, sizeof(r->formed));
+		memset(&r->base, 0, sizeof(r->base));
+		memset(&r->closed, 0, sizeof(r->closed));
+		memset(&r->closed_times, 0, sizeof(r->closed_times));
+		r->closed_steps = r->taken = 0;
+		r->id = r->formed_ns = 0;
+		r->placed = r->runs = r->settled = r->rebased = false;
+		if (r->falls)
+			memset(r->falls, 0, JOB_FALLS * sizeof(*r->falls));
+	}
+}
+
+void intake_rank_free(struct intake *t, struct intake_rank *r)
+{
+	minutes_drop(t, r, UINT64_MAX);
+	free(r->falls);
+	free(r);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* query.h - what a store knows: jobs, their runs and ranks, what happened to them, where the time went.
+ *
+ * A function that lists calls fn for each row, in the order it says; fn returns 0 to go on, anything else to
+ * stop, which is what the function returns; else 0 or -errno (store.h). Texts are printable. Times are UTC
+ * ns; STORE_NONE where there is none. A job's own sums are its ledger over all
+ * runs; its steps and their times are its reference ranks', run by run: the lowest rank, the first process
+ * where no rank is known. */
+#ifndef STORE_QUERY_H
+#define STORE_QUERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/store/sketch.h"
+#include "userspace/store/store.h"
+#include "userspace/store/sums.h"
+
+#define STORE_NONE	     INT64_MIN
+#define STORE_EXCLUSIONS_MAX 1024
+
+struct store_span {
+	int64_t from_ns, to_ns; /* to_ns is not in it; 0 and 0: everything */
+};
+
+struct store_totals {
+	struct sums sums;
+	uint64_t steps;
+	struct sketch times;
+	uint64_t excluded_ns; /* time of ranks that was left out */
+	bool estimated;	      /* a part of what is known only as a whole was counted by its length */
+};
+
+struct store_job {
+	int64_t id;
+	char key[128], name[160], state[12]; /* running, down, over, ended; "": not known */
+	int64_t first_ns, last_ns;
+	uint32_t runs, ranks, alive; /* alive: ranks whose end was not seen */
+	uint64_t disruptions, checkpoints, max_step;
+	struct store_totals totals;
+};
+
+struct store_run {
+	int64_t id;
+	uint32_t attempt;
+	char boot_id[40];
+	int64_t start_ns, end_ns, last_ns;
+	int status; /* of wait(2): of the first rank that did not finish; valid with end_ns */
+	uint32_t ranks;
+	int64_t reference; /* id of its reference rank */
+	struct store_totals totals;
+};
+
+struct store_rank {
+	int64_t id;
+	uint32_t pid;
+	int rank, world_size; /* -1: unknown */
+	int64_t start_ns, end_ns, last_ns;
+	int status;
+	char comm[16], command[160], tier[8], marker[48];
+	uint64_t max_step;
+	struct store_totals totals;
+};
+
+struct store_disruption {
+	int64_t id, at_ns;
+	uint32_t pid; /* that fell first; 0: unknown */
+	char cause[16], sender_comm[16], how[64];
+	int rank;      /* -1: unknown */
+	int exit_code; /* -1: by signal */
+	int signal;
+	uint32_t sender;
+	int64_t step; /* STORE_NONE as the following */
+	int64_t resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts;
+	bool graceful, estimated;
+	struct sums split; /* recovery_ns by bucket */
+};
+
+struct store_checkpoint {
+	int64_t start_ns, end_ns, step, bytes;
+	bool restore, async, closed;
+	uint32_t files;
+	int rank;
+	char file[192];
+};
+
+struct store_health {
+	char kind[16], why[16], phase[16], evidence[240];
+	int64_t onset_ns;
+	uint64_t size_ns;
+	bool over;
+	int rank;
+};
+
+struct store_note {		  /* a mark of a job, or time that is left out */
+	int64_t id, at_ns, to_ns; /* to_ns: of an exclusion */
+	char text[256];
+};
+
+typedef int store_job_fn(void *ctx, const struct store_job *j);
+typedef int store_run_fn(void *ctx, const struct store_run *r);
+typedef int store_rank_fn(void *ctx, const struct store_rank *r);
+typedef int store_disruption_fn(void *ctx, const struct store_disruption *d);
+typedef int store_checkpoint_fn(void *ctx, const struct store_checkpoint *c);
+typedef int store_health_fn(void *ctx, const struct store_health *h);
+typedef int store_note_fn(void *ctx, const struct store_note *n);
+
+/* Those seen within the span, the one seen last first; totals are of all their time. */
+int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx);
+/* By name (the one seen last), key, or number. -ENOENT. */
+int store_job(struct store *st, const char *name, struct store_job *ret);
+int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx);   /* by attempt */
+int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx); /* by rank, then by start */
+/* By time. */
+int store_disruptions(struct store *st, int64_t job, const struct store_span *span, store_disruption_fn *fn,
+		      void *ctx);
+int store_checkpoints(struct store *st, int64_t job, const struct store_span *span, store_checkpoint_fn *fn,
+		      void *ctx);
+int store_healths(struct store *st, int64_t job, const struct store_span *span, store_health_fn *fn,
+		  void *ctx);
+int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn, void *ctx);
+int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx);
+
+/* Ledger, steps and step times of a rank, or of a job, within a span; whole minutes: those that begin in it.
+ * exclude: minutes that an exclusion touches are left out. Minutes that retention took away are missing, but
+ * for a span of everything without exclusions. Quantiles: sketch_quantile() of ret->times. */
+int store_rank_totals(struct store *st, int64_t rank, const struct store_span *span, bool exclude,
+		      struct store_totals *ret);
+int store_job_totals(struct store *st, int64_t job, const struct store_span *span, bool exclude,
+		     struct store_totals *ret);
+/* Each minute of a rank within a span, in order: for charts. */
+typedef int store_minute_fn(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t);
+int store_minutes(struct store *st, int64_t rank, const struct store_span *span, store_minute_fn *fn,
+		  void *ctx);
+/* Name of a bucket by its slot; NULL beyond the last. */
+const char *store_bucket(const struct store *st, uint32_t slot);
+
+/* What people add. 0 or -errno; -EINVAL: to is not after from. */
+int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text);
+int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes when there is too much: by age everything, by size the minutes first, whose sums stay with their
+ * rank, then the oldest runs as a whole. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "userspace/store/store_private.h"
+#include "userspace/store/write.h"
+
+#define ROUNDS	    64
+#define SLICES	    16 /* of the time that is kept, which one round takes away */
+#define PAGES_FREED 4096
+
+static int finish(struct store *st, int err)
+{
+	err = err ? err : store_exec(st, "COMMIT");
+	if (err && !sqlite3_get_autocommit(st->sql))
+		store_exec(st, "ROLLBACK");
+	return err;
+}
+
+/* By rank: each one's minutes lie together, in order. */
+static int minutes_before(struct store *st, int64_t before_ns)
+{
+	int err = store_exec(st, "BEGIN IMMEDIATE");
+
+	if (err)
+		return err;
+	err = store_run(st,
+			"DELETE FROM minutes WHERE (rank, minute) IN (SELECT m.rank, m.minute FROM ranks JOIN"
+			" minutes AS m ON m.rank = ranks.id AND m.minute < ?)",
+			"i", before_ns / STORE_MINUTE_NS);
+	return finish(st, err);
+}
+
+/* Runs whose ranks all were seen last before then, with all that is theirs. */
+static int runs_before(struct store *st, int64_t before_ns)
+{
+	static const char *const steps[] = {
+		"DELETE FROM minutes WHERE rank IN (SELECT id FROM ranks WHERE run IN gone)",
+		"DELETE FROM minute_now WHERE rank IN (SELECT id FROM ranks WHERE run IN gone)",
+		"DELETE FROM checkpoints WHERE rank IN (SELECT id FROM ranks WHERE run IN gone)",
+		"DELETE FROM health WHERE rank IN (SELECT id FROM ranks WHERE run IN gone)",
+		"DELETE FROM ranks WHERE run IN gone",
+		"DELETE FROM runs WHERE id IN gone",
+		"DELETE FROM marks WHERE job NOT IN (SELECT job FROM runs)",
+		"DELETE FROM disruptions WHERE job NOT IN (SELECT job FROM runs)",
+		"DELETE FROM minutes WHERE rank IN (SELECT id FROM ranks WHERE kind = 1 AND job NOT IN "
+		"(SELECT"
+		" job FROM runs))",
+		"DELETE FROM minute_now WHERE rank IN (SELECT id FROM ranks WHERE kind = 1 AND job NOT IN"
+		" (SELECT job FROM runs))",
+		"DELETE FROM ranks WHERE kind = 1 AND job NOT IN (SELECT job FROM runs)",
+		"DELETE FROM jobs WHERE id NOT IN (SELECT job FROM runs)",
+		"DELETE FROM sessions WHERE id NOT IN (SELECT session FROM ranks) AND id < (SELECT max(id) "
+		"FROM"
+		" sessions)",
+		"DELETE FROM temp.gone",
+	};
+	int err = store_exec(st, "CREATE TEMP TABLE IF NOT EXISTS gone (id INTEGER PRIMARY KEY)");
+
+	err = err ? err : store_exec(st, "BEGIN IMMEDIATE");
+	if (err)
+		return err;
+	err = store_run(st,
+			"INSERT INTO temp.gone SELECT id FROM runs WHERE NOT EXISTS (SELECT 1 FROM ranks LEFT"
+			" JOIN minute_now AS n ON n.rank = ranks.id WHERE run = runs.id AND"
+			" max(ranks.until_ns, coalesce(n.until_ns, 0)) >= ?)",
+			"i", before_ns);
+	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
+		err = store_exec(st, steps[i]);
+	return finish(st, err);
+}
+
+static int by_age(struct store *st, int64_t before_ns)
+{
+	int err = minutes_before(st, before_ns);
+
+	err = err ? err : store_run(st, "DELETE FROM checkpoints WHERE end_ns < ?", "i", before_ns);
+	err = err ? err : store_run(st, "DELETE FROM health WHERE onset_ns + size_ns < ?", "i", before_ns);
+	err = err ? err : store_run(st, "DELETE FROM exclusions WHERE to_ns < ?", "i", before_ns);
+	err = err ? err : store_run(st, "DELETE FROM disruptions WHERE at_ns < ?", "i", before_ns);
+	err = err ? err : store_run(st, "DELETE FROM marks WHERE at_ns < ?", "i", before_ns);
+	return err ? err : runs_before(st, before_ns);
+}
+
+static int used(struct store *st, uint64_t *ret_bytes)
+{
+	int64_t pages = 0, unused = 0, size = 0;
+	int err = store_number(st, &pages, "PRAGMA page_count", "");
+
+	err = err ? err : store_number(st, &unused, "PRAGMA freelist_count", "");
+	err = err ? err : store_number(st, &size, "PRAGMA page_size", "");
+	*ret_bytes = (uint64_t)((pages - unused) * size);
+	return err;
+}
+
+/* False: nothing is left that could go. */
+static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
+{
+	int64_t oldest = 0;
+	int err;
+
+	*ret_gone = true;
+	err = store_number(st, &oldest, "SELECT min(minute) FROM minutes HAVING min(minute) IS NOT NULL", "");
+	if (!err) {
+		oldest *= STORE_MINUTE_NS;
+		return minutes_before(st, oldest + (now_ns - oldest) / SLICES + 2 * STORE_MINUTE_NS);
+	}
+	if (err != -ENOENT)
+		return err;
+	err = store_number(st, &oldest,
+			   "SELECT max(until_ns) FROM ranks WHERE end_ns IS NOT NULL GROUP BY run ORDER BY 1"
+			   " LIMIT 1",
+			   "");
+	*ret_gone = !err;
+	return err == -ENOENT ? 0 : err ? err : runs_before(st, oldest + 1);
+}
+
+int store_retain(struct store *st, int64_t now_ns, int64_t keep_ns, uint64_t size_bytes)
+{
+	char vacuum[64];
+	uint64_t bytes = 0;
+	bool gone = true;
+	int err = keep_ns ? by_age(st, now_ns - keep_ns) : 0;
+
+	for (int i = 0; !err && gone && size_bytes && i < ROUNDS; i++) {
+		err = used(st, &bytes);
+		if (err || bytes <= size_bytes)
+			break;
+		err = oldest_go(st, now_ns, &gone);
+	}
+	snprintf(vacuum, sizeof(vacuum), "PRAGMA incremental_vacuum(%d)", PAGES_FREED);
+	return err ? err : store_exec(st, vacuum);
+}

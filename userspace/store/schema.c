@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times `_ns` are UTC since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations; NULL:
+ * unknown. `ledger` is pairs of (number in names, signed ns), each a varint: a minute has two to four of
+ * them, 30 bytes, and is one row that is whole or not there; as rows of a table of their own they would take
+ * five times the room. `sketch` is step times (sketch.h).
+ *
+ * A rank's ledger is ranks.ledger, its closed minutes, and minute_now.ledger, the one that runs. What runs
+ * lies in a table of its own, so that the write of each second touches two or three pages, however many
+ * ranks there are, and a minute is written once to its place behind the rank's other minutes. A minute whose
+ * time adds up to more than 60 s stands for the whole span from its beginning on. */
+#include "userspace/store/schema.h"
+
+static const char first[] =
+	"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+	/* Of a live run or a tape: the same one is gone on from, facts up to `told` are in the store. */
+	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, told INTEGER NOT NULL,"
+	" version TEXT NOT NULL, command TEXT NOT NULL);"
+	"CREATE TABLE jobs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
+	" uid INTEGER, state TEXT NOT NULL, first_ns INTEGER NOT NULL);"
+	"CREATE TABLE runs (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+	" boot_id TEXT NOT NULL, start_ns INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL,"
+	" end_ns INTEGER, end_mono_ns INTEGER, status INTEGER, UNIQUE (job, attempt));"
+	/* kind 1: the job itself, whose ledger goes on over its runs (run, pid 0). base: what the ledger of
+	 * the model in that session holds beyond this one. */
+	"CREATE TABLE ranks (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, job INTEGER NOT NULL,"
+	" run INTEGER NOT NULL, session INTEGER NOT NULL, base BLOB NOT NULL,"
+	" pid INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
+	" rank INTEGER, world_size INTEGER, comm TEXT NOT NULL, command TEXT NOT NULL,"
+	" tier TEXT NOT NULL, marker TEXT NOT NULL, ledger BLOB NOT NULL, steps INTEGER NOT NULL,"
+	" sketch BLOB NOT NULL, until_ns INTEGER NOT NULL, end_ns INTEGER, end_mono_ns INTEGER,"
+	" status INTEGER);"
+	"CREATE INDEX ranks_by_job ON ranks (job, kind);"
+	"CREATE INDEX ranks_by_run ON ranks (run);"
+	"CREATE INDEX ranks_by_process ON ranks (pid, start_mono_ns);"
+	"CREATE TABLE minute_now (rank INTEGER PRIMARY KEY, minute INTEGER NOT NULL,"
+	" until_ns INTEGER NOT NULL, ledger BLOB NOT NULL, steps INTEGER NOT NULL, sketch BLOB NOT NULL);"
+	"CREATE TABLE minutes (rank INTEGER, minute INTEGER, until_ns INTEGER NOT NULL,"
+	" ledger BLOB NOT NULL, steps INTEGER NOT NULL, sketch BLOB NOT NULL,"
+	" PRIMARY KEY (rank, minute)) WITHOUT ROWID;"
+	/* resumed_ns NULL: it is not over. split: recovery_ns by bucket. how: by what resumed_step is known.
+	 */
+	"CREATE TABLE disruptions (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
+	" at_mono_ns INTEGER NOT NULL, cause TEXT NOT NULL, rank INTEGER, pid INTEGER, exit_code INTEGER,"
+	" signal INTEGER, sender INTEGER, sender_comm TEXT NOT NULL, step INTEGER, resumed_ns INTEGER,"
+	" resumed_step INTEGER, wasted_ns INTEGER, recovery_ns INTEGER, down_ns INTEGER, starts INTEGER,"
+	" graceful INTEGER NOT NULL, estimated INTEGER NOT NULL, how TEXT NOT NULL, split BLOB NOT NULL,"
+	" UNIQUE (job, at_mono_ns));"
+	"CREATE INDEX disruptions_by_job ON disruptions (job, at_ns);"
+	"CREATE TABLE checkpoints (id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, op TEXT NOT NULL,"
+	" async INTEGER NOT NULL, closed INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
+	" end_ns INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, step INTEGER, bytes INTEGER,"
+	" files INTEGER NOT NULL, file TEXT NOT NULL);"
+	"CREATE INDEX checkpoints_by_rank ON checkpoints (rank, start_ns);";
+
+static const char second[] =
+	"ALTER TABLE ranks ADD COLUMN max_step INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE ranks SET max_step = steps;"
+	"CREATE TABLE health (id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, kind TEXT NOT NULL,"
+	" onset_ns INTEGER NOT NULL, onset_mono_ns INTEGER NOT NULL, size_ns INTEGER NOT NULL,"
+	" over INTEGER NOT NULL, why TEXT NOT NULL, phase TEXT NOT NULL, evidence TEXT NOT NULL,"
+	" UNIQUE (rank, kind, onset_mono_ns));"
+	"CREATE TABLE marks (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
+	" text TEXT NOT NULL);"
+	"CREATE INDEX marks_by_job ON marks (job, at_ns);"
+	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
+	" why TEXT NOT NULL);";
+
+const char *const store_steps[STORE_VERSION] = {first, second};

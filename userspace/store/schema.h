@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schema.h - the tables, as the steps that made them. A step is never changed once it was released: what is
+ * new is one more. */
+#ifndef STORE_SCHEMA_H
+#define STORE_SCHEMA_H
+
+/* In the header of the file: "gpBP". */
+#define STORE_APPLICATION_ID 0x67704250
+#define STORE_VERSION	     2
+
+extern const char *const store_steps[STORE_VERSION]; /* [n] leads from version n to n + 1 */
+
+#endif

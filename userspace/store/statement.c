@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements: kept, bound, stepped. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/log.h"
+#include "userspace/store/store_private.h"
+
+#define TEXT_MAX 4096
+
+int store_error(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_DONE:
+	case SQLITE_ROW:
+		return 0;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+	case SQLITE_CANTOPEN:
+		return -EACCES;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EBADMSG;
+	case SQLITE_CONSTRAINT:
+		return -EEXIST;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	default:
+		return -EIO;
+	}
+}
+
+static sqlite3_stmt *statement_get(struct store *st, const char *text, int *ret_rc)
+{
+	sqlite3_stmt *stmt = NULL;
+	uint32_t i = 0;
+
+	while (i < st->cached && st->cache[i].text != text)
+		i++;
+	if (i < st->cached)
+		return st->cache[i].stmt;
+	if (st->cached == STORE_STATEMENTS) { /* never: there are fewer of them */
+		*ret_rc = SQLITE_NOMEM;
+		return NULL;
+	}
+	*ret_rc = sqlite3_prepare_v3(st->sql, text, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
+	if (*ret_rc != SQLITE_OK) {
+		log_debug("%s: %s", st->path, sqlite3_errmsg(st->sql));
+		return NULL;
+	}
+	st->cache[st->cached].text = text;
+	st->cache[st->cached++].stmt = stmt;
+	return stmt;
+}
+
+static int bind_buffer(sqlite3_stmt *stmt, int at, const struct buffer *b)
+{
+	if (b->failed)
+		return SQLITE_NOMEM;
+	return b->len ? sqlite3_bind_blob(stmt, at, b->data, (int)b->len, SQLITE_TRANSIENT)
+		      : sqlite3_bind_zeroblob(stmt, at, 0);
+}
+
+static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_list *ap)
+{
+	const char *text;
+	int64_t number;
+
+	switch (type) {
+	case 'i':
+	case 'I':
+		number = va_arg(*ap, int64_t);
+		return type == 'I' && number == STORE_NULL ? sqlite3_bind_null(stmt, at)
+							   : sqlite3_bind_int64(stmt, at, number);
+	case 't':
+		text = va_arg(*ap, const char *);
+		return sqlite3_bind_text(stmt, at, text, (int)strnlen(text, TEXT_MAX), SQLITE_TRANSIENT);
+	case 's':
+		buffer_clear(&st->ledger);
+		sums_write(va_arg(*ap, const struct sums *), &st->names, &st->ledger);
+		return bind_buffer(stmt, at, &st->ledger);
+	default:
+		buffer_clear(&st->sketch);
+		sketch_write(va_arg(*ap, const struct sketch *), &st->sketch);
+		return bind_buffer(stmt, at, &st->sketch);
+	}
+}
+
+static sqlite3_stmt *ask(struct store *st, int *ret_err, const char *text, const char *types, va_list *ap)
+{
+	int rc = SQLITE_OK;
+	sqlite3_stmt *stmt = statement_get(st, text, &rc);
+
+	for (int i = 0; stmt && rc == SQLITE_OK && types[i]; i++)
+		rc = bind_one(st, stmt, i + 1, types[i], ap);
+	*ret_err = store_error(rc);
+	return *ret_err ? NULL : stmt;
+}
+
+sqlite3_stmt *store_ask(struct store *st, int *ret_err, const char *text, const char *types, ...)
+{
+	sqlite3_stmt *stmt;
+	va_list ap;
+
+	va_start(ap, types);
+	stmt = ask(st, ret_err, text, types, &ap);
+	va_end(ap);
+	return stmt;
+}
+
+void store_done(sqlite3_stmt *stmt)
+{
+	sqlite3_reset(stmt);
+	sqlite3_clear_bindings(stmt);
+}
+
+int store_row(sqlite3_stmt *stmt)
+{
+	int rc = sqlite3_step(stmt);
+
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc != SQLITE_DONE)
+		log_debug("%s", sqlite3_errmsg(sqlite3_db_handle(stmt)));
+	store_done(stmt);
+	return store_error(rc);
+}
+
+int store_run(struct store *st, const char *text, const char *types, ...)
+{
+	sqlite3_stmt *stmt;
+	va_list ap;
+	int err;
+
+	va_start(ap, types);
+	stmt = ask(st, &err, text, types, &ap);
+	va_end(ap);
+	return stmt ? store_row(stmt) : err;
+}
+
+int store_exec(struct store *st, const char *text)
+{
+	int rc = sqlite3_exec(st->sql, text, NULL, NULL, NULL);
+
+	if (rc != SQLITE_OK)
+		log_debug("%s: %s", st->path, sqlite3_errmsg(st->sql));
+	return store_error(rc);
+}
+
+int store_number(struct store *st, int64_t *ret, const char *text, const char *types, ...)
+{
+	sqlite3_stmt *stmt;
+	va_list ap;
+	int err;
+
+	va_start(ap, types);
+	stmt = ask(st, &err, text, types, &ap);
+	va_end(ap);
+	if (!stmt)
+		return err;
+	err = store_row(stmt);
+	if (err != 1)
+		return err ? err : -ENOENT;
+	*ret = sqlite3_column_int64(stmt, 0);
+	store_done(stmt);
+	return 0;
+}
+
+int64_t store_int_or(sqlite3_stmt *stmt, int column, int64_t null)
+{
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? null : sqlite3_column_int64(stmt, column);
+}
+
+int64_t store_int(sqlite3_stmt *stmt, int column)
+{
+	return store_int_or(stmt, column, STORE_NULL);
+}
+
+void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	/* A file is hostile: what comes out of it is shown. */
+	log_escape(out, len, text ? text : "", text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
+}
+
+int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *ret)
+{
+	const void *data = sqlite3_column_blob(stmt, column);
+	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
+	int err = sums_read(ret, &st->names, data, len);
+
+	if (err != -ENOENT)
+		return err;
+	/* Another version has begun to write names that were not there when we came. */
+	err = store_names_load(st, false);
+	err = err ? err : sums_read(ret, &st->names, data, len);
+	return err == -ENOENT ? -EBADMSG : err;
+}
+
+int store_sketch(sqlite3_stmt *stmt, int column, struct sketch *ret)
+{
+	const void *data = sqlite3_column_blob(stmt, column);
+
+	return sketch_read(ret, data, (size_t)sqlite3_column_bytes(stmt, column));
+}

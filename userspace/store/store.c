@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/store/schema.h"
+#include "userspace/store/store_private.h"
+
+#define BUSY_MS	    2000
+#define DAMAGED_MAX 1000
+#define ROOT_DIR    "/var/lib/gp-bpf"
+
+const char *store_why(int err)
+{
+	switch (err) {
+	case -EBADMSG:
+		return "it is damaged";
+	case -EPROTO:
+		return "it is of a newer gp-bpf";
+	case -EMEDIUMTYPE:
+		return "it is no store of gp-bpf";
+	case -EBUSY:
+		return "another process holds it locked";
+	default:
+		return strerror(-err);
+	}
+}
+
+const char *store_path(const struct store *st)
+{
+	return st->path;
+}
+
+int store_default_path(char out[PATH_MAX], const char *state_dir)
+{
+	const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int n;
+
+	if (state_dir || geteuid() == 0)
+		n = snprintf(out, PATH_MAX, "%s/" STORE_FILE, state_dir ? state_dir : ROOT_DIR);
+	else if (base && *base == '/')
+		n = snprintf(out, PATH_MAX, "%s/gp-bpf/" STORE_FILE, base);
+	else if (home && *home == '/')
+		n = snprintf(out, PATH_MAX, "%s/.local/state/gp-bpf/" STORE_FILE, home);
+	else
+		return -ENOENT;
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int store_make_folder(const char *path)
+{
+	char folder[PATH_MAX];
+	int n = snprintf(folder, sizeof(folder), "%s", path);
+
+	if (n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (mkdir(folder, 0700) && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------- */
+
+/* What is damaged is renamed. A file that never was a store, and that somebody named by mistake, is not. */
+static bool ours(int fd, const char *path)
+{
+	static const char magic[16] = "SQLite format 3";
+	const char *slash = strrchr(path, '/');
+	char head[sizeof(magic)];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	return !n || (n == sizeof(head) && !memcmp(head, magic, sizeof(magic))) ||
+	       !strcmp(slash ? slash + 1 : path, STORE_FILE);
+}
+
+/* Ours alone, and not by a link that somebody left there. */
+static int file_make(struct store *st, enum store_mode mode)
+{
+	static const int how[] = {
+		[STORE_READ] = O_RDONLY, [STORE_NOTE] = O_RDWR, [STORE_WRITE] = O_RDWR | O_CREAT};
+	int fd = open(st->path, how[mode] | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat is;
+	int err = fd < 0 ? -errno : 0;
+
+	if (!err && fstat(fd, &is))
+		err = -errno;
+	else if (!err && (!S_ISREG(is.st_mode) || !ours(fd, st->path)))
+		err = -EMEDIUMTYPE;
+	st->dev = err ? 0 : is.st_dev;
+	st->ino = err ? 0 : is.st_ino;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+bool store_moved(const struct store *st)
+{
+	struct stat is;
+
+	return !st->memory && (stat(st->path, &is) || is.st_dev != st->dev || is.st_ino != st->ino);
+}
+
+static int connect_file(struct store *st, enum store_mode mode)
+{
+	int flags = SQLITE_OPEN_NOMUTEX |
+		    (mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+	int err = st->memory ? 0 : file_make(st, mode);
+
+	if (err)
+		return err;
+	err = store_error(sqlite3_open_v2(st->path, &st->sql, flags, NULL));
+	if (err)
+		return err;
+	sqlite3_extended_result_codes(st->sql, 1);
+	sqlite3_busy_timeout(st->sql, BUSY_MS);
+	/* A file's own code is not run, and its structure not trusted. */
+	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	return store_exec(st, "PRAGMA cell_size_check = ON");
+}
+
+static int settle(struct store *st)
+{
+	static const char *const settings[] = {
+		"PRAGMA auto_vacuum = INCREMENTAL", /* of a new file */
+		"PRAGMA journal_mode = WAL",
+		"PRAGMA synchronous = NORMAL", /* kill -9 loses nothing; a power cut the last seconds */
+		"PRAGMA journal_size_limit = 8388608",
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(settings[0]); i++)
+		err = store_exec(st, settings[i]);
+	return err;
+}
+
+/* -EMEDIUMTYPE: somebody else's; else its version. */
+static int version_of(struct store *st)
+{
+	int64_t application, version, tables;
+	int err = store_number(st, &application, "PRAGMA application_id", "");
+
+	err = err ? err : store_number(st, &version, "PRAGMA user_version", "");
+	err = err ? err : store_number(st, &tables, "SELECT count(*) FROM sqlite_schema", "");
+	if (err)
+		return err;
+	if (application != STORE_APPLICATION_ID && (application || version || tables))
+		return -EMEDIUMTYPE;
+	if (version > STORE_VERSION)
+		return -EPROTO;
+	return version < 0 ? -EMEDIUMTYPE : (int)version;
+}
+
+/* A step and its number are one transaction; two processes that start at once do it once. */
+static int migrate(struct store *st)
+{
+	char end[96];
+	int version = version_of(st), err = version < 0 ? version : 0;
+
+	while (!err && version < STORE_VERSION) {
+		err = store_exec(st, "BEGIN IMMEDIATE");
+		if (err)
+			break;
+		version = version_of(st);
+		err = version < 0 ? version : 0;
+		if (!err && version < STORE_VERSION) {
+			err = store_exec(st, store_steps[version]);
+			snprintf(end, sizeof(end), "PRAGMA application_id = %d; PRAGMA user_version = %d",
+				 STORE_APPLICATION_ID, ++version);
+			err = err ? err : store_exec(st, end);
+		}
+		err = err ? err : store_exec(st, "COMMIT");
+		if (err)
+			store_exec(st, "ROLLBACK");
+	}
+	return err;
+}
+
+static int check(struct store *st)
+{
+	sqlite3_stmt *stmt;
+	char said[32];
+	int err;
+
+	stmt = store_ask(st, &err, "PRAGMA quick_check(1)", "");
+	if (!stmt)
+		return err;
+	err = store_row(stmt);
+	if (err != 1)
+		return err ? err : -EBADMSG;
+	store_text(stmt, 0, said, sizeof(said));
+	store_done(stmt);
+	return strcmp(said, "ok") != 0 ? -EBADMSG : 0;
+}
+
+static int begin_writing(struct store *st)
+{
+	int err = version_of(st);
+
+	err = err < 0 ? err : settle(st);
+	err = err ? err : check(st);
+	err = err ? err : migrate(st);
+	return err ? err : store_names_load(st, true);
+}
+
+static int begin_reading(struct store *st)
+{
+	int version = version_of(st), err = version < 0 ? version : 0;
+	struct store *writer;
+
+	if (!err && version < STORE_VERSION) {
+		err = store_open(&writer, st->path, STORE_WRITE);
+		if (!err)
+			store_close(writer);
+	}
+	return err ? err : store_names_load(st, false);
+}
+
+static void disconnect(struct store *st)
+{
+	while (st->cached)
+		sqlite3_finalize(st->cache[--st->cached].stmt);
+	sqlite3_close(st->sql);
+	st->sql = NULL;
+}
+
+/* ---- damage ------------------------------------------------------------------------------------------ */
+
+static int aside(const char *path, const char *end, unsigned n)
+{
+	char from[PATH_MAX + 8], to[PATH_MAX + 32];
+
+	snprintf(from, sizeof(from), "%s%s", path, end);
+	snprintf(to, sizeof(to), "%s.damaged-%u%s", path, n, end);
+	return rename(from, to) ? -errno : 0;
+}
+
+static int set_aside(const struct store *st)
+{
+	char name[PATH_MAX + 32];
+	unsigned n = 1;
+	int err;
+
+	do
+		snprintf(name, sizeof(name), "%s.damaged-%u", st->path, n);
+	while (!access(name, F_OK) && n++ < DAMAGED_MAX);
+	err = aside(st->path, "", n);
+	if (err) {
+		log_error("%s is damaged, and cannot be set aside: %s", st->path, strerror(-err));
+		return err;
+	}
+	aside(st->path, "-wal", n);
+	aside(st->path, "-shm", n);
+	log_warn("%s is damaged: it is kept as %s, and a new store begins", st->path, name);
+	return 0;
+}
+
+int store_open(struct store **ret, const char *path, enum store_mode mode)
+{
+	struct store *st = calloc(1, sizeof(*st));
+	int err;
+
+	if (!st)
+		return -ENOMEM;
+	if (snprintf(st->path, sizeof(st->path), "%s", path) >= PATH_MAX) {
+		free(st);
+		return -ENAMETOOLONG;
+	}
+	st->memory = !strcmp(path, ":memory:");
+	sum_names_init(&st->names);
+	for (int attempt = 0;; attempt++) {
+		err = connect_file(st, mode);
+		if (!err)
+			err = mode == STORE_WRITE ? begin_writing(st) : begin_reading(st);
+		if (err != -EBADMSG || mode != STORE_WRITE || st->memory || attempt)
+			break;
+		disconnect(st);
+		if (set_aside(st))
+			break;
+	}
+	if (err) {
+		store_close(st);
+		return err;
+	}
+	*ret = st;
+	return 0;
+}
+
+void store_close(struct store *st)
+{
+	if (!st)
+		return;
+	disconnect(st);
+	buffer_free(&st->ledger);
+	buffer_free(&st->sketch);
+	free(st);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+static int names_write(struct store *st)
+{
+	int err = store_exec(st, "BEGIN IMMEDIATE");
+
+	if (err)
+		return err;
+	for (int b = 0; !err && b < BUCKET_COUNT; b++)
+		err = store_run(st, "INSERT OR IGNORE INTO names (name) VALUES (?)", "t", bucket_name[b]);
+	err = err ? err : store_exec(st, "COMMIT");
+	if (err)
+		store_exec(st, "ROLLBACK");
+	return err;
+}
+
+int store_names_load(struct store *st, bool write)
+{
+	char name[SUMS_NAME_MAX];
+	sqlite3_stmt *stmt;
+	int err, more;
+
+	err = write ? names_write(st) : 0;
+	if (err)
+		return err;
+	stmt = store_ask(st, &err, "SELECT id, name FROM names ORDER BY id", "");
+	if (!stmt)
+		return err;
+	while ((more = store_row(stmt)) > 0) {
+		store_text(stmt, 1, name, sizeof(name));
+		sum_names_add(&st->names, name, sqlite3_column_int64(stmt, 0));
+	}
+	return more;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* varint.h - integers as few bytes: seven bits each, the lowest first. */
+#ifndef STORE_VARINT_H
+#define STORE_VARINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/base/buffer.h"
+
+struct varint_reader {
+	const unsigned char *at, *end;
+	bool failed; /* it ended early, or a number was longer than 64 bits; from then on all are 0 */
+};
+
+static inline void varint_write(struct buffer *out, uint64_t v)
+{
+	unsigned char bytes[10];
+	size_t n = 0;
+
+	do {
+		bytes[n++] = (unsigned char)((v & 127) | (v > 127 ? 128 : 0));
+		v >>= 7;
+	} while (v);
+	buffer_add(out, bytes, n);
+}
+
+static inline uint64_t varint_read(struct varint_reader *r)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; !r->failed && r->at < r->end && shift < 64; shift += 7) {
+		unsigned char c = *r->at++;
+
+		if (shift == 63 && c > 1)
+			break;
+		v |= (uint64_t)(c & 127) << shift;
+		if (!(c & 128))
+			return v;
+	}
+	r->failed = true;
+	return 0;
+}
+
+/* Small negative numbers are small too. */
+static inline uint64_t zigzag(int64_t v)
+{
+	return v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1;
+}
+
+static inline int64_t unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+#endif

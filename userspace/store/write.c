@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/store/write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/store/store_private.h"
+
+#define START_SLACK_NS 20000000ll /* of /proc: ticks of 10 ms */
+
+/* ---- session ----------------------------------------------------------------------------------------- */
+
+int write_session(struct store *st, const struct write_session *s, int64_t *ret_id)
+{
+	int err = store_run(st,
+			    "INSERT INTO sessions (key, told, version, command) VALUES (?, 0, ?, ?)"
+			    " ON CONFLICT (key) DO NOTHING",
+			    "ttt", s->key, s->version, s->command);
+
+	return err ? err : store_number(st, ret_id, "SELECT id FROM sessions WHERE key = ?", "t", s->key);
+}
+
+int write_told(struct store *st, const struct write_session *s, uint64_t told)
+{
+	return store_run(st, "UPDATE sessions SET told = max(told, ?) WHERE key = ?", "it", (int64_t)told,
+			 s->key);
+}
+
+/* ---- place ------------------------------------------------------------------------------------------- */
+
+static int running_read(struct store *st, int64_t rank, struct intake_minute *ret)
+{
+	sqlite3_stmt *stmt;
+	int err, more;
+
+	stmt = store_ask(st, &err,
+			 "SELECT minute, until_ns, ledger, steps, sketch FROM minute_now WHERE rank = ?", "i",
+			 rank);
+	if (!stmt)
+		return err;
+	more = store_row(stmt);
+	if (more != 1)
+		return more;
+	ret->minute = store_int(stmt, 0);
+	ret->until_ns = store_int(stmt, 1);
+	ret->steps = (uint64_t)store_int(stmt, 3);
+	err = store_sums(st, stmt, 2, &ret->sums);
+	err = err ? err : store_sketch(stmt, 4, &ret->times);
+	store_done(stmt);
+	return err;
+}
+
+#define PLACE "SELECT ranks.id, session, ledger, steps, sketch, until_ns, base,"
+
+static sqlite3_stmt *place_ask(struct store *st, const char *boot_id, const struct intake_about *a,
+			       int *ret_err)
+{
+	int64_t start = (int64_t)a->start_mono_ns;
+
+	if (a->job)
+		return store_ask(st, ret_err,
+				 PLACE " state IN ('ended', 'over') FROM ranks JOIN jobs ON jobs.id = job"
+				       " WHERE kind = 1 AND key = ?",
+				 "t", a->key);
+	return store_ask(st, ret_err,
+			 PLACE
+			 " ranks.end_ns IS NOT NULL FROM ranks JOIN runs ON runs.id = run WHERE pid = ?"
+			 " AND ranks.start_mono_ns BETWEEN ? AND ? AND boot_id = ? ORDER BY ranks.id DESC"
+			 " LIMIT 1",
+			 "iiit", (int64_t)a->pid, start - START_SLACK_NS, start + START_SLACK_NS, boot_id);
+}
+
+/* 1: the store has it. */
+static int place_find(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
+		      struct intake_place *ret)
+{
+	sqlite3_stmt *stmt;
+	int err, more;
+
+	stmt = place_ask(st, boot_id, a, &err);
+	if (!stmt)
+		return err;
+	more = store_row(stmt);
+	if (more != 1)
+		return more;
+	ret->id = store_int(stmt, 0);
+	ret->gone_on = store_int(stmt, 1) == session;
+	ret->closed_steps = (uint64_t)store_int(stmt, 3);
+	ret->ended = store_int(stmt, 7);
+	err = store_sums(st, stmt, 2, &ret->closed);
+	err = err ? err : store_sketch(stmt, 4, &ret->closed_times);
+	err = err ? err : store_sums(st, stmt, 6, &ret->base);
+	ret->until_ns = sums_total(&ret->closed) ? store_int(stmt, 5) : 0;
+	store_done(stmt);
+	err = err ? err : running_read(st, ret->id, &ret->running);
+	err = err ? err : store_run(st, "UPDATE ranks SET session = ? WHERE id = ?", "ii", session, ret->id);
+	return err ? err : 1;
+}
+
+static int job_make(struct store *st, const struct intake_about *a, int64_t *ret_id)
+{
+	int err = store_run(st,
+			    "INSERT INTO jobs (key, name, state, first_ns) VALUES (?, ?, ?, ?)"
+			    " ON CONFLICT (key) DO UPDATE SET first_ns = min(first_ns, excluded.first_ns)",
+			    "ttti", a->key, a->title, a->state, a->start_ns);
+
+	return err ? err : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
+}
+
+/* The job's last run, unless that is over for this process: one of its ranks ended before this one began, or
+ * this is a second one of the same number. -ENOENT: there is none. */
+static int run_find(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
+		    int64_t *ret_id)
+{
+	return store_number(st, ret_id,
+			    "SELECT id FROM (SELECT id, boot_id FROM runs WHERE job = ? ORDER BY attempt DESC"
+			    " LIMIT 1) AS last WHERE boot_id = ? AND NOT EXISTS (SELECT 1 FROM ranks WHERE"
+			    " run = last.id AND (end_mono_ns <= ? OR rank = ?))",
+			    "itiI", job, boot_id, (int64_t)a->start_mono_ns,
+			    a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
+}
+
+static int run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
+		    int64_t *ret_id)
+{
+	int err = store_run(st,
+			    "INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns) SELECT ?,"
+			    " coalesce(max(attempt), 0) + 1, ?, ?, ? FROM runs WHERE job = ?",
+			    "itiii", job, boot_id, a->start_ns, (int64_t)a->start_mono_ns, job);
+
+	if (!err)
+		*ret_id = sqlite3_last_insert_rowid(st->sql);
+	return err;
+}
+
+static int64_t or_null(bool known, int64_t v)
+{
+	return known ? v : STORE_NULL;
+}
+
+static int rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
+		     const struct intake_about *a, int64_t *ret_id)
+{
+	static const struct sums nothing;
+	static const struct sketch never;
+	int err;
+
+	/* A run that somebody joins is not over; one that began with another rank began with the first. */
+	err = store_run(st,
+			"UPDATE runs SET end_ns = NULL, end_mono_ns = NULL, status = NULL,"
+			" start_ns = min(start_ns, ?), start_mono_ns = min(start_mono_ns, ?) WHERE id = ?",
+			"iii", a->start_ns, (int64_t)a->start_mono_ns, run);
+	err = err ? err
+		  : store_run(
+			    st,
+			    "INSERT INTO ranks (kind, job, run, session, base, pid, start_mono_ns, start_ns,"
+			    " rank, world_size, comm, command, tier, marker, ledger, steps, sketch, until_ns,"
+			    " end_ns, end_mono_ns) VALUES (?, ?, ?, ?, x'', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, "
+			    "?,"
+			    " ?, ?, ?)",
+			    "iiiiiiiIIttttskiII", (int64_t)a->job, job, run, session, (int64_t)a->pid,
+			    (int64_t)a->start_mono_ns, a->start_ns, or_null(a->rank >= 0, a->rank),
+			    or_null(a->world_size >= 0, a->world_size), a->comm, a->command, a->tier,
+			    a->marker, &nothing, &never, a->until_ns, or_null(a->ended, a->end_ns),
+			    or_null(a->ended, (int64_t)a->end_mono_ns));
+	if (!err)
+		*ret_id = sqlite3_last_insert_rowid(st->sql);
+	return err;
+}
+
+int write_place(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
+		struct intake_place *ret)
+{
+	int64_t job, run;
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = place_find(st, session, boot_id, a, ret);
+	if (err)
+		return err < 0 ? err : 0;
+	err = job_make(st, a, &job);
+	if (err || a->job)
+		return err ? err : rank_make(st, session, job, 0, a, &ret->id);
+	err = run_find(st, job, boot_id, a, &run);
+	if (err == -ENOENT)
+		err = run_make(st, job, boot_id, a, &run);
+	return err ? err : rank_make(st, session, job, run, a, &ret->id);
+}
+
+/* ---- minutes ----------------------------------------------------------------------------------------- */
+
+static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
+{
+	struct intake_minute had = {0};
+	sqlite3_stmt *stmt;
+	int err;
+
+	stmt = store_ask(st, &err,
+			 "SELECT until_ns, ledger, steps, sketch FROM minutes WHERE rank = ? AND minute = ?",
+			 "ii", rank, m->minute);
+	if (!stmt)
+		return err;
+	err = store_row(stmt);
+	if (err != 1)
+		return err;
+	had.until_ns = store_int(stmt, 0);
+	had.steps = (uint64_t)store_int(stmt, 2);
+	err = store_sums(st, stmt, 1, &had.sums);
+	err = err ? err : store_sketch(stmt, 3, &had.times);
+	store_done(stmt);
+	m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
+	m->steps += had.steps;
+	sums_add(&m->sums, &had.sums);
+	sketch_merge(&m->times, &had.times);
+	return err;
+}
+
+/* A minute that is there already, because the clock was set back, holds both. */
+static int minute_write(struct store *st, int64_t rank, const struct intake_minute *closed)
+{
+	struct intake_minute m = *closed;
+	int err = store_run(st,
+			    "INSERT INTO minutes (rank, minute, until_ns, ledger, steps, sketch)"
+			    " VALUES (?, ?, ?, ?, ?, ?)",
+			    "iiisik", rank, m.minute, m.until_ns, &m.sums, (int64_t)m.steps, &m.times);
+
+	if (err != -EEXIST)
+		return err;
+	err = minute_merge(st, rank, &m);
+	return err ? err
+		   : store_run(st,
+			       "UPDATE minutes SET until_ns = ?, ledger = ?, steps = ?, sketch = ?"
+			       " WHERE rank = ? AND minute = ?",
+			       "isikii", m.until_ns, &m.sums, (int64_t)m.steps, &m.times, rank, m.minute);
+}
+
+static int running_write(struct store *st, const struct intake_rank *r)
+{
+	const struct intake_minute *m = &r->running;
+
+	if (!r->runs)
+		return store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", r->id);
+	return store_run(st,
+			 "INSERT OR REPLACE INTO minute_now (rank, minute, until_ns, ledger, steps, sketch)"
+			 " VALUES (?, ?, ?, ?, ?, ?)",
+			 "iiisik", r->id, m->minute, m->until_ns, &m->sums, (int64_t)m->steps, &m->times);
+}
+
+static int about_write(struct store *st, const struct intake_rank *r)
+{
+	const struct intake_about *a = &r->about;
+	int err;
+
+	err = store_run(st,
+			"UPDATE ranks SET rank = ?, world_size = ?, tier = ?, marker = ?, ledger = ?,"
+			" steps = ?, sketch = ?, max_step = ?, until_ns = ?, end_ns = ?, end_mono_ns = ?,"
+			" status = ? WHERE id = ?",
+			"IIttsikiiIIIi", or_null(a->rank >= 0, a->rank),
+			or_null(a->world_size >= 0, a->world_size), a->tier, a->marker, &r->closed,
+			(int64_t)r->closed_steps, &r->closed_times, (int64_t)a->max_step, a->until_ns,
+			or_null(a->ended, a->end_ns), or_null(a->ended, (int64_t)a->end_mono_ns),
+			or_null(a->ended, a->status), r->id);
+	if (err || !a->ended)
+		return err;
+	return store_run(st,
+			 "UPDATE runs SET end_ns = (SELECT max(end_ns) FROM ranks WHERE run = runs.id),"
+			 " end_mono_ns = (SELECT max(end_mono_ns) FROM ranks WHERE run = runs.id), status ="
+			 " coalesce((SELECT status FROM ranks WHERE run = runs.id AND status <> 0 ORDER BY"
+			 " end_mono_ns LIMIT 1), 0) WHERE id = (SELECT run FROM ranks WHERE id = ?) AND NOT"
+			 " EXISTS (SELECT 1 FROM ranks WHERE run = runs.id AND end_ns IS NULL)",
+			 "i", r->id);
+}
+
+static int job_write(struct store *st, const struct intake_rank *r)
+{
+	return store_run(
+		st,
+		"UPDATE jobs SET state = ?1, name = ?2 WHERE id = (SELECT job FROM ranks WHERE id = ?3)"
+		" AND (state <> ?1 OR name <> ?2)",
+		"tti", r->about.state, r->about.title, r->id);
+}
+
+int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n)
+{
+	int err = running_write(st, r);
+
+	if (!err && r->about.job)
+		err = job_write(st, r);
+	if (!err && r->rebased)
+		err = store_run(st, "UPDATE ranks SET base = ? WHERE id = ?", "si", &r->base, r->id);
+
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = minute_write(st, r->id, &closed[i]);
+	return err || (!n && !r->about.ended) ? err : about_write(st, r);
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------- */
+
+/* On the wall clock: an instant of the monotonic one, not far from the fact. */
+static int64_t wall(const struct intake_note *n, uint64_t mono_ns)
+{
+	return n->real_ns - (int64_t)(n->mono_ns - mono_ns);
+}
+
+static int64_t step_or_null(int64_t step)
+{
+	return step == DISRUPTION_NO_STEP ? STORE_NULL : step;
+}
+
+static int disruption_write(struct store *st, const struct intake_note *n, int64_t job_rank)
+{
+	const struct job_fall *f = &n->disruption;
+	const struct disruption *d = &f->d;
+	const struct job_cause *why = &f->why;
+	struct sums split = {0};
+
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		split.ns[b] = (int64_t)f->split_ns[b];
+	return store_run(
+		st,
+		"INSERT OR REPLACE INTO disruptions (job, at_ns, at_mono_ns, cause, rank, pid,"
+		" exit_code, signal, sender, sender_comm, step, resumed_ns, resumed_step, wasted_ns,"
+		" recovery_ns, down_ns, starts, graceful, estimated, how, split) SELECT job, ?, ?, ?, ?,"
+		" ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ranks WHERE id = ?",
+		"iitIIIIItIIIIIIIiitsi", wall(n, d->at_ns), (int64_t)d->at_ns, why->cause,
+		or_null(why->rank >= 0, why->rank), or_null(why->pid, why->pid),
+		or_null(why->exit_code >= 0, why->exit_code), or_null(why->signal, why->signal),
+		or_null(why->sender, why->sender), why->sender_comm, step_or_null(d->step),
+		or_null(d->resumed_ns, wall(n, d->resumed_ns)), step_or_null(d->resumed_step),
+		or_null(f->over, (int64_t)d->wasted_ns), or_null(d->recovery_ns, (int64_t)d->recovery_ns),
+		or_null(f->over, (int64_t)d->down_ns), or_null(f->over, (int64_t)d->starts),
+		(int64_t)d->graceful, (int64_t)f->estimated, n->text, &split, job_rank);
+}
+
+static int checkpoint_write(struct store *st, const struct intake_note *n, int64_t rank)
+{
+	const struct fact_checkpoint *c = &n->checkpoint;
+
+	return store_run(st,
+			 "INSERT INTO checkpoints (rank, op, async, closed, start_ns, end_ns, start_mono_ns,"
+			 " step, bytes, files, file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "itiiiiiIIit", rank, c->restore ? "restore" : "save", (int64_t)c->async,
+			 (int64_t)c->closed, wall(n, c->start_ns), wall(n, c->end_ns), (int64_t)c->start_ns,
+			 or_null(c->step, (int64_t)c->step), or_null(c->bytes, (int64_t)c->bytes),
+			 (int64_t)c->files, n->text);
+}
+
+static int health_write(struct store *st, const struct intake_note *n, int64_t rank)
+{
+	const struct fact_health *h = &n->health;
+
+	return store_run(st,
+			 "INSERT INTO health (rank, kind, onset_ns, onset_mono_ns, size_ns, over, why, phase,"
+			 " evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
+			 " onset_mono_ns) DO UPDATE SET size_ns = excluded.size_ns, over = excluded.over, why"
+			 " = excluded.why, phase = excluded.phase, evidence = excluded.evidence",
+			 "itiiiittt", rank, h->kind, wall(n, h->onset_ns), (int64_t)h->onset_ns,
+			 (int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words);
+}
+
+int write_note(struct store *st, const struct intake_note *n, int64_t rank)
+{
+	switch (n->type) {
+	case FACT_DISRUPTION:
+		return disruption_write(st, n, rank);
+	case FACT_CHECKPOINT:
+		return checkpoint_write(st, n, rank);
+	default:
+		return health_write(st, n, rank);
+	}
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One turn of the thread: the store is there, ranks have a place in it, minutes and notes are written. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/store/writer_private.h"
+
+#define RETAIN_NS    600000000000ull
+#define PLACE_ROUNDS 8
+
+struct taken {			 /* copied under the lock, written without it */
+	struct intake_rank **of; /* the ranks that the copies are of */
+	struct intake_rank *ranks;
+	struct intake_minute *minutes; /* of each rank, in order */
+	uint32_t *count;	       /* of each rank's */
+	struct intake_note *notes;
+	uint32_t nranks, nminutes, nnotes;
+	uint64_t told;
+};
+
+/* ---- trouble ----------------------------------------------------------------------------------------- */
+
+enum store_trouble writer_trouble(int err)
+{
+	static const int errors[] = {
+#define X(name, e) e,
+		STORE_TROUBLES(X)
+#undef X
+	};
+	int t = 0;
+
+	while (t < STORE_TROUBLE_other && errors[t] != err)
+		t++;
+	return (enum store_trouble)t;
+}
+
+/* Said when it begins, or is another one, and when it is over. */
+static void trouble(struct store_writer *w, int err)
+{
+	char took[16];
+
+	if (err && err != w->trouble)
+		log_warn("%s: cannot be written: %s; what comes now is kept in memory, and tried again",
+			 w->path, store_why(err));
+	if (err && !w->trouble)
+		w->trouble_ns = clock_mono_ns();
+	if (!err && w->trouble)
+		log_warn("%s: is written again, after %s; nothing that memory had room for is missing",
+			 w->path, clock_duration(took, sizeof(took), clock_mono_ns() - w->trouble_ns));
+	w->trouble = err;
+	pthread_mutex_lock(&w->lock);
+	if (err)
+		w->stats.failed[writer_trouble(err)]++;
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- the store --------------------------------------------------------------------------------------- */
+
+int writer_connect(struct store_writer *w)
+{
+	int err = store_open(&w->store, w->path, STORE_WRITE);
+	char limit[64];
+
+	if (err || !w->options.pages_max)
+		return err;
+	snprintf(limit, sizeof(limit), "PRAGMA max_page_count = %u", w->options.pages_max);
+	return store_exec(w->store, limit);
+}
+
+/* A store without our session is not the one that we wrote: it gets everything again. */
+static int store_reconnect(struct store_writer *w)
+{
+	int64_t id;
+	int err = writer_connect(w);
+
+	if (err)
+		return err;
+	if (w->known) {
+		err = store_number(w->store, &id, "SELECT id FROM sessions WHERE key = ?", "t",
+				   w->session.key);
+		if (err == -ENOENT) {
+			pthread_mutex_lock(&w->lock);
+			intake_again(w->intake);
+			pthread_mutex_unlock(&w->lock);
+			w->known = false;
+			err = 0;
+		}
+	}
+	return err;
+}
+
+static int store_ready(struct store_writer *w)
+{
+	uint64_t now = clock_mono_ns();
+	int err;
+
+	if (w->store && store_moved(w->store)) {
+		log_warn("%s: it was removed or replaced; going on with what is there now", w->path);
+		store_close(w->store);
+		w->store = NULL;
+		w->reopen_ns = 0;
+	}
+	if (w->store)
+		return 0;
+	if (now < w->reopen_ns)
+		return w->trouble ? w->trouble : -EIO;
+	w->reopen_ns = now + WRITER_REOPEN_NS;
+	err = store_reconnect(w);
+	if (err) {
+		store_close(w->store);
+		w->store = NULL;
+	}
+	return err;
+}
+
+/* ---- one transaction --------------------------------------------------------------------------------- */
+
+static int finish(struct store *st, int err)
+{
+	err = err ? err : store_exec(st, "COMMIT");
+	if (err && !sqlite3_get_autocommit(st->sql))
+		store_exec(st, "ROLLBACK");
+	return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct intake_rank *x = *(struct intake_rank *const *)a, *y = *(struct intake_rank *const *)b;
+
+	return (x->about.start_mono_ns > y->about.start_mono_ns) -
+	       (x->about.start_mono_ns < y->about.start_mono_ns);
+}
+
+/* Those without a place, oldest first: whose run another one's is hangs on that. */
+static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks, struct intake_about *about)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&w->lock);
+	for (uint32_t i = 0; i < w->intake->count; i++)
+		if (w->intake->ranks[i]->seen && !w->intake->ranks[i]->placed)
+			ranks[n++] = w->intake->ranks[i];
+	qsort(ranks, n, sizeof(*ranks), by_start);
+	for (uint32_t i = 0; i < n; i++)
+		about[i] = ranks[i]->about;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+static int places_write(struct store_writer *w, const struct intake_about *about, struct intake_place *places,
+			uint32_t n)
+{
+	int64_t session;
+	int err = store_exec(w->store, "BEGIN IMMEDIATE");
+
+	if (err)
+		return err;
+	err = write_session(w->store, &w->session, &session);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = write_place(w->store, session, w->session.boot_id, &about[i], &places[i]);
+	return finish(w->store, err);
+}
+
+static int places(struct store_writer *w)
+{
+	struct intake_rank **ranks = calloc(INTAKE_RANKS, sizeof(*ranks));
+	struct intake_about *about = calloc(INTAKE_RANKS, sizeof(*about));
+	uint32_t n = ranks && about ? unplaced(w, ranks, about) : 0;
+	struct intake_place *at = n ? calloc(n, sizeof(*at)) : NULL;
+	int err = !ranks || !about || (n && !at) ? -ENOMEM : 0;
+
+	if (!err && n)
+		err = places_write(w, about, at, n);
+	if (!err && n) {
+		pthread_mutex_lock(&w->lock);
+		for (uint32_t i = 0; i < n; i++)
+			intake_place(w->intake, ranks[i], &at[i]);
+		w->stats.written++;
+		pthread_mutex_unlock(&w->lock);
+		w->known = true;
+	}
+	free(at);
+	free(about);
+	free(ranks);
+	return err;
+}
+
+static void taken_free(struct taken *k)
+{
+	free(k->of);
+	free(k->ranks);
+	free(k->minutes);
+	free(k->count);
+	free(k->notes);
+}
+
+/* Everything before the last snapshot: the number of facts that goes with it stands for all ranks. */
+static int take(struct intake *t, struct taken *k)
+{
+	*k = (struct taken){.told = t->closed};
+	k->of = calloc(t->count + 1, sizeof(*k->of));
+	k->ranks = malloc((t->count + 1) * sizeof(*k->ranks));
+	k->count = calloc(t->count + 1, sizeof(*k->count));
+	k->minutes = malloc((t->rows + 1) * sizeof(*k->minutes));
+	k->notes = malloc((t->ready + 1) * sizeof(*k->notes));
+	if (!k->of || !k->ranks || !k->count || !k->minutes || !k->notes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++) {
+		struct intake_rank *r = t->ranks[i];
+
+		if (!r->changed || !r->placed)
+			continue;
+		for (const struct intake_minute *m = r->oldest; m; m = m->next, k->count[k->nranks]++)
+			k->minutes[k->nminutes++] = *m;
+		r->taken = r->newest ? r->newest->number : 0;
+		r->changed = false;
+		k->of[k->nranks] = r;
+		k->ranks[k->nranks++] = *r;
+	}
+	k->nnotes = t->ready;
+	memcpy(k->notes, t->notes, t->ready * sizeof(*k->notes));
+	return 0;
+}
+
+static int taken_write(struct store_writer *w, const struct taken *k)
+{
+	const struct intake_minute *m = k->minutes;
+	int64_t session;
+	int err = store_exec(w->store, "BEGIN IMMEDIATE");
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; !err && i < k->nranks; m += k->count[i++])
+		err = write_rank(w->store, &k->ranks[i], m, k->count[i]);
+	for (uint32_t i = 0; !err && i < k->nnotes; i++)
+		if (k->notes[i].rank->id)
+			err = write_note(w->store, &k->notes[i], k->notes[i].rank->id);
+	err = err ? err : write_session(w->store, &w->session, &session);
+	err = err ? err : write_told(w->store, &w->session, k->told);
+	return finish(w->store, err);
+}
+
+static int minutes(struct store_writer *w)
+{
+	struct taken k;
+	int err;
+
+	pthread_mutex_lock(&w->lock);
+	if (intake_unplaced(w->intake)) {
+		pthread_mutex_unlock(&w->lock);
+		return -EAGAIN;
+	}
+	err = take(w->intake, &k);
+	pthread_mutex_unlock(&w->lock);
+	if (!err && (k.nranks || k.nnotes))
+		err = taken_write(w, &k);
+	pthread_mutex_lock(&w->lock);
+	for (uint32_t i = 0; i < k.nranks; i++)
+		intake_written(w->intake, k.of[i], !err);
+	if (!err) {
+		intake_noted(w->intake, k.nnotes);
+		w->stats.written += k.nranks || k.nnotes;
+	}
+	intake_forget(w->intake);
+	pthread_mutex_unlock(&w->lock);
+	taken_free(&k);
+	return err;
+}
+
+int writer_cycle(struct store_writer *w)
+{
+	uint64_t now = clock_mono_ns();
+	int err = store_ready(w);
+
+	for (int round = 0; !err && round < PLACE_ROUNDS; round++) {
+		err = places(w);
+		err = err ? err : minutes(w);
+		if (err != -EAGAIN)
+			break;
+		err = 0;
+	}
+	if (!err && now >= w->retain_ns && (w->options.keep_ns || w->options.size_bytes)) {
+		w->retain_ns = now + RETAIN_NS;
+		err = store_retain(w->store, clock_real_ns(), w->options.keep_ns, w->options.size_bytes);
+	}
+	if (err == -EBADMSG && w->store) { /* opened anew it is looked at, and set aside */
+		store_close(w->store);
+		w->store = NULL;
+		w->reopen_ns = 0;
+	}
+	trouble(w, err);
+	return err;
+}
