@@ -205,6 +205,11 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"first_to_fall", last->why.pid / 1000},
 		{"recovery", j->ledger.ns[BUCKET_RECOVERY]},
 		{"wasted", j->ledger.ns[BUCKET_WASTED]},
+		{"late_whole", j->windows[0].whole},
+		{"late_goodput", j->windows[0].ns[BUCKET_GOODPUT]},
+		{"late_wasted", j->windows[0].ns[BUCKET_WASTED]},
+		{"late_other", j->windows[0].ns[BUCKET_OTHER]},
+		{"late2_wasted", j->windows[1].ns[BUCKET_WASTED]},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -93,6 +93,27 @@ static void see(void *ctx, const struct fact *f)
 
 /* ---- figures ------------------------------------------------------------------------------------- */
 
+/* A window adds up; one that holds all there is says what the ledger says, but for the rounding of its
+ * pieces. */
+static void windows_close(const struct run *r, const struct ledger_view *l, const struct window_view *windows,
+			  uint32_t pid)
+{
+	for (int i = 0; i < WINDOWS_MAX && windows[i].length_ns; i++) {
+		const struct window_view *w = &windows[i];
+		uint64_t sum_ns = 0;
+
+		for (int b = 0; b < BUCKET_COUNT; b++) {
+			sum_ns += w->ns[b];
+			if (w->whole && (w->ns[b] > l->ns[b] + 1000000 || w->ns[b] + 1000000 < l->ns[b]))
+				fail_msg("%s: window %d of %u: %s %llu, in the ledger %llu", r->path, i, pid,
+					 bucket_name[b], (unsigned long long)w->ns[b],
+					 (unsigned long long)l->ns[b]);
+		}
+		if (sum_ns != w->to_ns - w->from_ns)
+			fail_msg("%s: window %d of %u does not close", r->path, i, pid);
+	}
+}
+
 static void check_jobs(struct run *r, const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->njobs && i < SCRIPT_PIDS; i++) {
@@ -104,6 +125,7 @@ static void check_jobs(struct run *r, const struct snapshot *s)
 		if (sum_ns != j->ledger.now_ns - j->ledger.start_ns ||
 		    j->ledger.unsettled_ns > j->ledger.ns[BUCKET_OTHER])
 			fail_msg("%s: the ledger of job %u does not close", r->path, i + 1);
+		windows_close(r, &j->ledger, j->windows, 0);
 		if (j->ledger.productive_gross_ns < r->job_gross_ns[i] ||
 		    j->wasted_gross_ns < r->wasted_ns[i])
 			fail_msg("%s: what job %u has gained or lost in all fell", r->path, i + 1);
@@ -119,28 +141,6 @@ static void check_jobs(struct run *r, const struct snapshot *s)
 	}
 }
 
-/* A window adds up; one that holds all there is says what the ledger says, but for the rounding of its
- * pieces. */
-static void windows_close(const struct run *r, const struct rank_view *rank)
-{
-	const struct ledger_view *l = &rank->ledger;
-
-	for (int i = 0; i < WINDOWS_MAX && rank->windows[i].length_ns; i++) {
-		const struct window_view *w = &rank->windows[i];
-		uint64_t sum_ns = 0;
-
-		for (int b = 0; b < BUCKET_COUNT; b++) {
-			sum_ns += w->ns[b];
-			if (w->whole && (w->ns[b] > l->ns[b] + 1000000 || w->ns[b] + 1000000 < l->ns[b]))
-				fail_msg("%s: window %d of %u: %s %llu, in the ledger %llu", r->path, i,
-					 rank->pid, bucket_name[b], (unsigned long long)w->ns[b],
-					 (unsigned long long)l->ns[b]);
-		}
-		if (sum_ns != w->to_ns - w->from_ns)
-			fail_msg("%s: window %d of %u does not close", r->path, i, rank->pid);
-	}
-}
-
 static void check_ledgers(struct run *r, const struct snapshot *s)
 {
 	check_jobs(r, s);
@@ -153,7 +153,7 @@ static void check_ledgers(struct run *r, const struct snapshot *s)
 			sum_ns += l->ns[b];
 		if (sum_ns != l->now_ns - l->start_ns || l->unsettled_ns > l->ns[BUCKET_OTHER])
 			fail_msg("%s: the ledger of %u does not close", r->path, s->ranks[i].pid);
-		windows_close(r, &s->ranks[i]);
+		windows_close(r, l, s->ranks[i].windows, s->ranks[i].pid);
 		if (s->ranks[i].alive && l->productive_gross_ns < r->gross_ns[pid])
 			fail_msg("%s: productive time of %u fell", r->path, s->ranks[i].pid);
 		if (s->ranks[i].alive)

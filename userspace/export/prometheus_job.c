@@ -56,6 +56,24 @@ void page_job_goodput(struct page *p, const struct family *f)
 	}
 }
 
+void page_job_window_goodput(struct page *p, const struct family *f)
+{
+	char name[16];
+
+	EACH_JOB(p, j)
+	{
+		for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
+			const struct window_view *w = &j->windows[k];
+			uint64_t observed_ns = w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED];
+
+			if (!observed_ns)
+				continue;
+			metric_label(job_sample(p, f, j), "window", window_name(name, w->length_ns));
+			metric_value_real(p->out, (double)w->ns[BUCKET_GOODPUT] / (double)observed_ns);
+		}
+	}
+}
+
 void page_job_elapsed(struct page *p, const struct family *f)
 {
 	EACH_JOB(p, j)

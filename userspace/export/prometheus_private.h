@@ -35,6 +35,7 @@ struct buffer *page_sample(struct page *p, const char *name, const struct rank_v
 /* prometheus_job.c */
 void page_job_time(struct page *p, const struct family *f);
 void page_job_goodput(struct page *p, const struct family *f);
+void page_job_window_goodput(struct page *p, const struct family *f);
 void page_job_elapsed(struct page *p, const struct family *f);
 void page_job_productive(struct page *p, const struct family *f);
 void page_job_wasted(struct page *p, const struct family *f);

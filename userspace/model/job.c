@@ -18,6 +18,7 @@ const char *const job_state_name[] = {
 static void job_free(struct job *j)
 {
 	checkpoints_free(j->files);
+	window_free(j->window);
 	free(j);
 }
 

@@ -5,6 +5,7 @@
  *   job.c         who belongs to which job; runs; what is told
  *   job_fall.c    disruptions: how they begin, what belongs to them, how they end
  *   job_ledger.c  where the job's time went: its reference rank's ledgers, and what lies between them
+ *   job_window.c  the same of late, by the clock
  *   job_view.c    its part of a snapshot, its state as bytes
  *
  * A run ends with its processes; the job goes on with the next run. One event that interrupts a job is one
@@ -24,6 +25,7 @@
 #include "userspace/model/checkpoint.h"
 #include "userspace/model/disruption.h"
 #include "userspace/model/ledger.h"
+#include "userspace/model/window.h"
 
 #define JOBS_MAX    512
 #define JOB_FALLS   16		    /* last disruptions that are shown */
@@ -71,6 +73,7 @@ struct job_view {
 	int world_size;		/* -1: unknown */
 	uint64_t run_start_ns;
 	struct ledger_view ledger; /* over all runs; `disruptions` filled */
+	struct window_view windows[WINDOWS_MAX]; /* length 0: no more */
 	uint64_t wasted_gross_ns;  /* never falls */
 	uint64_t last_step;	   /* 0: none yet */
 	/* Progress that a whole checkpoint covers: up to that step, so much of it. */
@@ -94,7 +97,8 @@ void jobs_free(struct jobs *js);
 void jobs_tick(struct rank_env *env, uint64_t now_ns);
 /* We stop watching: nothing more will be known. */
 void jobs_stop(struct rank_env *env);
-void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
+/* windows_ns: lengths of WINDOWS_MAX windows, 0: no more. */
+void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, struct job_view *ret);
 void jobs_archive(struct archive *a, struct jobs *js);
 /* NULL: there is none of that key. */
 struct job *jobs_find(const struct jobs *js, uint64_t key);

@@ -29,9 +29,12 @@ struct job {
 	uint32_t runs, members, starts;
 	int world_size;
 	uint64_t run_start_ns, last_step;
-	uint64_t step_base; /* of the run's steps */
-	uint32_t based_run; /* whose base is known */
-	struct rank *ref;   /* its ledger counts; NULL: nobody's */
+	uint64_t step_base;    /* of the run's steps */
+	uint32_t based_run;    /* whose base is known */
+	struct rank *ref;      /* its ledger counts; NULL: nobody's */
+	struct window *window; /* of what is past; NULL: nothing, or no memory */
+	struct window_edge ref_edge;
+	bool ref_midway; /* ... holds what the reference did before it was the reference */
 	struct job_time time;
 	struct checkpoints *files; /* NULL: none yet */
 	struct job_point points[JOB_POINTS];
@@ -54,6 +57,13 @@ void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns);
 uint64_t job_time_goodput(const struct job *j);
 /* Progress beyond so much goodput is lost: moved. Returns how much that was. */
 uint64_t job_time_waste(struct job *j, uint64_t goodput_ns);
+
+/* job_window.c: the same by the clock; each before job_time has changed */
+void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t from_ns,
+		      enum bucket between);
+void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v, uint64_t edge_ns);
+void job_window_waste(struct job *j, uint64_t ns);
+void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns, struct window_view *ret);
 
 /* job_fall.c */
 void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns, const struct job_cause *why);

@@ -81,6 +81,7 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 	if (!t->edge_ns)
 		t->start_ns = t->edge_ns = from_ns;
 	t->skip_ns = from_ns < t->edge_ns ? t->edge_ns - from_ns : 0;
+	job_window_refer(j, r, midway, from_ns, job_between(j));
 	if (from_ns > t->edge_ns) {
 		t->past_ns[job_between(j)] += from_ns - t->edge_ns;
 		t->edge_ns = from_ns;
@@ -91,11 +92,13 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 void job_time_leave(struct job *j)
 {
 	struct job_time *t = &j->time;
-	uint64_t ns[BUCKET_COUNT];
+	uint64_t ns[BUCKET_COUNT], len_ns;
 	struct ledger_view v;
 
 	ledger_view(j->ref->ledger, &v);
-	t->edge_ns += job_part(j, &v, ns);
+	len_ns = job_part(j, &v, ns);
+	job_window_leave(j, j->ref, &v, t->edge_ns + len_ns);
+	t->edge_ns += len_ns;
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		t->past_ns[b] += ns[b];
 	t->steps += v.steps;
@@ -130,6 +133,7 @@ uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
 		j->fall_past_ns[BUCKET_WASTED] += lost_ns;
 	}
 	j->time.wasted_ns += lost_ns;
+	job_window_waste(j, lost_ns);
 	return lost_ns;
 }
 

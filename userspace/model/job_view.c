@@ -14,7 +14,7 @@ static void falls_view(const struct job *j, struct job_view *ret)
 	ret->nfalls = (uint32_t)n;
 }
 
-void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
+void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, struct job_view *ret)
 {
 	uint64_t more_ns;
 
@@ -44,6 +44,7 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		ret->ledger.ns[BUCKET_OTHER] += more_ns;
 		ret->ledger.unsettled_ns += more_ns;
 	}
+	job_windows(j, ret->ledger.now_ns, windows_ns, ret->windows);
 	falls_view(j, ret);
 }
 
@@ -117,6 +118,9 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &files);
 	if (files)
 		checkpoints_archive(a, &j->files);
+	window_archive(a, &j->window);
+	window_edge_archive(a, &j->ref_edge);
+	archive_number(a, &j->ref_midway);
 	archive_number(a, &j->npoints);
 	for (uint32_t i = 0; i < JOB_POINTS && i < j->npoints; i++) {
 		archive_number(a, &j->points[i].step);

@@ -89,7 +89,7 @@ static int snapshot_jobs(const struct model *m, struct snapshot *s)
 	if (!s->jobs)
 		return -ENOMEM;
 	for (s->njobs = 0; s->njobs < js->count; s->njobs++)
-		job_view(js->job[s->njobs], m->now_ns, &s->jobs[s->njobs]);
+		job_view(js->job[s->njobs], m->now_ns, rank_window_lengths(&m->env), &s->jobs[s->njobs]);
 	return 0;
 }
 

@@ -200,6 +200,8 @@ int rank_window_open(struct rank *r);	/* the ledger is new. 0 or -ENOMEM */
 void rank_window_trace(struct rank *r); /* ledger and window were read from bytes */
 /* Into ret[WINDOWS_MAX], zeroed; what there is not stays so. */
 void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret);
+/* Of so many, as the user wants them. */
+const uint64_t *rank_window_lengths(const struct rank_env *env);
 void rank_tell_windows(struct rank *r, uint64_t now_ns); /* now and then */
 
 /* rank_fact.c */

@@ -40,11 +40,17 @@ int rank_window_open(struct rank *r)
 	return 0;
 }
 
-void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret)
+const uint64_t *rank_window_lengths(const struct rank_env *env)
 {
 	static const uint64_t usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull,
 						       604800000000000ull};
-	const uint64_t *length_ns = r->env->windows_ns[0] ? r->env->windows_ns : usual_ns;
+
+	return env->windows_ns[0] ? env->windows_ns : usual_ns;
+}
+
+void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret)
+{
+	const uint64_t *length_ns = rank_window_lengths(r->env);
 	uint64_t settled_ns;
 	struct ledger_view l;
 

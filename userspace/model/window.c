@@ -9,7 +9,7 @@
 #define S  1000000ull /* in microseconds, as all in here */
 
 /* One slot more than the longest window of the width has, and one that is being filled. */
-#define WIDTHS	3
+#define WIDTHS	WINDOW_WIDTHS
 #define MINUTES 62
 #define HALVES	50
 #define HOURS	170
@@ -46,6 +46,15 @@ struct window *window_new(uint64_t start_ns)
 void window_free(struct window *w)
 {
 	free(w);
+}
+
+struct window *window_copy(const struct window *w)
+{
+	struct window *copy = malloc(sizeof(*copy));
+
+	if (copy)
+		*copy = *w;
+	return copy;
 }
 
 void window_reach_back(struct window *w, uint64_t start_ns)
@@ -144,6 +153,69 @@ void window_add(struct window *w, const struct ledger_span *s)
 	w->total_ns[s->bucket] += s->to_ns - s->from_ns;
 	for (int i = 0; to_us > from_us && i < WIDTHS; i++)
 		width_add(w, i, from_us, to_us, s->bucket);
+}
+
+/* Takes so much from us. */
+static void give_way(uint32_t *us, uint64_t left_us)
+{
+	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP, BUCKET_OTHER};
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]) + BUCKET_COUNT && left_us; i++) {
+		enum bucket b = i < sizeof(first) / sizeof(first[0])
+					? first[i]
+					: (enum bucket)(i - sizeof(first) / sizeof(first[0]));
+		uint32_t part_us = (uint32_t)earlier(us[b], left_us);
+
+		us[b] -= part_us;
+		left_us -= part_us;
+	}
+}
+
+static void width_merge(struct window *w, const struct window *other, int i, uint64_t from_us,
+			const uint32_t *then_us)
+{
+	uint64_t n = later(from_us / widths[i].us, oldest_of(other, i));
+
+	for (; n <= other->newest[i]; n++) {
+		uint64_t begun_us = later(n * widths[i].us, other->start_us);
+		uint32_t more[BUCKET_COUNT], *us;
+
+		memcpy(more, other->us[widths[i].first + n % widths[i].slots], sizeof(more));
+		for (int b = 0; then_us && n == from_us / widths[i].us && b < BUCKET_COUNT; b++)
+			more[b] -= (uint32_t)earlier(more[b], then_us[b]);
+		if (!then_us && from_us > begun_us)
+			give_way(more, from_us - begun_us);
+		make_room(w, i, n);
+		us = slot_of(w, i, n);
+		for (int b = 0; b < BUCKET_COUNT; b++)
+			us[b] += more[b];
+	}
+}
+
+void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret)
+{
+	for (int i = 0; i < WIDTHS; i++) {
+		uint64_t n = at_ns / US / widths[i].us;
+
+		memset(ret->us[i], 0, sizeof(ret->us[i]));
+		if (n >= oldest_of(w, i) && n <= w->newest[i])
+			memcpy(ret->us[i], w->us[widths[i].first + n % widths[i].slots], sizeof(ret->us[i]));
+	}
+}
+
+void window_edge_archive(struct archive *a, struct window_edge *e)
+{
+	for (int i = 0; i < WIDTHS; i++)
+		archive_numbers(a, e->us[i]);
+}
+
+void window_merge(struct window *w, const struct window *other, uint64_t from_ns,
+		  const struct window_edge *then)
+{
+	for (int i = 0; i < WIDTHS; i++)
+		width_merge(w, other, i, from_ns / US, then ? then->us[i] : NULL);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		w->total_ns[b] += other->total_ns[b];
 }
 
 uint64_t window_total(const struct window *w, enum bucket b)

@@ -31,6 +31,17 @@ struct window_view {
 struct window;
 struct window *window_new(uint64_t start_ns); /* the first instant there is; NULL: no memory */
 void window_free(struct window *w);
+struct window *window_copy(const struct window *w); /* NULL: no memory */
+#define WINDOW_WIDTHS 3
+struct window_edge { /* of the slots that hold an instant: what was in them then */
+	uint32_t us[WINDOW_WIDTHS][BUCKET_COUNT];
+};
+void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret);
+void window_edge_archive(struct archive *a, struct window_edge *e);
+/* What other has from from_ns on, where w ends: of the slot that holds from_ns without what other had in it
+ * then, or, where that is not known (NULL), its boot gives way first and its progress last. */
+void window_merge(struct window *w, const struct window *other, uint64_t from_ns,
+		  const struct window_edge *then);
 /* It began earlier. */
 void window_reach_back(struct window *w, uint64_t start_ns);
 /* A piece of time, or one that turns out to be another bucket's; those beyond the last 7 days are passed

@@ -198,6 +198,7 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 		json_uint(out, bucket_name[i], j->ledger.ns[i]);
 	json_close(out, '}');
 	json_uint(out, "productive_gross_ns", j->ledger.productive_gross_ns);
+	report_windows_json(out, j->windows);
 	json_uint(out, "wasted_gross_ns", j->wasted_gross_ns);
 	json_nonzero(out, "secured_step", j->secured_step);
 	json_uint(out, "secured_ns", j->secured_ns);

@@ -15,4 +15,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 /* "jobs": [...] of the report as JSON: every job. */
 void report_jobs_json(struct buffer *out, const struct snapshot *s);
 
+/* report_json.c: "windows": [...] */
+void report_windows_json(struct buffer *out, const struct window_view *windows);
+
 #endif

@@ -158,13 +158,13 @@ static void json_ledger(struct buffer *out, const struct ledger_view *l, bool tr
 	json_uint(out, "disruptions", l->disruptions);
 }
 
-static void json_windows(struct buffer *out, const struct rank_view *r)
+void report_windows_json(struct buffer *out, const struct window_view *windows)
 {
 	char name[16];
 
 	json_open(out, "windows", '[');
-	for (int i = 0; r->trainer && i < WINDOWS_MAX && r->windows[i].length_ns; i++) {
-		const struct window_view *w = &r->windows[i];
+	for (int i = 0; i < WINDOWS_MAX && windows[i].length_ns; i++) {
+		const struct window_view *w = &windows[i];
 		uint64_t observed = w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED];
 
 		json_open(out, NULL, '{');
@@ -244,7 +244,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 		json_loop(out, &r->loops[i]);
 	json_close(out, ']');
 	json_ledger(out, &r->ledger, r->trainer);
-	json_windows(out, r);
+	report_windows_json(out, r->windows);
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);

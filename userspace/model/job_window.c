@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/job_internal.h"
+
+/* As job_ledger.c has it: what is past, and the reference's part. */
+
+static void past_add(struct job *j, enum bucket b, uint64_t from_ns, uint64_t to_ns)
+{
+	struct ledger_span s = {from_ns, to_ns, b, BUCKET_COUNT, to_ns - from_ns, LEDGER_REST};
+
+	if (j->window && to_ns > from_ns)
+		window_add(j->window, &s);
+}
+
+static const struct window_edge *edge_of(const struct job *j)
+{
+	return j->ref_midway ? &j->ref_edge : NULL;
+}
+
+void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t from_ns, enum bucket between)
+{
+	/* Where it overlaps what is past the slot's share is not known. */
+	j->ref_midway = midway && from_ns >= j->time.edge_ns;
+	if (j->ref_midway)
+		window_edge(r->window, from_ns, &j->ref_edge);
+	if (!j->window) /* without memory for it there are none */
+		j->window = window_new(from_ns);
+	past_add(j, between, j->time.edge_ns, from_ns);
+}
+
+void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v, uint64_t edge_ns)
+{
+	uint64_t settled_ns = v->now_ns - v->unsettled_ns;
+
+	if (j->window && r->window)
+		window_merge(j->window, r->window, j->time.edge_ns, edge_of(j));
+	past_add(j, BUCKET_OTHER, settled_ns > j->time.edge_ns ? settled_ns : j->time.edge_ns, edge_ns);
+}
+
+void job_window_waste(struct job *j, uint64_t ns)
+{
+	struct ledger_span s = {j->time.start_ns, j->time.edge_ns, BUCKET_WASTED, BUCKET_GOODPUT, ns, LEDGER_REST};
+
+	if (j->window && ns)
+		window_add(j->window, &s);
+}
+
+void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns, struct window_view *ret)
+{
+	const struct ledger_span between = {
+		.from_ns = j->time.edge_ns,
+		.to_ns = now_ns,
+		.bucket = j->fell ? BUCKET_RECOVERY : BUCKET_OTHER,
+		.was = BUCKET_COUNT,
+		.ns = now_ns - j->time.edge_ns,
+	};
+	struct window *w = j->window ? window_copy(j->window) : NULL;
+	uint64_t hang_ns = 0;
+
+	if (!w)
+		return;
+	if (j->ref) {
+		struct ledger_view l;
+
+		ledger_view(j->ref->ledger, &l);
+		hang_ns = l.ns[BUCKET_HANG] - window_total(j->ref->window, BUCKET_HANG);
+		window_merge(w, j->ref->window, j->time.edge_ns, edge_of(j));
+	} else if (now_ns > j->time.edge_ns) {
+		window_add(w, &between);
+	}
+	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++)
+		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);
+	window_free(w);
+}
