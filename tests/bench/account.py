@@ -16,7 +16,7 @@ BYTES_EACH = 68
 LONG_RECORDS = int(os.environ.get("BENCH_RECORDS", "100000000"))
 LONG_STEPS = 10000
 REFERENCE = os.path.join(TOP, "tests/account/reference.py")
-SETUP = os.path.join(TOP, "tests/account/setup.sh")
+SETUP = os.path.join(TOP, "tests/account/library.sh")
 
 
 class Run:
@@ -49,7 +49,7 @@ def library():
     """The Python that has the library; None where it cannot be had, and why."""
     found = subprocess.run([SETUP], capture_output=True, text=True, check=False)
     lines = (found.stdout if not found.returncode else found.stderr).split("\n")
-    last = next((line for line in reversed(lines) if line.strip()), "setup.sh says nothing")
+    last = next((line for line in reversed(lines) if line.strip()), "library.sh says nothing")
     return (last.strip(), "") if not found.returncode else (None, last.strip())
 
 
@@ -65,13 +65,15 @@ def beside_the_library(folder):
         if python:
             theirs.append(Run([python, REFERENCE, log]))
     for way, runs in ours.items():
-        yield Row(f"account of 1e5 steps, {way}", [r.ms for r in runs], "ms", (50, "max"), digits=1)
+        cpu_ms = sorted(r.cpu_s for r in runs)[RUNS // 2] * 1e3
+        yield Row(f"account of 1e5 steps, {way}", [r.ms for r in runs], "ms", (50, "max"), f"{cpu_ms:.0f} ms of CPU", 1)
         yield Row(f"account of 1e5 steps, {way}, peak resident", [r.mib for r in runs], "MiB", (32, "max"), digits=1)
     if not python:
         progress(f"account: nothing to compare with: {why}")
         return
     pairs = list(zip(theirs, ours["--json --semantics library"]))
-    yield Row("the goodput library on the same log", [r.ms for r in theirs], "ms", digits=0)
+    cpu_ms = sorted(r.cpu_s for r in theirs)[RUNS // 2] * 1e3
+    yield Row("the goodput library on the same log", [r.ms for r in theirs], "ms", None, f"{cpu_ms:.0f} ms of CPU", 0)
     yield Row("the goodput library, peak resident", [r.mib for r in theirs], "MiB", digits=0)
     yield Row("times as fast as the library", [a.ms / b.ms for a, b in pairs], "x", digits=1)
     yield Row("of the library's memory", [b.mib / a.mib for a, b in pairs], "x")
