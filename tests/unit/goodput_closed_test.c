@@ -108,6 +108,14 @@ static void test_startup(void **state)
 	tell("start 0; step 0 5; steps 1 9 35 2; end 53", NEVER);
 	bad(BADPUT_STARTUP, 5 + 28);
 	good(20);
+	tell("start 0; step 0 5; step 1 13; step 2 16; step 3 19; start 40; step 2 45; step 3 53; step 4 56; "
+	     "end 59",
+	     NEVER); /* of four times two began a run */
+	bad(BADPUT_STARTUP, 5 + 5 + 5 + 5);
+	good(15);
+	tell("start 0; steps 0 9 5 2; save 8 1; end 25",
+	     NEVER); /* a shorter step makes no startup of the others */
+	good(19);
 	tell("start 0; step 0 5; end 35", NEVER); /* nothing to compare it with */
 	good(30);
 	tell("start 0; steps 0 8 5 2; step 9 121; end 123", NEVER); /* a slow step: 20 s are a step's */

@@ -48,8 +48,9 @@
  * record stands for steps. Silence that a new start ends is RECOVERY, since nobody can say when the run died.
  *
  * Steps.  Their time is that between records, less marked time, divided by how many they stand for. Ideal and
- * deviation are of all that count, at any length. A window is what of it the job lived through.
- * DATA_LOADING_ASYNC is 0: a load is told by the thread that trains, so it waits.
+ * deviation are of all that count, at any length; of fewer than 32, those that a run began with are left out
+ * of the ideal. A window is what of it the job lived through. DATA_LOADING_ASYNC is 0: a load is told by the
+ * thread that trains, so it waits.
  */
 #ifndef MODEL_GOODPUT_CLOSED_H
 #define MODEL_GOODPUT_CLOSED_H

@@ -8,7 +8,8 @@
 #include "userspace/model/goodput_closed_internal.h"
 #include "userspace/model/order.h"
 
-#define IDEAL_MIN 3 /* steps, as model/deviation */
+#define IDEAL_MIN 3  /* steps, as model/deviation */
+#define IDEAL_FEW 32 /* of so few, those that began a run say nothing of the ideal */
 
 int64_t closed_covered_us(const struct closed_work *w, size_t r, size_t *cover, int64_t from_us,
 			  int64_t to_us)
@@ -49,7 +50,7 @@ bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cov
 	return true;
 }
 
-static void ideal_collect(struct closed_work *w)
+static void ideal_collect(struct closed_work *w, bool firsts)
 {
 	struct closed_stretch t;
 
@@ -58,18 +59,19 @@ static void ideal_collect(struct closed_work *w)
 		size_t cover = w->first_cover[r];
 
 		for (size_t i = 0; closed_stretch(w, r, i, &cover, &t); i++)
-			w->work[w->nwork++] = (uint64_t)t.net_us / t.count;
+			if (i || firsts)
+				w->work[w->nwork++] = (uint64_t)t.net_us / t.count;
 	}
 }
 
-static void ideal_find(struct closed_work *w)
+static void ideal_find(struct closed_work *w, bool firsts)
 {
 	uint64_t med, limit, sum = 0, count = 0;
 
 	med = order_median(w->work, (uint32_t)w->nwork);
 	w->mad_us = (int64_t)order_spread(w->work, (uint32_t)w->nwork, med);
 	limit = med + 3 * (uint64_t)w->mad_us;
-	ideal_collect(w);
+	ideal_collect(w, firsts);
 	for (size_t i = 0; i < w->nwork; i++) {
 		if (w->work[i] <= limit) {
 			sum += w->work[i];
@@ -77,17 +79,31 @@ static void ideal_find(struct closed_work *w)
 		}
 	}
 	w->ideal_us = (int64_t)(count ? sum / count : med);
+	/* Many equal steps and a few short ones: a usual step must not look like startup. */
+	if ((int64_t)med > w->ideal_us)
+		w->mad_us += ((int64_t)med - w->ideal_us + 2) / 3;
 	w->has_ideal = true;
 }
 
 int closed_ideal(struct closed_work *w)
 {
+	bool firsts = true;
+	size_t all;
+
 	w->work = malloc((w->c->nsteps + 1) * sizeof(*w->work));
 	if (!w->work)
 		return -ENOMEM;
-	ideal_collect(w);
-	if (w->nwork >= IDEAL_MIN)
-		ideal_find(w);
+	ideal_collect(w, true);
+	all = w->nwork;
+	if (all >= IDEAL_MIN && all < IDEAL_FEW) {
+		ideal_collect(w, false);
+		firsts = !w->nwork;
+		if (firsts)
+			ideal_collect(w, true);
+	}
+	if (all >= IDEAL_MIN)
+		ideal_find(w, firsts);
+	w->nwork = all;
 	if (w->c->query->ideal_us) {
 		w->ideal_us = w->c->query->ideal_us;
 		w->has_ideal = true;
