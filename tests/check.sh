@@ -115,6 +115,9 @@ if wanted unit; then
 	suite unit/sanitizers unit SAN=address,undefined
 	[ -z "$ALL${CI:-}" ] || suite unit/valgrind memcheck # the sanitizers see most of it sooner
 fi
+if wanted account; then
+	suite account/quirks tests/account/quirks.py
+fi
 if wanted fuzz && [ -n "$ALL$ONLY" ]; then
 	suite fuzz fuzz
 fi

@@ -239,6 +239,8 @@ static void test_next_step(void **state)
 	assert_int_equal(answer.cumulative.max_productive_step, 8);
 	tell("start 0; steps 0 9 5 2; start 100; step 6 110", 111);
 	assert_int_equal(answer.cumulative.max_productive_step, 5);
+	bad(BADPUT_STARTUP, 5 + 10);
+	bad(BADPUT_OTHER, 1); /* in flight */
 	assert_int_equal(answer.cumulative.last_recorded_step, 6);
 }
 

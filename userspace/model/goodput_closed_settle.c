@@ -319,6 +319,10 @@ static void settle_run(struct settling *s)
 		w->warnings[WARN_GAPS] += t.count - 1;
 	}
 	settle_last(s);
+	if (!s->steps && closed_steps_of(w->c, s->run)) { /* its first is in flight: startup is over */
+		settle_intervals(s, run->last_us);
+		ledger_step(w->ledger, ns_of(run->last_us), ns_of(run->last_us), 0, false);
+	}
 	if (s->run + 1 < w->c->nruns)
 		settle_over(s);
 	else if (run->end_us == GOODPUT_UNKNOWN)
