@@ -179,6 +179,8 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 		return;
 	if (number > j->last_step)
 		j->last_step = number;
+	if (j->fell && end_ns <= j->fall.d.at_ns) /* it is given out only now */
+		j->fall.d.step = (int64_t)number;
 	if (j->fell && start_ns >= j->fall.d.at_ns && !j->untold)
 		job_fall_close(r->env, j, start_ns, end_ns, number);
 	j->starts = 0;
