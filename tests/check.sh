@@ -14,20 +14,32 @@ jobs=$(nproc)
 
 wanted() { [ -z "$ONLY" ] || [[ " $ONLY " == *" $1 "* ]]; }
 
-# suite NAME COMMAND...: runs it, counts its TAP lines; a command that fails without one counts as one.
-suite() {
-	local name=$1 log="$logs/${1//\//-}.log" start=$SECONDS rc p f s
+log_of() { echo "$logs/${1//\//-}.log"; }
+
+# NAME COMMAND...: runs it; what it says, its status and its seconds are in files.
+suite_run() {
+	local log start=$SECONDS rc
+	log=$(log_of "$1")
 	shift
-	printf '%-34s ' "$name"
+	rm -f "$log.end"
 	"$@" >"$log" 2>&1 </dev/null
 	rc=$?
+	echo "$rc $((SECONDS - start))" >"$log.ends"
+	mv "$log.ends" "$log.end" # whole when it is there
+}
+
+# Counts the TAP lines of one that has run; a command that fails without one counts as one.
+suite_report() { # name
+	local log rc p f s took
+	log=$(log_of "$1")
+	read -r rc took <"$log.end" || rc=1 took=0 # killed
 	p=$(grep -cE '^ok [0-9]+' "$log")
 	s=$(grep -ciE '^ok [0-9]+.*# *skip' "$log")
 	f=$(grep -cE '^not ok [0-9]+' "$log")
 	p=$((p - s))
 	[ "$rc" -ne 0 ] && [ "$f" -eq 0 ] && f=1
 	[ "$rc" -eq 0 ] && [ $((p + s + f)) -eq 0 ] && p=1
-	printf '%4d passed %3d failed %3d skipped  %4d s\n' "$p" "$f" "$s" $((SECONDS - start))
+	printf '%4d passed %3d failed %3d skipped  %4d s\n' "$p" "$f" "$s" "$took"
 	grep -iE '^ok [0-9]+.*# *skip' "$log" | sed 's/^ok [0-9]* *-* */    skipped: /'
 	if [ "$f" -ne 0 ]; then
 		grep -E -A8 '^not ok ' "$log" | sed 's/^/    /' | head -60
@@ -35,6 +47,47 @@ suite() {
 		echo "    whole log: $log"
 	fi
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+suite() { # name command...
+	printf '%-34s ' "$1"
+	suite_run "$@"
+	suite_report "$1"
+}
+
+e2e_chain() { # "names": one after the other
+	local name
+	for name in $1; do
+		suite_run "e2e/$name" e2e "tests/e2e/$name.bats"
+	done
+}
+
+# Chains of test files side by side, as many as there are CPUs; each file is told some time after its end.
+e2e_together() { # chains
+	local name waiting=() left=() none
+	while [ $# -gt 0 ] || [ ${#waiting[@]} -gt 0 ]; do
+		if [ $# -gt 0 ] && [ "$(jobs -rp | wc -l)" -lt "$jobs" ]; then
+			for name in $1; do
+				rm -f "$(log_of "e2e/$name").end"
+				waiting+=("$name")
+			done
+			e2e_chain "$1" &
+			shift
+			continue
+		fi
+		wait -n
+		none=$? # 127: nobody runs any more
+		left=()
+		for name in "${waiting[@]}"; do
+			if [ -e "$(log_of "e2e/$name").end" ] || [ "$none" -eq 127 ]; then
+				printf '%-34s ' "e2e/$name"
+				suite_report "e2e/$name"
+			else
+				left+=("$name")
+			fi
+		done
+		waiting=("${left[@]}")
+	done
 }
 
 # TAP of several programs, renumbered by nobody: only the words ok and not ok count.
@@ -127,8 +180,20 @@ if wanted e2e; then
 		suite e2e/torch current_torch
 	fi
 	"$MAKE" -s -j"$jobs" fakes
+	export BUILT=1
+	# What looks at the whole machine, or at how fast things go, runs alone. Real torch keeps a CPU busy, and
+	# its boundaries are compared with clocks of its own: one at a time, where there are few. The rest waits a lot.
+	alone=(budget life slow)
+	torch=(steps_current steps_debian)
+	[ "$jobs" -ge 4 ] || torch=("${torch[*]}")
+	others=()
 	for f in tests/e2e/*.bats; do
-		[ -e "$f" ] && suite "e2e/$(basename "$f" .bats)" e2e "$f"
+		f=$(basename "$f" .bats)
+		[[ " ${alone[*]} ${torch[*]} " == *" $f "* ]] || others+=("$f")
+	done
+	e2e_together "${torch[@]}" "${others[@]}"
+	for f in "${alone[@]}"; do
+		suite "e2e/$f" e2e "tests/e2e/$f.bats"
 	done
 fi
 

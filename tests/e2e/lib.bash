@@ -10,7 +10,7 @@
 
 TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 GP_BPF=${GP_BPF:-$TOP/build/plain/gp-bpf}
-FAKE=$TOP/build/plain/tests/fake
+FAKE=${E2E_FAKE:-$TOP/build/plain/tests/fake} # since setup_file a copy: see there
 export TRAIN=$FAKE/train LOOP=$TOP/tests/workloads/loop.py
 READY_S=120 # the longest wait for anything that is to happen at once
 export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-900}
@@ -35,6 +35,9 @@ need_program() {
 e2e_setup_file() {
 	[ -x "$GP_BPF" ] || { echo "no $GP_BPF; make builds it" >&2; return 1; }
 	[ -n "${BUILT:-}" ] || make -s -C "$TOP" fakes >&2
+	# Probes sit on a file, whoever put them there: two test files at once must not see each other's.
+	cp -r "$FAKE" "$BATS_FILE_TMPDIR/fake"
+	export E2E_FAKE=$BATS_FILE_TMPDIR/fake
 	NO_PROBES=
 	if [ "$EUID" -ne 0 ]; then
 		NO_PROBES="probes need root: sudo make check"
