@@ -33,6 +33,7 @@ static void test_custom(void **state)
 	run_steps(&r, 0, 9, 0, 10);
 	event(&r, 12, 15, EVAL);
 	event(&r, 10, 20, CHECK); /* ends may touch; overlap is taken twice: 10 - 13 is 0, not less */
+	event(&r, 58, 57, CHECK); /* no event */
 	event(&r, 28, 32, EVAL);  /* over two steps: not seen */
 	run_put(&r, GOODPUT_CUSTOM_START, 40, EVAL);
 	event(&r, 43, 45, EVAL);		   /* the later start counts */
@@ -230,9 +231,10 @@ static void test_sequence_remembers(void **state)
 static void test_exclusions(void **state)
 {
 	const struct goodput_span spans[] = {{run_us(15), run_us(25)},
-					     {run_us(5), run_us(18)}, /* one with the one before */
+					     {run_us(5), run_us(18)},  /* one with the one before */
+					     {run_us(60), run_us(62)}, /* a gap: only where it is told of */
 					     {run_us(90), run_us(80)}};
-	struct log_run r = {.q = {.excludes = spans, .exclude_count = 3}};
+	struct log_run r = {.q = {.excludes = spans, .exclude_count = 4}};
 	const struct goodput_part *x;
 
 	(void)state;
@@ -268,9 +270,23 @@ static void test_exclusions(void **state)
 	x = &r.a.excluded;
 	assert_int_equal(x->max_productive_step, 1); /* of all segments */
 	assert_close(SECONDS(x, WASTED), 20);
-	assert_close(SECONDS(x, RECOVERY), 20);
+	assert_close(SECONDS(x, RECOVERY), 18);
+	assert_close(x->excluded_s, 22);
 	assert_close(SECONDS(x, LOAD_SYNC), 0); /* nothing is charged again */
 	assert_int_equal(r.a.cumulative.max_productive_step, 0);
+	goodput_answer_free(&r.a);
+	run_put(&r, GOODPUT_LOAD_START, 76, 0);
+	run_put(&r, GOODPUT_LOAD_END, 78, 0); /* but the next one is */
+	run_answer(&r);
+	assert_close(SECONDS(&r.a.excluded, LOAD_SYNC), 2);
+	run_close(&r);
+
+	r = (struct log_run){.q = {.excludes = spans, .exclude_count = 1}};
+	run_open(&r, 100); /* no start: nothing is raised, nothing is told */
+	run_steps(&r, 0, 4, 30, 1);
+	run_answer(&r);
+	assert_null(r.a.excluded.error);
+	assert_int_equal(r.a.excluded.has_pct, 0);
 	run_close(&r);
 }
 
@@ -304,7 +320,8 @@ static void elastic_log(struct log_run *r)
 
 static void test_elastic(void **state)
 {
-	struct log_run r = {.q = {.elastic = true}};
+	const struct goodput_span window = {run_us(40), run_us(80)};
+	struct log_run r = {.q = {.elastic = true, .windows = &window, .window_count = 1}};
 	const struct goodput_part *p;
 
 	(void)state;
@@ -320,6 +337,7 @@ static void test_elastic(void **state)
 	assert_true(p->has_slices);
 	assert_close(p->stepping_efficiency, 0.2 + 0.4);
 	assert_close(p->available_efficiency, 0.8);
+	assert_close(r.a.windows[0].stepping_efficiency, 0.5); /* its own samples alone */
 	run_close(&r);
 
 	r = (struct log_run){0}; /* the plain calculator knows nothing of it */

@@ -153,6 +153,31 @@ static void test_restart_from_zero(void **state)
 	run_close(&r);
 }
 
+/* Steps, but none with its next: waste is told of, startup is not. And a last segment of step 0 alone. */
+static void test_no_pair(void **state)
+{
+	struct log_run r = {0};
+	const struct goodput_part *p;
+
+	(void)state;
+	run_open(&r, 100);
+	run_put(&r, GOODPUT_JOB_START, 0, 0);
+	run_put(&r, GOODPUT_STEP, 0, 1);
+	run_put(&r, GOODPUT_STEP, 10, 4);
+	p = run_answer(&r);
+	assert_true(HAS(p, WASTED));
+	assert_false(HAS(p, STARTUP) || HAS(p, CUSTOM));
+	goodput_answer_free(&r.a);
+	run_steps(&r, 5, 8, 20, 1);
+	run_put(&r, GOODPUT_STEP, 30, 7);
+	run_put(&r, GOODPUT_STEP, 32, 0);
+	run_put(&r, GOODPUT_STEP, 34, 0);
+	p = run_answer(&r);
+	assert_int_equal(p->disruptions, 2);
+	assert_int_equal(p->max_productive_step, 0);
+	run_close(&r);
+}
+
 /* Numbers that do not follow count nothing up to the boundary, and are waste beyond it. */
 static void test_gaps(void **state)
 {
@@ -368,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_segment),
 		cmocka_unit_test(test_segment_of_one_pair),
 		cmocka_unit_test(test_restart_from_zero),
+		cmocka_unit_test(test_no_pair),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_recovery),
 		cmocka_unit_test(test_job_end),

@@ -50,10 +50,9 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 		free(x);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (spans[i].from_us < spans[i].to_us)
-			merged[n++] = (struct goodput_range){.from = library_ticks(spans[i].from_us),
-							     .to = library_ticks(spans[i].to_us)};
+	for (size_t i = 0; i < count; i++) /* one that ends before it begins shares nothing */
+		merged[n++] = (struct goodput_range){.from = library_ticks(spans[i].from_us),
+						     .to = library_ticks(spans[i].to_us)};
 	qsort(merged, n, sizeof(*merged), compare_span);
 	for (size_t i = 0; i < n; i++) {
 		if (!kept || merged[i].from > merged[kept - 1].to)

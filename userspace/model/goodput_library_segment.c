@@ -194,7 +194,9 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 		struct tally t = {0};
 
 		s->max_productive = 0;
-		for (size_t i = 1; g->boundary && i < g->count; i++) {
+		if (!g->boundary) /* up to 0 a segment says nothing at all */
+			continue;
+		for (size_t i = 1; i < g->count; i++) {
 			int64_t from = g->steps[i - 1].value, to = g->steps[i].value;
 			goodput_wide left, custom;
 
@@ -215,8 +217,7 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 			t.pairs++;
 			t.max_productive = g->steps[i - 1].key;
 		}
-		if (g->boundary)
-			settle(&t, s);
+		settle(&t, s);
 	}
 	walk_end(&w);
 	return err;
