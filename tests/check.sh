@@ -141,6 +141,11 @@ e2e() { # files...
 	bats --tap --print-output-on-failure "$@"
 }
 
+library_differential() {
+	local python
+	python=$(tests/account/library.sh) && "$python" tests/account/differential.py 200 1
+}
+
 torture() {
 	local form=--short
 	[ -z "$ALL" ] || form=--normal
@@ -170,6 +175,11 @@ if wanted unit; then
 fi
 if wanted account; then
 	suite account/quirks tests/account/quirks.py
+	suite account/vectors tests/account/vectors.py
+	if [ -n "$ALL" ]; then
+		echo "the goodput library (once, about 200 MB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/goodput):"
+		suite account/differential library_differential
+	fi
 fi
 if wanted fuzz && [ -n "$ALL$ONLY" ]; then
 	suite fuzz fuzz
