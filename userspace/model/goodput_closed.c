@@ -6,7 +6,6 @@
 #include "userspace/model/goodput_closed_internal.h"
 
 #define SAME_START_US 1000000 /* hosts of one run say that they start */
-#define LOOK_BACK     16      /* runs among which a late record's is looked for */
 
 void *closed_grow(void **array, size_t *count, size_t *cap, size_t size)
 {
@@ -101,7 +100,7 @@ static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : closed_new_run(c, time_us, false);
 
-	for (size_t i = 0; run && run > c->runs && i < LOOK_BACK; i++, run--)
+	for (size_t i = 0; run && run > c->runs && i < CLOSED_LOOK_BACK; i++, run--)
 		if (time_us >= run->begin_us)
 			return run;
 	return run;
@@ -109,7 +108,7 @@ static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 
 static bool closed_start_again(struct closed *c, int64_t time_us)
 {
-	for (size_t i = 0; i < LOOK_BACK && i < c->nruns; i++) {
+	for (size_t i = 0; i < CLOSED_LOOK_BACK && i < c->nruns; i++) {
 		const struct closed_run *run = &c->runs[c->nruns - 1 - i];
 		int64_t apart_us = time_us - run->begin_us;
 
@@ -326,6 +325,7 @@ static void closed_work_free(struct closed_work *w)
 	free(w->first_cover);
 	free(w->open);
 	free(w->ends);
+	free(w->resumed);
 	free(w->work);
 	free(w->pieces);
 	free(w->disruptions);

@@ -80,15 +80,11 @@ static void sums_add(const struct closed_work *w, struct sums *s, int64_t from_u
 
 /* ---- steps, slices ------------------------------------------------------------------------------- */
 
-/* The last step of run r that was done by to_us, after from_us; -1: none. */
-static int64_t run_max_step(const struct closed_work *w, size_t r, int64_t from_us, int64_t to_us)
+/* After the last step of run r that had begun by to_us. */
+static size_t run_begun(const struct closed_work *w, size_t r, int64_t to_us)
 {
-	const struct closed_run *run = &w->c->runs[r];
-	const struct closed_end *end = &w->ends[r];
-	size_t low = run->base, high = low + closed_steps_of(w->c, r);
+	size_t low = w->c->runs[r].base, high = low + closed_steps_of(w->c, r);
 
-	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
-		return end->number;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -97,10 +93,21 @@ static int64_t run_max_step(const struct closed_work *w, size_t r, int64_t from_
 		else
 			high = middle;
 	}
-	/* The step at low - 1 has begun: those before it are done. */
-	if (low < run->base + 2 || w->c->steps[low - 1].time_us <= from_us)
+	return low;
+}
+
+/* The last step of run r that was done by to_us, after from_us; -1: none. */
+static int64_t run_max_step(const struct closed_work *w, size_t r, int64_t from_us, int64_t to_us)
+{
+	const struct closed_end *end = &w->ends[r];
+	size_t begun = run_begun(w, r, to_us);
+
+	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
+		return end->number;
+	/* That one has begun: those before it are done. */
+	if (begun < w->c->runs[r].base + 2 || w->c->steps[begun - 1].time_us <= from_us)
 		return -1;
-	return w->c->steps[low - 1].number - 1;
+	return w->c->steps[begun - 1].number - 1;
 }
 
 static int64_t max_step(const struct closed_work *w, int64_t from_us, int64_t to_us)
@@ -115,11 +122,13 @@ static int64_t max_step(const struct closed_work *w, int64_t from_us, int64_t to
 /* The last step record by to_us of those that still count. */
 static int64_t last_step(const struct closed_work *w, int64_t to_us)
 {
-	size_t n = w->c->nsteps;
+	for (size_t r = w->c->nruns; r-- > 0;) {
+		size_t begun = run_begun(w, r, to_us);
 
-	while (n && w->c->steps[n - 1].time_us > to_us)
-		n--;
-	return n ? w->c->steps[n - 1].number : 0;
+		if (begun > w->c->runs[r].base)
+			return w->c->steps[begun - 1].number;
+	}
+	return 0;
 }
 
 static int sample_order(const void *a, const void *b)

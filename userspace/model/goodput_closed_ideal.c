@@ -16,6 +16,8 @@ int64_t closed_covered_us(const struct closed_work *w, size_t r, size_t *cover, 
 {
 	int64_t sum_us = 0;
 
+	if (*cover == w->first_cover[r + 1])
+		return 0;
 	while (*cover < w->first_cover[r + 1] && w->cover[*cover].to_us <= from_us)
 		++*cover;
 	for (size_t i = *cover; i < w->first_cover[r + 1] && w->cover[i].from_us < to_us; i++) {

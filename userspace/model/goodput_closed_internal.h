@@ -9,7 +9,8 @@
 #include "userspace/model/goodput_closed.h"
 #include "userspace/model/ledger.h"
 
-#define CLOSED_HELD 3 /* records that must agree before time is believed to have leapt */
+#define CLOSED_HELD	 3  /* records that must agree before time is believed to have leapt */
+#define CLOSED_LOOK_BACK 16 /* runs among which a late record's is looked for */
 
 struct closed_step {
 	int64_t time_us, number;
@@ -103,6 +104,7 @@ struct closed_work {
 	size_t *first_cover;
 	bool *open;		 /* by run: a phase goes on at its end */
 	struct closed_end *ends; /* by run */
+	size_t *resumed;	 /* by run: the next one with a step; nruns: none */
 	uint64_t *work;		 /* step times */
 	size_t nwork;
 	int64_t ideal_us, mad_us;

@@ -247,8 +247,13 @@ int closed_pair(struct closed_work *w)
 	w->first_cover = calloc(runs + 1, sizeof(*w->first_cover));
 	w->open = calloc(runs, sizeof(*w->open));
 	w->ends = calloc(runs, sizeof(*w->ends));
-	if (!w->first_interval || !w->first_cover || !w->open || !w->ends)
+	w->resumed = calloc(runs, sizeof(*w->resumed));
+	if (!w->first_interval || !w->first_cover || !w->open || !w->ends || !w->resumed)
 		return -ENOMEM;
+	for (size_t r = runs, next = runs; r-- > 0;) {
+		w->resumed[r] = next;
+		next = c->runs[r].first != GOODPUT_UNKNOWN ? r : next;
+	}
 	for (size_t r = 0; r < runs && !w->error; r++) {
 		w->ends[r].at_us = GOODPUT_UNKNOWN;
 		pair_run(w, r, &at);

@@ -183,21 +183,12 @@ static int64_t settle_credit_us(struct settling *s, size_t resumed)
 	return mean_us < gap_us ? mean_us : gap_us;
 }
 
-/* The first later run with a step; nruns: none. */
-static size_t settle_resumed(const struct closed *c, size_t r)
-{
-	do
-		r++;
-	while (r < c->nruns && c->runs[r].first == GOODPUT_UNKNOWN);
-	return r;
-}
-
 static void settle_last(struct settling *s)
 {
 	struct closed_work *w = s->w;
 	const struct closed *c = w->c;
 	const struct closed_run *run = &c->runs[s->run];
-	size_t resumed = settle_resumed(c, s->run), n = closed_steps_of(c, s->run);
+	size_t resumed = w->resumed[s->run], n = closed_steps_of(c, s->run);
 	int64_t number = n ? c->steps[run->base + n - 1].number : 0, to_us = GOODPUT_UNKNOWN;
 
 	if (run->waste != GOODPUT_UNKNOWN) {
@@ -229,7 +220,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 	struct closed_work *w = s->w;
 	const struct closed *c = w->c;
 	const struct closed_run *run = &c->runs[s->run], *next;
-	size_t resumed = settle_resumed(c, s->run);
+	size_t resumed = w->resumed[s->run];
 	struct disruption *d = closed_grow((void **)&w->disruptions, &w->ndisruptions, &w->cap_disruptions,
 					   sizeof(*d));
 
@@ -264,7 +255,7 @@ static void settle_over(struct settling *s)
 {
 	const struct closed *c = s->w->c;
 	const struct closed_run *run = &c->runs[s->run], *next = run + 1;
-	size_t resumed = settle_resumed(c, s->run), last = s->run + 1;
+	size_t resumed = s->w->resumed[s->run], last = s->run + 1;
 	int64_t sign_us = closed_sign_us(c, s->run);
 
 	if (run->waste != GOODPUT_UNKNOWN)

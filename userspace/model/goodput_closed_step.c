@@ -52,15 +52,31 @@ static void closed_remove(struct closed *c, size_t from, size_t to)
 		c->runs[i].base = c->runs[i].base >= to ? c->runs[i].base - (to - from) : from;
 }
 
+/* The run before `run` whose step is at i: of those that have it as their first place the last one, as the
+ * others have no steps. */
+static struct closed_run *closed_owner(const struct closed *c, const struct closed_run *run, size_t i)
+{
+	size_t low = 0, high = (size_t)(run - c->runs);
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->runs[middle].base <= i)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &c->runs[low];
+}
+
 /* Run `run` does steps from `number` on again: those of the runs before it were for nothing. */
 static void closed_disprove(struct closed *c, struct closed_run *run, int64_t number)
 {
-	for (struct closed_run *old = run; old-- > c->runs;) {
+	while (run->base) {
+		struct closed_run *old = closed_owner(c, run, run->base - 1);
 		size_t top = closed_top(c, old), i = closed_find(c, old, number);
 		int64_t from_us, to_us = old->waste_us;
 
-		if (i == top && top == old->base)
-			continue;
 		if (i == top)
 			break;
 		from_us = closed_begun(c, old, i, number);
@@ -155,9 +171,9 @@ static struct closed_run *closed_run_of(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : closed_new_run(c, time_us, false);
 
-	while (run && run > c->runs && run->started && time_us < run->begin_us &&
-	       run->first == GOODPUT_UNKNOWN)
-		run--;
+	for (int i = 0; run && run > c->runs && i < CLOSED_LOOK_BACK; i++, run--)
+		if (!run->started || time_us >= run->begin_us || run->first != GOODPUT_UNKNOWN)
+			break;
 	return run;
 }
 
