@@ -32,14 +32,17 @@ bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cov
 		    struct closed_stretch *ret)
 {
 	const struct closed_run *run = &w->c->runs[r];
-	const struct closed_step *s = &w->c->steps[run->base + i];
 	size_t n = closed_steps_of(w->c, r);
 	struct closed_stretch t = {.run = r};
+	const struct closed_step *s;
 
+	if (i >= n)
+		return false;
+	s = &w->c->steps[run->base + i];
 	if (i + 1 < n) {
 		t.to_us = s[1].time_us;
 		t.count = (uint64_t)(s[1].number - s->number);
-	} else if (i + 1 == n && run->waste != GOODPUT_UNKNOWN) {
+	} else if (run->waste != GOODPUT_UNKNOWN) {
 		t.to_us = run->waste_us;
 		t.count = (uint64_t)(run->waste - s->number);
 	} else {
