@@ -31,7 +31,9 @@ static void test_silence(void **state)
 	assert_int_equal(v[1].count, 600);
 	assert_true(v[0].mean_ns == 100e6);
 	assert_true(fabs((double)v[0].p99_ns / 100e6 - 1) <= 1 / 32.0);
-	recent_view(r, 1130 * SECOND, v);
+	recent_view(r, 1119 * SECOND, v);
+	assert_int_equal(v[0].count, 100);
+	recent_view(r, 1120 * SECOND, v);
 	assert_int_equal(v[0].count, 0);
 	assert_int_equal(v[1].count, 600);
 	recent_view(r, 1800 * SECOND, v);
