@@ -26,6 +26,8 @@ struct feed {
 	uint64_t step[FEED_RANKS]; /* of steps that were told */
 	uint64_t facts;
 	uint64_t per_second; /* steps of each rank */
+	uint64_t jitter_ns;  /* what a step may take longer */
+	uint64_t seed;
 	struct store_writer *writer;
 	bool wait;
 };
@@ -121,6 +123,9 @@ static inline void feed_go(struct feed *f, uint64_t ns)
 							  .end_ns = from_ns + ns * (k + 1) / f->per_second}};
 			struct fact told = {.type = FACT_STEP, .step = &step};
 
+			f->seed = f->seed * 6364136223846793005ull + 1442695040888963407ull;
+			if (f->jitter_ns)
+				step.step.end_ns += (f->seed >> 33) % f->jitter_ns;
 			feed_fact(f, &told, i, step.step.end_ns);
 		}
 		feed_ledger(&r->ledger, ns);
