@@ -47,7 +47,10 @@ def make_log(folder, steps):
 
 def library():
     """The Python that has the library; None where it cannot be had, and why."""
-    found = subprocess.run([SETUP], capture_output=True, text=True, check=False)
+    try:
+        found = subprocess.run([SETUP], capture_output=True, text=True, check=False)
+    except OSError as e:
+        return None, str(e)
     lines = (found.stdout if not found.returncode else found.stderr).split("\n")
     last = next((line for line in reversed(lines) if line.strip()), "library.sh says nothing")
     return (last.strip(), "") if not found.returncode else (None, last.strip())
