@@ -176,11 +176,11 @@ struct ask {
 static ssize_t list_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
-	struct gp_vma *vmas;
+	struct gp_vma *vmas = NULL;
 	int n = list(ask->program_fd, ask->pid, &vmas);
 	size_t len;
 
-	if (n < 0)
+	if (n < 0 || !vmas)
 		return n;
 	len = (size_t)n * sizeof(*vmas);
 	len = len < cap ? len : cap - cap % sizeof(*vmas);
