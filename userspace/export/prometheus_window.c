@@ -35,6 +35,14 @@ void page_loop_slowdowns(struct page *p, const struct family *f, const struct ra
 
 /* ---- step times of late -------------------------------------------------------------------------- */
 
+static void minute_sample(struct page *p, const struct family *f, const struct rank_view *r,
+			  const struct loop_view *l, const char *percentile, uint64_t ns)
+{
+	metric_label(page_loop(p, f->name, r, l), "window", "1m");
+	metric_label(p->out, "percentile", percentile); /* "quantile" is a summary's, whose sums never fall */
+	metric_value_ns(p->out, ns);
+}
+
 void page_loop_minute(struct page *p, const struct family *f, const struct rank_view *r,
 		      const struct loop_view *l)
 {
@@ -42,17 +50,18 @@ void page_loop_minute(struct page *p, const struct family *f, const struct rank_
 
 	if (!page_loop_known(l) || !t->count)
 		return;
-	metric_label(page_loop(p, f->name, r, l), "quantile", "0.5");
-	metric_value_ns(p->out, t->p50_ns);
-	metric_label(page_loop(p, f->name, r, l), "quantile", "0.99");
-	metric_value_ns(p->out, t->p99_ns);
+	minute_sample(p, f, r, l, "50", t->p50_ns);
+	minute_sample(p, f, r, l, "95", t->p95_ns);
+	minute_sample(p, f, r, l, "99", t->p99_ns);
 }
 
 void page_loop_minute_steps(struct page *p, const struct family *f, const struct rank_view *r,
 			    const struct loop_view *l)
 {
-	if (page_loop_known(l))
-		metric_value_uint(page_loop(p, f->name, r, l), l->late[0].count);
+	if (!page_loop_known(l))
+		return;
+	metric_label(page_loop(p, f->name, r, l), "window", "1m");
+	metric_value_uint(p->out, l->late[0].count);
 }
 
 void page_loop_signed(struct page *p, const struct family *f, const struct rank_view *r,

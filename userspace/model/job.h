@@ -72,10 +72,10 @@ struct job_view {
 	int reference_rank;	/* -1: unknown */
 	int world_size;		/* -1: unknown */
 	uint64_t run_start_ns;
-	struct ledger_view ledger; /* over all runs; `disruptions` filled */
+	struct ledger_view ledger;		 /* over all runs; `disruptions` filled */
 	struct window_view windows[WINDOWS_MAX]; /* length 0: no more */
-	uint64_t wasted_gross_ns;  /* never falls */
-	uint64_t last_step;	   /* 0: none yet */
+	uint64_t wasted_gross_ns;		 /* never falls */
+	uint64_t last_step;			 /* 0: none yet */
 	/* Progress that a whole checkpoint covers: up to that step, so much of it. */
 	uint64_t secured_step, secured_ns;
 	uint32_t starts; /* of processes that trained, since the last step: a crash loop shows here */

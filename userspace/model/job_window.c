@@ -38,7 +38,8 @@ void job_window_leave(struct job *j, const struct rank *r, const struct ledger_v
 
 void job_window_waste(struct job *j, uint64_t ns)
 {
-	struct ledger_span s = {j->time.start_ns, j->time.edge_ns, BUCKET_WASTED, BUCKET_GOODPUT, ns, LEDGER_REST};
+	struct ledger_span s = {j->time.start_ns, j->time.edge_ns, BUCKET_WASTED, BUCKET_GOODPUT, ns,
+				LEDGER_REST};
 
 	if (j->window && ns)
 		window_add(j->window, &s);
