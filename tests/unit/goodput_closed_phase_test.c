@@ -45,6 +45,10 @@ static void test_custom(void **state)
 	assert_seconds(answer.cumulative.custom[2].s, 3); /* begun last: 11-14 */
 	good(12);
 	warned(WARN_MERGED, 0);
+	tell("start 0; steps 0 9 5 2; finish A 12; begin A 10; end 25", NEVER); /* told in the wrong order */
+	bad(BADPUT_CUSTOM, 2);
+	warned(WARN_ORPHANS, 0);
+	warned(WARN_OPEN, 0);
 	ideal_us = 0;
 }
 
