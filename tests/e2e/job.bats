@@ -42,6 +42,7 @@ resumed_after_100() { # cause
 	equal 1 "$(job .disruptions)" disruptions
 	equal "\"$1\"" "$(falls .cause)"
 	equal "[137,101,true]" "$(falls '|[.step, .resumed_step, .over]')"
+	equal '[false,"the file it read is the one that was saved"]' "$(falls '|[.estimated, .how]')"
 	equal 160 "$(job .last_step)" "steps that count"
 	equal 197 "$(job .steps)" "steps that were made"
 	within "$(falls .wasted_ns)" "$(lost_ns 100 137)" 50000000 "lost progress"

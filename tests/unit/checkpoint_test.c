@@ -32,26 +32,29 @@ static void names_of_each_format(void **state)
 		{"/out/model_step_300.pt", CHECKPOINT_TORCH, NULL, 300, false, false, true, false},
 		{"/r/epoch=3-step=400.ckpt", CHECKPOINT_LIGHTNING, NULL, 400, false, false, false, false},
 		{"/r/last.ckpt", CHECKPOINT_OTHER, NULL, -1, false, false, false, false},
-		{"/r/checkpoint-500/model.safetensors", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500", 500, false,
-		 true, false, false},
-		{"/r/checkpoint-500/training_args.bin", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500", 500, false,
-		 true, false, false},
-		{"/r/tmp-checkpoint-500/optimizer.pt", CHECKPOINT_HUGGINGFACE, "/r/tmp-checkpoint-500", 500, true,
-		 true, false, false},
+		{"/r/checkpoint-500/model.safetensors", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500", 500,
+		 false, true, false, false},
+		{"/r/checkpoint-500/training_args.bin", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500", 500,
+		 false, true, false, false},
+		{"/r/tmp-checkpoint-500/optimizer.pt", CHECKPOINT_HUGGINGFACE, "/r/tmp-checkpoint-500", 500,
+		 true, true, false, false},
 		{"pytorch_model.bin", CHECKPOINT_HUGGINGFACE, NULL, -1, false, false, true, false},
 		{"/r/model-00001-of-00004.safetensors", CHECKPOINT_SAFETENSORS, "/r", -1, false, true, false,
 		 false},
-		{"/r/step_100/__0_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true, false, false},
-		{"/r/step_100/.metadata", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true, false, true},
+		{"/r/step_100/__0_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true, false,
+		 false},
+		{"/r/step_100/.metadata", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true, false,
+		 true},
 		{"/r/last/__1_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/last", -1, false, true, false, false},
-		{"/r/iter_0000100/mp_rank_00/model_optim_rng.pt", CHECKPOINT_TORCH, "/r/iter_0000100", 100, false,
-		 true, false, false},
-		{"/r/global_step30/mp_rank_00_model_states.pt", CHECKPOINT_TORCH, "/r/global_step30", 30, false,
-		 true, false, false},
-		{"/r/5.orbax-checkpoint-tmp-17/default/d/abcdef", CHECKPOINT_ORBAX, "/r/5.orbax-checkpoint-tmp-17", 5,
-		 true, true, false, false},
+		{"/r/iter_0000100/mp_rank_00/model_optim_rng.pt", CHECKPOINT_TORCH, "/r/iter_0000100", 100,
+		 false, true, false, false},
+		{"/r/global_step30/mp_rank_00_model_states.pt", CHECKPOINT_TORCH, "/r/global_step30", 30,
+		 false, true, false, false},
+		{"/r/5.orbax-checkpoint-tmp-17/default/d/abcdef", CHECKPOINT_ORBAX,
+		 "/r/5.orbax-checkpoint-tmp-17", 5, true, true, false, false},
 		{"/r/5/_CHECKPOINT_METADATA", CHECKPOINT_ORBAX, "/r/5", 5, false, true, false, false},
-		{"/r/ckpt-7.data-00000-of-00001", CHECKPOINT_TENSORFLOW, "/r/ckpt-7", 7, false, false, false, false},
+		{"/r/ckpt-7.data-00000-of-00001", CHECKPOINT_TENSORFLOW, "/r/ckpt-7", 7, false, false, false,
+		 false},
 		{"/r/checkpoint_100", CHECKPOINT_OTHER, NULL, 100, false, false, false, false},
 		{"/d/00017.npy", CHECKPOINT_NUMPY, NULL, -1, false, false, true, false},
 		{"/d/ckpt_17.npz", CHECKPOINT_NUMPY, NULL, 17, false, false, false, false},
@@ -68,7 +71,8 @@ static void names_of_each_format(void **state)
 		const char *root = names[i].root ? names[i].root : names[i].path;
 
 		print_message("%s\n", names[i].path);
-		assert_string_equal(checkpoint_format_name[n.format], checkpoint_format_name[names[i].format]);
+		assert_string_equal(checkpoint_format_name[n.format],
+				    checkpoint_format_name[names[i].format]);
 		assert_int_equal(n.len, strlen(root));
 		assert_int_equal(n.numbered, names[i].step >= 0);
 		if (n.numbered)
@@ -83,8 +87,22 @@ static void names_of_each_format(void **state)
 static void hostile_names(void **state)
 {
 	static const char *const names[] = {
-		"", "/", "//", "///.tmp", ".tmp", "~", "a//b.pt", "/checkpoint-", "checkpoint-99999999999999999999/x.pt",
-		"step=/x.pt", "/.orbax-checkpoint-tmp", ".metadata", "/.metadata", "ckpt", "tmp-", "x/.tmp/.tmp/x",
+		"",
+		"/",
+		"//",
+		"///.tmp",
+		".tmp",
+		"~",
+		"a//b.pt",
+		"/checkpoint-",
+		"checkpoint-99999999999999999999/x.pt",
+		"step=/x.pt",
+		"/.orbax-checkpoint-tmp",
+		".metadata",
+		"/.metadata",
+		"ckpt",
+		"tmp-",
+		"x/.tmp/.tmp/x",
 	};
 	char path[GP_PATH_MAX];
 
@@ -136,7 +154,8 @@ static struct fix fix_new(void)
 /* Another file; times and size follow from its number. */
 static struct checkpoint_file file_of(uint64_t ino)
 {
-	return (struct checkpoint_file){.dev = 8, .ino = ino, .bytes = 10 * ino, .mtime_ns = ino * S, .generation = 3};
+	return (struct checkpoint_file){
+		.dev = 8, .ino = ino, .bytes = 10 * ino, .mtime_ns = ino * S, .generation = 3};
 }
 
 static const struct checkpoint *wrote(struct fix *f, const char *path)
@@ -210,7 +229,8 @@ static void a_rename_makes_it_whole(void **state)
 	stepped(&f, 20);
 	/* Until it is renamed the one before counts. */
 	assert_int_equal(checkpoints_newest(f.c, UINT64_MAX)->step, 10);
-	assert_null(checkpoints_renamed(f.c, 8, "last.ckpt.tmp", "last.ckpt", f.now_s * S)); /* another process's */
+	assert_null(checkpoints_renamed(f.c, 8, "last.ckpt.tmp", "last.ckpt",
+					f.now_s * S)); /* another process's */
 	k = checkpoints_renamed(f.c, 7, "last.ckpt.tmp", "last.ckpt", f.now_s * S);
 	assert_non_null(k);
 	assert_true(k->whole);
@@ -235,7 +255,8 @@ static void a_chain_of_renames(void **state)
 	file = file_of(1001);
 	file.ino = 1;
 	assert_int_equal(step_of(&f, file, "/out/best.npz", CHECKPOINT_BY_path), 5);
-	assert_null(checkpoints_renamed(f.c, 7, "out/.x.npz.part", "out/x.npz", 302 * S)); /* it has no such name now */
+	assert_null(checkpoints_renamed(f.c, 7, "out/.x.npz.part", "out/x.npz",
+					302 * S)); /* it has no such name now */
 	checkpoints_free(f.c);
 }
 

@@ -8,6 +8,8 @@
 
 #include "userspace/model/job_internal.h"
 
+#define SURE 0.8 /* of which checkpoint was read */
+
 const char *const job_state_name[] = {
 	[JOB_RUNNING] = "running",
 	[JOB_DOWN] = "down",
@@ -139,19 +141,63 @@ static const struct job_point *job_last_point(const struct job *j)
 	return j->npoints ? &j->points[(j->npoints - 1) % JOB_POINTS] : NULL;
 }
 
+/* The newest checkpoint of no later step. */
+static const struct job_point *job_point_of(const struct job *j, uint64_t step)
+{
+	uint32_t n = j->npoints < JOB_POINTS ? j->npoints : JOB_POINTS;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct job_point *p = &j->points[(j->npoints - i) % JOB_POINTS];
+
+		if (p->step <= step)
+			return p;
+	}
+	return NULL;
+}
+
+/* What the run has read. Where only the reference reads, it knows for the others; where files are not
+ * watched, that a checkpoint was read may be known, and not which. */
+static struct checkpoint_match job_resumed(const struct job *j, const struct rank *r)
+{
+	const struct rank *from = !r->resume.matched && j->ref && j->ref->run == j->runs ? j->ref : r;
+	struct checkpoint_match m = checkpoint_resumed(&from->resume, j->files, from->start_ns);
+	const struct job_point *p = job_last_point(j);
+
+	if (m.how == CHECKPOINT_BY_nothing && p && (from->seen | r->seen) & 1u << SIGNAL_RESTORE)
+		m = (struct checkpoint_match){.how = CHECKPOINT_BY_newest, .step = p->step};
+	return m;
+}
+
+static const char *const how_words[CHECKPOINT_HOW_COUNT] = {
+	[CHECKPOINT_BY_none] = "not known",
+	[CHECKPOINT_BY_inode] = "the file it read is the one that was saved",
+	[CHECKPOINT_BY_path] = "it read the saved file: path, size and time",
+	[CHECKPOINT_BY_copy] = "it read a copy of the saved file",
+	[CHECKPOINT_BY_changed] = "it read the saved file, changed since",
+	[CHECKPOINT_BY_size] = "it read a file of that path and size",
+	[CHECKPOINT_BY_number] = "by the number in the name of what it read",
+	[CHECKPOINT_BY_newest] = "it read a checkpoint: the last one is taken",
+	[CHECKPOINT_BY_nothing] = "no checkpoint was read: from the beginning",
+};
+
 /* From where the run goes on, and what of the progress before it is lost. */
 static void job_base(struct job *j, const struct rank *r)
 {
-	const struct job_point *p = r->seen & 1u << SIGNAL_RESTORE ? job_last_point(j) : NULL;
+	struct checkpoint_match m = {0};
+	const struct job_point *p;
 
 	j->based_run = j->runs;
-	j->step_base = p && j->runs > 1 ? p->step : 0;
+	if (j->runs == 1)
+		return;
+	m = job_resumed(j, r);
+	p = m.step ? job_point_of(j, m.step) : NULL;
+	j->step_base = m.step;
 	if (!j->fell || !j->last_step) /* another training, or more of one that had ended in order */
 		return;
 	j->fall.d.wasted_ns += job_time_waste(j, p ? p->goodput_ns : 0);
-	j->fall.estimated = true;
-	snprintf(j->fall.how, sizeof(j->fall.how), "%s",
-		 p ? "the last checkpoint that was saved" : "no checkpoint was read");
+	j->fall.estimated = checkpoint_estimated(&m) || m.confidence < SURE ||
+			    (m.step && (!p || p->step != m.step));
+	snprintf(j->fall.how, sizeof(j->fall.how), "%s", how_words[m.how]);
 	j->last_step = j->step_base;
 }
 

@@ -3,8 +3,8 @@
 #include "userspace/model/phase_internal.h"
 
 /* A marker's file is counted by its marker: what is seen of it is a second look at the same. */
-static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s,
-		      uint64_t bytes)
+static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		      const struct signal *s, uint64_t bytes)
 {
 	phase_burst(pf, t, b, s);
 	b->files--;

@@ -93,7 +93,8 @@ static int file_opened(struct rank *r, const struct file_event *f)
 	struct signal s = file_signal(f);
 	struct checkpoint_match m;
 	bool stepped = r->nloops && r->loops[0]->steps, sure = f->name.format && !f->name.data;
-	bool known = c && checkpoints_match(c, &f->file, f->path, &m) && m.pid != r->pid && (m.likely || m.step);
+	bool known = c && checkpoints_match(c, &f->file, f->path, &m) && m.pid != r->pid &&
+		     (m.likely || m.step);
 
 	if (stepped || (!known && !f->name.format))
 		return 0;
