@@ -15,6 +15,7 @@
 
 #include "bpf/gp_kernel.h"
 #include "bpf/gp_life.h"
+#include "bpf/gp_regs.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -42,6 +43,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define GP_ENDS(X)                                                                                           \
 	X(GP_WORD(0, 0, 0, 0, 0, '.', 'p', 't'), GP_LAST(3))                                                 \
 	X(GP_WORD(0, 0, 0, 0, '.', 'p', 't', 'h'), GP_LAST(4))                                               \
+	X(GP_WORD(0, 0, 0, 0, '.', 't', 'm', 'p'), GP_LAST(4))                                               \
 	X(GP_WORD(0, 0, 0, 0, '.', 'b', 'i', 'n'), GP_LAST(4))                                               \
 	X(GP_WORD(0, 0, 0, 0, '.', 'n', 'p', 'y'), GP_LAST(4))                                               \
 	X(GP_WORD(0, 0, 0, 0, '.', 'n', 'p', 'z'), GP_LAST(4))                                               \
@@ -68,13 +70,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct gp_path);
 } gp_paths SEC(".maps");
-
-struct { /* of a thread inside rename(2) */
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, GP_RENAMES_MAX);
-	__type(key, __u64);
-	__type(value, struct gp_rename);
-} gp_renames SEC(".maps");
 
 static __always_inline bool gp_is_ours(__u64 id)
 {
@@ -243,7 +238,6 @@ static __always_inline int gp_file_send(__u64 id, const struct file *file, const
 	return 0;
 }
 
-/* Of every system call that opens by name. */
 SEC("tp/syscalls/sys_exit_openat")
 int gp_opened(struct gp_syscall *call)
 {
@@ -309,39 +303,6 @@ int gp_closing(struct gp_syscall *call)
 	return gp_file_send(id, file, &open, GP_FILE_WRITTEN, true);
 }
 
-SEC("tp/syscalls/sys_enter_fsync")
-int gp_syncing(struct gp_syscall *call)
-{
-	__u64 key = bpf_get_current_pid_tgid() >> 32 << 32 | (__u32)call->arg[0];
-	struct gp_file_open *open = bpf_map_lookup_elem(&gp_files, &key);
-
-	if (open)
-		open->flags |= GP_FILE_SYNCED;
-	return 0;
-}
-
-static __always_inline int gp_rename_begin(__u64 from, __u64 to)
-{
-	struct gp_rename names = {from, to};
-	__u64 id = bpf_get_current_pid_tgid();
-
-	if (gp_wrote_lately(id >> 32) && !gp_is_silent())
-		bpf_map_update_elem(&gp_renames, &id, &names, BPF_ANY);
-	return 0;
-}
-
-SEC("tp/syscalls/sys_enter_rename")
-int gp_renaming(struct gp_syscall *call)
-{
-	return gp_rename_begin(call->arg[0], call->arg[1]);
-}
-
-SEC("tp/syscalls/sys_enter_renameat2")
-int gp_renaming_at(struct gp_syscall *call)
-{
-	return gp_rename_begin(call->arg[1], call->arg[3]);
-}
-
 struct gp_renamed_rec {
 	struct gp_rec h;
 	struct gp_renamed p;
@@ -365,19 +326,19 @@ static __always_inline void gp_name_of(char *ret, __u64 at)
 		bpf_probe_read_kernel(ret, GP_PATH_MAX, &path->text[(len - GP_PATH_MAX) & 0xff]);
 }
 
-SEC("tp/syscalls/sys_exit_rename")
-int gp_rename_end(struct gp_syscall *call)
+/* What the call was given is still in the registers that it came with. */
+static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	struct gp_rename *found = bpf_map_lookup_elem(&gp_renames, &id), names;
+	__u64 id = bpf_get_current_pid_tgid(), from, to;
 	struct gp_renamed_rec *rec;
+	struct gp_regs regs = {};
 
-	if (!found)
+	if (call->arg[0] || !gp_wrote_lately(id >> 32) || gp_is_silent())
 		return 0;
-	names = *found;
-	bpf_map_delete_elem(&gp_renames, &id);
-	if (call->arg[0])
-		return 0;
+	bpf_probe_read_kernel(&regs, sizeof(regs),
+			      (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
+	from = at ? regs.GP_ARG1 : regs.GP_ARG0;
+	to = at ? regs.GP_CALL_ARG3 : regs.GP_ARG1;
 	if (gp_files_over(id >> 32, true))
 		return gp_lose(GP_LOSS_file_limited);
 	if (gp_life_crowded())
@@ -387,8 +348,20 @@ int gp_rename_end(struct gp_syscall *call)
 		return 0;
 	gp_head(&rec->h, id, GP_KIND_renamed, sizeof(rec->p), 0);
 	__builtin_memset(&rec->p, 0, sizeof(rec->p));
-	gp_name_of(rec->p.from, names.from);
-	gp_name_of(rec->p.to, names.to);
+	gp_name_of(rec->p.from, from);
+	gp_name_of(rec->p.to, to);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
+}
+
+SEC("tp/syscalls/sys_exit_rename")
+int gp_rename_done(struct gp_syscall *call)
+{
+	return gp_rename(call, false);
+}
+
+SEC("tp/syscalls/sys_exit_renameat2") /* and renameat */
+int gp_renameat_done(struct gp_syscall *call)
+{
+	return gp_rename(call, true);
 }

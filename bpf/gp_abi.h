@@ -128,9 +128,8 @@ enum gp_file_op {
 	GP_FILE_READ = 2,   /* ... and closed */
 	GP_FILE_WRITTEN = 3 /* closed after it was open for writing */
 };
-#define GP_FILE_NAMED  1 /* its name is one that checkpoints have */
-#define GP_FILE_KNOWN  2 /* a watched process wrote it while we watched */
-#define GP_FILE_SYNCED 4 /* fsync or fdatasync was called since it was opened */
+#define GP_FILE_NAMED 1 /* its name is one that checkpoints have */
+#define GP_FILE_KNOWN 2 /* a watched process wrote it while we watched */
 
 /* A watched process renamed something: names as it gave them, hostile, perhaps relative. */
 struct gp_renamed {

@@ -15,7 +15,6 @@
 #define GP_FAST_MAX	   4096	 /* places for processes, and for threads, that are found without hashing */
 #define GP_FILES_MAX	   4096	 /* (process, descriptor) pairs of files that are being written or read */
 #define GP_KNOWN_MAX	   8192	 /* files that were written */
-#define GP_RENAMES_MAX	   1024	 /* threads inside rename(2) */
 #define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
 #define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
 #define GP_LANE_COUNTERS   (GP_SLOTS * GP_HOT_ROWS)
@@ -90,10 +89,6 @@ struct gp_file_open {
 
 struct gp_file_key { /* of gp_known */
 	__u64 dev, ino;
-};
-
-struct gp_rename { /* value of gp_renames, key: tgid << 32 | tid; where the names are */
-	__u64 from, to;
 };
 
 struct gp_vma {	   /* what vma.bpf.c writes for each executable file mapping of one process */

@@ -11,24 +11,26 @@ struct gp_regs { /* struct pt_regs, arch/x86/include/uapi/asm/ptrace.h */
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp,
 		ss;
 };
-#define GP_ARG0 di
-#define GP_ARG1 si
-#define GP_ARG2 dx
-#define GP_ARG3 cx
-#define GP_ARG4 r8
-#define GP_ARG5 r9
-#define GP_RET	ax
+#define GP_ARG0	     di
+#define GP_ARG1	     si
+#define GP_ARG2	     dx
+#define GP_ARG3	     cx
+#define GP_ARG4	     r8
+#define GP_ARG5	     r9
+#define GP_RET	     ax
+#define GP_CALL_ARG3 r10 /* of a system call */
 #elif defined(__TARGET_ARCH_arm64)
 struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
 	__u64 regs[31], sp, pc, pstate;
 };
-#define GP_ARG0 regs[0]
-#define GP_ARG1 regs[1]
-#define GP_ARG2 regs[2]
-#define GP_ARG3 regs[3]
-#define GP_ARG4 regs[4]
-#define GP_ARG5 regs[5]
-#define GP_RET	regs[0]
+#define GP_ARG0	     regs[0]
+#define GP_ARG1	     regs[1]
+#define GP_ARG2	     regs[2]
+#define GP_ARG3	     regs[3]
+#define GP_ARG4	     regs[4]
+#define GP_ARG5	     regs[5]
+#define GP_RET	     regs[0]
+#define GP_CALL_ARG3 regs[3]
 #else
 #error "no register layout for this architecture"
 #endif

@@ -132,36 +132,27 @@ static int proc_attach(const struct life *l, bool cast)
 	return err;
 }
 
-/* An architecture has some of the older calls, or none (arm64). */
+/* By which glibc renames: the first of these that the architecture has. */
+static int rename_attach(const struct life *l)
+{
+	const struct file_bpf *file = l->k->objects->file;
+	int err = life_attach(l, file->progs.gp_rename_done, "syscalls/sys_exit_rename");
+
+	if (err == -ENOENT)
+		err = life_attach(l, file->progs.gp_renameat_done, "syscalls/sys_exit_renameat");
+	if (err == -ENOENT)
+		err = life_attach(l, file->progs.gp_renameat_done, "syscalls/sys_exit_renameat2");
+	return err;
+}
+
 static int file_attach(const struct life *l)
 {
 	const struct file_bpf *file = l->k->objects->file;
-	const struct {
-		struct bpf_program *prog;
-		const char *tracepoint;
-	} calls[] = {
-		/* ends first */
-		{file->progs.gp_closing, "syscalls/sys_enter_close"},
-		{file->progs.gp_syncing, "syscalls/sys_enter_fsync"},
-		{file->progs.gp_syncing, "syscalls/sys_enter_fdatasync"},
-		{file->progs.gp_rename_end, "syscalls/sys_exit_rename"},
-		{file->progs.gp_rename_end, "syscalls/sys_exit_renameat"},
-		{file->progs.gp_rename_end, "syscalls/sys_exit_renameat2"},
-		{file->progs.gp_renaming, "syscalls/sys_enter_rename"},
-		{file->progs.gp_renaming_at, "syscalls/sys_enter_renameat"},
-		{file->progs.gp_renaming_at, "syscalls/sys_enter_renameat2"},
-		{file->progs.gp_opened, "syscalls/sys_exit_creat"},
-		{file->progs.gp_opened, "syscalls/sys_exit_open"},
-		{file->progs.gp_opened, "syscalls/sys_exit_openat"},
-		{file->progs.gp_opened, "syscalls/sys_exit_openat2"},
-	};
-	int err = 0;
+	int err = life_attach(l, file->progs.gp_closing, "syscalls/sys_enter_close"); /* ends first */
 
-	for (size_t i = 0; !err && i < sizeof(calls) / sizeof(calls[0]); i++) {
-		err = life_attach(l, calls[i].prog, calls[i].tracepoint);
-		err = err == -ENOENT ? 0 : err;
-	}
-	return err;
+	if (!err)
+		err = rename_attach(l);
+	return err ? err : life_attach(l, file->progs.gp_opened, "syscalls/sys_exit_openat");
 }
 
 int kernel_life_open(struct kernel *k, struct attach *links, struct pins *pins)

@@ -45,6 +45,8 @@ static void names_of_each_format(void **state)
 		 false},
 		{"/r/step_100/.metadata", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true, false,
 		 true},
+		{"/r/3/its/state_20/__0_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/3/its/state_20", -1, false,
+		 true, false, false},
 		{"/r/last/__1_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/last", -1, false, true, false, false},
 		{"/r/iter_0000100/mp_rank_00/model_optim_rng.pt", CHECKPOINT_TORCH, "/r/iter_0000100", 100,
 		 false, true, false, false},

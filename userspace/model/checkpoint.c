@@ -46,13 +46,22 @@ static void checkpoint_drop(struct checkpoints *c, uint32_t i)
 	memmove(c->items + i, c->items + i + 1, (c->count - i) * sizeof(*c->items));
 }
 
+/* Caches and logs give way before checkpoints do. */
+static uint32_t checkpoint_spare(const struct checkpoints *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!c->items[i].likely)
+			return i;
+	return 0;
+}
+
 static struct checkpoint *checkpoint_add(struct checkpoints *c)
 {
 	uint32_t room = c->room ? 2 * c->room : ROOM_MIN;
 	struct checkpoint *items;
 
 	if (c->count == CHECKPOINTS_MAX)
-		checkpoint_drop(c, 0);
+		checkpoint_drop(c, checkpoint_spare(c));
 	if (c->count == c->room) {
 		items = realloc(c->items, room * sizeof(*items));
 		if (!items)
@@ -259,6 +268,16 @@ const struct checkpoint *checkpoints_stepped(struct checkpoints *c, uint32_t pid
 		newest = newest ? newest : k;
 	}
 	return newest;
+}
+
+void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step)
+{
+	for (uint32_t i = c->count; i; i--) {
+		struct checkpoint *k = &c->items[i - 1];
+
+		if (!k->stepped && k->pid == pid && k->begin_ns >= from_ns && k->step < step)
+			k->step = step;
+	}
 }
 
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns)

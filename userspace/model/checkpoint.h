@@ -64,6 +64,8 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 /* What the process wrote within that time was written after this step. The newest of it, or NULL. */
 const struct checkpoint *checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_ns,
 					     uint64_t to_ns, uint64_t step);
+/* What it wrote from from_ns on has that step, at least; nothing is for certain by that. */
+void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step);
 /* The newest one that is likely, whole, and ended by then; NULL: none. */
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns);
 

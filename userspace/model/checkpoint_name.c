@@ -17,6 +17,8 @@ const char *const checkpoint_format_name[CHECKPOINT_FORMATS] = {
 	[CHECKPOINT_OTHER] = "other",
 };
 
+#define FOLDERS 4 /* that a checkpoint has within it, at most: Orbax's 5/default/d/... */
+
 struct part { /* of a path */
 	const char *at;
 	size_t len;
@@ -177,8 +179,8 @@ static void name_file(struct part p, struct checkpoint_name *n)
 		n->data = false;
 }
 
-/* A folder that is a checkpoint by its own name. */
-static bool name_folder(struct part p, struct checkpoint_name *n)
+/* A folder that is a checkpoint by its own name; up: so many above the file. */
+static bool name_folder(struct part p, int up, struct checkpoint_name *n)
 {
 	struct part whole = p;
 	bool temporary = part_temporary(&whole), orbax = part_after(p, ".orbax-checkpoint-tmp");
@@ -190,8 +192,8 @@ static bool name_folder(struct part p, struct checkpoint_name *n)
 		return false;
 	else if (part_begins(whole, "checkpoint-") && part_number(whole, 11, &step))
 		n->format = n->format == CHECKPOINT_ORBAX ? n->format : CHECKPOINT_HUGGINGFACE;
-	else if (!part_step(whole, &step) &&
-		 !(n->folder && (part_digits(whole) || part_ends(whole, ".ckpt"))))
+	else if (!part_step(whole, &step) && !(n->folder && (up == 1 || n->format == CHECKPOINT_ORBAX) &&
+					       (part_digits(whole) || part_ends(whole, ".ckpt"))))
 		return false;
 	n->folder = true;
 	n->data = n->data && n->format == CHECKPOINT_NUMPY;
@@ -218,13 +220,13 @@ struct checkpoint_name checkpoint_name(const char *path)
 		n.len = dot ? (size_t)(dot - path) : len;
 		return n;
 	}
-	for (size_t end = (size_t)(file.at - path); end > 1;) {
+	for (size_t end = (size_t)(file.at - path), up = 1; end > 1 && up <= FOLDERS; up++) {
 		struct part folder = part_last(path, end - 1);
-		struct checkpoint_name up = n;
+		struct checkpoint_name of = n;
 
-		if (folder.len && name_folder(folder, &up)) {
-			up.len = end - 1;
-			return up;
+		if (folder.len && name_folder(folder, (int)up, &of)) {
+			of.len = end - 1;
+			return of;
 		}
 		end = (size_t)(folder.at - path);
 	}

@@ -246,7 +246,7 @@ struct checkpoints *job_checkpoints(const struct rank *r, bool make)
 	return j ? j->files : NULL;
 }
 
-const struct rank *job_reference(const struct rank *r)
+struct rank *job_reference(const struct rank *r)
 {
 	const struct job *j = job_of(r);
 
@@ -269,9 +269,7 @@ void job_saved(struct rank *r, uint64_t step)
 {
 	struct job *j = r->job;
 
-	if (!j && !r->trainer) /* a process that writes for the one that trains */
-		j = job_of(r);
-	if (!j || (r != j->ref && r->job))
+	if (!j || r != j->ref)
 		return;
 	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, job_time_goodput(j)};
 }

@@ -117,7 +117,7 @@ void job_saved(struct rank *r, uint64_t step);
 /* The job's checkpoints; make: though there are none yet. NULL: there is no such job, or no memory. */
 struct checkpoints *job_checkpoints(const struct rank *r, bool make);
 /* Where the rank's job has its steps from, if that is another rank. NULL: nowhere. */
-const struct rank *job_reference(const struct rank *r);
+struct rank *job_reference(const struct rank *r);
 /* false: nothing is secured. */
 bool job_secured(const struct rank *r, uint64_t *ret_step, uint64_t *ret_ns);
 /* It ended other than by finishing (why), or by finishing: NULL; asked: a signal had asked it to. Before its

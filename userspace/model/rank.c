@@ -191,11 +191,8 @@ static void on_signal(void *ctx, const struct signal *s)
 
 static void rank_tick(struct rank *r, uint64_t now_ns)
 {
-	if (!r->trainer) {
-		if (r->nnotes && now_ns > NOTE_WAIT_NS && job_reference(r))
-			rank_notes(r, now_ns - NOTE_WAIT_NS);
+	if (!r->trainer)
 		return;
-	}
 	rank_hang_tick(r, now_ns);
 	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
 		rank_notes(r, now_ns - NOTE_WAIT_NS);
@@ -311,7 +308,7 @@ void rank_exit(struct rank *r, const struct event *ev)
 		ledger_advance(r->ledger, now_ns);
 		marker_feed(r->marker, ev, NULL, on_signal, r);
 	}
-	if (r->trainer || (r->nnotes && job_reference(r)))
+	if (r->trainer)
 		rank_notes(r, UINT64_MAX);
 	rank_tell_end(r, now_ns);
 	rank_close(r, now_ns);

@@ -63,8 +63,9 @@ struct rank_loop {
 	uint64_t recent_ns[SNAPSHOT_RECENT];
 	uint64_t recent; /* ever */
 	struct {
-		uint64_t number, end_ns;
-	} done[RANK_DONE]; /* last steps, for what began a while ago */
+		uint64_t number;
+		uint64_t from_ns; /* what is saved from then on has it */
+	} done[RANK_DONE];	  /* last steps, for what began a while ago */
 	uint64_t phase_ns[PHASE_COUNT];
 	uint32_t phases_known;
 	uint64_t flagged[8];
@@ -72,6 +73,7 @@ struct rank_loop {
 
 struct rank_note { /* a span whose fact is told after the steps before it */
 	struct span span;
+	uint32_t pid; /* who wrote or read */
 	char file[GP_PATH_MAX];
 };
 
@@ -140,7 +142,8 @@ struct rank {
 	uint64_t resume_ns;		 /* ... when that was recognised; 0: not */
 	struct {
 		uint64_t begin_ns, end_ns, step;
-	} saved; /* last checkpoint that was told */
+	} saved;	   /* last checkpoint that was told */
+	uint64_t wrote_ns; /* began what it wrote last; 0: none since its last step */
 
 	struct rank_hang hang;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
@@ -188,7 +191,9 @@ void rank_ledger_checked(struct rank *r);
 /* rank_file.c */
 int rank_file(struct rank *r, const struct event *ev); /* gp_file and gp_renamed. 0 or -ENOMEM */
 /* What was written within the span was written after that step: the checkpoint that it is, or NULL. */
-const struct checkpoint *rank_files_stepped(struct rank *r, const struct span *s, uint64_t step);
+const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_note *n, uint64_t step);
+/* A step is known that what was written from from_ns on has. */
+void rank_files_step(struct rank *r, uint64_t from_ns, uint64_t number);
 /* Last step that had been done by then, of the loop that runs on the thread (of the first one else). */
 uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns);
 

@@ -78,12 +78,9 @@ static void tell_checkpoint(struct rank *r, const struct rank_note *n)
 	struct fact f = {.type = FACT_CHECKPOINT, .checkpoint = &c};
 	const struct checkpoint *k;
 
-	if (!r->trainer && (c.restore || !n->span.seen)) /* it may read as many as it likes */
-		return;
-	c.async |= !r->trainer;
 	if (c.restore && r->resume_ns >= c.start_ns && r->resume_ns <= c.end_ns)
 		c.match = &r->resume.best;
-	k = c.restore ? NULL : rank_files_stepped(r, &n->span, c.step);
+	k = c.restore ? NULL : rank_files_stepped(r, n, c.step);
 	if (k)
 		c.file = k->path;
 	checkpoint_event(r, &c);
@@ -130,7 +127,7 @@ void rank_notes(struct rank *r, uint64_t before_ns)
 }
 
 /* In order of time: an evaluation is known later than the checkpoint that follows it. */
-static void note_add(struct rank *r, const struct span *s)
+static void note_add(struct rank *r, const struct span *s, uint32_t pid)
 {
 	struct rank_note *n;
 	uint32_t i;
@@ -146,6 +143,7 @@ static void note_add(struct rank *r, const struct span *s)
 	memmove(n + 1, n, (r->nnotes++ - i) * sizeof(*n));
 	n->span = *s;
 	n->span.file = NULL;
+	n->pid = pid;
 	snprintf(n->file, sizeof(n->file), "%s", s->file);
 }
 
@@ -158,8 +156,16 @@ void rank_span(void *ctx, const struct span *s)
 		[SPAN_RESTORE] = BUCKET_CHECKPOINT_RESTORE,
 	};
 	struct rank *r = ctx;
+	struct rank *trains = !r->trainer && s->kind == SPAN_SAVE && s->seen ? job_reference(r) : NULL;
+	struct span aside = *s;
 	int err = 0;
 
+	if (trains) { /* written for it: told with its steps */
+		aside.async = true;
+		trains->checkpoints++;
+		note_add(trains, &aside, r->pid);
+		return;
+	}
 	if (!s->async)
 		err = ledger_interval(r->ledger, buckets[s->kind], s->begin_ns, s->end_ns);
 	if (err)
@@ -173,7 +179,7 @@ void rank_span(void *ctx, const struct span *s)
 		if (s->end_ns - s->begin_ns > r->longest_save_ns)
 			r->longest_save_ns = s->end_ns - s->begin_ns;
 	}
-	note_add(r, s);
+	note_add(r, s, r->pid);
 }
 
 /* About us, not about the process: told at once. */

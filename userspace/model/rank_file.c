@@ -40,7 +40,7 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns)
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t at = (lp->steps - i) % RANK_DONE;
 
-		if (lp->done[at].end_ns <= at_ns)
+		if (lp->done[at].from_ns <= at_ns)
 			return lp->done[at].number;
 	}
 	/* Before the first, or before all that are remembered. */
@@ -49,14 +49,24 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns)
 		       : 0;
 }
 
-const struct checkpoint *rank_files_stepped(struct rank *r, const struct span *s, uint64_t step)
+const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_note *n, uint64_t step)
 {
 	struct checkpoints *c = job_checkpoints(r, false);
 
-	r->saved.begin_ns = s->begin_ns;
-	r->saved.end_ns = s->end_ns;
+	r->saved.begin_ns = n->span.begin_ns;
+	r->saved.end_ns = n->span.end_ns;
 	r->saved.step = step;
-	return c ? checkpoints_stepped(c, r->pid, s->begin_ns, s->end_ns, step) : NULL;
+	return c ? checkpoints_stepped(c, n->pid, n->span.begin_ns, n->span.end_ns, step) : NULL;
+}
+
+void rank_files_step(struct rank *r, uint64_t from_ns, uint64_t number)
+{
+	struct checkpoints *c = job_checkpoints(r, false);
+
+	if (c && r->wrote_ns >= from_ns)
+		checkpoints_raise(c, r->pid, from_ns, number);
+	else
+		r->wrote_ns = 0;
 }
 
 static int file_written(struct rank *r, const struct file_event *f)
@@ -81,6 +91,7 @@ static int file_written(struct rank *r, const struct file_event *f)
 	w.likely = r->phase && phase_written(r->phase, &s, likely);
 	if (!checkpoints_wrote(c, &w))
 		return -ENOMEM;
+	r->wrote_ns = w.begin_ns;
 	if (s.begin_ns >= r->saved.begin_ns && s.begin_ns <= r->saved.end_ns) /* told before it was closed */
 		checkpoints_stepped(c, r->pid, s.begin_ns, s.begin_ns, r->saved.step);
 	return 0;

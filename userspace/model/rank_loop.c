@@ -82,7 +82,9 @@ static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint
 	lp->run_step = fs->run_step;
 	lp->last_end_ns = fs->step.end_ns;
 	lp->done[lp->steps % RANK_DONE].number = fs->step.number;
-	lp->done[lp->steps % RANK_DONE].end_ns = fs->step.end_ns;
+	/* One that ends where the next backward begins had its update long before. */
+	lp->done[lp->steps % RANK_DONE].from_ns = fs->step.boundary == BOUNDARY_BACKWARD ? fs->step.start_ns
+											 : fs->step.end_ns;
 	lp->tid = fs->step.tid;
 	for (int i = 0; i < 8; i++)
 		lp->flagged[i] += fs->step.flags >> i & 1;
@@ -146,6 +148,8 @@ void rank_step(struct rank *r, const struct step *s)
 	if (!s->loop)
 		job_step(r, fs.step.start_ns, fs.step.end_ns, fs.step.number);
 	loop_remember(lp, &fs, ns);
+	if (r->wrote_ns)
+		rank_files_step(r, lp->done[lp->steps % RANK_DONE].from_ns, fs.step.number);
 	loop_slow(r, lp, &fs.step, ns);
 	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
 	 * such times are no samples. Neither is one in which the process hung. */

@@ -43,7 +43,7 @@ static void loop_archive(struct archive *a, struct rank_loop **at)
 		archive_number(a, &lp->recent_ns[i]);
 	for (uint64_t i = 0; i < RANK_DONE; i++) {
 		archive_number(a, &lp->done[i].number);
-		archive_number(a, &lp->done[i].end_ns);
+		archive_number(a, &lp->done[i].from_ns);
 	}
 	archive_numbers(a, lp->phase_ns);
 	archive_number(a, &lp->phases_known);
@@ -73,6 +73,7 @@ static void note_archive(struct archive *a, struct rank_note *n)
 	archive_number(a, &s->async);
 	archive_number(a, &s->files);
 	archive_number(a, &s->seen);
+	archive_number(a, &n->pid);
 	archive_number(a, &s->bytes);
 	archive_text(a, n->file);
 }
@@ -168,6 +169,7 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->saved.begin_ns);
 	archive_number(a, &r->saved.end_ns);
 	archive_number(a, &r->saved.step);
+	archive_number(a, &r->wrote_ns);
 	rank_hang_archive(a, &r->hang);
 	archive_number(a, &r->hits);
 	overhead_archive(a, &r->overhead);
