@@ -82,8 +82,9 @@ told_well() { # name of the one of step, with %
 	python_debian
 	mkdir "$T/new"
 	run -0 --separate-stderr "$GP_BPF" run --json -- "$PY" "$TOP/tests/workloads/checkpoints.py" torch "$T/new"
-	equal 60 "$(jq '.ranks[] | select(.trainer) | .secured_step' <<<"$output")"
-	run -0 jq -e '.ranks[] | select(.trainer) | .secured_ns > 0 and .secured_ns <= .buckets.GOODPUT' <<<"$output"
+	equal 60 "$(tail -1 <<<"$output" | jq '.ranks[] | select(.trainer) | .secured_step')"
+	tail -1 <<<"$output" |
+		jq -e '.ranks[] | select(.trainer) | .secured_ns > 0 and .secured_ns <= .buckets.GOODPUT' >/dev/null
 }
 
 @test "10 000 data files are no checkpoint that is read; how many were not looked at is told" {
