@@ -74,6 +74,13 @@ void rank_ideal(struct rank *r, bool final)
 
 /* ---- a step -------------------------------------------------------------------------------------- */
 
+/* What is saved from then on has this step. One that ends where the next backward begins had its update long
+ * before. */
+static uint64_t step_saved_from(const struct step *s)
+{
+	return s->boundary == BOUNDARY_BACKWARD ? s->start_ns : s->end_ns;
+}
+
 static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint64_t ns)
 {
 	lp->steps++;
@@ -82,9 +89,7 @@ static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint
 	lp->run_step = fs->run_step;
 	lp->last_end_ns = fs->step.end_ns;
 	lp->done[lp->steps % RANK_DONE].number = fs->step.number;
-	/* One that ends where the next backward begins had its update long before. */
-	lp->done[lp->steps % RANK_DONE].from_ns = fs->step.boundary == BOUNDARY_BACKWARD ? fs->step.start_ns
-											 : fs->step.end_ns;
+	lp->done[lp->steps % RANK_DONE].from_ns = step_saved_from(&fs->step);
 	lp->tid = fs->step.tid;
 	for (int i = 0; i < 8; i++)
 		lp->flagged[i] += fs->step.flags >> i & 1;
@@ -142,14 +147,14 @@ void rank_step(struct rank *r, const struct step *s)
 	if (!s->loop)
 		fs.step.number += job_step_base(r);
 	ns = fs.step.end_ns - fs.step.start_ns;
-	rank_notes(r, fs.step.end_ns);
+	rank_notes(r, step_saved_from(&fs.step));
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number,
 		    fs.step.flags & STEP_tainted);
 	if (!s->loop)
 		job_step(r, fs.step.start_ns, fs.step.end_ns, fs.step.number);
 	loop_remember(lp, &fs, ns);
 	if (r->wrote_ns)
-		rank_files_step(r, lp->done[lp->steps % RANK_DONE].from_ns, fs.step.number);
+		rank_files_step(r, step_saved_from(&fs.step), fs.step.number);
 	loop_slow(r, lp, &fs.step, ns);
 	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
 	 * such times are no samples. Neither is one in which the process hung. */
