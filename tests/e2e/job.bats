@@ -33,6 +33,32 @@ lost_ns() { # checkpointed step, last step of the first run
 		| if $l.what == "step" and $l.pid == .pid and $l.step == $from then .from = $l.ns else . end
 		| if $l.what == "step" and $l.pid == .pid and $l.step == $to then .to = $l.ns else . end) | .to - .from' "$T/journal.0"
 }
+# The same of a run by its number: 1, 2...
+run_ns() { # run, checkpointed step, last step
+	jq -n --argjson run "$1" --argjson from "$2" --argjson to "$3" '[inputs] | (map(select(.what == "begin").pid)[$run - 1]) as $pid
+		| map(select(.pid == $pid and .what == "step")) | (map(select(.step == $to).ns)[0]) - (map(select(.step == $from).ns)[0])' "$T/journal.0"
+}
+noted() { [ "$(grep -c "\"what\": \"$1\"" "$T/journal.0" 2>/dev/null)" -ge "$2" ]; } # what, how often
+fell() { noted fall "$1"; }
+ended() { noted end "$1"; }
+pid_of() { jq -s --argjson run "$1" 'map(select(.what == "begin").pid)[$run - 1]' "$T/journal.0"; }
+trains() { # run
+	noted begin "$1" && [ "$(jq -s --argjson pid "$(pid_of "$1")" 'map(select(.what == "step" and .pid == $pid)) | length' "$T/journal.0")" -ge 20 ]
+}
+
+# A group whose memory ends where one more gigabyte would begin.
+memory_group() {
+	local top=/sys/fs/cgroup group limit=memory.max
+	if [ -e "$top/memory/memory.limit_in_bytes" ]; then # version 1
+		top=$top/memory limit=memory.limit_in_bytes
+	elif ! grep -qs memory "$top/cgroup.subtree_control"; then
+		echo +memory >"$top/cgroup.subtree_control" || return 1
+	fi
+	group=$top/gp-bpf-test-$$
+	mkdir "$group" && echo 1500M >"$group/$limit" || return 1
+	echo "$group"
+}
+
 within() { # measured ns, true ns, allowed ns, what
 	(($1 - $2 <= $3 && $2 - $1 <= $3)) || { echo "$4: $1 ns, truly $2 ns" >&2; return 1; }
 }
@@ -80,4 +106,62 @@ resumed_after_100() { # cause
 	resumed_after_100 killed
 	equal 1 "$(falls .rank)" "the rank that fell first"
 	equal 2 "$(count_lines disruption "$T/out")" "told when it began and when it was over"
+}
+
+# ---- gp-bpf itself is killed in between -----------------------------------------------------------------
+
+@test "killed, resumed and killed again, under a gp-bpf that was killed in between" {
+	python_current
+	cat >"$T/loop.sh" <<-END
+		read -r _
+		until $PY $RESTART $T/journal $T/ckpt 200 50 kill=9@137 exit=3@187; do sleep 0.5; done
+	END
+	start_job bash "$T/loop.sh"
+	start_watch --durable --state-dir "$T/state" --quiet --export "json:$T/out" --pid "$JOB"
+	job_go
+	until_true fell 1
+	kill -KILL "$WATCH"
+	wait "$WATCH" || true
+	WATCH_NAME=second start_watch --durable --state-dir "$T/state" --quiet --export "json:$T/out" --json --pid "$JOB"
+	job_end
+	watch_end
+	cp "$T/second.out" "$T/report"
+	equal '[3,2,"ended",200]' "$(job '|[.runs, .disruptions, .state, .last_step]')"
+	equal '["killed",137,101,true,false]' "$(falls '|[.cause, .step, .resumed_step, .over, .estimated]')"
+	equal '["exit",187,151,true,false]' "$(job '.last_disruptions[1]|[.cause, .step, .resumed_step, .over, .estimated]')"
+	equal 0 "$(jq '([.jobs[0].buckets[]] | add) - .jobs[0].elapsed_ns' "$T/report")" "what the job's buckets leave over"
+	equal 4 "$(count_lines disruption "$T/out")" "told when they began and when they were over"
+	equal 0 "$(job '.buckets.UNOBSERVED')" "time nobody saw"
+	within "$(job '.last_disruptions[0].wasted_ns')" "$(run_ns 1 100 137)" 50000000 "lost at first"
+	within "$(job '.last_disruptions[1].wasted_ns')" "$(run_ns 2 150 187)" 50000000 "lost then"
+}
+
+@test "asked to end, it saves and ends in order; started again it has lost nothing" {
+	python_current
+	cat >"$T/loop.sh" <<-END
+		$PY $RESTART $T/journal $T/ckpt 4000 5000 term
+		$PY $RESTART $T/journal $T/ckpt 4000 5000 term
+	END
+	background /dev/null "$T/report" /dev/null "$GP_BPF" run --json --export "json:$T/out" -- bash "$T/loop.sh"
+	for run in 1 2; do
+		until_true trains "$run"
+		kill -TERM "$(pid_of "$run")"
+		until_true ended "$run"
+	done
+	wait_exit "$LAST"
+	equal '[2,1,"ended"]' "$(job '|[.runs, .disruptions, .state]')"
+	equal '[true,true,0]' "$(falls '|[.over, .graceful, .wasted_ns]')"
+	equal "$(($(jq -s '[.[] | select(.what == "save")][0].step' "$T/journal.0") + 1))" "$(falls .resumed_step)"
+}
+
+@test "the kernel's OOM killer: told by its name" {
+	python_current
+	group=$(memory_group) || cannot "no memory cgroup can be made"
+	cat >"$T/loop.sh" <<-END
+		echo \$\$ >$group/cgroup.procs
+		until $PY $RESTART $T/journal $T/ckpt 160 50 oom@137; do sleep 0.3; done
+	END
+	"$GP_BPF" run --json --export "json:$T/out" -- bash "$T/loop.sh" >"$T/report" || true
+	rmdir "$group"
+	resumed_after_100 oom
 }

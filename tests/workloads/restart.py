@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training that saves checkpoints, falls, and goes on from the last one: what a restart looks like from within.
 
-restart.py JOURNAL CHECKPOINT STEPS SAVE_EVERY [how its first run ends...]
+restart.py JOURNAL CHECKPOINT STEPS SAVE_EVERY [how it falls, once each...]
   exit=N@STEP      exits with status N after that step
   kill=SIG@STEP    sends itself that signal
+  oom@STEP         takes memory until it is killed
   term             on SIGTERM: saves and ends in order
 Each step, save and restore goes to JOURNAL as one JSON line, with CLOCK_MONOTONIC in ns. With RANK and WORLD_SIZE it
 is one of several ranks (gloo); only rank 0 saves, all read; `@STEP:RANK` chooses the rank that falls.
@@ -44,7 +45,7 @@ if world > 1:
     dist.init_process_group("gloo", init_method=f"file://{journal}.store{run}", rank=rank, world_size=world)
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-first, again = 1, os.path.exists(journal + ".fell")
+first = 1
 if os.path.exists(path):
     begin = time.monotonic_ns()
     state = torch.load(path)
@@ -72,16 +73,19 @@ for step in range(first, steps + 1):
     for how in sys.argv[5:]:
         what, _, where = how.partition("@")
         where, _, who = where.partition(":")
-        if again or where != str(step):
+        if where != str(step) or os.path.exists(f"{journal}.fell{step}"):
             continue
         if world > 1:
             dist.barrier()
         if int(who or 0) != rank:
             continue
         note("fall", step=step)
-        open(journal + ".fell", "w").close()
+        open(f"{journal}.fell{step}", "w").close()
         if what.startswith("exit="):
             os._exit(int(what[5:]))
+        if what == "oom":
+            open("/proc/self/oom_score_adj", "w").write("1000")
+            ballast = [bytearray(1 << 26) for _ in range(64)]
         os.kill(os.getpid(), int(what[5:]))
 note("end")
 if world > 1:
