@@ -200,7 +200,7 @@ static inline bool feed_same(const struct sums *s, const struct ledger_view *l)
 
 struct feed_minutes {
 	struct store_totals sum;
-	uint32_t count, twice;
+	uint32_t count, twice, negative;
 	int64_t last_ns;
 };
 
@@ -210,6 +210,7 @@ static inline int feed_minute(void *ctx, int64_t from_ns, int64_t to_ns, const s
 
 	(void)to_ns;
 	m->twice += m->count && from_ns <= m->last_ns;
+	m->negative += sums_total(&t->sums) < 0;
 	m->last_ns = from_ns;
 	m->count++;
 	sums_add(&m->sum.sums, &t->sums);

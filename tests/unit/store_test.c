@@ -322,6 +322,75 @@ static void test_long_minute(void **state)
 	store_close(st);
 }
 
+static int take_checkpoint(void *ctx, const struct store_checkpoint *c)
+{
+	*(struct store_checkpoint *)ctx = *c;
+	return 0;
+}
+
+static int take_health(void *ctx, const struct store_health *h)
+{
+	*(struct store_health *)ctx = *h;
+	return 0;
+}
+
+static void tell_notes(struct feed *f)
+{
+	struct fact_checkpoint save = {.closed = true, .step = 50, .files = 1, .file = "a\033[2J/ckpt.pt"};
+	struct fact_health hang = {
+		.kind = "hang", .why = "input", .phase = "data", .evidence = "reads a pipe"};
+	struct fact saved = {.type = FACT_CHECKPOINT, .checkpoint = &save};
+	struct fact ill = {.type = FACT_HEALTH, .health = &hang};
+
+	save.start_ns = f->s.mono_ns - 2 * S;
+	save.end_ns = f->s.mono_ns - S;
+	feed_fact(f, &saved, 0, save.end_ns);
+	hang.onset_ns = f->s.mono_ns - S;
+	hang.size_ns = S;
+	feed_fact(f, &ill, 0, f->s.mono_ns);
+	feed_go(f, S);
+	hang.size_ns = 2 * S;
+	hang.over = true;
+	feed_fact(f, &ill, 0, f->s.mono_ns);
+	feed_go(f, S);
+}
+
+/* Checkpoints and hangs, as they were told; a hang that is over is the one that began. */
+static void test_notes(void **state)
+{
+	struct store_writer_options o = {.path = path};
+	struct store_span whole = {0};
+	struct store_checkpoint c = {0};
+	struct store_health h = {0};
+	static struct store_job job;
+	static struct feed f;
+	struct store *st;
+
+	(void)state;
+	feed_init(&f, "noted", 1, 1000 * S);
+	assert_int_equal(store_writer_open(&f.writer, &o), 0);
+	feed_open(&f, f.writer);
+	for (int i = 0; i < 10; i++)
+		feed_go(&f, S);
+	tell_notes(&f);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	st = opened(STORE_READ);
+	assert_int_equal(store_job(st, "noted", &job), 0);
+	assert_int_equal(job.checkpoints, 1);
+	assert_int_equal(store_checkpoints(st, job.id, &whole, take_checkpoint, &c), 0);
+	assert_int_equal(c.start_ns, FEED_REAL + 1008 * (int64_t)S);
+	assert_int_equal(c.end_ns, FEED_REAL + 1009 * (int64_t)S);
+	assert_int_equal(c.step, 50);
+	assert_string_equal(c.file, "a?[2J/ckpt.pt");
+	assert_int_equal(store_healths(st, job.id, &whole, take_health, &h), 0);
+	assert_true(h.over);
+	assert_int_equal(h.size_ns, 2 * S);
+	assert_int_equal(h.onset_ns, FEED_REAL + 1009 * (int64_t)S);
+	assert_string_equal(h.why, "input");
+	assert_string_equal(h.evidence, "reads a pipe");
+	store_close(st);
+}
+
 /* ---- retention --------------------------------------------------------------------------------------- */
 
 static void test_by_age(void **state)
@@ -384,7 +453,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_made),	TEST(test_migrated), TEST(test_newer),	 TEST(test_foreign),
 		TEST(test_damaged),	TEST(test_places),   TEST(test_windows), TEST(test_exclusions),
-		TEST(test_long_minute), TEST(test_by_age),   TEST(test_by_size),
+		TEST(test_long_minute), TEST(test_notes),    TEST(test_by_age),	 TEST(test_by_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,7 @@ static void minutes_of(struct store *st, int64_t rank, struct feed_minutes *ret)
 	memset(ret, 0, sizeof(*ret));
 	assert_int_equal(store_minutes(st, rank, &everything, feed_minute, ret), 0);
 	assert_int_equal(ret->twice, 0);
+	assert_int_equal(ret->negative, 0);
 }
 
 /* Ledger, steps and step times of each rank and of the job, as a whole and by minute. */

@@ -114,11 +114,12 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 	sqlite3_stmt *stmt;
 	int err, more = 0;
 
-	stmt = store_ask(st, &err,
-			 "SELECT kind, onset_ns, size_ns, over, r.rank, why, phase, evidence FROM health AS h"
-			 " JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND"
-			 " onset_ns >= ? AND onset_ns < ? ORDER BY onset_ns, h.id",
-			 "iii", job, span->from_ns, span_end(span));
+	stmt = store_ask(
+		st, &err,
+		"SELECT h.kind, onset_ns, size_ns, over, r.rank, why, phase, evidence FROM health AS h"
+		" JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND"
+		" onset_ns >= ? AND onset_ns < ? ORDER BY onset_ns, h.id",
+		"iii", job, span->from_ns, span_end(span));
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = health_read(stmt, fn, ctx);
 		if (err)
