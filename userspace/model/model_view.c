@@ -53,9 +53,9 @@ static int compare_views(const void *a, const void *b)
 		return x->trainer ? -1 : 1;
 	if (x->rank != y->rank)
 		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1; /* unknown last */
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->start_mono_ns < y->start_mono_ns ? -1 : x->start_mono_ns > y->start_mono_ns;
+	if (x->start_mono_ns != y->start_mono_ns)
+		return x->start_mono_ns < y->start_mono_ns ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
 static int snapshot_ranks(struct model *m, struct snapshot *s)

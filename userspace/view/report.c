@@ -255,7 +255,9 @@ static void report_hangs(struct canvas *c, const struct snapshot *s, const struc
 	canvas_put(c, STYLE_DIM, "%s", h->evidence);
 }
 
-static void report_happened(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+/* in_job: told with its job. */
+static void report_happened(struct canvas *c, const struct snapshot *s, const struct rank_view *r,
+			    bool in_job)
 {
 	char text[WORD_MAX];
 
@@ -268,7 +270,7 @@ static void report_happened(struct canvas *c, const struct snapshot *s, const st
 	if (r->restores)
 		canvas_put(c, STYLE_PLAIN, "%s%llu restored", r->checkpoints ? ", " : "",
 			   (unsigned long long)r->restores);
-	if (r->secured)
+	if (r->secured && !in_job)
 		canvas_put(c, STYLE_PLAIN, "; progress is secured up to step %llu (%s of goodput)",
 			   (unsigned long long)r->secured_step, view_duration(text, r->secured_ns));
 	report_hangs(c, s, r);
@@ -339,7 +341,7 @@ static void report_trainer(struct canvas *c, const struct snapshot *s, const str
 		report_loop(c, r, &r->loops[i]);
 	report_time(c, &r->ledger);
 	report_late(c, r);
-	report_happened(c, s, r);
+	report_happened(c, s, r, report_job_tells(s, r));
 	report_overhead(c, s, r);
 }
 

@@ -30,6 +30,15 @@ bool report_job_matters(const struct snapshot *s, const struct job_view *j)
 	return j->runs > 1 || j->nfalls || job_ranks(s, j) > 1;
 }
 
+bool report_job_tells(const struct snapshot *s, const struct rank_view *r)
+{
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		if (s->jobs[i].key == r->job_key)
+			return report_job_matters(s, &s->jobs[i]);
+	}
+	return false;
+}
+
 static void field(struct canvas *c, const char *name)
 {
 	canvas_line(c, 0);
@@ -115,6 +124,7 @@ static void report_falls(struct canvas *c, const struct snapshot *s, const struc
 void report_job(struct canvas *c, const struct snapshot *s, const struct job_view *j)
 {
 	uint32_t ranks = job_ranks(s, j);
+	char secured[WORD_MAX];
 
 	canvas_line(c, 0);
 	canvas_line(c, 0);
@@ -127,6 +137,11 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 	if (j->starts > 2) {
 		field(c, "");
 		canvas_put(c, STYLE_RED, "crash loop: %u starts since the last step", j->starts);
+	}
+	if (j->secured_step) {
+		field(c, "secured");
+		canvas_put(c, STYLE_PLAIN, "up to step %llu, %s of goodput",
+			   (unsigned long long)j->secured_step, view_duration(secured, j->secured_ns));
 	}
 	report_falls(c, s, j);
 	report_time(c, &j->ledger);
