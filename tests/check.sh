@@ -11,6 +11,8 @@ logs=build/check
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
 jobs=$(nproc)
+chains=$jobs # of test files side by side; with ALL=1 there is time for one after the other
+[ -z "$ALL" ] || chains=1
 
 wanted() { [ -z "$ONLY" ] || [[ " $ONLY " == *" $1 "* ]]; }
 
@@ -66,7 +68,7 @@ e2e_chain() { # "names": one after the other
 e2e_together() { # chains
 	local name waiting=() left=() none
 	while [ $# -gt 0 ] || [ ${#waiting[@]} -gt 0 ]; do
-		if [ $# -gt 0 ] && [ "$(jobs -rp | wc -l)" -lt "$jobs" ]; then
+		if [ $# -gt 0 ] && [ "$(jobs -rp | wc -l)" -lt "$chains" ]; then
 			for name in $1; do
 				rm -f "$(log_of "e2e/$name").end"
 				waiting+=("$name")
