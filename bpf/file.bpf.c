@@ -339,7 +339,7 @@ static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 			      (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
 	from = at ? regs.GP_ARG1 : regs.GP_ARG0;
 	to = at ? regs.GP_CALL_ARG3 : regs.GP_ARG1;
-	if (gp_files_over(id >> 32, true))
+	if (gp_files_over(id >> 32, false))
 		return gp_lose(GP_LOSS_file_limited);
 	if (gp_life_crowded())
 		return gp_lose(GP_LOSS_ring_life);

@@ -145,12 +145,40 @@ static inline void records_hit(struct records *r, unsigned int pid, unsigned int
 	h->arg[0] = 0x1000 * (b & 7u);
 }
 
+static inline void records_file(struct records *r, unsigned int pid, unsigned int tid)
+{
+	static const char *const paths[] = {
+		"/srv/model-1.pt", "/srv/model-1.pt.tmp", "/c/step_5/__0_0.distcp", "/c/step_5/.metadata",
+		"/srv/a.npy",	   "/srv/cache",	  "/srv/step=7.ckpt"};
+	uint8_t b = input_byte(&r->in);
+	struct gp_renamed *n;
+	struct gp_file *f;
+
+	if (b % 4 == 0) {
+		n = records_init(r, GP_KIND_renamed, pid, tid, 0);
+		snprintf(n->from, sizeof(n->from), "%s", paths[(b >> 2) % 7]);
+		snprintf(n->to, sizeof(n->to), "%s", paths[(b >> 5) % 7]);
+		return;
+	}
+	f = records_init(r, GP_KIND_file, pid, tid, 0);
+	f->op = b % 4;
+	f->ino = b >> 2 & 7;
+	f->bytes = 1000;
+	f->since_ns = r->ts_ns - ((uint64_t)input_byte(&r->in) << 22);
+	snprintf(f->path, sizeof(f->path), "%s", paths[(b >> 5) % 7]);
+}
+
 static inline void records_named(struct records *r, unsigned int pid, unsigned int tid)
 {
 	static const unsigned int roles[] = {GP_ROLE_save_begin, GP_ROLE_save_end, GP_ROLE_restore};
 	uint8_t b = input_byte(&r->in);
-	struct gp_named *n = records_init(r, GP_KIND_named, pid, tid, records_probe(roles[b % 3]));
+	struct gp_named *n;
 
+	if (b & 128) {
+		records_file(r, pid, tid);
+		return;
+	}
+	n = records_init(r, GP_KIND_named, pid, tid, records_probe(roles[b % 3]));
 	if (b & 64)
 		input_bytes(&r->in, n->name, sizeof(n->name));
 	else

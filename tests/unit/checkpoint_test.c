@@ -309,6 +309,13 @@ static void memory_is_bounded(void **state)
 		assert_int_equal(wrote(&f, path)->number, i + 1);
 	}
 	assert_int_equal(step_of(&f, file_of(1001), "/x", CHECKPOINT_BY_none), 0);
+	assert_int_equal(step_of(&f, file_of(1001 + 2 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
+	assert_int_equal(step_of(&f, file_of(1000 + 3 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
+	for (int i = 0; i < 3 * CHECKPOINTS_MAX;
+	     i++) { /* what no checkpoint is takes their place from none */
+		snprintf(path, sizeof(path), "/cache/%d.bin", i);
+		wrote(&f, path);
+	}
 	assert_int_equal(step_of(&f, file_of(1000 + 3 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
 	checkpoints_free(f.c);
 }

@@ -8,7 +8,8 @@
 /* A folder is written in one go; what comes this much later is written over it. */
 #define FOLDER_NS 60000000000ull
 
-#define ROOM_MIN 8
+#define ROOM_MIN  8
+#define ROOM_MORE 64 /* beyond the last CHECKPOINTS_MAX, before the oldest are given up */
 
 struct checkpoints {
 	struct checkpoint *items; /* oldest first */
@@ -46,13 +47,24 @@ static void checkpoint_drop(struct checkpoints *c, uint32_t i)
 	memmove(c->items + i, c->items + i + 1, (c->count - i) * sizeof(*c->items));
 }
 
-/* Caches and logs give way before checkpoints do. */
-static uint32_t checkpoint_spare(const struct checkpoints *c)
+/* Many at once, as the rest moves up. Caches and logs give way before checkpoints do. */
+static void checkpoints_trim(struct checkpoints *c)
 {
+	uint32_t kept = 0, likely, unlikely = 0;
+
 	for (uint32_t i = 0; i < c->count; i++)
-		if (!c->items[i].likely)
-			return i;
-	return 0;
+		unlikely += !c->items[i].likely;
+	unlikely = unlikely < ROOM_MORE ? unlikely : ROOM_MORE;
+	likely = ROOM_MORE - unlikely;
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t *spare = c->items[i].likely ? &likely : &unlikely;
+
+		if (*spare)
+			--*spare;
+		else if (kept++ != i)
+			c->items[kept - 1] = c->items[i];
+	}
+	c->count = kept;
 }
 
 static struct checkpoint *checkpoint_add(struct checkpoints *c)
@@ -60,8 +72,8 @@ static struct checkpoint *checkpoint_add(struct checkpoints *c)
 	uint32_t room = c->room ? 2 * c->room : ROOM_MIN;
 	struct checkpoint *items;
 
-	if (c->count == CHECKPOINTS_MAX)
-		checkpoint_drop(c, checkpoint_spare(c));
+	if (c->count == CHECKPOINTS_MAX + ROOM_MORE)
+		checkpoints_trim(c);
 	if (c->count == c->room) {
 		items = realloc(c->items, room * sizeof(*items));
 		if (!items)
@@ -451,7 +463,7 @@ void checkpoints_archive(struct archive *a, struct checkpoints **at)
 		return;
 	n = c->count;
 	archive_struct(a, sizeof(struct checkpoint));
-	archive_count(a, &n, CHECKPOINTS_MAX, sizeof(*c->items));
+	archive_count(a, &n, CHECKPOINTS_MAX + ROOM_MORE, sizeof(*c->items));
 	if (archive_reads(a)) {
 		c->items = n ? archive_alloc(a, n, sizeof(*c->items)) : NULL;
 		c->count = c->room = c->items ? n : 0;
