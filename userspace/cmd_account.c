@@ -330,9 +330,7 @@ int cmd_account(int argc, char **argv)
 	r.o = &o;
 	code = EXIT_USAGE;
 	if (!o.argc) {
-		log_error("account needs a log, behind the options: gp-bpf account [options] LOG... (- is "
-			  "standard "
-			  "input)");
+		log_error("account needs a log: gp-bpf account [options] LOG... (- is standard input)");
 		goto done;
 	}
 	if (o.for_ns && !o.follow) {

@@ -11,6 +11,8 @@
 #include "userspace/option_row.h"
 #include "userspace/model/window.h"
 
+#define LONG_FIRST 256 /* what getopt_long() calls the first row: no letter */
+
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 
 static enum option_origin origins[OPTION_ROWS];
@@ -163,10 +165,26 @@ static int set_from_environment(struct options *o, unsigned command)
 	return 0;
 }
 
+/* optopt: 0 for a long option that is none, a letter, or what a known one is called by. */
+static int flag_unknown(unsigned command, char **argv)
+{
+	const char *help = command_help(command);
+
+	if (optopt >= LONG_FIRST)
+		log_error("%s takes no value; see gp-bpf %s", argv[optind - 1], help);
+	else if (optopt)
+		log_error("unknown option -%c; see gp-bpf %s", optopt, help);
+	else
+		log_error("unknown option %s; see gp-bpf %s", argv[optind - 1], help);
+	return -EINVAL;
+}
+
 static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[OPTION_ROWS + 1] = {0};
+	/* What follows `run` has options of its own; names of logs have none. */
 	char shorts[2 * OPTION_ROWS + 3] = "+:";
+	char *first = shorts + (command == CMD_ACCOUNT);
 	size_t ns = 2, map[OPTION_ROWS];
 	int n = 0, c, index;
 
@@ -176,7 +194,7 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 		map[n] = i;
 		longs[n++] = (struct option){option_rows[i].name,
 					     option_rows[i].arg ? required_argument : no_argument, NULL,
-					     256 + (int)i};
+					     LONG_FIRST + (int)i};
 		if (option_rows[i].letter) {
 			shorts[ns++] = option_rows[i].letter;
 			if (option_rows[i].arg)
@@ -186,7 +204,7 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 	shorts[ns] = 0;
 	opterr = 0;
 	optind = 0; /* anew, whatever is left of a cluster of letters from before */
-	while ((c = getopt_long(argc, argv, shorts, longs, &index)) != -1) {
+	while ((c = getopt_long(argc, argv, first, longs, &index)) != -1) {
 		const struct option_row *r = NULL;
 
 		if (c == ':') {
@@ -194,14 +212,11 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 			return -EINVAL;
 		}
 		for (int i = 0; i < n && c != '?'; i++)
-			if (c == 256 + (int)map[i] ||
+			if (c == LONG_FIRST + (int)map[i] ||
 			    (option_rows[map[i]].letter && c == option_rows[map[i]].letter))
 				r = &option_rows[map[i]];
-		if (!r) {
-			log_error("unknown option %s; see gp-bpf %s", argv[optind - 1],
-				  command_help(command));
-			return -EINVAL;
-		}
+		if (!r)
+			return flag_unknown(command, argv);
 		if (row_set(o, r, FROM_FLAG, optarg)) {
 			log_error("--%s: '%s' is not %s", r->name, optarg ? optarg : "", row_wants(r));
 			return -EINVAL;

@@ -73,7 +73,13 @@ answer() { # filter; of the JSON in $output
 		--for 1s LOG
 		--pid 1 LOG
 		--job
+		LOG --window
+		LOG --now tomorrow
 	EOF
+	run -2 --separate-stderr "$GP_BPF" account "$LOG" -xq
+	one_line "unknown option -x;"
+	run -2 --separate-stderr "$GP_BPF" account "$LOG" --json=3
+	one_line "--json=3 takes no value"
 }
 
 @test "what cannot be used ends with 1" {
@@ -317,6 +323,14 @@ pipe_empty() { # pid
 }
 
 @test "the order of the options, --help, and no privilege" {
+	local expected
+	expected=$("$GP_BPF" account --json --at 1735725650 "$LOG" "$LOG")
+	run -0 --separate-stderr "$GP_BPF" account "$LOG" --json "$LOG" --at 1735725650
+	equal "$expected" "$output"
+	cp "$LOG" "$T/--json"
+	cd "$T"
+	run -0 "$GP_BPF" account -- --json
+	[[ $output == "job llama"* ]]
 	run -0 "$GP_BPF" account --help
 	[[ $output == *"--semantics NAME"* && $output == *"--follow"* ]]
 	run -0 "$GP_BPF" --help
