@@ -177,16 +177,18 @@ static int read_records(struct run *r)
 	struct goodput_record record;
 	uint64_t now_ns;
 	unsigned n = 0;
-	int rc;
+	int rc, err;
 
-	while ((rc = goodput_source_next(r->source, &record)) == 1) {
-		r->news = true;
-		rc = account_feed(r->account, &record);
-		if (rc)
-			return rc;
+	while ((rc = goodput_source_next(r->source, &record)) == 1 || rc == -EAGAIN) {
+		if (rc == 1) {
+			r->news = true;
+			err = account_feed(r->account, &record);
+			if (err)
+				return err;
+		}
 		if (signals > r->signals)
 			return 1;
-		if (++n % RECORDS_PER_LOOK)
+		if (rc == 1 && ++n % RECORDS_PER_LOOK)
 			continue;
 		now_ns = clock_mono_ns();
 		progress_show(r, now_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A log as a file: raw bytes, or what the input makes of a right gzip stream: its text, then bytes to put
  * elsewhere in it. Into records, in order, with faults. */
+#include <errno.h>
 #include <zlib.h>
 
 #include "tests/fuzz/fuzz.h"
@@ -51,15 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	uint64_t records = 0;
 	int64_t last_us = 0;
 	bool sorted = true;
+	int rc;
 
 	if (len && data[0] & 1)
 		file_pack((struct input){data + 1, data + len});
 	else
 		fuzz_file_fill(&file, data, len);
 	REQUIRE(!goodput_source_open(&s, &path, 1, len && data[0] & 2));
-	while (goodput_source_next(s, &r) > 0) {
-		records++;
-		if (!r.written)
+	while ((rc = goodput_source_next(s, &r)) > 0 || rc == -EAGAIN) {
+		records += rc > 0;
+		if (rc < 0 || !r.written)
 			continue;
 		sorted &= r.write_us >= last_us;
 		last_us = r.write_us;

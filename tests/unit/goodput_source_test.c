@@ -397,6 +397,18 @@ static void fifo(void **state)
 	assert_false(goodput_source_over(source));
 }
 
+/* What never ends and tells nothing does not keep the caller from looking at its signals. */
+static void nothing_for_ever(void **state)
+{
+	static char zero[] = "/dev/zero";
+	static char *paths[] = {zero};
+
+	(void)state;
+	assert_int_equal(goodput_source_open(&source, paths, 1, true), 0);
+	assert_int_equal(goodput_source_next(source, &(struct goodput_record){0}), -EAGAIN);
+	assert_false(goodput_source_over(source));
+}
+
 int main(void)
 {
 #define source_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -415,6 +427,7 @@ int main(void)
 		source_test(followed_packed),
 		source_test(standard_input),
 		source_test(fifo),
+		source_test(nothing_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 #define ROOM_BYTES   ((size_t)64 << 10) /* less is not worth a read */
 #define MOVE_BYTES   ((size_t)16 << 10) /* less is cheap to move */
 #define BUFFER_BYTES (GOODPUT_ENTRY_MAX + READ_BYTES)
+#define FRUITLESS    64 /* reads without a record before the caller may look around: some 10 ms */
 
 struct goodput_source {
 	char *const *paths;
@@ -241,12 +242,12 @@ static int source_take(struct goodput_source *s)
 	return rc > 0;
 }
 
-/* 1: s->entry; 0: nothing for now; -errno. */
+/* 1: s->entry; 0: nothing for now; -EAGAIN: none in what was read; -errno. */
 static int source_entry(struct goodput_source *s)
 {
 	int rc;
 
-	for (;;) {
+	for (int reads = 0; reads < FRUITLESS; reads++) {
 		while (goodput_frame_begin(&s->frame)) {
 			rc = source_take(s);
 			if (rc > 0)
@@ -258,6 +259,7 @@ static int source_entry(struct goodput_source *s)
 		if (rc <= 0)
 			return rc;
 	}
+	return -EAGAIN;
 }
 
 int goodput_source_next(struct goodput_source *s, struct goodput_record *ret)

@@ -37,8 +37,8 @@ struct goodput_source;
  * -errno after one line (errors of opening are errors; files that end badly are faults). */
 int goodput_source_open(struct goodput_source **ret, char *const *paths, int count, bool follow);
 void goodput_source_close(struct goodput_source *s);
-/* 1: *ret is the next record; 0: the end, or, when following, nothing more for now (ask again); -errno after
- * one line: the file could not be read on. */
+/* 1: *ret is the next record; 0: the end, or, when following, nothing more for now (ask again); -EAGAIN: much
+ * was read, and no record in it (ask again); another -errno after one line: the file could not be read on. */
 int goodput_source_next(struct goodput_source *s, struct goodput_record *ret);
 /* Following: nothing will ever come again (standard input was a pipe, and is closed). */
 bool goodput_source_over(const struct goodput_source *s);
