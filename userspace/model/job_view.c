@@ -164,7 +164,7 @@ void job_rank_archive(struct archive *a, struct rank *r)
 		return;
 	r->job = jobs_find(&r->env->jobs, r->job_key);
 	archive_require(a, r->job && r->ledger && !(reference && r->job->ref));
-	if (a->error)
+	if (a->error || !r->job)
 		return;
 	r->job->members++;
 	if (reference)
