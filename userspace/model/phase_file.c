@@ -2,6 +2,8 @@
 /* phase_file.c - checkpoints by their files, beside what their writers and readers show of themselves. */
 #include "userspace/model/phase_internal.h"
 
+#include <string.h>
+
 /* A marker's file is counted by its marker: what is seen of it is a second look at the same. */
 static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 		      const struct signal *s, uint64_t bytes)
@@ -33,11 +35,17 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 void phase_opened(struct phase_finder *pf, const struct signal *s)
 {
 	struct phase_thread *t = phase_thread_of(pf, s);
+	struct burst *b = &t->restore;
+	bool again;
 
 	if (t->fetching)
 		return;
-	burst_see(pf, t, &t->restore, s, s->count);
-	t->restore.open = true;
+	/* safetensors opens its file twice: for the header, and to map it. */
+	again = b->active && b->seen && !strcmp(b->file, s->text);
+	burst_see(pf, t, b, s, again ? 0 : s->count);
+	if (again && b->seen > 1)
+		b->seen--;
+	b->open = true;
 }
 
 void phase_read(struct phase_finder *pf, const struct signal *s)
