@@ -247,6 +247,13 @@ static void test_disorder(void **state)
 	assert_int_equal(disrupted(1)->resumed_step, 6);
 	bad(BADPUT_WASTED, 6);
 	good(12 + 20);
+	/* One of the middle, after the next start. */
+	tell("start 0; step 0 0; step 2 20; start 50; step 1 10; step 2 60; step 3 70", NEVER);
+	warned(WARN_DISORDER, 1);
+	assert_int_equal(disrupted(1)->resumed_step, 2);
+	bad(BADPUT_RECOVERY, 30);
+	bad(BADPUT_STARTUP, 10);
+	good(20 + 10);
 }
 
 static void test_gaps(void **state)

@@ -91,6 +91,13 @@ static void closed_disprove(struct closed *c, struct closed_run *run, int64_t nu
 	}
 }
 
+/* `run` has one step more, and none of those after it has any. */
+static void closed_move_later(struct closed *c, struct closed_run *run)
+{
+	for (struct closed_run *later = run + 1; later < c->runs + c->nruns; later++)
+		later->base = c->nsteps;
+}
+
 static int closed_push(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	struct closed_step *at;
@@ -104,8 +111,7 @@ static int closed_push(struct closed *c, struct closed_run *run, const struct cl
 	if (!at)
 		return -ENOMEM;
 	*at = *s;
-	for (struct closed_run *later = run + 1; later < c->runs + c->nruns; later++)
-		later->base = c->nsteps; /* none of them has any */
+	closed_move_later(c, run);
 	run->last = s->number;
 	run->last_us = s->time_us;
 	return 0;
@@ -140,6 +146,7 @@ static int closed_late(struct closed *c, struct closed_run *run, const struct cl
 		return -ENOMEM;
 	memmove(&c->steps[i + 1], &c->steps[i], (top - i) * sizeof(*c->steps));
 	c->steps[i] = *s;
+	closed_move_later(c, run);
 	if (i == run->base) {
 		run->first = s->number;
 		run->first_us = s->time_us;
