@@ -86,6 +86,7 @@ $(O)/tests/unit/loader_%: $(O)/tests/unit/loader_%.o $(O)/libgploader.a $(O)/lib
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(USER_LIBS) -lcmocka
+$(O)/tests/unit/program_test: $(O)/userspace/option_program.o
 unit: $(UNIT_BIN)
 
 deps:

@@ -10,6 +10,7 @@
 #include "loader/probe_file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/identity/accelerator.h"
 #include "userspace/ingest/event.h"
 
 #define CLOCK_STEP_NS	10000000ll
@@ -243,9 +244,14 @@ static void say_config(struct journal *j, const char *key, const char *value)
 		snprintf(c->text, sizeof(c->text), "%s=%s", key, value);
 }
 
+static void say_program(void *ctx, const char *key, const char *value)
+{
+	say_config(ctx, key, value);
+}
+
 static void say_settings(struct journal *j, const struct options *o)
 {
-	char number[32], windows[128];
+	char number[32], windows[128], model[128];
 
 	if (o->marker)
 		say_config(j, "marker", o->marker);
@@ -265,6 +271,8 @@ static void say_settings(struct journal *j, const struct options *o)
 	}
 	if (!options_windows(o, windows, sizeof(windows)) && *windows)
 		say_config(j, "windows_ns", windows);
+	options_program_say(o, accelerator_model(o->root ? o->root : "", model, sizeof(model)) ? NULL : model,
+			    say_program, j);
 }
 
 static void say_probes(struct journal *j, const struct probe_table *probes)

@@ -70,6 +70,8 @@ static int row_set(struct options *o, const struct option_row *r, enum option_or
 		return option_percent(value, at);
 	case OPTION_SIZE:
 		return option_size(value, at) || *(int64_t *)at < r->min ? -EINVAL : 0;
+	case OPTION_REAL:
+		return option_real(value, at);
 	case OPTION_STRING:
 		copy = strdup(value);
 		if (!copy)
@@ -92,6 +94,8 @@ static const char *row_wants(const struct option_row *r)
 		return "a percentage from 0 to 100, in steps of 0.0001";
 	case OPTION_SIZE:
 		return "a size of at least 1M, like 64M or 1G";
+	case OPTION_REAL:
+		return "a number above 0, like 4096, 3.2e15 or 1.5P";
 	case OPTION_FLAG:
 		return "true or false";
 	default:
@@ -299,6 +303,8 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 		err = set_logging(o);
 	if (!err)
 		err = options_windows(o, windows, sizeof(windows));
+	if (!err)
+		err = options_program(o);
 	if (err) {
 		options_free(o);
 		return EXIT_USAGE;
@@ -397,6 +403,8 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 		else if (r->type == OPTION_LIST)
 			for (int k = 0; k < ((const struct option_list *)at)->count; k++)
 				fprintf(out, "%s%s", k ? " " : "", ((const struct option_list *)at)->item[k]);
+		else if (r->type == OPTION_REAL)
+			fprintf(out, "%.9g", *(const double *)at);
 		else if (r->type == OPTION_PERCENT)
 			fprintf(out, "%g %%", (double)*(const int64_t *)at / 1e4);
 		else

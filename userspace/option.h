@@ -30,7 +30,11 @@ struct options {
 	char *output; /* of CMD (run), or the tape (record) */
 	char *user, *library, *store;
 	char *semantics, *calculator, *now;
+	char *accelerator, *price, *perf_tag, *session_tag;
 	char *log_level, *log_format;
+	double flops, samples, tokens; /* of a step; 0: not said, as what follows */
+	double peak_tflops;
+	int64_t accelerators;
 	int64_t multiply, ready_fd;
 	int64_t for_ns, ideal_ns, hang_after_ns, keep_ns;
 	int64_t state_bytes;
@@ -82,6 +86,18 @@ int options_features_off(const struct options *o, char *out, size_t len);
 /* --window-length items as nanoseconds, separated by commas; "" when there are none. -EINVAL after one line.
  */
 int options_windows(const struct options *o, char *out, size_t len);
+
+/* --price, --accelerator, --perf-tag, --session-tag are fine. -EINVAL after one line. */
+int options_program(const struct options *o);
+/* What was said of a step and of accelerators, as settings of the model (model/program.h). model: of the
+ * machine's accelerators, where nobody says; NULL: unknown. */
+typedef void option_say_fn(void *ctx, const char *key, const char *value);
+void options_program_say(const struct options *o, const char *model, option_say_fn *say, void *ctx);
+/* "3.2e15", "1.5P", "4096", "32k": above 0. -EINVAL. */
+int option_real(const char *text, double *ret);
+/* "2.50", "$2.50": the same, behind what the user calls the currency. -EINVAL. */
+#define OPTION_CURRENCY_MAX 8
+int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *ret);
 
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);

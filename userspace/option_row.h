@@ -14,7 +14,8 @@ enum option_type {
 	OPTION_NUMBER,
 	OPTION_DURATION,
 	OPTION_PERCENT,
-	OPTION_SIZE
+	OPTION_SIZE,
+	OPTION_REAL
 };
 
 struct option_row {
@@ -29,7 +30,7 @@ struct option_row {
 };
 
 /* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this. */
-#define OPTION_ROWS 47
+#define OPTION_ROWS 56
 extern const struct option_row option_rows[OPTION_ROWS];
 
 #endif

@@ -174,6 +174,15 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 	return false;
 }
 
+static uint64_t accelerator_time(const struct job_view *j)
+{
+	double ns = 0;
+
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		ns += j->accelerator_ns[b];
+	return (uint64_t)ns;
+}
+
 /* job.NAME: of the first job, or of the one that is meant. */
 static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 {
@@ -210,6 +219,19 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"late_wasted", j->windows[0].ns[BUCKET_WASTED]},
 		{"late_other", j->windows[0].ns[BUCKET_OTHER]},
 		{"late2_wasted", j->windows[1].ns[BUCKET_WASTED]},
+		{"made", j->work.made},
+		{"lost", j->work.lost},
+		{"accelerators", (uint64_t)j->program.accelerators},
+		{"samples_s", (uint64_t)(j->program.steps.samples + 0.5)},
+		{"samples_in_all", (uint64_t)(j->program.elapsed.samples + 0.5)},
+		{"mfu_ppm", (uint64_t)(1e6 * j->program.steps.mfu + 0.5)},
+		{"mfu_in_all_ppm", (uint64_t)(1e6 * j->program.elapsed.mfu + 0.5)},
+		{"program_ppm", (uint64_t)(1e6 * j->program.program + 0.5)},
+		{"accel_unobserved", (uint64_t)j->accelerator_ns[BUCKET_UNOBSERVED]},
+		{"accel_goodput", (uint64_t)j->accelerator_ns[BUCKET_GOODPUT]},
+		{"accel_wasted", (uint64_t)j->accelerator_ns[BUCKET_WASTED]},
+		{"accel_recovery", (uint64_t)j->accelerator_ns[BUCKET_RECOVERY]},
+		{"accel_all", accelerator_time(j)},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -5,11 +5,8 @@
 #include "userspace/export/metric.h"
 #include "userspace/export/prometheus_private.h"
 
-/* As many jobs as ranks: beyond, the page would grow without bound. */
-#define PAGE_JOBS PROMETHEUS_RANKS
-
 /* Whoever gives no name is called by its first process. */
-static struct buffer *job_sample(struct page *p, const struct family *f, const struct job_view *j)
+struct buffer *page_job(struct page *p, const struct family *f, const struct job_view *j)
 {
 	char unnamed[24];
 
@@ -19,7 +16,7 @@ static struct buffer *job_sample(struct page *p, const struct family *f, const s
 }
 
 /* Two jobs of one name (one ended long ago): the newer one has the series. */
-static bool job_shown(const struct snapshot *s, uint32_t at)
+bool page_job_shown(const struct snapshot *s, uint32_t at)
 {
 	for (uint32_t i = at + 1; i < s->njobs; i++) {
 		if (*s->jobs[at].name && !strcmp(s->jobs[at].name, s->jobs[i].name))
@@ -28,16 +25,12 @@ static bool job_shown(const struct snapshot *s, uint32_t at)
 	return true;
 }
 
-#define EACH_JOB(p, j)                                                                                       \
-	for (uint32_t i_ = 0; (p)->s && i_ < (p)->s->njobs && i_ < PAGE_JOBS; i_++)                          \
-		for (const struct job_view *j = job_shown((p)->s, i_) ? &(p)->s->jobs[i_] : NULL; j; j = NULL)
-
 void page_job_time(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
+	PAGE_EACH_JOB(p, j)
 	{
 		for (int b = 0; b < BUCKET_COUNT; b++) {
-			metric_label(job_sample(p, f, j), "bucket", bucket_name[b]);
+			metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
 			metric_value_ns(p->out, j->ledger.ns[b]);
 		}
 	}
@@ -45,13 +38,13 @@ void page_job_time(struct page *p, const struct family *f)
 
 void page_job_goodput(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
+	PAGE_EACH_JOB(p, j)
 	{
 		uint64_t observed_ns = j->ledger.now_ns - j->ledger.start_ns -
 				       j->ledger.ns[BUCKET_UNOBSERVED];
 
 		if (observed_ns)
-			metric_value_real(job_sample(p, f, j),
+			metric_value_real(page_job(p, f, j),
 					  (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
 	}
 }
@@ -60,7 +53,7 @@ void page_job_window_goodput(struct page *p, const struct family *f)
 {
 	char name[16];
 
-	EACH_JOB(p, j)
+	PAGE_EACH_JOB(p, j)
 	{
 		for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
 			const struct window_view *w = &j->windows[k];
@@ -68,7 +61,7 @@ void page_job_window_goodput(struct page *p, const struct family *f)
 
 			if (!observed_ns)
 				continue;
-			metric_label(job_sample(p, f, j), "window", window_name(name, w->length_ns));
+			metric_label(page_job(p, f, j), "window", window_name(name, w->length_ns));
 			metric_value_real(p->out, (double)w->ns[BUCKET_GOODPUT] / (double)observed_ns);
 		}
 	}
@@ -76,51 +69,51 @@ void page_job_window_goodput(struct page *p, const struct family *f)
 
 void page_job_elapsed(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
-	metric_value_ns(job_sample(p, f, j), j->ledger.now_ns - j->ledger.start_ns);
+	PAGE_EACH_JOB(p, j)
+	metric_value_ns(page_job(p, f, j), j->ledger.now_ns - j->ledger.start_ns);
 }
 
 void page_job_productive(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
-	metric_value_ns(job_sample(p, f, j), j->ledger.productive_gross_ns);
+	PAGE_EACH_JOB(p, j)
+	metric_value_ns(page_job(p, f, j), j->ledger.productive_gross_ns);
 }
 
 void page_job_wasted(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
-	metric_value_ns(job_sample(p, f, j), j->wasted_gross_ns);
+	PAGE_EACH_JOB(p, j)
+	metric_value_ns(page_job(p, f, j), j->wasted_gross_ns);
 }
 
 void page_job_disruptions(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
-	metric_value_uint(job_sample(p, f, j), j->ledger.disruptions);
+	PAGE_EACH_JOB(p, j)
+	metric_value_uint(page_job(p, f, j), j->ledger.disruptions);
 }
 
 void page_job_runs(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
-	metric_value_uint(job_sample(p, f, j), j->runs);
+	PAGE_EACH_JOB(p, j)
+	metric_value_uint(page_job(p, f, j), j->runs);
 }
 
 void page_job_starts(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
-	metric_value_uint(job_sample(p, f, j), j->starts);
+	PAGE_EACH_JOB(p, j)
+	metric_value_uint(page_job(p, f, j), j->starts);
 }
 
 void page_job_step(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
-	metric_value_uint(job_sample(p, f, j), j->last_step);
+	PAGE_EACH_JOB(p, j)
+	metric_value_uint(page_job(p, f, j), j->last_step);
 }
 
 void page_job_state(struct page *p, const struct family *f)
 {
-	EACH_JOB(p, j)
+	PAGE_EACH_JOB(p, j)
 	{
-		metric_label(job_sample(p, f, j), "state", job_state_name[j->state]);
+		metric_label(page_job(p, f, j), "state", job_state_name[j->state]);
 		metric_value_uint(p->out, 1);
 	}
 }

@@ -32,7 +32,15 @@ struct family {
 /* "name{" and the labels of the process, if r is one; the caller adds its own, then a value. */
 struct buffer *page_sample(struct page *p, const char *name, const struct rank_view *r);
 
-/* prometheus_job.c */
+/* prometheus_job.c. As many jobs as ranks: beyond, the page would grow without bound. */
+#define PAGE_JOBS PROMETHEUS_RANKS
+#define PAGE_EACH_JOB(p, j)                                                                                  \
+	for (uint32_t i_ = 0; (p)->s && i_ < (p)->s->njobs && i_ < PAGE_JOBS; i_++)                          \
+		for (const struct job_view *j = page_job_shown((p)->s, i_) ? &(p)->s->jobs[i_] : NULL; j;    \
+		     j = NULL)
+bool page_job_shown(const struct snapshot *s, uint32_t at);
+/* The family's name, "{", and the labels of the job. */
+struct buffer *page_job(struct page *p, const struct family *f, const struct job_view *j);
 void page_job_time(struct page *p, const struct family *f);
 void page_job_goodput(struct page *p, const struct family *f);
 void page_job_window_goodput(struct page *p, const struct family *f);
@@ -66,6 +74,10 @@ void page_loop_signed(struct page *p, const struct family *f, const struct rank_
 		      const struct loop_view *l);
 void page_loop_slowdowns(struct page *p, const struct family *f, const struct rank_view *r,
 			 const struct loop_view *l);
+
+/* prometheus_program.c */
+#define PAGE_PROGRAM_FAMILIES 7
+extern const struct family page_program_families[PAGE_PROGRAM_FAMILIES];
 
 /* prometheus_probe.c */
 int page_attach_order(const void *a, const void *b); /* of page.attach */

@@ -463,6 +463,8 @@ void prometheus_text(struct buffer *out, const struct snapshot *s)
 		page_collect(p);
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && !out->failed; i++)
 		family_text(p, &families[i]);
+	for (size_t i = 0; i < PAGE_PROGRAM_FAMILIES && !out->failed; i++)
+		family_text(p, &page_program_families[i]);
 	buffer_free(&p->labels);
 	free(p->attach);
 	free(p);

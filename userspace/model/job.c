@@ -93,6 +93,7 @@ static void job_run(struct job *j, struct rank *r, uint64_t now_ns)
 {
 	if (j->fell && j->untold) /* it was asked to end, did, and goes on */
 		job_fall_tell(r->env, j, now_ns);
+	job_work_begin(j, r);
 	j->runs++;
 	j->run_start_ns = r->start_ns;
 	j->state = JOB_RUNNING;
@@ -185,6 +186,7 @@ static void job_base(struct job *j, const struct rank *r)
 {
 	struct checkpoint_match m = {0};
 	const struct job_point *p;
+	uint64_t lost_ns;
 
 	j->based_run = j->runs;
 	if (j->runs == 1)
@@ -194,7 +196,9 @@ static void job_base(struct job *j, const struct rank *r)
 	j->step_base = m.step;
 	if (!j->fell || !j->last_step) /* another training, or more of one that had ended in order */
 		return;
-	j->fall.d.wasted_ns += job_time_waste(j, p ? p->goodput_ns : 0);
+	lost_ns = job_time_waste(j, p ? p->goodput_ns : 0);
+	job_work_lose(j, j->last_step > j->step_base ? j->last_step - j->step_base : 0, lost_ns);
+	j->fall.d.wasted_ns += lost_ns;
 	j->fall.estimated = checkpoint_estimated(&m) || m.confidence < SURE ||
 			    (m.step && (!p || p->step != m.step));
 	snprintf(j->fall.how, sizeof(j->fall.how), "%s", how_words[m.how]);
@@ -213,7 +217,7 @@ uint64_t job_step_base(struct rank *r)
 	return r->step_base;
 }
 
-void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t number)
+void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t number, bool timed)
 {
 	struct job *j = r->job;
 
@@ -223,6 +227,7 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 		job_time_refer(j, r, true);
 	if (r != j->ref)
 		return;
+	job_work_step(j, end_ns - start_ns, timed);
 	if (number > j->last_step)
 		j->last_step = number;
 	if (j->fell && end_ns <= j->fall.d.at_ns) /* it is given out only now */
@@ -299,6 +304,7 @@ void job_left(struct rank *r, uint64_t now_ns)
 
 	if (!j)
 		return;
+	job_work_leave(j, r, now_ns);
 	r->job = NULL;
 	j->members--;
 	if (r == j->ref) {

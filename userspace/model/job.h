@@ -6,6 +6,7 @@
  *   job_fall.c    disruptions: how they begin, what belongs to them, how they end
  *   job_ledger.c  where the job's time went: its reference rank's ledgers, and what lies between them
  *   job_window.c  the same of late, by the clock
+ *   job_work.c    how much it has made, and the time of its accelerators
  *   job_view.c    its part of a snapshot, its state as bytes
  *
  * A run ends with its processes; the job goes on with the next run. One event that interrupts a job is one
@@ -25,6 +26,7 @@
 #include "userspace/model/checkpoint.h"
 #include "userspace/model/disruption.h"
 #include "userspace/model/ledger.h"
+#include "userspace/model/program.h"
 #include "userspace/model/window.h"
 
 #define JOBS_MAX    512
@@ -79,6 +81,12 @@ struct job_view {
 	/* Progress that a whole checkpoint covers: up to that step, so much of it. */
 	uint64_t secured_step, secured_ns;
 	uint32_t starts; /* of processes that trained, since the last step: a crash loop shows here */
+	/* Of its ranks that were seen here: those of the run that was last, and their accelerators; by bucket
+	 * the time of all accelerators that its ranks ever had, outages included. */
+	uint32_t run_ranks, accelerators;
+	double accelerator_ns[BUCKET_COUNT];
+	struct program_seen work;
+	struct program_view program;
 	struct job_fall falls[JOB_FALLS]; /* oldest first */
 	uint32_t nfalls;
 };
@@ -99,6 +107,10 @@ void jobs_tick(struct rank_env *env, uint64_t now_ns);
 void jobs_stop(struct rank_env *env);
 /* windows_ns: lengths of WINDOWS_MAX windows, 0: no more. */
 void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, struct job_view *ret);
+/* A rank of it that has not ended. */
+void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators);
+/* Once its ranks were told: what follows from them. */
+void job_view_work(struct job_view *v, const struct program_config *c);
 void jobs_archive(struct archive *a, struct jobs *js);
 /* NULL: there is none of that key. */
 struct job *jobs_find(const struct jobs *js, uint64_t key);
@@ -110,8 +122,8 @@ int job_join(struct rank *r, uint64_t now_ns);
 /* By how much the numbers of its steps are to be raised: those of the runs before that still count. Asked
  * when it has made a step: what it goes on from is known by then. */
 uint64_t job_step_base(struct rank *r);
-/* It made a step, which its ledger has. */
-void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t number);
+/* It made a step, which its ledger has. timed: what it took is certain. */
+void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t number, bool timed);
 /* It has saved a checkpoint of what was done up to that step; all of it is in its ledger. */
 void job_saved(struct rank *r, uint64_t step);
 /* The job's checkpoints; make: though there are none yet. NULL: there is no such job, or no memory. */

@@ -17,6 +17,15 @@ struct job_time {
 	uint64_t steps, gross_ns, wasted_ns;
 };
 
+struct job_work {
+	uint64_t made, lost; /* steps of its reference, and those that were disproved */
+	uint64_t timed_steps, timed_ns;
+	double past_ns[BUCKET_COUNT]; /* of accelerators: of ranks that left, and outages */
+	/* Of the run: ranks that left, and their accelerators; those of the run before. */
+	uint32_t run_ranks, run_accelerators, before_accelerators;
+	uint64_t left_ns; /* when the last rank did */
+};
+
 struct job_point { /* up to here progress is secured */
 	uint64_t step, goodput_ns;
 };
@@ -36,6 +45,7 @@ struct job {
 	struct window_edge ref_edge;
 	bool ref_midway; /* ... holds what the reference did before it was the reference */
 	struct job_time time;
+	struct job_work work;
 	struct checkpoints *files; /* NULL: none yet */
 	struct job_point points[JOB_POINTS];
 	uint32_t npoints;
@@ -64,6 +74,14 @@ void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t
 void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v, uint64_t edge_ns);
 void job_window_waste(struct job *j, uint64_t ns);
 void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns, struct window_view *ret);
+
+/* job_work.c; before what it tells of has changed the job */
+void job_work_begin(struct job *j, const struct rank *r); /* another run, with this rank */
+void job_work_step(struct job *j, uint64_t ns, bool timed);
+void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns);
+void job_work_leave(struct job *j, const struct rank *r, uint64_t now_ns);
+void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
+void job_work_archive(struct archive *a, struct job_work *w);
 
 /* job_fall.c */
 void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns, const struct job_cause *why);

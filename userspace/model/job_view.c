@@ -44,6 +44,7 @@ void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, 
 		ret->ledger.ns[BUCKET_OTHER] += more_ns;
 		ret->ledger.unsettled_ns += more_ns;
 	}
+	job_work_view(j, now_ns, ret);
 	job_windows(j, ret->ledger.now_ns, windows_ns, ret->windows);
 	falls_view(j, ret);
 }
@@ -114,6 +115,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->step_base);
 	archive_number(a, &j->based_run);
 	time_archive(a, &j->time);
+	job_work_archive(a, &j->work);
 	files = j->files;
 	archive_number(a, &files);
 	if (files)

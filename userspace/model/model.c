@@ -336,6 +336,8 @@ static void feed_config(struct model *m, const struct event *ev)
 	if (!value)
 		return;
 	*value++ = '\0';
+	if (program_config_set(&m->env.program, text, value))
+		return;
 	if (!strcmp(text, "multiply"))
 		m->env.step.multiply = (uint32_t)strtoul(value, NULL, 10);
 	else if (!strcmp(text, "overhead_budget_ppm"))

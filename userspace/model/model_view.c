@@ -81,6 +81,14 @@ static int snapshot_ranks(struct model *m, struct snapshot *s)
 	return err;
 }
 
+static struct job_view *view_of(const struct snapshot *s, uint64_t key)
+{
+	for (uint32_t i = 0; i < s->njobs; i++)
+		if (s->jobs[i].key == key)
+			return &s->jobs[i];
+	return NULL;
+}
+
 static int snapshot_jobs(const struct model *m, struct snapshot *s)
 {
 	const struct jobs *js = &m->env.jobs;
@@ -90,6 +98,15 @@ static int snapshot_jobs(const struct model *m, struct snapshot *s)
 		return -ENOMEM;
 	for (s->njobs = 0; s->njobs < js->count; s->njobs++)
 		job_view(js->job[s->njobs], m->now_ns, rank_window_lengths(&m->env), &s->jobs[s->njobs]);
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+		struct job_view *j = r->alive && r->job_key ? view_of(s, r->job_key) : NULL;
+
+		if (j)
+			job_view_rank(j, &r->ledger, r->accelerators);
+	}
+	for (uint32_t i = 0; i < s->njobs; i++)
+		job_view_work(&s->jobs[i], &m->env.program);
 	return 0;
 }
 
@@ -113,6 +130,7 @@ struct snapshot *model_snapshot(struct model *m)
 	s->end = m->end;
 	s->nattach = m->probes.nattach;
 	s->budget_ppm = m->env.budget_ppm;
+	s->program = m->env.program;
 	memcpy(s->lost, m->lost, sizeof(s->lost));
 	s->events = m->events;
 	s->ledger_violations = m->env.ledger_violations;

@@ -46,6 +46,7 @@ struct rank_env {      /* what all ranks of a model share */
 	uint64_t hang_ns;		  /* the user's limit of silence; 0: found */
 	uint64_t windows_ns[WINDOWS_MAX]; /* the user's; 0: no more. None: the usual ones */
 	uint64_t budget_ppm; /* of a rank's time that probes beyond the marker may cost; 0: no bound */
+	struct program_config program;
 	uint64_t ledger_violations;
 	uint64_t facts; /* told so far: the number of the last one */
 	struct jobs jobs;

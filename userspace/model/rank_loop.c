@@ -127,6 +127,7 @@ void rank_step(struct rank *r, const struct step *s)
 	struct fact f = {.type = FACT_STEP};
 	struct fact_step fs;
 	uint64_t ns;
+	bool timed;
 
 	if (!lp) {
 		r->error = -ENOMEM;
@@ -146,19 +147,20 @@ void rank_step(struct rank *r, const struct step *s)
 	fs.run_step = fs.step.number;
 	if (!s->loop)
 		fs.step.number += job_step_base(r);
+	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
+	 * such times are no samples. Neither is one in which the process hung. */
+	timed = !(fs.step.flags & (STEP_tainted | STEP_hung)) && (r->from_start || lp->steps);
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, step_saved_from(&fs.step));
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number,
 		    fs.step.flags & STEP_tainted);
 	if (!s->loop)
-		job_step(r, fs.step.start_ns, fs.step.end_ns, fs.step.number);
+		job_step(r, fs.step.start_ns, fs.step.end_ns, fs.step.number, timed);
 	loop_remember(lp, &fs, ns);
 	if (r->wrote_ns)
 		rank_files_step(r, step_saved_from(&fs.step), fs.step.number);
 	loop_slow(r, lp, &fs.step, ns);
-	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
-	 * such times are no samples. Neither is one in which the process hung. */
-	if (!(fs.step.flags & (STEP_tainted | STEP_hung)) && (r->from_start || lp->steps > 1)) {
+	if (timed) {
 		deviation_add(lp->time, ns);
 		recent_add(lp->late, fs.step.end_ns, ns);
 	}

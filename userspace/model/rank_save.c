@@ -12,6 +12,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	archive_number(a, &env->hang_ns);
 	archive_numbers(a, env->windows_ns);
 	archive_number(a, &env->budget_ppm);
+	program_config_archive(a, &env->program);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
 	jobs_archive(a, &env->jobs);

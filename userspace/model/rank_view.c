@@ -84,6 +84,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 		.checkpoint_save_ns = r->save_ns,
 		.hits = r->hits,
 		.lost = r->lost,
+		.accelerators = r->trainer ? program_accelerators(&r->env->program, r->accelerated) : 0,
 	};
 	memcpy(ret->comm, r->process.comm, sizeof(ret->comm));
 	memcpy(ret->job, r->process.job, sizeof(ret->job));

@@ -57,8 +57,9 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	char comm[GP_COMM_MAX];
 	char job[64];
 	char command[160];
-	uint64_t job_key; /* of its job_view; 0, or a job that is not there: none */
-	bool trainer;	  /* has ever shown a marker */
+	uint64_t job_key;      /* of its job_view; 0, or a job that is not there: none */
+	bool trainer;	       /* has ever shown a marker */
+	uint32_t accelerators; /* 0: unknown */
 	bool alive;
 	int status; /* as wait(2) reports it; valid when not alive */
 	struct ledger_view ledger;
@@ -106,6 +107,7 @@ struct snapshot {
 	uint32_t nattach;
 	uint64_t lost[GP_LOSS_CAUSE_COUNT];
 	uint64_t budget_ppm; /* of a rank's time; 0: no bound */
+	struct program_config program;
 	uint64_t events;
 	uint64_t ledger_violations;
 	uint64_t unfollowed; /* processes beyond MODEL_RANKS */

@@ -7,6 +7,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/view/canvas.h"
 #include "userspace/view/report_job.h"
+#include "userspace/view/report_program.h"
 #include "userspace/view/report_time.h"
 #include "userspace/view/spark.h"
 #include "userspace/view/view.h"
@@ -334,12 +335,24 @@ static void report_late(struct canvas *c, const struct rank_view *r)
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
+/* Of a job that is this rank alone. */
+static void report_alone(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	for (uint32_t i = 0; i < s->njobs; i++)
+		if (s->jobs[i].key == r->job_key && !report_job_matters(s, &s->jobs[i]))
+			report_program(c, s, &s->jobs[i]);
+}
+
 static void report_trainer(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
+	double own_ns[BUCKET_COUNT];
+	struct report_worth worth;
+
 	report_who(c, r);
 	for (uint32_t i = 0; i < r->nloops; i++)
 		report_loop(c, r, &r->loops[i]);
-	report_time(c, &r->ledger);
+	report_alone(c, s, r);
+	report_time(c, &r->ledger, report_worth_of_rank(s, r, own_ns, &worth));
 	report_late(c, r);
 	report_happened(c, s, r, report_job_tells(s, r));
 	report_overhead(c, s, r);

@@ -6,6 +6,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
+#include "userspace/view/report_program.h"
 #include "userspace/view/report_time.h"
 #include "userspace/view/words.h"
 
@@ -125,6 +126,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 {
 	uint32_t ranks = job_ranks(s, j);
 	char secured[WORD_MAX];
+	struct report_worth worth;
 
 	canvas_line(c, 0);
 	canvas_line(c, 0);
@@ -144,7 +146,8 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 			   (unsigned long long)j->secured_step, view_duration(secured, j->secured_ns));
 	}
 	report_falls(c, s, j);
-	report_time(c, &j->ledger);
+	report_program(c, s, j);
+	report_time(c, &j->ledger, report_worth_of_job(s, j, &worth));
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
@@ -217,6 +220,7 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	json_uint(out, "wasted_gross_ns", j->wasted_gross_ns);
 	json_nonzero(out, "secured_step", j->secured_step);
 	json_uint(out, "secured_ns", j->secured_ns);
+	report_program_json(out, s, j);
 	json_uint(out, "disruptions", j->ledger.disruptions);
 	json_open(out, "last_disruptions", '[');
 	for (uint32_t i = 0; i < j->nfalls; i++)

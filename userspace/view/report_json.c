@@ -252,6 +252,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	number_or_null(out, "secured_ns", r->secured, r->secured_ns);
 	json_resumed(out, &r->resumed);
 	json_hangs(out, &r->hang);
+	json_nonzero(out, "accelerators", r->accelerators);
 	json_uint(out, "hits", r->hits);
 	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits, r->overhead.sum.all_ns);
 	number_or_null(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/view/report_time.h"
 
+#include <stdio.h>
+
 #include "userspace/base/clock.h"
 #include "userspace/view/words.h"
 
@@ -9,6 +11,10 @@
 #define COL_SHARE 60 /* right edge */
 #define COL_BAR	  63
 #define BAR_CELLS 32
+/* Of accelerators, instead of the bar */
+#define COL_HOURS   76 /* right edges */
+#define COL_COST    92
+#define NS_PER_HOUR 3600e9
 
 /* Eighths of a cell: a share of one percent still shows. */
 static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
@@ -24,7 +30,27 @@ static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
 	canvas_put(c, part_look[p->id].style, "%s", eighth[n]);
 }
 
-static void time_row(struct canvas *c, const struct part *p, uint64_t observed)
+static void worth_put(struct canvas *c, const struct report_worth *w, double ns, enum style style)
+{
+	double hours = ns / NS_PER_HOUR, cost = program_cost(w->config, ns);
+	char text[48];
+
+	snprintf(text, sizeof(text), "%.*f", hours < 100 ? 4 : 1, hours);
+	canvas_right(c, COL_HOURS, style, text);
+	if (!(w->config->price > 0))
+		return;
+	snprintf(text, sizeof(text), "%s%.*f", w->config->currency, cost < 1 ? 4 : 2, cost);
+	canvas_right(c, COL_COST, style, text);
+}
+
+static double worth_of(const struct report_worth *w, int part)
+{
+	if (part == PART_RUNNING)
+		return w->running_ns;
+	return w->accelerator_ns[part] - (part == BUCKET_OTHER ? w->running_ns : 0);
+}
+
+static void time_row(struct canvas *c, const struct part *p, uint64_t observed, const struct report_worth *w)
 {
 	bool unseen = p->id == BUCKET_UNOBSERVED;
 	char time[WORD_MAX], share[WORD_MAX];
@@ -36,25 +62,49 @@ static void time_row(struct canvas *c, const struct part *p, uint64_t observed)
 	/* What was not seen is no share of what was. */
 	canvas_right(c, COL_SHARE, unseen ? STYLE_DIM : STYLE_PLAIN,
 		     unseen ? "beside it" : view_percent(share, p->ns, observed));
-	if (!unseen)
+	if (w)
+		worth_put(c, w, worth_of(w, p->id), STYLE_PLAIN);
+	else if (!unseen)
 		time_bar(c, p, observed);
 }
 
-void report_time(struct canvas *c, const struct ledger_view *l)
+/* What the reference rank never did, and another one did. */
+static void other_rows(struct canvas *c, const struct ledger_view *l, const struct report_worth *w)
+{
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		if (!l->ns[b] && w->accelerator_ns[b] > 0)
+			time_row(c, &(struct part){.id = b}, view_observed_ns(l), w);
+}
+
+static void worth_head(struct canvas *c, const struct report_worth *w)
+{
+	canvas_right(c, COL_HOURS, STYLE_DIM, "accel.-hours");
+	if (w->config->price > 0)
+		canvas_right(c, COL_COST, STYLE_DIM, "cost");
+}
+
+void report_time(struct canvas *c, const struct ledger_view *l, const struct report_worth *w)
 {
 	uint64_t observed = view_observed_ns(l), elapsed = l->now_ns - l->start_ns, sum = 0;
 	struct part parts[PART_COUNT];
 	int n = view_parts(parts, l);
 	char time[WORD_MAX];
+	double all_ns = 0;
 
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_DIM, "  where the time went");
 	canvas_right(c, COL_TIME, STYLE_DIM, "time");
 	canvas_right(c, COL_SHARE, STYLE_DIM, "of observed");
+	if (w)
+		worth_head(c, w);
 	for (int i = 0; i < n; i++) {
-		time_row(c, &parts[i], observed);
+		time_row(c, &parts[i], observed, w);
 		sum += parts[i].ns;
 	}
+	for (int b = 0; w && b < BUCKET_COUNT; b++)
+		all_ns += w->accelerator_ns[b];
+	if (w)
+		other_rows(c, l, w);
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
 	canvas_put(c, STYLE_BOLD, "sum");
@@ -64,4 +114,6 @@ void report_time(struct canvas *c, const struct ledger_view *l)
 		canvas_put(c, STYLE_DIM, "  = elapsed");
 	else
 		canvas_put(c, STYLE_RED, "  elapsed is %s", clock_duration(time, WORD_MAX, elapsed));
+	if (w)
+		worth_put(c, w, all_ns, STYLE_BOLD);
 }

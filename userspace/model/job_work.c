@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/job_internal.h"
+
+static uint32_t accelerators_of(const struct rank *r)
+{
+	return program_accelerators(&r->env->program, r->accelerated);
+}
+
+/* While a job is down nobody else has its accelerators: the outage is theirs too. */
+void job_work_begin(struct job *j, const struct rank *r)
+{
+	struct job_work *w = &j->work;
+
+	if (j->fell && !j->members && r->start_ns > w->left_ns)
+		w->past_ns[BUCKET_RECOVERY] += (double)(r->start_ns - w->left_ns) * w->run_accelerators;
+	w->before_accelerators = w->run_accelerators;
+	w->run_ranks = w->run_accelerators = 0;
+}
+
+void job_work_step(struct job *j, uint64_t ns, bool timed)
+{
+	j->work.made++;
+	j->work.timed_steps += timed;
+	j->work.timed_ns += timed ? ns : 0;
+}
+
+/* What its reference's progress was, the other ranks' was too: they train together. */
+void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns)
+{
+	struct job_work *w = &j->work;
+	double lost_ns = (double)goodput_ns * w->before_accelerators;
+
+	if (lost_ns > w->past_ns[BUCKET_GOODPUT])
+		lost_ns = w->past_ns[BUCKET_GOODPUT];
+	w->past_ns[BUCKET_GOODPUT] -= lost_ns;
+	w->past_ns[BUCKET_WASTED] += lost_ns;
+	w->lost += steps;
+}
+
+void job_work_leave(struct job *j, const struct rank *r, uint64_t now_ns)
+{
+	uint32_t n = accelerators_of(r);
+	struct job_work *w = &j->work;
+	struct ledger_view v;
+
+	ledger_view(r->ledger, &v);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		w->past_ns[b] += (double)v.ns[b] * n;
+	w->left_ns = now_ns;
+	if (r->run == j->runs) {
+		w->run_ranks++;
+		w->run_accelerators += n;
+	} else if (r->run + 1 == j->runs) {
+		w->before_accelerators += n;
+	}
+}
+
+/* ---- what is shown ------------------------------------------------------------------------------- */
+
+void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
+{
+	const struct job_work *w = &j->work;
+
+	ret->run_ranks = w->run_ranks;
+	ret->accelerators = w->run_accelerators;
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		ret->accelerator_ns[b] = w->past_ns[b];
+	if (j->state == JOB_DOWN && now_ns > w->left_ns)
+		ret->accelerator_ns[BUCKET_RECOVERY] += (double)(now_ns - w->left_ns) * w->run_accelerators;
+	ret->work = (struct program_seen){
+		.timed_steps = w->timed_steps,
+		.timed_ns = w->timed_ns,
+		.made = w->made,
+		.lost = w->lost,
+	};
+}
+
+void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators)
+{
+	v->run_ranks++;
+	v->accelerators += accelerators;
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		v->accelerator_ns[b] += (double)l->ns[b] * accelerators;
+}
+
+/* Ranks that are elsewhere are taken to have as many accelerators as each of those here. */
+static double accelerators_everywhere(const struct job_view *v)
+{
+	if (v->world_size <= 0 || (uint32_t)v->world_size <= v->run_ranks)
+		return v->accelerators;
+	if (!v->run_ranks || v->accelerators % v->run_ranks)
+		return 0;
+	return (double)(v->accelerators / v->run_ranks) * v->world_size;
+}
+
+void job_view_work(struct job_view *v, const struct program_config *c)
+{
+	const struct ledger_view *l = &v->ledger;
+
+	v->work.accelerators = accelerators_everywhere(v);
+	v->work.goodput_ns = l->ns[BUCKET_GOODPUT];
+	v->work.observed_ns = l->now_ns - l->start_ns - l->ns[BUCKET_UNOBSERVED];
+	program_view(c, &v->work, &v->program);
+}
+
+/* ---- state --------------------------------------------------------------------------------------- */
+
+void job_work_archive(struct archive *a, struct job_work *w)
+{
+	archive_number(a, &w->made);
+	archive_number(a, &w->lost);
+	archive_number(a, &w->timed_steps);
+	archive_number(a, &w->timed_ns);
+	archive_numbers(a, w->past_ns);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		archive_require(a, w->past_ns[b] >= 0);
+	archive_number(a, &w->run_ranks);
+	archive_number(a, &w->run_accelerators);
+	archive_number(a, &w->before_accelerators);
+	archive_number(a, &w->left_ns);
+}

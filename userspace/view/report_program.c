@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/view/report_program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/json_text.h"
+#include "userspace/view/words.h"
+
+#define LABEL	   15
+#define COL_SECOND 30 /* right edges */
+#define COL_TOKENS 46
+#define COL_FLOPS  62
+#define COL_MFU	   76
+#define NS_PER_S   1e9
+
+const char *view_si(char out[32], double v)
+{
+	static const char units[] = " kMGTPEZ";
+	const char *unit = units;
+
+	if (!(v > 0)) {
+		snprintf(out, 32, "unknown");
+		return out;
+	}
+	for (double limit = 1e4; v >= limit && unit[1]; limit = 1e3) {
+		v /= 1e3;
+		unit++;
+	}
+	if (*unit == ' ')
+		snprintf(out, 32, "%.4g", v);
+	else
+		snprintf(out, 32, "%.*f %c", v < 10 ? 2 : v < 100 ? 1 : 0, v, *unit);
+	return out;
+}
+
+static const char *share(char out[32], double v)
+{
+	if (v > 0)
+		snprintf(out, 32, "%.1f %%", 100 * v);
+	else
+		snprintf(out, 32, "unknown");
+	return out;
+}
+
+static void rate_row(struct canvas *c, const char *name, const struct program_config *cfg,
+		     const struct program_rate *r)
+{
+	char text[32];
+
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_PLAIN, "    %s", name);
+	if (cfg->samples > 0)
+		canvas_right(c, COL_SECOND, STYLE_PLAIN, view_si(text, r->samples));
+	if (cfg->tokens > 0)
+		canvas_right(c, COL_TOKENS, STYLE_PLAIN, view_si(text, r->tokens));
+	if (cfg->flops > 0) {
+		canvas_right(c, COL_FLOPS, STYLE_PLAIN, view_si(text, r->flops));
+		canvas_right(c, COL_MFU, r->mfu > 1 ? STYLE_RED : STYLE_PLAIN, share(text, r->mfu));
+	}
+}
+
+static void rates(struct canvas *c, const struct program_config *cfg, const struct program_view *p)
+{
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  done a second");
+	if (cfg->samples > 0)
+		canvas_right(c, COL_SECOND, STYLE_DIM, "samples");
+	if (cfg->tokens > 0)
+		canvas_right(c, COL_TOKENS, STYLE_DIM, "tokens");
+	if (cfg->flops > 0) {
+		canvas_right(c, COL_FLOPS, STYLE_DIM, "FLOP");
+		canvas_right(c, COL_MFU, STYLE_DIM, "MFU");
+	}
+	rate_row(c, "in steps", cfg, &p->steps);
+	rate_row(c, "of observed", cfg, &p->elapsed);
+}
+
+static void field(struct canvas *c, const char *name)
+{
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  %s", name);
+	canvas_at(c, LABEL);
+}
+
+static void accelerators(struct canvas *c, const struct program_config *cfg, const struct job_view *j)
+{
+	char peak[32];
+
+	field(c, "accelerators");
+	if (j->program.accelerators > 0)
+		canvas_put(c, STYLE_PLAIN, "%.0f", j->program.accelerators);
+	else
+		canvas_put(c, STYLE_YELLOW, "unknown: no runtime of one was called; --accelerators says");
+	if (*cfg->accelerator)
+		canvas_put(c, STYLE_PLAIN, " %s", cfg->accelerator);
+	if (cfg->peak_flops > 0)
+		canvas_put(c, STYLE_PLAIN, ", peak %sFLOP/s each", view_si(peak, cfg->peak_flops));
+	else
+		canvas_put(c, STYLE_YELLOW, ", peak unknown; --accelerator or --peak-tflops says");
+}
+
+static void goodputs(struct canvas *c, const struct program_view *p)
+{
+	char text[32];
+
+	field(c, "goodput");
+	canvas_put(c, STYLE_DIM, "scheduling");
+	canvas_put(c, STYLE_PLAIN, " not observed");
+	canvas_put(c, STYLE_DIM, " x runtime");
+	canvas_put(c, STYLE_PLAIN, " %s", share(text, p->runtime));
+	canvas_put(c, STYLE_DIM, " x program");
+	canvas_put(c, STYLE_PLAIN, " %s", share(text, p->program));
+	if (p->program > 0)
+		canvas_put(c, STYLE_DIM, "  (MFU of productive time)");
+	if (p->steps.mfu <= 1)
+		return;
+	field(c, "");
+	canvas_put(c, STYLE_RED, "more than the peak: the FLOPs of a step, the peak or the accelerators are "
+				 "not as said");
+}
+
+void report_program(struct canvas *c, const struct snapshot *s, const struct job_view *j)
+{
+	const struct program_config *cfg = &s->program;
+
+	if (!program_known(cfg))
+		return;
+	rates(c, cfg, &j->program);
+	if (!(cfg->flops > 0))
+		return;
+	accelerators(c, cfg, j);
+	goodputs(c, &j->program);
+}
+
+/* ---- columns ------------------------------------------------------------------------------------- */
+
+static bool asked(const struct program_config *cfg)
+{
+	return cfg->accelerators || cfg->price > 0;
+}
+
+static double sum(const double *ns)
+{
+	double all = 0;
+
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		all += ns[b];
+	return all;
+}
+
+const struct report_worth *report_worth_of_job(const struct snapshot *s, const struct job_view *j,
+					       struct report_worth *ret)
+{
+	*ret = (struct report_worth){
+		.accelerator_ns = j->accelerator_ns,
+		.running_ns = (double)j->ledger.unsettled_ns * j->accelerators,
+		.config = &s->program,
+	};
+	return asked(&s->program) && sum(j->accelerator_ns) > 0 ? ret : NULL;
+}
+
+const struct report_worth *report_worth_of_rank(const struct snapshot *s, const struct rank_view *r,
+						double *own_ns, struct report_worth *ret)
+{
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		own_ns[b] = (double)r->ledger.ns[b] * r->accelerators;
+	*ret = (struct report_worth){
+		.accelerator_ns = own_ns,
+		.running_ns = (double)r->ledger.unsettled_ns * r->accelerators,
+		.config = &s->program,
+	};
+	return asked(&s->program) && r->accelerators ? ret : NULL;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void real_or_null(struct buffer *out, const char *key, double v)
+{
+	if (v > 0)
+		json_double(out, key, v);
+	else
+		json_null(out, key);
+}
+
+static void rate_json(struct buffer *out, const char *key, const struct program_rate *r)
+{
+	json_open(out, key, '{');
+	real_or_null(out, "samples_per_second", r->samples);
+	real_or_null(out, "tokens_per_second", r->tokens);
+	real_or_null(out, "flops_per_second", r->flops);
+	real_or_null(out, "mfu", r->mfu);
+	json_close(out, '}');
+}
+
+static void cost_json(struct buffer *out, const struct program_config *cfg, const struct job_view *j)
+{
+	double all = sum(j->accelerator_ns);
+
+	if (!(all > 0) || !(cfg->price > 0)) {
+		json_null(out, "cost");
+		return;
+	}
+	json_open(out, "cost", '{');
+	json_known(out, "currency", cfg->currency);
+	json_double(out, "accelerator_hour", cfg->price);
+	json_double(out, "total", program_cost(cfg, all));
+	json_open(out, "buckets", '{');
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		json_double(out, bucket_name[b], program_cost(cfg, j->accelerator_ns[b]));
+	json_close(out, '}');
+	json_close(out, '}');
+}
+
+static void time_json(struct buffer *out, const struct job_view *j)
+{
+	if (!(sum(j->accelerator_ns) > 0)) {
+		json_null(out, "accelerator_seconds");
+		return;
+	}
+	json_open(out, "accelerator_seconds", '{');
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		json_double(out, bucket_name[b], j->accelerator_ns[b] / NS_PER_S);
+	json_close(out, '}');
+}
+
+void report_program_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
+{
+	const struct program_config *cfg = &s->program;
+	const struct program_view *p = &j->program;
+
+	json_known(out, "perf_tag", cfg->perf_tag);
+	json_known(out, "session_tag", cfg->session_tag);
+	json_known(out, "accelerator", cfg->accelerator);
+	real_or_null(out, "accelerators", p->accelerators);
+	json_open(out, "program", '{');
+	real_or_null(out, "flops_per_step", cfg->flops);
+	real_or_null(out, "samples_per_step", cfg->samples);
+	real_or_null(out, "tokens_per_step", cfg->tokens);
+	real_or_null(out, "peak_flops", cfg->peak_flops);
+	rate_json(out, "in_steps", &p->steps);
+	rate_json(out, "of_observed", &p->elapsed);
+	json_close(out, '}');
+	json_open(out, "goodput", '{');
+	json_null(out, "scheduling"); /* nobody tells yet when the job asked for its accelerators */
+	real_or_null(out, "runtime", p->runtime);
+	real_or_null(out, "program", p->program);
+	json_close(out, '}');
+	time_json(out, j);
+	cost_json(out, cfg, j);
+}
