@@ -27,7 +27,9 @@
 	X(18, collective)   /* a collective is enqueued (arg0 count, arg1 type, arg2 comm) */                \
 	X(19, comm_init)    /* a communicator is made (arg0 nranks, arg1 rank) */                            \
 	X(20, comm_abort)   /* a communicator is torn down because of an error */                            \
-	X(21, error)	    /* a call that reports faults; ret says which */
+	X(21, error)	    /* a call that reports faults; ret says which */                                 \
+	X(22, group_init)   /* a process group, or the store it meets through, is about to be made */        \
+	X(23, group_ready)  /* the group begun last on this thread is whole */
 
 enum gp_role {
 #define X(id, name) GP_ROLE_##name = id,

@@ -50,6 +50,8 @@ static const struct {
 } bucket_words[] = {
 	{"goodput", BUCKET_GOODPUT},
 	{"startup", BUCKET_PROGRAM_STARTUP},
+	{"initialization", BUCKET_ACCELERATOR_INIT},
+	{"preparation", BUCKET_TRAINING_PREP},
 	{"data_loading", BUCKET_DATA_LOADING},
 	{"checkpoint_save", BUCKET_CHECKPOINT_SAVE},
 	{"checkpoint_restore", BUCKET_CHECKPOINT_RESTORE},

@@ -62,6 +62,10 @@ enum script_probe {
 	P_SYNC,
 	P_EXECUTE,
 	P_ANON,
+	P_DEVICE,
+	P_COMM,
+	P_GROUP,
+	P_GROUPED,
 	P_COUNT
 };
 
@@ -83,6 +87,10 @@ static const struct {
 	[P_SYNC] = {"t.sync", GP_ROLE_sync, GP_PROBE_RETURNS},
 	[P_EXECUTE] = {"t.execute", GP_ROLE_execute, 0},
 	[P_ANON] = {"t.anon", GP_ROLE_range_begin, GP_PROBE_ANON_RANGE},
+	[P_DEVICE] = {"t.device", GP_ROLE_device_init, GP_PROBE_RETURNS},
+	[P_COMM] = {"t.comm", GP_ROLE_comm_init, GP_PROBE_RETURNS},
+	[P_GROUP] = {"t.group", GP_ROLE_group_init, 0},
+	[P_GROUPED] = {"t.grouped", GP_ROLE_group_ready, 0},
 };
 
 static inline void script_fail(struct script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -61,6 +61,20 @@ static inline bool word_training(struct script *s, const struct move *m)
 		script_backward(s, m->at_ns);
 	} else if (!strcmp(w, "update")) { /* [CLASS] [D] */
 		script_update(s, m->at_ns, move_length(m), move_text(m, "SGD"));
+	} else if (!strcmp(w, "open")) { /* NAME */
+		struct gp_range_begin *b = script_add(s, GP_KIND_range_begin, m->at_ns, script_pid(s),
+						      P_BEGIN);
+
+		snprintf(b->name, sizeof(b->name), "%s", move_text(m, "range"));
+		b->depth = s->depth[s->pid][s->tid]++;
+	} else if (!strcmp(w, "close")) {
+		struct gp_range_end *e = script_add(s, GP_KIND_range_end, m->at_ns, script_pid(s), P_END);
+
+		e->depth = --s->depth[s->pid][s->tid];
+	} else if (!strcmp(w, "range")) { /* D NAME */
+		script_range(s, m->at_ns, m->at_ns + move_length(m), move_text(m, "range"));
+	} else if (!strcmp(w, "compile")) { /* D */
+		script_range(s, m->at_ns, m->at_ns + move_length(m), "entire_frame_compile (dynamo_timed)");
 	} else if (!strcmp(w, "zero_grad")) {
 		snprintf(name, sizeof(name), "Optimizer.zero_grad#%s.zero_grad", move_text(m, "SGD"));
 		script_range(s, m->at_ns, m->at_ns + move_length(m), name);
@@ -131,6 +145,14 @@ static inline bool word_library(struct script *s, const struct move *m)
 		struct gp_counter *c = script_add(s, GP_KIND_counter, m->at_ns, script_pid(s), P_LAUNCH);
 
 		c->count = move_number(m, 1, 1);
+	} else if (!strcmp(w, "group") || !strcmp(w, "grouped")) {
+		script_hit(s, m->at_ns, !strcmp(w, "group") ? P_GROUP : P_GROUPED, 0);
+	} else if (!strcmp(w, "device") || !strcmp(w, "comm")) { /* D [RETURNS] */
+		struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + move_length(m), script_pid(s),
+					       !strcmp(w, "comm") ? P_COMM : P_DEVICE);
+
+		c->dur_ns = move_length(m);
+		c->ret = (__s64)move_number(m, 2, 0);
 	} else if (!strcmp(w, "sync")) {
 		struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + move_length(m), script_pid(s),
 					       P_SYNC);

@@ -20,7 +20,7 @@ struct records {
 };
 
 /* One probe of each role, and one whose ranges have no names. */
-#define RECORDS_PROBES (GP_ROLE_error + 2)
+#define RECORDS_PROBES (GP_ROLE_group_ready + 2)
 
 static inline uint32_t records_probe(unsigned int i)
 {
@@ -77,8 +77,8 @@ static inline void records_probe_told(struct records *r, unsigned int i)
 	struct gp_probe *p = records_init(r, GP_KIND_probe, 0, 0, records_probe(i));
 
 	((struct gp_rec *)(void *)r->bytes)->pid = 0;
-	p->role = (__u16)(i <= GP_ROLE_error ? i : GP_ROLE_range_begin);
-	p->flags = i > GP_ROLE_error ? GP_PROBE_ANON_RANGE : i == GP_ROLE_launch ? GP_PROBE_COUNTED : 0;
+	p->role = (__u16)(i <= GP_ROLE_group_ready ? i : GP_ROLE_range_begin);
+	p->flags = i > GP_ROLE_group_ready ? GP_PROBE_ANON_RANGE : i == GP_ROLE_launch ? GP_PROBE_COUNTED : 0;
 	snprintf(p->id, sizeof(p->id), "t.p%u", i);
 	snprintf(p->runtime, sizeof(p->runtime), "t");
 }

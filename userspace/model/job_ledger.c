@@ -12,7 +12,8 @@ static enum bucket job_between(const struct job *j)
 /* Where two processes of one job overlap, the later one's boot gives way first and its progress last. */
 static void skip(uint64_t *ns, uint64_t skip_ns)
 {
-	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP, BUCKET_OTHER};
+	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP,
+					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP, BUCKET_OTHER};
 	uint64_t part;
 
 	for (size_t i = 0; skip_ns && i < sizeof(first) / sizeof(first[0]); i++) {

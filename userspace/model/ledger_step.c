@@ -62,7 +62,7 @@ static bool ledger_midway(const struct ledger *l)
 {
 	uint64_t limit_ns = times(l->ideal_ns, 2) > MIDWAY_NS ? times(l->ideal_ns, 2) : MIDWAY_NS;
 
-	return l->attached && l->lead_ns <= limit_ns;
+	return l->attached && l->lead_ns <= limit_ns && !l->ns[BUCKET_TRAINING_PREP];
 }
 
 static void early_move(struct ledger *l, const struct early *e, enum bucket to, uint64_t beyond_ns)

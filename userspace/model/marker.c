@@ -93,60 +93,6 @@ static struct thread *thread_of(struct marker *m, const struct gp_rec *rec)
 	return t;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
-
-static uint32_t name_number(struct marker *m, const char *name)
-{
-	for (uint32_t i = 0; i < m->nnames; i++) {
-		if (!strcmp(m->names[i], name))
-			return i + 1;
-	}
-	if (m->nnames == MARKER_NAMES)
-		return MARKER_NAMES;
-	m->names[m->nnames] = strdup(name);
-	return m->names[m->nnames] ? ++m->nnames : MARKER_NAMES;
-}
-
-/* text is "<prefix>CLASS<suffix>", whole, or was cut by the kernel side within CLASS or the suffix: then
- * text becomes CLASS. A user's range that merely contains such a text is no match. */
-static bool name_class(char *text, const char *prefix, const char *suffix)
-{
-	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
-
-	if (strncmp(text, prefix, before) != 0)
-		return false;
-	if (len > before + after && !strcmp(text + len - after, suffix))
-		len -= after;
-	else if (len < GP_NAME_MAX - 1)
-		return false;
-	memmove(text, text + before, len - before);
-	text[len - before] = '\0';
-	return true;
-}
-
-static bool name_starts(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-/* Names as torch/optim/optimizer.py, torch/utils/data/dataloader.py, torch/nn/parallel and
- * torch/distributed/fsdp give them. */
-static void range_classify(struct marker *m, struct range *r)
-{
-	r->class = RANGE_OTHER;
-	if (name_class(r->text, "Optimizer.step#", ".step"))
-		r->class = RANGE_STEP;
-	else if (name_class(r->text, "Optimizer.zero_grad#", ".zero_grad"))
-		r->class = RANGE_ZERO_GRAD;
-	else if (name_starts(r->text, "enumerate(DataLoader)#"))
-		r->class = RANGE_FETCH;
-	else if (!strcmp(r->text, "DistributedDataParallel.forward") ||
-		 !strcmp(r->text, "DataParallel.forward") ||
-		 name_starts(r->text, "FullyShardedDataParallel.") || name_starts(r->text, "FSDP::"))
-		r->class = RANGE_FORWARD;
-	r->name = r->class == RANGE_STEP || r->class == RANGE_ZERO_GRAD ? name_number(m, r->text) : 0;
-}
-
 /* ---- signals ---------------------------------------------------------------------------------- */
 
 static void call_emit(struct call *c, struct signal *s)
@@ -235,7 +181,7 @@ static void feed_range_begin(struct call *c, struct thread *t)
 	r = &t->ranges[t->open++];
 	*r = (struct range){.begin_ns = c->ev->rec->ts_ns, .depth = b->depth};
 	event_text(r->text, sizeof(r->text), b->name, sizeof(b->name));
-	range_classify(c->m, r);
+	marker_classify(c->m, r);
 	if (r->class == RANGE_FETCH)
 		t->outer_sp = 0;
 	range_begun(c, t, r);
@@ -346,14 +292,28 @@ static void feed_save_end(struct call *c, struct thread *t)
 	call_emit(c, &s);
 }
 
-static void feed_sync(struct call *c)
+static void feed_span(struct call *c, enum signal_kind kind)
 {
-	struct signal s = {.kind = SIGNAL_SYNC};
-	uint64_t ts_ns = c->ev->rec->ts_ns, dur_ns = 0;
+	const struct gp_rec *rec = c->ev->rec;
+	uint64_t dur_ns = rec->kind == GP_KIND_call ? c->ev->call->dur_ns : 0;
+	struct signal s = {.kind = kind, .begin_ns = dur_ns < rec->ts_ns ? rec->ts_ns - dur_ns : rec->ts_ns};
 
-	if (c->ev->rec->kind == GP_KIND_call)
-		dur_ns = c->ev->call->dur_ns;
-	s.begin_ns = dur_ns < ts_ns ? ts_ns - dur_ns : ts_ns;
+	call_emit(c, &s);
+}
+
+/* cuda.h, nccl.h: 0, or a small number that names the error; 7 is ncclInProgress. OpenCL returns a pointer.
+ */
+static void feed_init(struct call *c)
+{
+	bool comm = c->probe->role == GP_ROLE_comm_init;
+	struct signal s = {.kind = SIGNAL_INIT, .ident = comm, .begin_ns = c->ev->rec->ts_ns};
+	int32_t ret;
+
+	if (c->ev->rec->kind != GP_KIND_call)
+		return;
+	ret = (int32_t)c->ev->call->ret;
+	s.tainted = ret > 0 && ret < 1000 && !(comm && ret == 7);
+	s.begin_ns -= c->ev->call->dur_ns < s.begin_ns ? c->ev->call->dur_ns : 0;
 	call_emit(c, &s);
 }
 
@@ -361,9 +321,10 @@ static void feed_sync(struct call *c)
 static void feed_call(struct call *c, struct thread *t)
 {
 	static const int simple[] = {
-		[GP_ROLE_reducer] = SIGNAL_REDUCER, [GP_ROLE_restore] = SIGNAL_RESTORE,
-		[GP_ROLE_execute] = SIGNAL_EXECUTE, [GP_ROLE_graph_launch] = SIGNAL_EXECUTE,
-		[GP_ROLE_launch] = SIGNAL_LAUNCH,   [GP_ROLE_collective] = SIGNAL_COLLECTIVE,
+		[GP_ROLE_reducer] = SIGNAL_REDUCER,	   [GP_ROLE_restore] = SIGNAL_RESTORE,
+		[GP_ROLE_execute] = SIGNAL_EXECUTE,	   [GP_ROLE_graph_launch] = SIGNAL_EXECUTE,
+		[GP_ROLE_launch] = SIGNAL_LAUNCH,	   [GP_ROLE_collective] = SIGNAL_COLLECTIVE,
+		[GP_ROLE_group_init] = SIGNAL_GROUP_BEGIN, [GP_ROLE_group_ready] = SIGNAL_GROUP,
 	};
 	static const struct gp_hit none;
 	const struct gp_hit *h = c->ev->rec->kind == GP_KIND_hit ? c->ev->hit : &none;
@@ -396,7 +357,11 @@ static void feed_call(struct call *c, struct thread *t)
 		feed_save_end(c, t);
 		break;
 	case GP_ROLE_sync:
-		feed_sync(c);
+		feed_span(c, SIGNAL_SYNC);
+		break;
+	case GP_ROLE_device_init:
+	case GP_ROLE_comm_init:
+		feed_init(c);
 		break;
 	default: /* SIGNAL_UPDATE_BEGIN, 0, is none of these */
 		if (role < sizeof(simple) / sizeof(*simple) && simple[role])

@@ -39,4 +39,7 @@ struct marker {
 	char *names[MARKER_NAMES];
 };
 
+/* marker_name.c: what the range is, by its text, which becomes the class of an optimizer's. */
+void marker_classify(struct marker *m, struct range *r);
+
 #endif

@@ -81,10 +81,16 @@ struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signa
 	return t;
 }
 
-/* Is what this thread waits for time that training waits? Unknown before anything trained: yes. */
 static bool thread_trains(const struct phase_finder *pf, const struct phase_thread *t)
 {
 	return !pf->trained || t->backward || t->updates;
+}
+
+bool phase_trains(const struct phase_finder *pf, uint32_t tid)
+{
+	const struct phase_thread *t = phase_thread_find(pf, tid);
+
+	return !pf->trained || (t && thread_trains(pf, t));
 }
 
 /* ---- marks and breaks ---------------------------------------------------------------------------- */

@@ -46,6 +46,8 @@ int phase_feed(struct phase_finder *pf, const struct signal *s);
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
 void phase_opened(struct phase_finder *pf, const struct signal *s); /* to be read */
 void phase_read(struct phase_finder *pf, const struct signal *s);   /* ... and closed */
+/* Is what this thread waits for time that training waits? Unknown before anything trained: yes. */
+bool phase_trains(const struct phase_finder *pf, uint32_t tid);
 /* emit and ctx: as for phase_new(). */
 void phase_archive(struct archive *a, struct phase_finder **pf, span_fn *emit, void *ctx);
 

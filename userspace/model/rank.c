@@ -170,6 +170,8 @@ static void on_signal(void *ctx, const struct signal *s)
 	r->seen |= 1u << s->kind;
 	if (fresh && signal_trains(s->kind))
 		rank_trains(r, s->ts_ns);
+	if (rank_start_signal(r, s))
+		return;
 	rank_hang_signal(r, s);
 	if (s->kind == SIGNAL_RANGE_BEGIN)
 		return;
@@ -276,6 +278,7 @@ static void rank_close(struct rank *r, uint64_t now_ns)
 	if (!r->trainer)
 		return;
 	rank_notes(r, UINT64_MAX);
+	rank_start_over(r, now_ns);
 	rank_ideal(r, true);
 	ledger_end(r->ledger, now_ns);
 	rank_ledger_checked(r);

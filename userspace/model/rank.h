@@ -4,6 +4,7 @@
  *   rank.c       life: made, identified, fed, ended
  *   rank_loop.c  a finished step: statistics, ledger, FACT_STEP
  *   rank_change.c  what is told of a loop that became slow, and fast again
+ *   rank_start.c its life before the first step
  *   rank_window.c  where its time went of late
  *   rank_fact.c  facts, and the events that people are shown
  *   rank_hang.c  silence, and what is known of its reason
@@ -29,6 +30,7 @@
 #include "userspace/model/ledger.h"
 #include "userspace/model/overhead.h"
 #include "userspace/model/phase.h"
+#include "userspace/model/rank_start.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/model/step.h"
 #include "userspace/model/window.h"
@@ -146,6 +148,7 @@ struct rank {
 	} saved;	   /* last checkpoint that was told */
 	uint64_t wrote_ns; /* began what it wrote last; 0: none since its last step */
 
+	struct rank_start start;
 	struct rank_hang hang;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
 	uint64_t slow_told_ns, slow_untold; /* slow steps: when one was told, and how many since */

@@ -36,18 +36,13 @@ static bool signal_lives(const struct rank_hang *h, const struct signal *s)
 	}
 }
 
-static bool compiler(const char *text)
-{
-	return strstr(text, "(dynamo_timed)"); /* torch/_dynamo/utils.py */
-}
-
 /* Which ranges are open on the thread that trains. */
 static void hang_range(struct rank_hang *h, const struct signal *s)
 {
 	bool opened = s->kind == SIGNAL_RANGE_BEGIN;
 
 	snprintf(h->range, sizeof(h->range), "%s", opened ? s->text : "");
-	if (!compiler(s->text))
+	if (!range_compiles(s->text))
 		return;
 	if (opened)
 		h->compiles++;

@@ -152,6 +152,7 @@ void rank_step(struct rank *r, const struct step *s)
 	timed = !(fs.step.flags & (STEP_tainted | STEP_hung)) && (r->from_start || lp->steps);
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, step_saved_from(&fs.step));
+	rank_start_over(r, fs.step.start_ns);
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number,
 		    fs.step.flags & STEP_tainted);
 	if (!s->loop)

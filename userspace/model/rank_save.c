@@ -171,6 +171,7 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->saved.end_ns);
 	archive_number(a, &r->saved.step);
 	archive_number(a, &r->wrote_ns);
+	rank_start_archive(a, &r->start);
 	rank_hang_archive(a, &r->hang);
 	archive_number(a, &r->hits);
 	overhead_archive(a, &r->overhead);

@@ -33,7 +33,10 @@ enum signal_kind {
 	SIGNAL_GAP,  /* nobody watched: begin_ns..ts_ns; what was open has been closed before it, tainted */
 	SIGNAL_TICK, /* a second passed */
 	SIGNAL_EXIT, /* the process ended: nothing more comes */
-	SIGNAL_RANGE_BEGIN, /* another named range opened: text; of use to a hang only */
+	SIGNAL_RANGE_BEGIN, /* another named range opened: text */
+	SIGNAL_INIT, /* a device (ident 0) or communicator (1) was made: begin_ns..ts_ns; tainted: not */
+	SIGNAL_GROUP_BEGIN, /* a process group, or its store, is about to be made */
+	SIGNAL_GROUP,	    /* ... and is whole */
 };
 
 struct signal {

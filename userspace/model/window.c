@@ -158,7 +158,8 @@ void window_add(struct window *w, const struct ledger_span *s)
 /* Takes so much from us. */
 static void give_way(uint32_t *us, uint64_t left_us)
 {
-	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP, BUCKET_OTHER};
+	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP,
+					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP, BUCKET_OTHER};
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]) + BUCKET_COUNT && left_us; i++) {
 		enum bucket b = i < sizeof(first) / sizeof(first[0])

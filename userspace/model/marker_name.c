@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/marker_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t name_number(struct marker *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->nnames; i++) {
+		if (!strcmp(m->names[i], name))
+			return i + 1;
+	}
+	if (m->nnames == MARKER_NAMES)
+		return MARKER_NAMES;
+	m->names[m->nnames] = strdup(name);
+	return m->names[m->nnames] ? ++m->nnames : MARKER_NAMES;
+}
+
+/* text is "<prefix>CLASS<suffix>", whole, or was cut by the kernel side within CLASS or the suffix: then
+ * text becomes CLASS. A user's range that merely contains such a text is no match. */
+static bool name_class(char *text, const char *prefix, const char *suffix)
+{
+	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
+
+	if (strncmp(text, prefix, before) != 0)
+		return false;
+	if (len > before + after && !strcmp(text + len - after, suffix))
+		len -= after;
+	else if (len < GP_NAME_MAX - 1)
+		return false;
+	memmove(text, text + before, len - before);
+	text[len - before] = '\0';
+	return true;
+}
+
+static bool name_starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Names as torch/optim/optimizer.py, torch/utils/data/dataloader.py, torch/nn/parallel and
+ * torch/distributed/fsdp give them. */
+void marker_classify(struct marker *m, struct range *r)
+{
+	r->class = RANGE_OTHER;
+	if (name_class(r->text, "Optimizer.step#", ".step"))
+		r->class = RANGE_STEP;
+	else if (name_class(r->text, "Optimizer.zero_grad#", ".zero_grad"))
+		r->class = RANGE_ZERO_GRAD;
+	else if (name_starts(r->text, "enumerate(DataLoader)#"))
+		r->class = RANGE_FETCH;
+	else if (!strcmp(r->text, "DistributedDataParallel.forward") ||
+		 !strcmp(r->text, "DataParallel.forward") ||
+		 name_starts(r->text, "FullyShardedDataParallel.") || name_starts(r->text, "FSDP::"))
+		r->class = RANGE_FORWARD;
+	r->name = r->class == RANGE_STEP || r->class == RANGE_ZERO_GRAD ? name_number(m, r->text) : 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/rank.h"
+
+#include <string.h>
+
+bool range_compiles(const char *text)
+{
+	return strstr(text, "(dynamo_timed)");
+}
+
+static void start_claim(struct rank *r, enum bucket b, uint64_t from_ns, uint64_t to_ns)
+{
+	int err = to_ns > from_ns ? ledger_interval(r->ledger, b, from_ns, to_ns) : 0;
+
+	r->error = err ? err : r->error;
+}
+
+static void start_made(struct rank *r, const struct signal *s, uint64_t from_ns, bool prepares)
+{
+	struct rank_start *st = &r->start;
+
+	if (!phase_trains(r->phase, s->tid))
+		return;
+	start_claim(r, BUCKET_ACCELERATOR_INIT, from_ns, s->ts_ns);
+	if (prepares && !st->over && !st->ready_ns)
+		st->ready_ns = s->ts_ns;
+}
+
+/* ---- groups -------------------------------------------------------------------------------------- */
+
+/* A store, then the group that meets through it: one. */
+static void group_begun(struct rank_start *st, const struct signal *s)
+{
+	if (st->group_ns && st->group_tid == s->tid)
+		return;
+	st->group_ns = s->ts_ns;
+	st->group_tid = s->tid;
+}
+
+static void group_whole(struct rank *r, const struct signal *s)
+{
+	struct rank_start *st = &r->start;
+
+	if (!st->group_ns || st->group_tid != s->tid)
+		return;
+	start_made(r, s, st->group_ns, true);
+	st->group_ns = 0;
+}
+
+/* Making a group does nothing of this kind: the thread went on, with a store of its own or after an error. */
+static bool group_left(const struct rank_start *st, const struct signal *s)
+{
+	if (!st->group_ns || st->group_tid != s->tid)
+		return false;
+	switch (s->kind) {
+	case SIGNAL_UPDATE_BEGIN:
+	case SIGNAL_ZERO_GRAD_BEGIN:
+	case SIGNAL_FETCH_BEGIN:
+	case SIGNAL_BACKWARD:
+	case SIGNAL_SAVE_BEGIN:
+	case SIGNAL_RESTORE:
+	case SIGNAL_RANGE_BEGIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- the compiler -------------------------------------------------------------------------------- */
+
+static void compile_begun(struct rank *r, const struct signal *s)
+{
+	struct rank_start *st = &r->start;
+
+	if (!st->compiling && phase_trains(r->phase, s->tid)) {
+		st->compile_tid = s->tid;
+		st->compile_ns = s->ts_ns;
+	}
+	st->compiling += st->compile_tid == s->tid;
+}
+
+static void compile_over(struct rank *r, const struct signal *s)
+{
+	struct rank_start *st = &r->start;
+
+	if (!st->compiling || st->compile_tid != s->tid || --st->compiling)
+		return;
+	start_claim(r, BUCKET_PROGRAM_STARTUP, st->compile_ns, s->ts_ns);
+	if (st->over || st->ncompiles == START_COMPILES)
+		return;
+	st->compiles[st->ncompiles].from_ns = st->compile_ns;
+	st->compiles[st->ncompiles++].to_ns = s->ts_ns;
+}
+
+bool rank_start_signal(struct rank *r, const struct signal *s)
+{
+	struct rank_start *st = &r->start;
+
+	if (group_left(st, s))
+		st->group_ns = 0;
+	switch (s->kind) {
+	case SIGNAL_INIT:
+		start_made(r, s, s->begin_ns, !s->tainted && (s->ident || r->from_start));
+		return true;
+	case SIGNAL_GROUP_BEGIN:
+		group_begun(st, s);
+		return true;
+	case SIGNAL_GROUP:
+		group_whole(r, s);
+		return true;
+	case SIGNAL_RANGE_BEGIN:
+		if (range_compiles(s->text))
+			compile_begun(r, s);
+		return false;
+	case SIGNAL_RANGE:
+		if (range_compiles(s->text))
+			compile_over(r, s);
+		return false;
+	case SIGNAL_GAP:
+		st->group_ns = 0;
+		return false;
+	case SIGNAL_UPDATE: /* an end that nobody told of must not count for ever */
+		st->compiling = s->tid == st->compile_tid ? 0 : st->compiling;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* The ledger puts preparation before startup: it is cut where the compiler ran. */
+void rank_start_over(struct rank *r, uint64_t at_ns)
+{
+	struct rank_start *st = &r->start;
+	uint64_t from_ns = st->ready_ns;
+
+	if (st->over)
+		return;
+	st->over = true;
+	if (!from_ns)
+		return;
+	for (uint32_t i = 0; i < st->ncompiles && st->compiles[i].from_ns < at_ns; i++) {
+		start_claim(r, BUCKET_TRAINING_PREP, from_ns, st->compiles[i].from_ns);
+		if (st->compiles[i].to_ns > from_ns)
+			from_ns = st->compiles[i].to_ns;
+	}
+	start_claim(r, BUCKET_TRAINING_PREP, from_ns, at_ns);
+}
+
+void rank_start_archive(struct archive *a, struct rank_start *st)
+{
+	archive_number(a, &st->ready_ns);
+	archive_number(a, &st->group_ns);
+	archive_number(a, &st->group_tid);
+	archive_number(a, &st->compile_tid);
+	archive_number(a, &st->compiling);
+	archive_number(a, &st->compile_ns);
+	archive_number(a, &st->over);
+	archive_below(a, &st->ncompiles, START_COMPILES + 1);
+	for (uint32_t i = 0; i < st->ncompiles; i++) {
+		archive_number(a, &st->compiles[i].from_ns);
+		archive_number(a, &st->compiles[i].to_ns);
+	}
+}

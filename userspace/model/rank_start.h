@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_start.h - a process's life before its first step, split by the markers there are. Part of struct rank.
+ *
+ *   from the process's start on                               PROGRAM_STARTUP: imports, what no marker shows
+ *   a call that makes a device, a context or a communicator   TPU_INITIALIZATION, whenever it is made
+ *   a process group, from its store (or itself, where that
+ *   is older) to when the thread has it whole                 TPU_INITIALIZATION, likewise
+ *   after the first of these that did not fail, up to the
+ *   first step                                                TRAINING_PREP: model, data set, what no marker
+ * shows a range of torch's compiler                               PROGRAM_STARTUP, also between and inside
+ * steps
+ *
+ * Restores, evaluations and batches that lie between have their own buckets, which go first. Where a marker
+ * is missing the time stays PROGRAM_STARTUP. Of a process that ran before we came it is not known which call
+ * of a device was the first: there only a communicator or a group begins the preparation. What another thread
+ * does than those that train (any, before there is one) counts nowhere.
+ */
+#ifndef MODEL_RANK_START_H
+#define MODEL_RANK_START_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+#include "userspace/model/signal.h"
+
+#define START_COMPILES 32 /* before the first step; what is beyond counts as preparation */
+
+struct rank;
+struct rank_start {
+	uint64_t ready_ns; /* since when training is prepared; 0: not */
+	uint64_t group_ns; /* a group is being made since; 0: none */
+	uint32_t group_tid;
+	uint32_t compile_tid, compiling; /* ranges of a compiler that are open there */
+	uint64_t compile_ns;		 /* since when */
+	uint32_t ncompiles;
+	bool over; /* there was a step */
+	struct {
+		uint64_t from_ns, to_ns;
+	} compiles[START_COMPILES]; /* in order of time */
+};
+
+/* torch/_dynamo/utils.py names them so */
+bool range_compiles(const char *text);
+/* Returns true when the signal was of use to nobody else. */
+bool rank_start_signal(struct rank *r, const struct signal *s);
+/* The first step began at at_ns, or there is none before it. Before the ledger is told. */
+void rank_start_over(struct rank *r, uint64_t at_ns);
+void rank_start_archive(struct archive *a, struct rank_start *st);
+
+#endif
