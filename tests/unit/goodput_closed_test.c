@@ -285,6 +285,23 @@ static void test_skew(void **state)
 	good(30 + 10);
 }
 
+/* Of windows side by side one has each disruption, where a clock went back too. */
+static void test_skew_windows(void **state)
+{
+	const struct goodput_span windows[] = {{0, script_us(1010)},
+					       {script_us(1010), script_us(1018)},
+					       {script_us(1018), GOODPUT_TIME_MAX_US}};
+	struct goodput_query q = {.now_us = GOODPUT_UNKNOWN, .windows = windows, .window_count = 3};
+
+	(void)state;
+	ask("start 1000; steps 0 9 1000 2; start 100; steps 5 7 102 2; start 200; steps 6 9 201 2", &q);
+	disrupted(2);
+	assert_seconds(answer.cumulative.total_s, 18);
+	assert_int_equal(answer.windows[0].disruptions, 0);
+	assert_int_equal(answer.windows[1].disruptions, 2);
+	assert_int_equal(answer.windows[2].disruptions, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_failed_boots), cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_writers),	     cmocka_unit_test(test_disorder),
 		cmocka_unit_test(test_gaps),	     cmocka_unit_test(test_skew),
+		cmocka_unit_test(test_skew_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);

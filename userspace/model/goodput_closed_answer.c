@@ -214,14 +214,20 @@ static int part_fill(const struct closed_work *w, const struct sums *s, uint64_t
 	return part_customs(s, whole, p);
 }
 
+/* Those that came in [from, to), at the very end of what is asked about too: of windows side by side one has
+ * it. A run whose clock is behind was not disturbed before those that came before it. */
 static uint64_t disruptions(const struct closed_work *w, int64_t from_us, int64_t to_us)
 {
+	int64_t edge_us = w->start_us, at_us;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < w->ndisruptions; i++) {
-		int64_t at_us = (int64_t)(w->disruptions[i].at_ns / 1000);
-
-		n += at_us >= from_us && at_us < to_us;
+		at_us = (int64_t)(w->disruptions[i].at_ns / 1000);
+		edge_us = at_us > edge_us ? at_us : edge_us;
+		if (edge_us == w->now_us)
+			n += from_us < edge_us && to_us >= edge_us;
+		else
+			n += edge_us >= from_us && edge_us < to_us && edge_us < w->now_us;
 	}
 	return n;
 }
@@ -240,7 +246,7 @@ static int part_window(const struct closed_work *w, int64_t from_us, int64_t to_
 	if (w->c->nruns) {
 		p->max_productive_step = max_step(w, a_us, b_us);
 		p->last_recorded_step = last_step(w, b_us);
-		p->disruptions = disruptions(w, a_us, b_us);
+		p->disruptions = disruptions(w, from_us, to_us);
 		slices(w, p, a_us, b_us);
 	}
 	return part_fill(w, &s, (uint64_t)(b_us - a_us) * 1000, p);
@@ -314,8 +320,7 @@ int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 		ret->has_excluded = true;
 		err = part_excluded(w, &ret->cumulative, &ret->excluded);
 	}
-	/* An interruption at the very end of what is asked about counts, too. */
-	ret->cumulative.disruptions = disruptions(w, INT64_MIN, w->now_us + 1);
+	ret->cumulative.disruptions = disruptions(w, INT64_MIN, INT64_MAX);
 	ret->excluded.disruptions = ret->cumulative.disruptions;
 	ret->disruptions = w->disruptions;
 	ret->disruption_count = w->ndisruptions < DISRUPTIONS_KEPT ? w->ndisruptions : DISRUPTIONS_KEPT;
