@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/base/epoch.h"
 #include "userspace/base/log.h"
 #include "userspace/command.h"
 #include "userspace/history.h"
@@ -35,33 +34,13 @@ static int mark(const struct options *o)
 	return code;
 }
 
-/* "now", "2h" (ago), else an instant. */
-static int instant(const char *text, int64_t now_ns, int64_t *ret_ns)
-{
-	size_t len = strlen(text);
-	int64_t ago_ns, us;
-
-	if (!strcmp(text, "now")) {
-		*ret_ns = now_ns;
-		return 0;
-	}
-	if (len && strchr("smhd", text[len - 1]) && !option_duration(text, &ago_ns)) {
-		*ret_ns = now_ns - ago_ns;
-		return 0;
-	}
-	if (epoch_parse(text, len, &us))
-		return -EINVAL;
-	*ret_ns = us * 1000;
-	return 0;
-}
-
 static int exclude(const struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;
 	struct store *st;
 	int code;
 
-	if (instant(o->argv[0], now_ns, &from_ns) || instant(o->argv[1], now_ns, &to_ns) ||
+	if (history_instant(o->argv[0], now_ns, &from_ns) || history_instant(o->argv[1], now_ns, &to_ns) ||
 	    to_ns <= from_ns) {
 		log_error("exclude: '%s' to '%s' is no time: FROM is before TO, each like "
 			  "2026-11-21T12:00:00Z, 2h "

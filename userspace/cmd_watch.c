@@ -251,6 +251,11 @@ static int pid_checked(const struct options *o, const char *command)
 		log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD", o->argv[0]);
 		return EXIT_USAGE;
 	}
+	if (o->html && o->durable) {
+		log_error("--html is of this run alone: with --durable, ask the store: gp-bpf report --html "
+			  "FILE");
+		return EXIT_USAGE;
+	}
 	if ((o->handover || o->takeover) && !o->durable) {
 		log_error("%s needs --durable", o->handover ? "--handover" : "--takeover");
 		return EXIT_USAGE;

@@ -16,6 +16,7 @@ int cmd_probes(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 int cmd_jobs(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_mark(int argc, char **argv);
 int cmd_exclude(int argc, char **argv);
 

@@ -12,9 +12,9 @@
 #include "userspace/command.h"
 #include "userspace/option.h"
 
-static int (*const runs[])(int argc, char **argv) = {cmd_pid,	  cmd_run,   cmd_record, cmd_replay,
-						     cmd_account, cmd_check, cmd_probes, cmd_schema,
-						     cmd_detach,  cmd_jobs,  cmd_mark,	 cmd_exclude};
+static int (*const runs[])(int argc, char **argv) = {
+	cmd_pid,    cmd_run,	cmd_record, cmd_replay, cmd_account, cmd_check,	 cmd_probes,
+	cmd_schema, cmd_detach, cmd_jobs,   cmd_report, cmd_mark,    cmd_exclude};
 _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each command");
 
 static void usage(FILE *out)

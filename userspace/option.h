@@ -26,6 +26,7 @@ struct options {
 	struct option_list features; /* NAME=off */
 	struct option_list windows;  /* durations */
 	struct option_list spans, excludes, ats;
+	char *since, *until, *html;
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
 	char *output; /* of CMD (run), or the tape (record) */
 	char *user, *library, *store;
@@ -61,15 +62,16 @@ enum {
 	CMD_JOBS = 512,
 	CMD_MARK = 1024,
 	CMD_EXCLUDE = 2048,
-	CMD_STORE = CMD_JOBS | CMD_MARK | CMD_EXCLUDE,
-	CMD_ALL = 4095,
+	CMD_REPORT = 4096,
+	CMD_STORE = CMD_JOBS | CMD_MARK | CMD_EXCLUDE | CMD_REPORT,
+	CMD_ALL = 8191,
 };
 
 struct command_row {
 	const char *name, *args, *help;
 	unsigned bit;
 };
-#define COMMANDS 12
+#define COMMANDS 13
 extern const struct command_row command_rows[COMMANDS]; /* main.c has their functions, in this order */
 
 /* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on; else the

@@ -13,6 +13,7 @@
 #include "userspace/history.h"
 #include "userspace/ingest/stream.h"
 #include "userspace/model/model.h"
+#include "userspace/page.h"
 #include "userspace/store/writer.h"
 #include "userspace/view/view.h"
 
@@ -21,6 +22,7 @@ struct output {
 	struct model *model;
 	struct export_set *exports;
 	struct store_writer *store; /* NULL: none is kept */
+	struct page *page;	    /* NULL: none is asked for */
 	struct live *live;
 	FILE *plain;
 	int report_fd;
@@ -37,17 +39,22 @@ static void on_fact(void *ctx, const struct fact *f)
 	export_set_fact(out->exports, &own);
 	if (out->store)
 		store_writer_fact(out->store, &own);
+	if (out->page)
+		page_fact(out->page, &own);
 	if (out->plain && !out->replaying)
 		plain_fact(out->plain, f);
 }
 
-static void store_snapshot(struct output *out)
+static void keep_snapshot(struct output *out)
 {
 	struct snapshot *s = model_snapshot(out->model);
 
 	if (!s)
 		return;
-	store_writer_snapshot(out->store, s, true);
+	if (out->store && out->by_events)
+		store_writer_snapshot(out->store, s, true);
+	if (out->page)
+		page_snapshot(out->page, s, out->by_events);
 	snapshot_unref(s);
 }
 
@@ -60,8 +67,10 @@ static void on_event(void *ctx, const struct event *ev)
 		log_error("model: %s; what follows is incomplete", strerror(-err));
 		out->error = err;
 	}
-	if (out->store && out->by_events && ev->rec->kind == GP_KIND_tick)
-		store_snapshot(out);
+	if ((out->store || out->page) && out->by_events && ev->rec->kind == GP_KIND_tick)
+		keep_snapshot(out);
+	else if (out->page && page_wants(out->page))
+		keep_snapshot(out);
 }
 
 void output_by_events(struct output *out)
@@ -173,6 +182,8 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 		err = open_exports(out, o, saved || behind);
 	if (!err)
 		err = open_store(out, o, saved);
+	if (!err && o->html)
+		err = page_open(&out->page, o->html);
 	if (!err && !saved)
 		model_told_on(out->model, export_set_told(out->exports));
 	if (!err)
@@ -261,6 +272,8 @@ void output_tick(struct output *out)
 	export_set_snapshot(out->exports, s);
 	if (out->store)
 		store_writer_snapshot(out->store, s, false);
+	if (out->page)
+		page_snapshot(out->page, s, false);
 	if (out->live)
 		live_draw(out->live, s);
 	if (out->plain)
@@ -338,6 +351,8 @@ int output_close(struct output *out, bool report)
 		export_set_snapshot(out->exports, s);
 	if (s && out->store)
 		store_writer_snapshot(out->store, s, false);
+	if (s && out->page)
+		page_snapshot(out->page, s, true);
 	if (out->live) {
 		log_sink(NULL, NULL);
 		live_close(out->live);
@@ -350,6 +365,12 @@ int output_close(struct output *out, bool report)
 	if (out->exports) {
 		lost = export_set_close(out->exports);
 		err = err ? err : lost;
+	}
+	if (s) {
+		lost = page_close(out->page);
+		err = err ? err : lost;
+	} else {
+		page_drop(out->page);
 	}
 	lost = store_writer_close(out->store);
 	err = err ? err : lost;

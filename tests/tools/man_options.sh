@@ -17,7 +17,7 @@ help_of() { # COMMAND: --pid is option and command at once, and wants its value
 	if [ "$1" = --pid ]; then "$gp_bpf" --pid 1 --help; else "$gp_bpf" "$1" --help; fi
 }
 
-shown=$(for c in --pid run record replay account check probes schema detach jobs mark exclude; do
+shown=$(for c in --pid run record replay account check probes schema detach jobs report mark exclude; do
 	help_of "$c" || echo "--help-of-$c-failed"
 done | grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u)
 described=$(grep -E '^\.It Fl' "$page" | grep -oE 'Fl -[a-z][a-z-]*' | sed 's/^Fl -/--/' | sort -u)
@@ -28,7 +28,7 @@ done < <(comm -23 <(echo "$shown") <(echo "$described"))
 while read -r option; do
 	complain "$option is described, but no command has it"
 done < <(comm -13 <(echo "$shown") <(echo "$described"))
-for c in run record replay account check probes schema detach jobs mark exclude; do
+for c in run record replay account check probes schema detach jobs report mark exclude; do
 	grep -qE "^\.It Cm $c\$" "$page" || complain "command $c is not described"
 done
 

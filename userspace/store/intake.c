@@ -180,18 +180,26 @@ static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
 	return NULL;
 }
 
-/* A job without a name is known by the model's number for it, which holds for a boot; a process that no job
- * has is one by itself. */
+/* A job without a name is known by the model's number for it, which holds for a boot. */
+void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j)
+{
+	if (*j->name)
+		snprintf(out, INTAKE_KEY_MAX, "name/%s", j->name);
+	else
+		snprintf(out, INTAKE_KEY_MAX, "boot/%.40s/%016llx", s->session.boot_id,
+			 (unsigned long long)j->key);
+}
+
+/* A process that no job has is one by itself. */
 static void job_look(struct intake_about *a, const struct snapshot *s, const struct job_view *j,
 		     const struct rank_view *v)
 {
 	const char *name = j && *j->name ? j->name : v ? v->job : "";
 
-	if (*name)
+	if (j)
+		intake_key(a->key, s, j);
+	else if (*name)
 		snprintf(a->key, sizeof(a->key), "name/%s", name);
-	else if (j)
-		snprintf(a->key, sizeof(a->key), "boot/%.40s/%016llx", s->session.boot_id,
-			 (unsigned long long)j->key);
 	else if (v)
 		snprintf(a->key, sizeof(a->key), "process/%.40s/%u/%llu", s->session.boot_id, v->pid,
 			 (unsigned long long)v->start_mono_ns / START_SLACK_NS);

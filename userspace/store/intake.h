@@ -36,12 +36,15 @@ struct intake_minute {
 	struct intake_minute *next;
 };
 
+#define INTAKE_KEY_MAX 128
+
 struct intake_about { /* of a rank or a job, as last seen */
 	bool job;
-	uint32_t pid;		   /* 0: a job */
-	char key[128], title[160]; /* of its job: what makes it the same one, and what people call it */
-	char state[12];		   /* of a job */
-	uint64_t job_key;	   /* of a job */
+	uint32_t pid; /* 0: a job */
+	char key[INTAKE_KEY_MAX],
+		title[160]; /* of its job: what makes it the same one, and what people call it */
+	char state[12];	    /* of a job */
+	uint64_t job_key;   /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
 	int rank, world_size;		    /* -1: unknown */
@@ -113,6 +116,8 @@ struct intake *intake_new(void); /* NULL: no memory */
 void intake_free(struct intake *t);
 void intake_fact(struct intake *t, const struct fact *f);
 void intake_snapshot(struct intake *t, const struct snapshot *s);
+/* What makes a job the same one in a store. */
+void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j);
 /* Ranks whose place in the store is not known. */
 bool intake_unplaced(const struct intake *t);
 /* There is something to write. */

@@ -138,5 +138,7 @@ const char *store_bucket(const struct store *st, uint32_t slot);
 /* What people add. 0 or -errno; -EINVAL: to is not after from. */
 int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text);
 int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
+/* Likewise, for as long as st is open, and for nobody else: nothing is written to the file. */
+int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
 
 #endif

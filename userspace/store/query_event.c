@@ -197,3 +197,14 @@ int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *
 	return store_run(st, "INSERT INTO exclusions (from_ns, to_ns, why) VALUES (?, ?, ?)", "iit", from_ns,
 			 to_ns, own);
 }
+
+/* A temporary table hides the one of that name: every question finds both theirs and ours there. */
+int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
+{
+	int err = store_exec(st, "PRAGMA temp_store = MEMORY");
+
+	err = err ? err
+		  : store_exec(st,
+			       "CREATE TEMP TABLE IF NOT EXISTS exclusions AS SELECT * FROM main.exclusions");
+	return err ? err : store_exclude(st, from_ns, to_ns, why);
+}

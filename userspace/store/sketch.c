@@ -130,6 +130,11 @@ double sketch_error(const struct sketch *s)
 	return ldexp(1.0, s->coarse - SKETCH_FINE - 1);
 }
 
+double sketch_class_ns(const struct sketch *s, uint32_t class)
+{
+	return class_low(class, s->coarse);
+}
+
 void sketch_write(const struct sketch *s, struct buffer *out)
 {
 	uint16_t last = 0;

@@ -32,6 +32,8 @@ void sketch_merge(struct sketch *into, const struct sketch *from);
 uint64_t sketch_quantile(const struct sketch *s, double part);
 /* What a quantile may be off by, as a part of itself. */
 double sketch_error(const struct sketch *s);
+/* The least time of a class; of class + 1: where it ends. Classes are those of at[]. */
+double sketch_class_ns(const struct sketch *s, uint32_t class);
 
 /* Appended to out; at most 40 + 12 * SKETCH_CLASSES bytes. */
 void sketch_write(const struct sketch *s, struct buffer *out);

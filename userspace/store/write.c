@@ -121,6 +121,23 @@ static int run_find(struct store *st, int64_t job, const char *boot_id, const st
 			    a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
 }
 
+/* A rank of the run ended before this one began, which is not written yet. -ENOENT: so it is. */
+static int run_goes_on(struct store *st, int64_t run, const struct intake_about *a,
+		       const struct write_ended *ended, uint32_t nended)
+{
+	int64_t of;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < nended; i++) {
+		if (ended[i].end_mono_ns > a->start_mono_ns)
+			continue;
+		err = store_number(st, &of, "SELECT run FROM ranks WHERE id = ?", "i", ended[i].rank);
+		if (!err && of == run)
+			return -ENOENT;
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
 static int run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
 		    int64_t *ret_id)
 {
@@ -170,7 +187,7 @@ static int rank_make(struct store *st, int64_t session, int64_t job, int64_t run
 }
 
 int write_place(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
-		struct intake_place *ret)
+		const struct write_ended *ended, uint32_t nended, struct intake_place *ret)
 {
 	int64_t job, run;
 	int err;
@@ -183,6 +200,7 @@ int write_place(struct store *st, int64_t session, const char *boot_id, const st
 	if (err || a->job)
 		return err ? err : rank_make(st, session, job, 0, a, &ret->id);
 	err = run_find(st, job, boot_id, a, &run);
+	err = err ? err : run_goes_on(st, run, a, ended, nended);
 	if (err == -ENOENT)
 		err = run_make(st, job, boot_id, a, &run);
 	return err ? err : rank_make(st, session, job, run, a, &ret->id);

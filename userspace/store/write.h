@@ -14,9 +14,14 @@ struct write_session {
 /* *ret_id is the session's number; it is made where it is not there. */
 int write_session(struct store *st, const struct write_session *s, int64_t *ret_id);
 int write_told(struct store *st, const struct write_session *s, uint64_t told);
+struct write_ended { /* a rank that is known to have ended, which the store does not have yet */
+	int64_t rank;
+	uint64_t end_mono_ns;
+};
+
 /* What the store has of a process; its job, run and rank are made where they are not there. */
 int write_place(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
-		struct intake_place *ret);
+		const struct write_ended *ended, uint32_t nended, struct intake_place *ret);
 /* Minutes of the rank up to r->taken, which were copied to `closed`, and the running one. */
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n);
 int write_note(struct store *st, const struct intake_note *n, int64_t rank);

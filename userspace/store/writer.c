@@ -189,22 +189,40 @@ void store_writer_fact(struct store_writer *w, const struct fact *f)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* Under the lock. */
+static void wait_written(struct store_writer *w)
+{
+	uint64_t ask = ++w->asks;
+
+	w->wanted = true;
+	pthread_cond_signal(&w->asked);
+	while (w->answers < ask)
+		pthread_cond_wait(&w->answered, &w->lock);
+}
+
 void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, bool wait)
 {
-	uint64_t ask;
-
 	pthread_mutex_lock(&w->lock);
 	intake_snapshot(w->intake, s);
 	if (wait && (s->ended || intake_unplaced(w->intake) || w->intake->rows >= WAIT_ROWS)) {
-		ask = ++w->asks;
-		w->wanted = true;
-		pthread_cond_signal(&w->asked);
-		while (w->answers < ask)
-			pthread_cond_wait(&w->answered, &w->lock);
+		wait_written(w);
 	} else if (intake_due(w->intake)) {
 		pthread_cond_signal(&w->asked);
 	}
 	pthread_mutex_unlock(&w->lock);
+}
+
+int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store *st), void *ctx)
+{
+	int err;
+
+	pthread_mutex_lock(&w->lock);
+	wait_written(w);
+	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&w->file);
+	err = w->store ? fn(ctx, w->store) : w->trouble ? w->trouble : -EIO;
+	pthread_mutex_unlock(&w->file);
+	return err;
 }
 
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *ret)

@@ -57,6 +57,9 @@ uint64_t store_writer_told(struct store_writer *w);
 void store_writer_fact(struct store_writer *w, const struct fact *f);
 /* wait: until it is written, where nothing comes in real time. */
 void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, bool wait);
+/* Writes what waits, then calls fn with the store; nobody else uses it meanwhile. What fn returns; -errno of
+ * the store. */
+int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store *st), void *ctx);
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *ret);
 /* Writes what is left, within some seconds. -EIO when something was lost, after one line. NULL is fine. */
 int store_writer_close(struct store_writer *w);

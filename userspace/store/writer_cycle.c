@@ -135,9 +135,10 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Those without a place, oldest first: whose run another one's is hangs on that. */
-static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks, struct intake_about *about)
+static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks, struct intake_about *about,
+			 struct write_ended *ended, uint32_t *ret_ended)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, over = 0;
 
 	pthread_mutex_lock(&w->lock);
 	for (uint32_t i = 0; i < w->intake->count; i++)
@@ -146,12 +147,19 @@ static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks, str
 	qsort(ranks, n, sizeof(*ranks), by_start);
 	for (uint32_t i = 0; i < n; i++)
 		about[i] = ranks[i]->about;
+	for (uint32_t i = 0; n && i < w->intake->count; i++) {
+		const struct intake_rank *r = w->intake->ranks[i];
+
+		if (r->placed && r->changed && r->about.ended && !r->about.job)
+			ended[over++] = (struct write_ended){r->id, r->about.end_mono_ns};
+	}
 	pthread_mutex_unlock(&w->lock);
+	*ret_ended = over;
 	return n;
 }
 
 static int places_write(struct store_writer *w, const struct intake_about *about, struct intake_place *places,
-			uint32_t n)
+			uint32_t n, const struct write_ended *ended, uint32_t nended)
 {
 	int64_t session;
 	int err = store_exec(w->store, "BEGIN IMMEDIATE");
@@ -160,7 +168,8 @@ static int places_write(struct store_writer *w, const struct intake_about *about
 		return err;
 	err = write_session(w->store, &w->session, &session);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = write_place(w->store, session, w->session.boot_id, &about[i], &places[i]);
+		err = write_place(w->store, session, w->session.boot_id, &about[i], ended, nended,
+				  &places[i]);
 	return finish(w->store, err);
 }
 
@@ -168,12 +177,13 @@ static int places(struct store_writer *w)
 {
 	struct intake_rank **ranks = calloc(INTAKE_RANKS, sizeof(*ranks));
 	struct intake_about *about = calloc(INTAKE_RANKS, sizeof(*about));
-	uint32_t n = ranks && about ? unplaced(w, ranks, about) : 0;
+	struct write_ended *ended = calloc(INTAKE_RANKS, sizeof(*ended));
+	uint32_t over = 0, n = ranks && about && ended ? unplaced(w, ranks, about, ended, &over) : 0;
 	struct intake_place *at = n ? calloc(n, sizeof(*at)) : NULL;
-	int err = !ranks || !about || (n && !at) ? -ENOMEM : 0;
+	int err = !ranks || !about || !ended || (n && !at) ? -ENOMEM : 0;
 
 	if (!err && n)
-		err = places_write(w, about, at, n);
+		err = places_write(w, about, at, n, ended, over);
 	if (!err && n) {
 		pthread_mutex_lock(&w->lock);
 		for (uint32_t i = 0; i < n; i++)
@@ -183,6 +193,7 @@ static int places(struct store_writer *w)
 		w->known = true;
 	}
 	free(at);
+	free(ended);
 	free(about);
 	free(ranks);
 	return err;

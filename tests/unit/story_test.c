@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job in a store, told as text, as an object and as a page: the same numbers, and nothing of it is markup.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+
+#include "tests/unit/store_feed.h"
+#include "userspace/view/canvas.h"
+#include "userspace/view/html.h"
+#include "userspace/view/series.h"
+#include "userspace/view/story.h"
+
+#define HOSTILE "<script>alert(\"1\")</script>&'x'"
+
+static struct feed feed;
+static struct store *store;
+static char dir[64], path[128];
+
+static void sums_up(const struct story *s)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		sum += s->ledger.ns[i];
+	assert_int_equal(sum, s->ledger.now_ns - s->ledger.start_ns);
+}
+
+/* Five minutes of two ranks, a fall in it, a checkpoint of a hostile name, a mark. */
+static int setup(void **state)
+{
+	struct store_writer_options o = {.path = path, .named = true};
+	struct fact_checkpoint saved = {.closed = true, .step = 7, .file = HOSTILE ".pt"};
+	struct fact fact = {.type = FACT_CHECKPOINT, .checkpoint = &saved};
+	struct store_writer *w;
+	struct store_job job;
+
+	(void)state;
+	assert_non_null(feed_folder(dir));
+	snprintf(path, sizeof(path), "%s/store.db", dir);
+	assert_int_equal(store_writer_open(&w, &o), 0);
+	feed_init(&feed, HOSTILE, 2, 1000 * S);
+	feed.jitter_ns = 10 * MS;
+	feed.wait = true;
+	feed_open(&feed, w);
+	for (int i = 0; i < 300; i++)
+		feed_go(&feed, S);
+	saved.start_ns = feed.s.mono_ns - S;
+	saved.end_ns = saved.start_ns + 20 * MS;
+	feed_fact(&feed, &fact, 0, saved.end_ns);
+	feed.job.nfalls = 1;
+	feed.job.falls[0] = (struct job_fall){
+		.number = 1,
+		.why = {.cause = "killed", .signal = 9, .sender_comm = "<b>", .rank = 1, .exit_code = -1},
+		.d = {.at_ns = feed.s.mono_ns - 2 * S,
+		      .step = 2990,
+		      .resumed_ns = feed.s.mono_ns - S,
+		      .resumed_step = 2981,
+		      .wasted_ns = 700 * MS,
+		      .recovery_ns = 900 * MS,
+		      .starts = 1},
+		.over = true,
+		.estimated = true,
+		.how = "<i>guessed</i>",
+	};
+	feed_go(&feed, S);
+	feed_end(&feed, 0);
+	assert_int_equal(store_writer_close(w), 0);
+	assert_int_equal(store_open(&store, path, STORE_NOTE), 0);
+	assert_int_equal(store_job(store, "1", &job), 0);
+	assert_int_equal(store_mark(store, job.id, FEED_REAL + (int64_t)(1100 * S), "</li><b>" HOSTILE), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	store_close(store);
+	feed_remove(dir);
+	return 0;
+}
+
+static struct story *story_of(int64_t from_s, int64_t to_s)
+{
+	struct store_span span = {0};
+	struct story *s = NULL;
+	struct store_job job;
+
+	if (from_s)
+		span.from_ns = FEED_REAL + from_s * (int64_t)S;
+	if (to_s)
+		span.to_ns = FEED_REAL + to_s * (int64_t)S;
+	assert_int_equal(store_job(store, "1", &job), 0);
+	assert_int_equal(story_open(&s, store, &job, &span, NULL), 0);
+	sums_up(s);
+	return s;
+}
+
+static uint64_t number(const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItem(o, key);
+
+	assert_true(cJSON_IsNumber(v));
+	return (uint64_t)v->valuedouble;
+}
+
+/* The page has <data class="name" value="number">. */
+static void shows(const char *page, const char *name, uint64_t value)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "<data class=\"%s\" value=\"%llu\">", name, (unsigned long long)value);
+	if (!strstr(page, what))
+		fail_msg("no %s in the page", what);
+}
+
+static void same_numbers(void **state)
+{
+	static const char *const head[] = {"elapsed_ns", "observed_ns", "steps", "disruptions_count",
+					   "max_step"};
+	static const char *const times[] = {"p50_ns", "p95_ns", "p99_ns", "max_ns", "ideal_ns"};
+	struct story *s = story_of(0, 0);
+	struct buffer json = {0}, page = {0};
+	const cJSON *buckets, *bucket;
+	cJSON *o;
+
+	(void)state;
+	story_json(&json, s);
+	html_report(&page, s);
+	assert_false(json.failed || page.failed);
+	o = cJSON_Parse(json.data);
+	assert_non_null(o);
+	assert_int_equal(number(o, "steps"), 3010);
+	assert_int_equal(number(o, "elapsed_ns"), 301 * S);
+	assert_int_equal(number(o, "disruptions_count"), 1);
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		shows(page.data, head[i], number(o, head[i]));
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		shows(page.data, times[i], number(cJSON_GetObjectItem(o, "step_time"), times[i]));
+	buckets = cJSON_GetObjectItem(o, "buckets");
+	cJSON_ArrayForEach(bucket, buckets) if (bucket->valuedouble > 0)
+		shows(page.data, bucket->string, (uint64_t)bucket->valuedouble);
+	shows(page.data, "wasted_ns", 700 * MS);
+	cJSON_Delete(o);
+	buffer_free(&json);
+	buffer_free(&page);
+	story_close(s);
+}
+
+static void nothing_is_markup(void **state)
+{
+	struct story *s = story_of(0, 0);
+	struct buffer page = {0}, text = {0};
+
+	(void)state;
+	html_report(&page, s);
+	assert_null(strstr(page.data, "<script"));
+	assert_null(strstr(page.data, "<b>"));
+	assert_null(strstr(page.data, "<i>"));
+	assert_null(strstr(page.data, "http:"));
+	assert_null(strstr(page.data, "https:"));
+	assert_non_null(
+		strstr(page.data, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;x&#39;"));
+	assert_null(strstr(page.data, "nan"));
+	assert_null(strstr(page.data, "inf\""));
+	assert_null(strstr(page.data, "inf "));
+	story_text(&text, s, false);
+	for (char *save = NULL, *at = strtok_r(text.data, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
+		assert_in_range(canvas_width(at), 0, 100);
+	buffer_free(&page);
+	buffer_free(&text);
+	story_close(s);
+}
+
+static void escaping(void **state)
+{
+	struct buffer b = {0};
+
+	(void)state;
+	html_text(&b, "a<b>\"'&\x01\xff\xe2\x80\xae\xef\xbf\xbf\xc3\xa9");
+	assert_string_equal(
+		b.data, "a&lt;b&gt;&quot;&#39;&amp;\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xc3\xa9");
+	buffer_free(&b);
+}
+
+static void spans(void **state)
+{
+	struct story *all = story_of(0, 0), *late = story_of(1180, 0), *none = story_of(5000, 6000);
+
+	(void)state;
+	assert_true(late->totals.steps && late->totals.steps < all->totals.steps);
+	assert_int_equal(late->marks.count, 0);
+	assert_int_equal(all->marks.count, 1);
+	assert_int_equal(late->disruptions.count, 1);
+	assert_int_equal(none->totals.steps, 0);
+	assert_int_equal(none->runs.count, 0);
+	story_close(all);
+	story_close(late);
+	story_close(none);
+}
+
+static void left_out_here(void **state)
+{
+	struct story *all = story_of(0, 0), *less;
+	struct store *other;
+	struct store_job job;
+	struct buffer page = {0};
+
+	(void)state;
+	assert_int_equal(store_open(&other, path, STORE_READ), 0);
+	assert_int_equal(store_exclude_here(other, FEED_REAL + 1100 * (int64_t)S,
+					    FEED_REAL + 1110 * (int64_t)S, "<u>"),
+			 0);
+	assert_int_equal(store_job(other, "1", &job), 0);
+	assert_int_equal(story_open(&less, other, &job, &(struct store_span){0}, NULL), 0);
+	sums_up(less);
+	assert_int_equal(less->exclusions.count, 1);
+	assert_true(less->totals.excluded_ns >= 60 * S);
+	assert_int_equal(less->ledger.now_ns + less->totals.excluded_ns, all->ledger.now_ns);
+	html_report(&page, less);
+	assert_null(strstr(page.data, "<u>"));
+	buffer_free(&page);
+	story_close(less);
+	store_close(other);
+	less = story_of(0, 0); /* others do not see it */
+	assert_int_equal(less->totals.excluded_ns, 0);
+	story_close(less);
+	story_close(all);
+}
+
+/* ---- step times in columns --------------------------------------------------------------------------- */
+
+/* Whatever the length: all steps, least and greatest are there, in order, and medians are close. */
+static void columns(void **state)
+{
+	struct series *s = malloc(sizeof(*s));
+	uint64_t seen = 0, steps[] = {1, 700, 1000000};
+
+	(void)state;
+	assert_non_null(s);
+	for (size_t k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
+		int64_t at = FEED_REAL;
+		bool slow = false;
+
+		series_init(s, MS);
+		for (uint64_t i = 0; i < steps[k]; i++) {
+			uint64_t ns = i == steps[k] / 2 ? 900 * MS : 10 * MS + i % 7 * 1000;
+
+			at += (int64_t)ns;
+			series_add(s, at, ns);
+		}
+		assert_int_equal(s->count, steps[k]);
+		assert_in_range(s->used, 1, SERIES_COLUMNS);
+		assert_true(s->from_ns + (int64_t)(s->used * s->width_ns) > at);
+		seen = 0;
+		for (uint32_t i = 0; i < s->used; i++) {
+			seen += s->at[i].count;
+			slow |= s->at[i].max_ns == 900 * MS;
+			if (s->at[i].count > 2)
+				assert_in_range(sketch_quantile(&s->at[i], 0.5), 99 * MS / 10, 101 * MS / 10);
+		}
+		assert_int_equal(seen, steps[k]);
+		assert_true(slow);
+	}
+	free(s);
+}
+
+static void far_apart(void **state)
+{
+	struct series *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	series_init(s, 0);
+	series_add(s, 0, 5);
+	series_add(s, INT64_MAX, 7);
+	series_add(s, INT64_MIN, 9);
+	assert_int_equal(s->count, 3);
+	assert_in_range(s->used, 2, SERIES_COLUMNS);
+	assert_int_equal(s->at[0].max_ns, 9);
+	assert_int_equal(s->at[s->used - 1].max_ns, 7);
+	free(s);
+}
+
+static void ideal(void **state)
+{
+	struct sketch t = {0};
+
+	(void)state;
+	assert_int_equal(story_ideal_ns(&t), 0);
+	for (int i = 0; i < 100; i++)
+		sketch_add(&t, 10 * MS);
+	assert_int_equal(story_ideal_ns(&t), 10 * MS);
+	for (int i = 0; i < 20; i++)
+		sketch_add(&t, 500 * MS);
+	assert_in_range(story_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(same_numbers),	 cmocka_unit_test(nothing_is_markup),
+		cmocka_unit_test(escaping),	 cmocka_unit_test(spans),
+		cmocka_unit_test(left_out_here), cmocka_unit_test(columns),
+		cmocka_unit_test(far_apart),	 cmocka_unit_test(ideal),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The waterfall: elapsed time, less each kind of time that made no progress, is goodput. */
+#include "userspace/model/ledger.h"
+#include "userspace/view/html_private.h"
+
+static const char *bucket_class(int id)
+{
+	switch (id) {
+	case BUCKET_GOODPUT:
+		return "good";
+	case BUCKET_UNOBSERVED:
+	case BUCKET_OTHER:
+		return "none";
+	case BUCKET_HANG:
+	case BUCKET_RECOVERY:
+	case BUCKET_WASTED:
+		return "bad";
+	case BUCKET_EVAL:
+	case BUCKET_CUSTOM:
+		return "info";
+	default:
+		return "warn";
+	}
+}
+
+static void fall(struct buffer *out, const char *label, const char *class, const char *name, uint64_t from_ns,
+		 uint64_t ns, uint64_t whole_ns, const char *share)
+{
+	double unit = whole_ns ? HTML_WIDE / (double)whole_ns : 0, wide = (double)ns * unit;
+
+	if (ns && wide < 1)
+		wide = 1; /* what is there is seen */
+	buffer_printf(out,
+		      "<li%s><span>%s</span><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
+		      "aria-hidden=\"true\"><rect class=\"%s\" x=\"%.1f\" y=\"1\" width=\"%.1f\" "
+		      "height=\"8\"/></svg><span class=\"n\">",
+		      !from_ns && *class == 'g' ? " class=\"sum end\""
+		      : *class			? ""
+						: " class=\"sum\"",
+		      label, HTML_WIDE, *class ? class : "info", (double)from_ns * unit, wide);
+	html_duration(out, name, ns);
+	buffer_printf(out, "</span><span class=\"n dim\">");
+	html_text(out, share);
+	buffer_printf(out, "</span></li>\n");
+}
+
+void html_waterfall(struct buffer *out, const struct story *s)
+{
+	uint64_t elapsed_ns = s->ledger.now_ns - s->ledger.start_ns, left_ns = elapsed_ns,
+		 observed_ns = view_observed_ns(&s->ledger);
+	struct part parts[PART_COUNT];
+	int n = view_parts(parts, &s->ledger);
+	char share[WORD_MAX];
+
+	html_section(out, "time", "Where the time went");
+	if (!elapsed_ns) {
+		buffer_printf(out, "<p>No time was seen.</p>\n");
+		html_section_end(out);
+		return;
+	}
+	buffer_printf(out,
+		      "<p class=\"dim small\">From all of the time down to goodput; shares are of what was "
+		      "observed.</p>\n<ul class=\"falls\">\n");
+	fall(out, "elapsed", "", "elapsed", 0, elapsed_ns, elapsed_ns, "");
+	/* First what is no share of it, then the largest. */
+	for (int i = 0; i < n; i++) {
+		if (parts[i].id != BUCKET_UNOBSERVED)
+			continue;
+		left_ns -= parts[i].ns;
+		fall(out, part_label(parts[i].id), "none", bucket_name[parts[i].id], left_ns, parts[i].ns,
+		     elapsed_ns, "");
+	}
+	for (int i = 0; i < n; i++) {
+		if (parts[i].id == BUCKET_UNOBSERVED || parts[i].id == BUCKET_GOODPUT)
+			continue;
+		left_ns -= parts[i].ns;
+		fall(out, part_label(parts[i].id), bucket_class(parts[i].id), bucket_name[parts[i].id],
+		     left_ns, parts[i].ns, elapsed_ns, view_percent(share, parts[i].ns, observed_ns));
+	}
+	fall(out, "goodput", "good", "GOODPUT", 0, left_ns, elapsed_ns,
+	     view_percent(share, left_ns, observed_ns));
+	buffer_printf(out, "</ul>\n");
+	html_section_end(out);
+}

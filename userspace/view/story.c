@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/view/story.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+struct reading {
+	struct story *story;
+	struct store *store;
+	int64_t run; /* whose ranks are kept */
+	uint32_t most;
+};
+
+/* ---- lists ------------------------------------------------------------------------------------------- */
+
+static int list_add(struct story_list *l, const void *item, size_t size)
+{
+	char *at = l->at;
+
+	if (!at) {
+		at = calloc(STORY_LIST, size);
+		if (!at)
+			return -ENOMEM;
+		l->at = at;
+	}
+	if (l->count == STORY_LIST) { /* a quarter at a time: cheap, however many there are */
+		memmove(at, at + STORY_LIST / 4 * size, (STORY_LIST - STORY_LIST / 4) * size);
+		l->count -= STORY_LIST / 4;
+		l->earlier += STORY_LIST / 4;
+	}
+	memcpy(at + l->count++ * size, item, size);
+	return 0;
+}
+
+/* ---- what a store tells ------------------------------------------------------------------------------ */
+
+static bool outside(const struct story *s, int64_t from_ns, int64_t to_ns)
+{
+	return to_ns < s->span.from_ns || (s->span.to_ns && from_ns >= s->span.to_ns);
+}
+
+static bool is_whole(const struct store_span *span)
+{
+	return !span->from_ns && !span->to_ns;
+}
+
+static int take_run(void *ctx, const struct store_run *run)
+{
+	struct reading *r = ctx;
+	struct story_run own = {.run = *run, .totals = run->totals};
+	int err = 0;
+
+	if (outside(r->story, run->start_ns, run->last_ns))
+		return 0;
+	if (!is_whole(&r->story->span) || r->story->exclusions.count)
+		err = store_rank_totals(r->store, run->reference, &r->story->span, true, &own.totals);
+	if (run->ranks >= 2 || r->most < 2) {
+		r->run = run->id;
+		r->most = run->ranks;
+		r->story->attempt = run->attempt;
+	}
+	return err ? err : list_add(&r->story->runs, &own, sizeof(own));
+}
+
+static int take_rank(void *ctx, const struct store_rank *rank)
+{
+	struct reading *r = ctx;
+	struct story_rank own = {.rank = *rank, .totals = rank->totals};
+	int err = 0;
+
+	if (r->story->ranks.count == STORY_LIST) { /* by rank: the first ones are those to keep */
+		r->story->ranks.earlier++;
+		return 0;
+	}
+	if (!is_whole(&r->story->span) || r->story->exclusions.count)
+		err = store_rank_totals(r->store, rank->id, &r->story->span, true, &own.totals);
+	return err ? err : list_add(&r->story->ranks, &own, sizeof(own));
+}
+
+static int take_disruption(void *ctx, const struct store_disruption *d)
+{
+	struct story *s = ((struct reading *)ctx)->story;
+
+	if (d->recovery_ns > 0)
+		s->recovery_ns += (uint64_t)d->recovery_ns;
+	if (d->wasted_ns > 0)
+		s->wasted_ns += (uint64_t)d->wasted_ns;
+	s->unrecovered += d->resumed_ns == STORE_NONE;
+	return list_add(&s->disruptions, d, sizeof(*d));
+}
+
+static int take_checkpoint(void *ctx, const struct store_checkpoint *c)
+{
+	struct story *s = ((struct reading *)ctx)->story;
+
+	if (c->restore) {
+		s->restores++;
+	} else {
+		s->saves++;
+		s->saves_async += c->async;
+		if (!c->async && c->end_ns > c->start_ns)
+			s->saves_ns += (uint64_t)(c->end_ns - c->start_ns);
+		if (c->closed && c->step != STORE_NONE)
+			s->secured_step = c->step;
+	}
+	return list_add(&s->checkpoints, c, sizeof(*c));
+}
+
+static int take_health(void *ctx, const struct store_health *h)
+{
+	return list_add(&((struct reading *)ctx)->story->healths, h, sizeof(*h));
+}
+
+static int take_mark(void *ctx, const struct store_note *n)
+{
+	return list_add(&((struct reading *)ctx)->story->marks, n, sizeof(*n));
+}
+
+/* Those that lie in the job's own time. */
+static int take_exclusion(void *ctx, const struct store_note *n)
+{
+	struct story *s = ((struct reading *)ctx)->story;
+
+	if (n->at_ns >= s->to_ns || n->to_ns <= s->from_ns)
+		return 0;
+	return list_add(&s->exclusions, n, sizeof(*n));
+}
+
+static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t)
+{
+	(void)to_ns;
+	series_merge(((struct reading *)ctx)->story->series, from_ns, &t->times);
+	return 0;
+}
+
+/* ---- what comes of it -------------------------------------------------------------------------------- */
+
+/* Buckets that this version has no name for are named events; what was moved out of the span by what came
+ * after it is taken from what may be anything. Elapsed stays the sum. */
+static void ledger_make(struct story *s)
+{
+	const struct sums *from = &s->totals.sums;
+	int64_t ns[BUCKET_COUNT], owed = 0;
+	struct ledger_view *l = &s->ledger;
+
+	memcpy(ns, from->ns, sizeof(ns));
+	for (int i = BUCKET_COUNT; i < SUMS_SLOTS; i++)
+		ns[BUCKET_CUSTOM] += from->ns[i];
+	for (int i = 0; i < BUCKET_COUNT; i++) {
+		if (ns[i] < 0) {
+			owed -= ns[i];
+			ns[i] = 0;
+		}
+	}
+	for (int i = BUCKET_COUNT - 1; i >= 0 && owed; i--) {
+		int64_t less = ns[i] < owed ? ns[i] : owed;
+
+		ns[i] -= less;
+		owed -= less;
+	}
+	for (int i = 0; i < BUCKET_COUNT; i++) {
+		l->ns[i] = (uint64_t)ns[i];
+		l->now_ns += (uint64_t)ns[i];
+	}
+	l->steps = s->totals.steps;
+	l->max_step = s->job.max_step;
+	l->disruptions = s->disruptions.count + s->disruptions.earlier;
+}
+
+struct weighted {
+	double value;
+	uint64_t count;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = ((const struct weighted *)a)->value, y = ((const struct weighted *)b)->value;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t story_ideal_ns(const struct sketch *t)
+{
+	struct weighted middle[SKETCH_CLASSES], away[SKETCH_CLASSES];
+	double median = (double)sketch_quantile(t, 0.5), limit, sum = 0;
+	uint64_t seen = 0, count = 0;
+	uint16_t i = 0;
+
+	if (t->count < 3)
+		return 0;
+	for (i = 0; i < t->used; i++) {
+		double low = sketch_class_ns(t, t->at[i].class),
+		       high = sketch_class_ns(t, t->at[i].class + 1u);
+
+		middle[i] = (struct weighted){(low + high) / 2, t->at[i].count};
+		away[i] = (struct weighted){fabs(middle[i].value - median), t->at[i].count};
+	}
+	qsort(away, t->used, sizeof(away[0]), by_value);
+	for (i = 0; i < t->used && seen < (t->count + 1) / 2; i++)
+		seen += away[i].count;
+	/* A class is no narrower than what it may be off by. */
+	limit = median + 3 * fmax(i ? away[i - 1].value : 0, median * sketch_error(t));
+	if (limit >= (double)t->max_ns)
+		return t->sum_ns / t->count;
+	for (i = 0; i < t->used && middle[i].value <= limit; i++) {
+		sum += middle[i].value * (double)middle[i].count;
+		count += middle[i].count;
+	}
+	return count ? (uint64_t)(sum / (double)count) : (uint64_t)median;
+}
+
+static void clip(struct story *s)
+{
+	s->from_ns = s->job.first_ns;
+	s->to_ns = s->job.last_ns;
+	if (s->span.from_ns > s->from_ns)
+		s->from_ns = s->span.from_ns;
+	if (s->span.to_ns && s->span.to_ns < s->to_ns)
+		s->to_ns = s->span.to_ns;
+	if (s->to_ns < s->from_ns)
+		s->to_ns = s->from_ns;
+}
+
+static int series_fill(struct reading *r)
+{
+	struct story *s = r->story;
+	int err = 0;
+
+	if (s->every_step)
+		return 0;
+	s->series = malloc(sizeof(*s->series));
+	if (!s->series)
+		return -ENOMEM;
+	series_init(s->series, STORE_MINUTE_NS);
+	for (uint32_t i = 0; !err && i < s->runs.count; i++)
+		err = store_minutes(r->store, STORY_AT(s->runs, struct story_run, i)->run.reference, &s->span,
+				    take_minute, r);
+	return err;
+}
+
+static int story_read(struct reading *r)
+{
+	struct story *s = r->story;
+	const struct store_span *span = &s->span;
+	int64_t job = s->job.id;
+	int err = store_exclusions(r->store, span, take_exclusion, r);
+
+	err = err ? err : store_job_totals(r->store, job, span, true, &s->totals);
+	err = err ? err : store_runs(r->store, job, take_run, r);
+	if (!err && r->run)
+		err = store_ranks(r->store, r->run, take_rank, r);
+	err = err ? err : store_disruptions(r->store, job, span, take_disruption, r);
+	err = err ? err : store_checkpoints(r->store, job, span, take_checkpoint, r);
+	err = err ? err : store_healths(r->store, job, span, take_health, r);
+	err = err ? err : store_marks(r->store, job, span, take_mark, r);
+	return err ? err : series_fill(r);
+}
+
+int story_open(struct story **ret, struct store *st, const struct store_job *job,
+	       const struct store_span *span, struct series *series)
+{
+	struct story *s = calloc(1, sizeof(*s));
+	struct reading r = {.story = s, .store = st};
+	int err;
+
+	if (!s) {
+		free(series);
+		return -ENOMEM;
+	}
+	s->job = *job;
+	s->span = *span;
+	s->secured_step = STORE_NONE;
+	s->series = series;
+	s->every_step = series;
+	clip(s);
+	err = story_read(&r);
+	if (err) {
+		story_close(s);
+		return err;
+	}
+	ledger_make(s);
+	s->ideal_ns = story_ideal_ns(&s->totals.times);
+	story_say(s);
+	*ret = s;
+	return 0;
+}
+
+void story_close(struct story *s)
+{
+	if (!s)
+		return;
+	free(s->runs.at);
+	free(s->ranks.at);
+	free(s->disruptions.at);
+	free(s->checkpoints.at);
+	free(s->healths.at);
+	free(s->marks.at);
+	free(s->exclusions.at);
+	free(s->series);
+	free(s);
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------- */
+
+const char *story_name(const struct story *s)
+{
+	return *s->job.name ? s->job.name : s->job.key;
+}
+
+const char *story_cause(char *out, size_t len, const struct store_disruption *d)
+{
+	if (d->graceful)
+		snprintf(out, len, "asked to end");
+	else if (d->signal && *d->sender_comm)
+		snprintf(out, len, "%s, signal %d by %s", d->cause, d->signal, d->sender_comm);
+	else if (d->signal)
+		snprintf(out, len, "%s, signal %d", d->cause, d->signal);
+	else if (d->exit_code > 0)
+		snprintf(out, len, "%s, status %d", d->cause, d->exit_code);
+	else
+		snprintf(out, len, "%s", *d->cause ? d->cause : "unknown");
+	return out;
+}
+
+const char *story_trouble(char *out, size_t len, const struct store_health *h)
+{
+	const char *kind = h->kind;
+	bool why = *h->why && strcmp(h->why, "unknown") != 0;
+
+	if (!strcmp(kind, "fail_slow"))
+		kind = "slower steps";
+	else if (!strcmp(kind, "recovered"))
+		kind = "fast again";
+	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "", *h->phase ? ", " : "",
+		 h->phase);
+	return out;
+}
+
+const char *story_fate(char *out, size_t len, int64_t end_ns, int status)
+{
+	if (end_ns == STORE_NONE)
+		snprintf(out, len, "its end was not seen");
+	else if (status == -1)
+		snprintf(out, len, "ended unseen");
+	else if (WIFSIGNALED(status))
+		snprintf(out, len, "killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		snprintf(out, len, "exit status %d", WEXITSTATUS(status));
+	else
+		snprintf(out, len, "finished");
+	return out;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* story.h - one job as a report tells it: what a store knows of it within a span, and what that leaves open.
+ * The text, the JSON object and the page are all made of a story, so their numbers are the same.
+ *
+ * Bounded: of runs, ranks, disruptions, checkpoints, slowdowns and notes the last STORY_LIST are kept, the
+ * others counted. Texts are printable, but to be escaped for what they are put into. Times are UTC ns,
+ * durations ns. Single-threaded. */
+#ifndef VIEW_STORY_H
+#define VIEW_STORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/model/ledger.h"
+#include "userspace/store/query.h"
+#include "userspace/view/series.h"
+
+#define STORY_LIST 1024
+#define STORY_SAID 24
+
+struct story_run {
+	struct store_run run;
+	struct store_totals totals; /* of its reference rank, within the span */
+};
+
+struct story_rank {
+	struct store_rank rank;
+	struct store_totals totals; /* within the span */
+};
+
+struct story_list {
+	void *at;
+	uint32_t count;
+	uint64_t earlier; /* that are not kept */
+};
+
+#define STORY_AT(list, type, i) (&((const type *)(list).at)[i])
+
+struct story {
+	struct store_job job;
+	struct store_span span;	   /* asked for */
+	int64_t from_ns, to_ns;	   /* the job's own time in it */
+	struct ledger_view ledger; /* its time in it, less what was left out; sums up to elapsed */
+	struct store_totals totals;
+	uint64_t ideal_ns; /* of a step; 0: under 3 steps */
+	uint64_t saves, saves_async, restores, saves_ns;
+	int64_t secured_step; /* of the last whole save; STORE_NONE */
+	uint64_t recovery_ns, wasted_ns,
+		unrecovered; /* of all disruptions in it; those with no step after them */
+	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
+	struct story_list ranks;    /* of the last run of several in it, else of its last run */
+	uint32_t attempt;	    /* of that run */
+	struct series *series;	    /* step times; from minutes, unless they were given */
+	bool every_step;	    /* ... from each step */
+	char said[STORY_SAID][240]; /* what is estimated, what was not observed; in words */
+	uint32_t nsaid;
+};
+
+/* span: 0 and 0 is everything. series: the times of every step, from malloc() and taken over, also where it
+ * fails; NULL: as the store has them. 0 or -errno. */
+int story_open(struct story **ret, struct store *st, const struct store_job *job,
+	       const struct store_span *span, struct series *series);
+void story_close(struct story *s); /* NULL is fine */
+
+/* What a person calls it. */
+const char *story_name(const struct story *s);
+/* Mean of times up to median + 3 MAD, from classes (model/deviation.h has it from times). 0: under 3. */
+uint64_t story_ideal_ns(const struct sketch *times);
+/* "killed, signal 9 by bash", "exit, status 3", "asked to end". */
+const char *story_cause(char *out, size_t len, const struct store_disruption *d);
+/* "hang, stopped", "slower steps", "fast again". */
+const char *story_trouble(char *out, size_t len, const struct store_health *h);
+/* "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE: it was not seen. */
+const char *story_fate(char *out, size_t len, int64_t end_ns, int status);
+
+/* story_words.c: fills said[]. */
+void story_say(struct story *s);
+
+/* story_text.c, story_json.c: one report each; the object is on one line. */
+void story_text(struct buffer *out, const struct story *s, bool color);
+void story_json(struct buffer *out, const struct story *s);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "userspace/base/json_text.h"
+#include "userspace/model/ledger.h"
+#include "userspace/view/story.h"
+#include "userspace/view/words.h"
+
+#define STORY_SCHEMA 1
+
+static void known_int(struct buffer *out, const char *key, int64_t v)
+{
+	if (v == STORE_NONE)
+		json_null(out, key);
+	else
+		json_int(out, key, v);
+}
+
+static void known_time(struct buffer *out, const char *key, int64_t v)
+{
+	json_time(out, key, v == STORE_NONE ? 0 : v);
+}
+
+static void known_rank(struct buffer *out, const char *key, int rank)
+{
+	known_int(out, key, rank < 0 ? STORE_NONE : rank);
+}
+
+static void times_json(struct buffer *out, const struct sketch *t, uint64_t ideal_ns)
+{
+	json_open(out, "step_time", '{');
+	json_uint(out, "count", t->count);
+	json_nonzero(out, "mean_ns", t->count ? t->sum_ns / t->count : 0);
+	json_nonzero(out, "min_ns", t->min_ns);
+	json_nonzero(out, "p50_ns", sketch_quantile(t, 0.5));
+	json_nonzero(out, "p95_ns", sketch_quantile(t, 0.95));
+	json_nonzero(out, "p99_ns", sketch_quantile(t, 0.99));
+	json_nonzero(out, "max_ns", t->max_ns);
+	json_nonzero(out, "ideal_ns", ideal_ns);
+	json_close(out, '}');
+}
+
+static void ledger_json(struct buffer *out, const struct ledger_view *l)
+{
+	uint64_t observed_ns = view_observed_ns(l);
+
+	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
+	json_uint(out, "observed_ns", observed_ns);
+	if (observed_ns)
+		json_real(out, "goodput_ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed_ns);
+	else
+		json_null(out, "goodput_ratio");
+	json_open(out, "buckets", '{');
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		json_uint(out, bucket_name[i], l->ns[i]);
+	json_close(out, '}');
+}
+
+static void status_json(struct buffer *out, int64_t end_ns, int status)
+{
+	char fate[64];
+
+	known_time(out, "end", end_ns);
+	json_string(out, "fate", story_fate(fate, sizeof(fate), end_ns, status));
+}
+
+static void runs_json(struct buffer *out, const struct story *s)
+{
+	json_open(out, "runs", '[');
+	for (uint32_t i = 0; i < s->runs.count; i++) {
+		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
+
+		json_open(out, NULL, '{');
+		json_uint(out, "attempt", r->run.attempt);
+		json_known(out, "boot_id", r->run.boot_id);
+		json_time(out, "start", r->run.start_ns);
+		json_time(out, "last_seen", r->run.last_ns);
+		status_json(out, r->run.end_ns, r->run.status);
+		json_uint(out, "ranks", r->run.ranks);
+		json_uint(out, "steps", r->totals.steps);
+		times_json(out, &r->totals.times, 0);
+		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);
+		json_int(out, "elapsed_ns", sums_total(&r->totals.sums));
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
+static void ranks_json(struct buffer *out, const struct story *s)
+{
+	json_open(out, "ranks", '[');
+	for (uint32_t i = 0; i < s->ranks.count; i++) {
+		const struct story_rank *r = STORY_AT(s->ranks, struct story_rank, i);
+
+		json_open(out, NULL, '{');
+		json_uint(out, "attempt", s->attempt);
+		known_rank(out, "rank", r->rank.rank);
+		known_rank(out, "world_size", r->rank.world_size);
+		json_uint(out, "pid", r->rank.pid);
+		json_string(out, "comm", r->rank.comm);
+		json_known(out, "command", r->rank.command);
+		json_known(out, "tier", r->rank.tier);
+		json_known(out, "marker", r->rank.marker);
+		json_time(out, "start", r->rank.start_ns);
+		status_json(out, r->rank.end_ns, r->rank.status);
+		json_uint(out, "steps", r->totals.steps);
+		times_json(out, &r->totals.times, 0);
+		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);
+		json_int(out, "elapsed_ns", sums_total(&r->totals.sums));
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
+static void disruption_json(struct buffer *out, const struct store_disruption *d)
+{
+	json_open(out, NULL, '{');
+	json_time(out, "time", d->at_ns);
+	json_string(out, "cause", d->cause);
+	json_bool(out, "graceful", d->graceful);
+	known_rank(out, "rank", d->rank);
+	json_nonzero(out, "pid", d->pid);
+	known_int(out, "exit_code", d->exit_code < 0 ? STORE_NONE : d->exit_code);
+	json_nonzero(out, "signal", (uint64_t)d->signal);
+	json_nonzero(out, "sender", d->sender);
+	json_known(out, "sender_comm", d->sender_comm);
+	known_int(out, "step", d->step);
+	known_time(out, "resumed", d->resumed_ns);
+	known_int(out, "resumed_step", d->resumed_step);
+	known_int(out, "wasted_ns", d->wasted_ns);
+	known_int(out, "recovery_ns", d->recovery_ns);
+	known_int(out, "down_ns", d->down_ns);
+	known_int(out, "starts", d->starts);
+	json_open(out, "recovery", '{');
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		if (d->split.ns[i])
+			json_int(out, bucket_name[i], d->split.ns[i]);
+	json_close(out, '}');
+	json_bool(out, "estimated", d->estimated);
+	json_known(out, "how", d->how);
+	json_close(out, '}');
+}
+
+static void checkpoint_json(struct buffer *out, const struct store_checkpoint *c)
+{
+	json_open(out, NULL, '{');
+	json_string(out, "op", c->restore ? "restore" : "save");
+	json_string(out, "mode", c->async ? "async" : "sync");
+	json_bool(out, "closed", c->closed);
+	json_time(out, "start", c->start_ns);
+	json_int(out, "duration_ns", c->end_ns - c->start_ns);
+	known_int(out, "step", c->step);
+	known_int(out, "bytes", c->bytes > 0 ? c->bytes : STORE_NONE);
+	json_uint(out, "files", c->files);
+	known_rank(out, "rank", c->rank);
+	json_known(out, "file", c->file);
+	json_close(out, '}');
+}
+
+static void health_json(struct buffer *out, const struct store_health *h)
+{
+	json_open(out, NULL, '{');
+	json_string(out, "kind", h->kind);
+	json_time(out, "onset", h->onset_ns);
+	json_uint(out, "size_ns", h->size_ns);
+	json_bool(out, "over", h->over);
+	known_rank(out, "rank", h->rank);
+	json_known(out, "why", h->why);
+	json_known(out, "phase", h->phase);
+	json_known(out, "evidence", h->evidence);
+	json_close(out, '}');
+}
+
+static void events_json(struct buffer *out, const struct story *s)
+{
+	json_uint(out, "disruptions_count", s->ledger.disruptions);
+	json_open(out, "disruptions", '[');
+	for (uint32_t i = 0; i < s->disruptions.count; i++)
+		disruption_json(out, STORY_AT(s->disruptions, struct store_disruption, i));
+	json_close(out, ']');
+	json_uint(out, "saves", s->saves);
+	json_uint(out, "saves_ns", s->saves_ns);
+	json_uint(out, "restores", s->restores);
+	known_int(out, "secured_step", s->secured_step);
+	json_open(out, "checkpoints", '[');
+	for (uint32_t i = 0; i < s->checkpoints.count; i++)
+		checkpoint_json(out, STORY_AT(s->checkpoints, struct store_checkpoint, i));
+	json_close(out, ']');
+	json_open(out, "health", '[');
+	for (uint32_t i = 0; i < s->healths.count; i++)
+		health_json(out, STORY_AT(s->healths, struct store_health, i));
+	json_close(out, ']');
+}
+
+static void notes_json(struct buffer *out, const struct story *s)
+{
+	json_open(out, "marks", '[');
+	for (uint32_t i = 0; i < s->marks.count; i++) {
+		json_open(out, NULL, '{');
+		json_time(out, "time", STORY_AT(s->marks, struct store_note, i)->at_ns);
+		json_string(out, "text", STORY_AT(s->marks, struct store_note, i)->text);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+	json_open(out, "exclusions", '[');
+	for (uint32_t i = 0; i < s->exclusions.count; i++) {
+		json_open(out, NULL, '{');
+		json_time(out, "from", STORY_AT(s->exclusions, struct store_note, i)->at_ns);
+		json_time(out, "to", STORY_AT(s->exclusions, struct store_note, i)->to_ns);
+		json_string(out, "why", STORY_AT(s->exclusions, struct store_note, i)->text);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+	json_open(out, "said", '[');
+	for (uint32_t i = 0; i < s->nsaid; i++)
+		json_string(out, NULL, s->said[i]);
+	json_close(out, ']');
+}
+
+void story_json(struct buffer *out, const struct story *s)
+{
+	json_open(out, NULL, '{');
+	json_string(out, "type", "job_report");
+	json_uint(out, "schema", STORY_SCHEMA);
+	json_string(out, "version", GP_VERSION);
+	json_int(out, "id", s->job.id);
+	json_string(out, "key", s->job.key);
+	json_known(out, "name", s->job.name);
+	json_known(out, "state", s->job.state);
+	json_time(out, "from", s->from_ns);
+	json_time(out, "to", s->to_ns);
+	json_time(out, "since", s->span.from_ns);
+	json_time(out, "until", s->span.to_ns);
+	ledger_json(out, &s->ledger);
+	json_uint(out, "excluded_ns", s->totals.excluded_ns);
+	json_uint(out, "steps", s->totals.steps);
+	json_nonzero(out, "max_step", s->job.max_step);
+	times_json(out, &s->totals.times, s->ideal_ns);
+	runs_json(out, s);
+	ranks_json(out, s);
+	events_json(out, s);
+	notes_json(out, s);
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
+}

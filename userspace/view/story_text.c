@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/epoch.h"
+#include "userspace/view/canvas.h"
+#include "userspace/view/report_time.h"
+#include "userspace/view/story.h"
+#include "userspace/view/words.h"
+
+#define COLS	 100
+#define LABEL	 15
+#define LISTED	 16 /* rows of a list; all are in the JSON object */
+#define COL_WHEN 4
+#define COL_WHAT 25
+#define COL_STEP 64 /* right edges */
+#define COL_DOWN 76
+#define COL_COST 88
+#define COL_LAST 100
+
+static void field(struct canvas *c, const char *name)
+{
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  %s", name);
+	canvas_at(c, LABEL);
+}
+
+static void figure(struct canvas *c, int slot, const char *name, const char *value)
+{
+	int col = LABEL + slot * 21;
+
+	canvas_at(c, col);
+	canvas_put(c, STYLE_DIM, "%s", name);
+	canvas_right(c, col + 19, STYLE_PLAIN, value);
+}
+
+static void when(struct canvas *c, int64_t ns)
+{
+	char text[EPOCH_TEXT_MAX];
+
+	canvas_line(c, 0);
+	canvas_at(c, COL_WHEN);
+	canvas_put(c, STYLE_PLAIN, "%s", epoch_text(text, ns / 1000, 0));
+	canvas_at(c, COL_WHAT);
+}
+
+/* Where a list that has more begins; says so. */
+static uint32_t first_shown(struct canvas *c, const struct story_list *l)
+{
+	if (l->count > LISTED || l->earlier)
+		canvas_put(c, STYLE_DIM, "; the last %u", l->count < LISTED ? l->count : LISTED);
+	return l->count > LISTED ? l->count - LISTED : 0;
+}
+
+static void text_head(struct canvas *c, const struct story *s)
+{
+	char from[EPOCH_TEXT_MAX], to[EPOCH_TEXT_MAX], took[WORD_MAX];
+
+	canvas_put(c, STYLE_BOLD, "job %s", story_name(s));
+	canvas_put(c, STYLE_PLAIN, "  %s", *s->job.state ? s->job.state : "state unknown");
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC, elapsed %s", epoch_text(from, s->from_ns / 1000, 0),
+		   epoch_text(to, s->to_ns / 1000, 0), clock_duration(took, WORD_MAX, s->ledger.now_ns));
+	if (s->totals.excluded_ns)
+		canvas_put(c, STYLE_YELLOW, ", less %s left out",
+			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
+	field(c, "goodput");
+	canvas_put(c, STYLE_BOLD, "%s",
+		   view_percent(took, s->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&s->ledger)));
+	canvas_put(c, STYLE_DIM, "  of what was observed");
+	field(c, "steps");
+	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)s->totals.steps);
+	if (s->job.max_step)
+		canvas_put(c, STYLE_DIM, "  made; the highest number is %llu",
+			   (unsigned long long)s->job.max_step);
+}
+
+static void text_times(struct canvas *c, const struct story *s)
+{
+	const struct sketch *t = &s->totals.times;
+	char text[WORD_MAX];
+
+	if (!t->count)
+		return;
+	field(c, "step time");
+	figure(c, 0, "median", view_duration(text, sketch_quantile(t, 0.5)));
+	figure(c, 1, "p95", view_duration(text, sketch_quantile(t, 0.95)));
+	figure(c, 2, "p99", view_duration(text, sketch_quantile(t, 0.99)));
+	figure(c, 3, "max", view_duration(text, t->max_ns));
+	canvas_line(c, 0);
+	figure(c, 0, "ideal", view_duration(text, s->ideal_ns));
+	figure(c, 1, "mean", view_duration(text, t->sum_ns / t->count));
+	figure(c, 3, "min", view_duration(text, t->min_ns));
+}
+
+static void text_runs(struct canvas *c, const struct story *s)
+{
+	char text[WORD_MAX], fate[64];
+
+	field(c, "runs");
+	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->runs.count + s->runs.earlier));
+	for (uint32_t i = first_shown(c, &s->runs); i < s->runs.count; i++) {
+		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
+		uint64_t ns = r->run.last_ns > r->run.start_ns ? (uint64_t)(r->run.last_ns - r->run.start_ns)
+							       : 0;
+
+		when(c, r->run.start_ns);
+		canvas_put(c, STYLE_PLAIN, "run %u, ", r->run.attempt);
+		if (r->run.ranks > 1)
+			canvas_put(c, STYLE_PLAIN, "%u ranks, ", r->run.ranks);
+		canvas_put(c, STYLE_PLAIN, "%s",
+			   story_fate(fate, sizeof(fate), r->run.end_ns, r->run.status));
+		snprintf(fate, sizeof(fate), "%llu steps", (unsigned long long)r->totals.steps);
+		canvas_right(c, COL_DOWN, STYLE_PLAIN, fate);
+		canvas_right(c, COL_COST, STYLE_PLAIN, clock_duration(text, WORD_MAX, ns));
+	}
+}
+
+static void disruption_row(struct canvas *c, const struct store_disruption *d)
+{
+	char text[WORD_MAX], cause[96];
+	bool over = d->resumed_ns != STORE_NONE;
+
+	when(c, d->at_ns);
+	canvas_put(c, STYLE_RED, "%.24s", story_cause(cause, sizeof(cause), d));
+	cause[0] = '\0';
+	if (d->step != STORE_NONE)
+		snprintf(cause, sizeof(cause), "%lld", (long long)d->step);
+	if (over && d->resumed_step != STORE_NONE)
+		snprintf(cause + strlen(cause), sizeof(cause) - strlen(cause), " > %lld",
+			 (long long)d->resumed_step);
+	canvas_right(c, COL_STEP, STYLE_PLAIN, *cause ? cause : "none");
+	if (!over) {
+		canvas_right(c, COL_COST, STYLE_YELLOW, "no step since");
+		return;
+	}
+	canvas_right(c, COL_DOWN, STYLE_PLAIN,
+		     clock_duration(text, WORD_MAX, d->down_ns > 0 ? (uint64_t)d->down_ns : 0));
+	canvas_right(c, COL_COST, STYLE_PLAIN,
+		     clock_duration(text, WORD_MAX, d->recovery_ns > 0 ? (uint64_t)d->recovery_ns : 0));
+	snprintf(cause, sizeof(cause), "%s%s", d->estimated ? "~" : "",
+		 clock_duration(text, WORD_MAX, d->wasted_ns > 0 ? (uint64_t)d->wasted_ns : 0));
+	canvas_right(c, COL_LAST, STYLE_PLAIN, cause);
+}
+
+static void text_disruptions(struct canvas *c, const struct story *s)
+{
+	field(c, "disruptions");
+	if (!s->ledger.disruptions) {
+		canvas_put(c, STYLE_PLAIN, "none");
+		return;
+	}
+	canvas_put(c, STYLE_RED, "%llu", (unsigned long long)s->ledger.disruptions);
+	if (s->disruptions.count > LISTED || s->disruptions.earlier)
+		first_shown(c, &s->disruptions);
+	canvas_right(c, COL_STEP, STYLE_DIM, "steps");
+	canvas_right(c, COL_DOWN, STYLE_DIM, "down");
+	canvas_right(c, COL_COST, STYLE_DIM, "recovery");
+	canvas_right(c, COL_LAST, STYLE_DIM, "wasted");
+	for (uint32_t i = s->disruptions.count > LISTED ? s->disruptions.count - LISTED : 0;
+	     i < s->disruptions.count; i++)
+		disruption_row(c, STORY_AT(s->disruptions, struct store_disruption, i));
+}
+
+static void text_checkpoints(struct canvas *c, const struct story *s)
+{
+	char text[WORD_MAX];
+
+	field(c, "checkpoints");
+	if (!s->saves && !s->restores)
+		canvas_put(c, STYLE_PLAIN, "none seen");
+	if (s->saves)
+		canvas_put(c, STYLE_PLAIN, "%llu saved", (unsigned long long)s->saves);
+	if (s->saves_async)
+		canvas_put(c, STYLE_PLAIN, " (%llu beside training)", (unsigned long long)s->saves_async);
+	if (s->saves_ns)
+		canvas_put(c, STYLE_PLAIN, " in %s", clock_duration(text, WORD_MAX, s->saves_ns));
+	if (s->restores)
+		canvas_put(c, STYLE_PLAIN, "%s%llu restored", s->saves ? ", " : "",
+			   (unsigned long long)s->restores);
+	if (s->secured_step > 0)
+		canvas_put(c, STYLE_PLAIN, "; the last one is of step %lld", (long long)s->secured_step);
+}
+
+static void text_health(struct canvas *c, const struct story *s)
+{
+	char text[WORD_MAX], words[96];
+
+	if (!s->healths.count)
+		return;
+	field(c, "trouble");
+	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->healths.count + s->healths.earlier));
+	for (uint32_t i = first_shown(c, &s->healths); i < s->healths.count; i++) {
+		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
+
+		when(c, h->onset_ns);
+		canvas_put(c, STYLE_RED, "%s", story_trouble(words, sizeof(words), h));
+		if (h->rank >= 0)
+			canvas_put(c, STYLE_PLAIN, " of rank %d", h->rank);
+		canvas_put(c, STYLE_PLAIN, ", %s%s", clock_duration(text, WORD_MAX, h->size_ns),
+			   h->over ? "" : ", not over");
+	}
+}
+
+static void text_notes(struct canvas *c, const struct story *s)
+{
+	char text[EPOCH_TEXT_MAX];
+
+	if (s->marks.count) {
+		field(c, "marks");
+		canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->marks.count + s->marks.earlier));
+		for (uint32_t i = first_shown(c, &s->marks); i < s->marks.count; i++) {
+			const struct store_note *n = STORY_AT(s->marks, struct store_note, i);
+
+			when(c, n->at_ns);
+			canvas_put(c, STYLE_PLAIN, "%s", n->text);
+		}
+	}
+	if (!s->exclusions.count)
+		return;
+	field(c, "left out");
+	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->exclusions.count + s->exclusions.earlier));
+	for (uint32_t i = first_shown(c, &s->exclusions); i < s->exclusions.count; i++) {
+		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
+
+		when(c, n->at_ns);
+		canvas_put(c, STYLE_PLAIN, "to %s  %s", epoch_text(text, n->to_ns / 1000, 0), n->text);
+	}
+}
+
+static void text_ranks(struct canvas *c, const struct story *s)
+{
+	char text[WORD_MAX], name[WORD_MAX];
+
+	if (s->ranks.count < 2)
+		return;
+	field(c, "ranks");
+	canvas_put(c, STYLE_PLAIN, "%llu in run %u", (unsigned long long)(s->ranks.count + s->ranks.earlier),
+		   s->attempt);
+	canvas_right(c, COL_DOWN, STYLE_DIM, "step time");
+	canvas_right(c, COL_COST, STYLE_DIM, "p99");
+	canvas_right(c, COL_LAST, STYLE_DIM, "goodput");
+	for (uint32_t i = 0; i < s->ranks.count && i < 2 * LISTED; i++) {
+		const struct story_rank *r = STORY_AT(s->ranks, struct story_rank, i);
+		const struct sums *sums = &r->totals.sums;
+		int64_t observed = sums_total(sums) - sums->ns[BUCKET_UNOBSERVED];
+
+		canvas_line(c, 0);
+		canvas_at(c, COL_WHEN);
+		canvas_put(c, STYLE_PLAIN, "%s",
+			   r->rank.rank < 0 ? "rank unknown" : view_rank(name, r->rank.rank, 0));
+		canvas_at(c, COL_WHAT);
+		canvas_put(c, STYLE_PLAIN, "pid %u", r->rank.pid);
+		snprintf(name, sizeof(name), "%llu steps", (unsigned long long)r->totals.steps);
+		canvas_right(c, COL_STEP, STYLE_PLAIN, name);
+		canvas_right(c, COL_DOWN, STYLE_PLAIN,
+			     view_duration(text, sketch_quantile(&r->totals.times, 0.5)));
+		canvas_right(c, COL_COST, STYLE_PLAIN,
+			     view_duration(text, sketch_quantile(&r->totals.times, 0.99)));
+		canvas_right(c, COL_LAST, STYLE_PLAIN,
+			     view_percent(text, (uint64_t)sums->ns[BUCKET_GOODPUT],
+					  observed > 0 ? (uint64_t)observed : 0));
+	}
+}
+
+/* Lines of words, none broken in the middle. */
+static void put_words(struct canvas *c, const char *text)
+{
+	int room = COLS - COL_WHEN;
+
+	while (*text) {
+		size_t len = strlen(text), take = len;
+
+		if (canvas_width(text) > room) {
+			take = (size_t)room < len ? (size_t)room : len;
+			while (take && text[take] != ' ')
+				take--;
+			take = take ? take : (size_t)room < len ? (size_t)room : len;
+		}
+		canvas_line(c, 0);
+		canvas_at(c, COL_WHEN);
+		canvas_put(c, STYLE_PLAIN, "%.*s", (int)take, text);
+		text += take;
+		text += strspn(text, " ");
+	}
+}
+
+void story_text(struct buffer *out, const struct story *s, bool color)
+{
+	struct canvas c;
+
+	canvas_open(&c, COLS, color);
+	canvas_line(&c, 0);
+	text_head(&c, s);
+	report_time(&c, &s->ledger, NULL);
+	text_times(&c, s);
+	text_runs(&c, s);
+	text_disruptions(&c, s);
+	text_checkpoints(&c, s);
+	text_health(&c, s);
+	text_ranks(&c, s);
+	text_notes(&c, s);
+	canvas_flush(&c, out);
+	if (s->nsaid) {
+		canvas_line(&c, 0);
+		canvas_put(&c, STYLE_DIM, "  what to know of these numbers");
+	}
+	for (uint32_t i = 0; i < s->nsaid; i++)
+		put_words(&c, s->said[i]);
+	canvas_finish(&c, out, INT_MAX);
+}

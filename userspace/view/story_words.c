@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report must say beside its numbers: what is estimated, and what was not observed. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/view/story.h"
+#include "userspace/view/words.h"
+
+__attribute__((format(printf, 2, 3))) static void say(struct story *s, const char *fmt, ...)
+{
+	va_list args;
+
+	if (s->nsaid == STORY_SAID)
+		return;
+	va_start(args, fmt);
+	vsnprintf(s->said[s->nsaid++], sizeof(s->said[0]), fmt, args);
+	va_end(args);
+}
+
+static void say_time(struct story *s)
+{
+	uint64_t unseen_ns = s->ledger.ns[BUCKET_UNOBSERVED];
+	char took[WORD_MAX];
+
+	if (unseen_ns)
+		say(s,
+		    "%s was not observed: gp-bpf was not there yet, or lost records, or the machine slept. "
+		    "Shares "
+		    "are of the rest.",
+		    clock_duration(took, WORD_MAX, unseen_ns));
+	if (s->totals.excluded_ns)
+		say(s, "%s was left out: minutes that an exclusion touches.",
+		    clock_duration(took, WORD_MAX, s->totals.excluded_ns));
+	if (s->span.from_ns || s->span.to_ns)
+		say(s,
+		    "Of the span that was asked for, the minutes that begin in it count, each as a whole.");
+	if (s->totals.estimated)
+		say(s, "Estimated: time that is known only as a whole was counted by the part of its length "
+		       "that "
+		       "lies in the span.");
+}
+
+static void say_disruptions(struct story *s)
+{
+	uint64_t guessed = 0;
+	const char *how = "";
+
+	for (uint32_t i = 0; i < s->disruptions.count; i++) {
+		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption, i);
+
+		if (!d->estimated || d->resumed_ns == STORE_NONE)
+			continue;
+		how = d->how;
+		guessed++;
+	}
+	if (guessed)
+		say(s,
+		    "Estimated: where the job went on from, and so the time that was wasted, after %llu of "
+		    "%llu "
+		    "disruptions%s%.60s.",
+		    (unsigned long long)guessed, (unsigned long long)s->ledger.disruptions,
+		    *how ? "; the last: " : "", how);
+	if (s->unrecovered)
+		say(s, "After %llu of %llu disruptions no step was seen: what they cost is not known.",
+		    (unsigned long long)s->unrecovered, (unsigned long long)s->ledger.disruptions);
+	if (s->disruptions.earlier)
+		say(s, "The last %u disruptions are listed; %llu earlier ones are in the numbers only.",
+		    s->disruptions.count, (unsigned long long)s->disruptions.earlier);
+	if (s->runs.earlier)
+		say(s, "The last %u runs are listed; %llu earlier ones are in the numbers only.",
+		    s->runs.count, (unsigned long long)s->runs.earlier);
+}
+
+static void say_steps(struct story *s)
+{
+	const struct sketch *t = &s->totals.times;
+	uint64_t untimed = s->totals.steps > t->count ? s->totals.steps - t->count : 0;
+
+	if (!s->totals.steps) {
+		say(s, "No step was seen.");
+		return;
+	}
+	if (untimed)
+		say(s,
+		    "%llu of %llu steps have no time of their own: a hang or lost records were in them, or "
+		    "their "
+		    "beginning was not seen.",
+		    (unsigned long long)untimed, (unsigned long long)s->totals.steps);
+	if (!t->count)
+		return;
+	say(s,
+	    "Step times are those of the reference rank; quantiles are within %.1f %%, least and greatest "
+	    "exact.",
+	    100 * sketch_error(t));
+	if (s->ideal_ns)
+		say(s, "Estimated: the ideal step, as the mean of step times up to the median and three "
+		       "times the "
+		       "median deviation from it.");
+	if (s->every_step && s->series->count != t->count)
+		say(s, "The chart of step times has %llu steps, of %llu that have a time.",
+		    (unsigned long long)s->series->count, (unsigned long long)t->count);
+	if (!s->every_step)
+		say(s, "The store keeps step times by the minute: the chart has least, median and greatest "
+		       "of each "
+		       "minute or more, not each step.");
+}
+
+static void say_ranks(struct story *s)
+{
+	const struct story_rank *r = s->ranks.count ? STORY_AT(s->ranks, struct story_rank, 0) : NULL;
+
+	if (!r)
+		return;
+	if (r->rank.rank < 0)
+		say(s, "No rank number is known: the process that stepped first stands for the job.");
+	if (*r->rank.tier && *r->rank.tier != 'A')
+		say(s, "Steps were found by %s (tier %s): where a step ends is deduced, not announced.",
+		    *r->rank.marker ? r->rank.marker : "an unnamed marker", r->rank.tier);
+	if (s->ranks.earlier)
+		say(s, "The first %u ranks are compared; there are %llu more.", s->ranks.count,
+		    (unsigned long long)s->ranks.earlier);
+}
+
+void story_say(struct story *s)
+{
+	if (s->job.alive)
+		say(s,
+		    "The job had not ended when it was last seen: these numbers are of the time until then.");
+	say_time(s);
+	say_disruptions(s);
+	say_steps(s);
+	say_ranks(s);
+	if (!s->checkpoints.count)
+		say(s, "No checkpoint was seen.");
+}
