@@ -120,25 +120,28 @@ static int job_show(struct run *r, size_t job, struct buffer *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* As many lines as the terminal has, over those that stand there. */
+/* As many lines as the terminal has, over those that stand there; the last one tells what more there is. */
 static void live_write(const struct buffer *text)
 {
 	struct winsize size = {0};
 	struct buffer out = {0};
 	const char *at = text->data, *end;
+	size_t below = 0;
 	int rows;
 
 	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	rows = size.ws_row > 1 ? size.ws_row : 24;
 	buffer_add(&out, "\033[H", 3);
-	for (int i = 0; i + 1 < rows && at && *at; i++, at = end + 1) {
+	for (int i = 0; i + 1 < rows && at && *at; i++, at = *end ? end + 1 : end) {
 		end = strchrnul(at, '\n');
 		buffer_add(&out, at, (size_t)(end - at));
 		buffer_add(&out, "\033[K\n", 4);
-		if (!*end)
-			break;
 	}
-	buffer_add(&out, "\033[J", 3);
+	for (; at && *at; at = *end ? end + 1 : end, below++)
+		end = strchrnul(at, '\n');
+	buffer_printf(&out, "\033[J\033[%dH ^C ends", rows);
+	if (below)
+		buffer_printf(&out, "; %zu more lines in a taller window, and at the end", below);
 	if (!out.failed)
 		fwrite(out.data, 1, out.len, stdout);
 	fflush(stdout);
@@ -241,7 +244,7 @@ static int print_jobs(struct run *r)
 
 	ask_clock(r);
 	if (r->live)
-		fputs("\033[?25h\033[?1049l", stdout); /* cursor, and the screen that was */
+		fputs("\033[?7h\033[?25h\033[?1049l", stdout); /* cursor, and the screen that was */
 	for (size_t i = 0; !err && !ferror(stdout) && i < account_jobs(r->account); i++) {
 		if (i && !r->o->json)
 			buffer_add(&out, "\n", 1);
@@ -301,7 +304,7 @@ static int run(struct run *r)
 	if (r->o->follow)
 		stop_on_signals();
 	if (r->live)
-		fputs("\033[?1049h\033[?25l", stdout); /* another screen, no cursor */
+		fputs("\033[?1049h\033[?25l\033[?7l", stdout); /* another screen, no cursor; long lines end */
 	err = r->o->follow ? follow(r) : read_records(r);
 	progress_clear(r);
 	shown = print_jobs(r);

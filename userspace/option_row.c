@@ -14,8 +14,8 @@ const struct command_row command_rows[COMMANDS] = {
 	{"probes", "", "the probes that are known, and why each is there", CMD_PROBES},
 	{"schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA},
 	{"detach", "", "remove every probe and map that --durable left in the kernel", CMD_DETACH},
-	{"jobs", "[NAME]", "the jobs that a store knows, and where their time went", CMD_JOBS},
-	{"report", "[JOB]", "one job of a store: where its time went, what interrupted it", CMD_REPORT},
+	{"jobs", "[options] [NAME]", "the jobs that a store knows, and where their time went", CMD_JOBS},
+	{"report", "[options] [JOB]", "one job of a store: where its time went, what interrupted it", CMD_REPORT},
 	{"mark", "JOB TEXT", "put a note on a job's timeline, in the store", CMD_MARK},
 	{"exclude", "FROM TO WHY", "leave a time out of what a store tells (maintenance)", CMD_EXCLUDE},
 };

@@ -242,7 +242,7 @@ static void running(void **state)
 	(void)state;
 	answer.ended = false;
 	t = text(false, false);
-	has(t, "running");
+	has(t, "no end so far");
 	has(t, "none timed, last recorded 50");
 	free(t);
 	answer.now_us += 3600000000;
@@ -298,7 +298,7 @@ static void disruptions(void **state)
 	answer.disruptions[3].graceful = true;
 	t = text(false, false);
 	has(t, "disruptions   5000");
-	has(t, "    2025-01-01 10:00:00  120 → 100           38.0 s  2 m 00 s  2 m 35 s     1\n");
+	has(t, "    2025-01-01 10:00:00  120 → 100          38.0 s  2 m 00 s   2 m 35 s     1\n");
 	has(t, "121 → ?");
 	has(t, "before any step");
 	has(t, "and 4980 more");

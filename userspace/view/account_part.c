@@ -62,6 +62,9 @@ const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole)
 	whole_s = llround(size);
 	if (whole_s < 60)
 		snprintf(out, SPAN_TEXT_MAX, "%s%lld s", sign, whole_s);
+	else if (whole_s >= 2 * 86400)
+		snprintf(out, SPAN_TEXT_MAX, "%s%lldd %02lldh %02lldm", sign, whole_s / 86400,
+			 whole_s / 3600 % 24, whole_s / 60 % 60);
 	else if (whole_s < 3600)
 		snprintf(out, SPAN_TEXT_MAX, "%s%lldm %02llds", sign, whole_s / 60, whole_s % 60);
 	else
@@ -242,6 +245,10 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 		canvas_line(c, 0);
 		canvas_at(c, COL_TYPE);
 		canvas_put(c, STYLE_DIM, "%s: %s", p->error_type, p->error);
+		return;
+	}
+	if (!(p->total_s > 0)) {
+		canvas_right(c, LINE_TIME, STYLE_DIM, "not in it");
 		return;
 	}
 	canvas_right(c, LINE_TIME, STYLE_PLAIN, span_text(time, p->total_s, p->total_s));

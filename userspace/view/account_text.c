@@ -53,7 +53,7 @@ static void text_head(struct canvas *c, const struct account_view *v)
 	else if (silent_s > SILENT_S)
 		canvas_put(c, STYLE_YELLOW, "no end");
 	else
-		canvas_put(c, STYLE_PLAIN, "running");
+		canvas_put(c, STYLE_PLAIN, "no end so far");
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_DIM, "  %llu records", (unsigned long long)v->records);
 	if (!a->ended && silent_s > SILENT_S)
@@ -143,7 +143,12 @@ static void text_spark(struct canvas *c, const struct goodput_answer *a)
 			(uint64_t)(fmin(fmax(nth_step_s(a->step_times + i, count, count / 2), 0), 9e9) * 1e9);
 	}
 	spark_scale(&sp, column_ns, columns, SPARK_COLS);
-	snprintf(name, sizeof(name), each > 1 ? "%zu a column" : "each step", each);
+	if (each < 2)
+		snprintf(name, sizeof(name), "each step");
+	else if (each < 10000)
+		snprintf(name, sizeof(name), "median of %zu", each);
+	else
+		snprintf(name, sizeof(name), "median of %zuk", each / 1000);
 	for (int row = 0; row < 2; row++) {
 		field(c, row ? name : "");
 		spark_row(c, &sp, row, 2);
@@ -202,8 +207,8 @@ static void text_disruption(struct canvas *c, const struct disruption *d)
 	canvas_put(c, STYLE_PLAIN, "    %s", epoch_text(when, (int64_t)(d->at_ns / 1000), 0));
 	canvas_at(c, 25);
 	part_fit(c, 42, STYLE_PLAIN, steps);
-	canvas_right(c, 51, STYLE_PLAIN, d->wasted_ns ? clock_duration(t, WORD_MAX, d->wasted_ns) : "0");
-	canvas_right(c, 61, STYLE_PLAIN, d->down_ns ? clock_duration(t, WORD_MAX, d->down_ns) : "0");
+	canvas_right(c, 50, STYLE_PLAIN, d->wasted_ns ? clock_duration(t, WORD_MAX, d->wasted_ns) : "0");
+	canvas_right(c, 60, STYLE_PLAIN, d->down_ns ? clock_duration(t, WORD_MAX, d->down_ns) : "0");
 	canvas_right(c, 71, STYLE_PLAIN, d->recovery_ns ? clock_duration(t, WORD_MAX, d->recovery_ns) : "?");
 	snprintf(steps, sizeof(steps), "%u", d->starts);
 	canvas_right(c, 77, STYLE_PLAIN, steps);
@@ -225,9 +230,9 @@ static void text_disruptions(struct canvas *c, const struct goodput_answer *a)
 	canvas_put(c, STYLE_DIM, "    when (UTC)");
 	canvas_at(c, 25);
 	canvas_put(c, STYLE_DIM, "step → resumed at");
-	canvas_right(c, 51, STYLE_DIM, "wasted");
-	canvas_right(c, 61, STYLE_DIM, "down");
-	canvas_right(c, 71, STYLE_DIM, "recovery");
+	canvas_right(c, 50, STYLE_DIM, "wasted");
+	canvas_right(c, 60, STYLE_DIM, "down");
+	canvas_right(c, 71, STYLE_DIM, "to a step");
 	canvas_right(c, 77, STYLE_DIM, "boots");
 	for (size_t i = 0; i < shown; i++) {
 		text_disruption(c, &a->disruptions[i]);

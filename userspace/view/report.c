@@ -272,7 +272,7 @@ static void report_happened(struct canvas *c, const struct snapshot *s, const st
 		canvas_put(c, STYLE_PLAIN, "%s%llu restored", r->checkpoints ? ", " : "",
 			   (unsigned long long)r->restores);
 	if (r->secured && !in_job)
-		canvas_put(c, STYLE_PLAIN, "; progress is secured up to step %llu (%s of goodput)",
+		canvas_put(c, STYLE_PLAIN, "; job secured up to step %llu (%s of goodput)",
 			   (unsigned long long)r->secured_step, view_duration(text, r->secured_ns));
 	report_hangs(c, s, r);
 	field(c, "disruptions");

@@ -77,7 +77,7 @@ static void fall_row(struct canvas *c, const struct snapshot *s, const struct jo
 	if (d->step != DISRUPTION_NO_STEP)
 		snprintf(steps, sizeof(steps), "%lld", (long long)d->step);
 	if (f->over)
-		snprintf(steps + strlen(steps), sizeof(steps) - strlen(steps), " > %lld",
+		snprintf(steps + strlen(steps), sizeof(steps) - strlen(steps), " → %lld",
 			 (long long)d->resumed_step);
 	canvas_right(c, COL_STEP, STYLE_PLAIN, steps);
 	if (!f->over) {
@@ -105,9 +105,9 @@ static void report_falls(struct canvas *c, const struct snapshot *s, const struc
 	canvas_put(c, STYLE_RED, "%llu", (unsigned long long)j->ledger.disruptions);
 	if (j->ledger.disruptions > j->nfalls)
 		canvas_put(c, STYLE_DIM, "; the last %u", j->nfalls);
-	canvas_right(c, COL_STEP, STYLE_DIM, "steps");
+	canvas_right(c, COL_STEP, STYLE_DIM, "step → resumed at");
 	canvas_right(c, COL_DOWN, STYLE_DIM, "down");
-	canvas_right(c, COL_RECOVERY, STYLE_DIM, "recovery");
+	canvas_right(c, COL_RECOVERY, STYLE_DIM, "to a step");
 	canvas_right(c, COL_WASTED, STYLE_DIM, "wasted");
 	for (uint32_t i = 0; i < j->nfalls; i++) {
 		fall_row(c, s, &j->falls[i]);
