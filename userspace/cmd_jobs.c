@@ -21,7 +21,7 @@ struct listing {
 	struct store *store;
 	struct buffer out;
 	const char *only; /* name, key or number */
-	bool json, any;
+	bool json, any, excluded;
 };
 
 static uint64_t positive(int64_t v)
@@ -35,17 +35,17 @@ static uint64_t observed_ns(const struct sums *s)
 	return positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
 }
 
-static void job_line(struct listing *l, const struct store_job *j)
+static void job_line(struct listing *l, const struct store_job *j, const struct store_totals *counts)
 {
-	const struct sums *s = &j->totals.sums;
+	const struct sums *s = &counts->sums;
 	char goodput[WORD_MAX], step[WORD_MAX], when[EPOCH_TEXT_MAX], took[16];
 
 	if (!l->any)
-		buffer_printf(&l->out, "%4s  %-24s %-8s %4s %5s %9s %11s %8s %8s %-19s\n", "ID", "JOB",
-			      "STATE", "RUNS", "FELL", "STEPS", "STEP (P50)", "ELAPSED", "GOODPUT",
+		buffer_printf(&l->out, "%4s  %-24s %-8s %4s %9s %9s %11s %8s %8s %s\n", "ID", "JOB", "STATE",
+			      "RUNS", "DISRUPTED", "STEPS", "STEP (P50)", "ELAPSED", "GOODPUT",
 			      "LAST SEEN (UTC)");
 	clock_duration(took, sizeof(took), positive(sums_total(s)));
-	buffer_printf(&l->out, "%4lld  %-24.24s %-8s %4u %5llu %9llu %11s %8s %8s %-19s\n", (long long)j->id,
+	buffer_printf(&l->out, "%4lld  %-24.24s %-8s %4u %9llu %9llu %11s %8s %8s %s\n", (long long)j->id,
 		      *j->name ? j->name : j->key, *j->state ? j->state : "-", j->runs,
 		      (unsigned long long)j->disruptions, (unsigned long long)j->totals.steps,
 		      view_duration(step, sketch_quantile(&j->totals.times, 0.5)), took,
@@ -66,7 +66,7 @@ static void times_json(struct buffer *out, const struct sketch *t)
 	json_close(out, '}');
 }
 
-static void job_json(struct listing *l, const struct store_job *j)
+static void job_json(struct listing *l, const struct store_job *j, const struct store_totals *counts)
 {
 	struct buffer *out = &l->out;
 	const char *name;
@@ -86,30 +86,36 @@ static void job_json(struct listing *l, const struct store_job *j)
 	json_uint(out, "steps", j->totals.steps);
 	json_uint(out, "max_step", j->max_step);
 	times_json(out, &j->totals.times);
-	json_int(out, "elapsed_ns", sums_total(&j->totals.sums));
+	json_int(out, "elapsed_ns", sums_total(&counts->sums));
+	json_uint(out, "excluded_ns", counts->excluded_ns);
 	json_open(out, "buckets", '{');
 	for (uint32_t i = 0; (name = store_bucket(l->store, i)); i++)
-		if (j->totals.sums.ns[i])
-			json_int(out, name, j->totals.sums.ns[i]);
+		if (counts->sums.ns[i])
+			json_int(out, name, counts->sums.ns[i]);
 	json_close(out, '}');
 	json_close(out, '}');
 }
+
+static const struct store_span everything;
 
 static int show(void *ctx, const struct store_job *j)
 {
 	struct listing *l = ctx;
+	struct store_totals *counts = malloc(sizeof(*counts)); /* without what is excluded */
+	int err = counts ? store_job_totals(l->store, j->id, &everything, true, counts) : -ENOMEM;
 
-	if (l->json)
-		job_json(l, j);
-	else
-		job_line(l, j);
+	if (!err && l->json)
+		job_json(l, j, counts);
+	else if (!err)
+		job_line(l, j, counts);
 	l->any = true;
-	return 0;
+	l->excluded |= !err && counts->excluded_ns;
+	free(counts);
+	return err;
 }
 
 static int list(struct listing *l)
 {
-	static const struct store_span everything;
 	struct store_job *one;
 	int err;
 
@@ -117,8 +123,7 @@ static int list(struct listing *l)
 		return store_jobs(l->store, &everything, show, l);
 	one = malloc(sizeof(*one));
 	err = one ? store_job(l->store, l->only, one) : -ENOMEM;
-	if (!err)
-		show(l, one);
+	err = err ? err : show(l, one);
 	free(one);
 	return err;
 }
@@ -143,6 +148,8 @@ static int jobs(const struct options *o)
 	}
 	if (!err && l.out.failed)
 		err = -ENOMEM;
+	if (l.excluded && !l.json)
+		buffer_printf(&l.out, "elapsed and goodput: without excluded time\n");
 	if (err)
 		log_error("jobs: %s", err == -ENOENT ? "no such job" : store_why(err));
 	else if (l.out.len)

@@ -137,6 +137,8 @@ job_is() { # steps
 	done
 	run -0 "$GP_BPF" jobs --store "$T/state/store.db"
 	[[ $output == *noted*ended*23* ]]
+	[[ $output == *"without excluded time"* ]]
+	run -0 jq -e '.jobs[0] | .elapsed_ns == 0 and .excluded_ns > 0 and .steps == 23' <<<"$("$GP_BPF" jobs --store "$T/state/store.db" --json)"
 	run -0 "$GP_BPF" jobs --state-dir "$T/state"
 	[[ $output == *noted* ]]
 }
