@@ -109,6 +109,28 @@ static void test_sums(void **state)
 	agrees(&f);
 }
 
+/* A checkpoint is told of after the end of who made it: its steps stay whole. */
+static void test_told_late(void **state)
+{
+	static struct feed f;
+	struct fact_checkpoint save = {.closed = true, .step = 12, .files = 1, .file = "ckpt.pt"};
+	struct fact_step step = {.step = {.number = 11, .start_ns = 1001 * S, .end_ns = 1001 * S + MS}};
+	struct step_state ended = {.state = STATE_ENDED};
+	struct fact told[] = {{.type = FACT_STEP, .step = &step},
+			      {.type = FACT_RANK, .state = &ended},
+			      {.type = FACT_CHECKPOINT, .checkpoint = &save}};
+
+	(void)state;
+	begin(&f, "late", 1, 1000 * S);
+	feed_go(&f, S);
+	f.step[0]++;
+	for (int i = 0; i < 3; i++)
+		feed_fact(&f, &told[i], 0, f.s.mono_ns);
+	feed_end(&f, 0);
+	finish(&f);
+	agrees(&f);
+}
+
 /* The thread takes what there is when it likes: what is there at the end is the same. */
 static void test_not_waited(void **state)
 {
@@ -458,9 +480,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_sums),   TEST(test_not_waited), TEST(test_goes_on), TEST(test_another_watch),
-		TEST(test_runs),   TEST(test_locked),	  TEST(test_no_room), TEST(test_full),
-		TEST(test_coarse), TEST(test_removed),	  TEST(test_killed),
+		TEST(test_sums),	  TEST(test_told_late), TEST(test_not_waited), TEST(test_goes_on),
+		TEST(test_another_watch), TEST(test_runs),	TEST(test_locked),     TEST(test_no_room),
+		TEST(test_full),	  TEST(test_coarse),	TEST(test_removed),    TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

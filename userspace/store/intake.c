@@ -132,8 +132,10 @@ void intake_fact(struct intake *t, const struct fact *f)
 	switch (f->type) {
 	case FACT_RANK:
 		r = table_get(t->by_pid, f->pid);
-		if (r)
-			r->left |= f->state->state == STATE_ENDED;
+		if (r && f->state->state == STATE_ENDED)
+			r->over = true;
+		else if (r)
+			r->left |= r->over;
 		return;
 	case FACT_STEP:
 	case FACT_CHECKPOINT:

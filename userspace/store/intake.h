@@ -62,6 +62,7 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	bool placed;	       /* id is known; minutes are made from here on */
 	bool changed, settled; /* since it was written; ended, and all is written */
 	bool seen;	       /* a snapshot has shown it */
+	bool over;	       /* told to have ended; what it did last may be told after that */
 	bool left;	       /* facts of this pid are another process's */
 	uint32_t absent;       /* snapshots in a row that did not show it */
 	struct sums now, base; /* cumulative ledger; what of it the store does not count */
