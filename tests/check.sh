@@ -132,7 +132,7 @@ check_cpp() {
 tidy() {
 	# shellcheck disable=SC2016 # the inner shell expands
 	sources 'loader/*.c' 'userspace/*.c' 'userspace/*/*.c' |
-		grep -v '^loader/kernel.c$' | # the analyzer follows it into the generated skeletons
+		grep -vE '^loader/kernel(_life)?.c$' | # the analyzer follows them into the generated skeletons
 		xargs -P "$jobs" -n 8 sh -c 'clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=gnu17 -I. \
 			-isystem build/plain -D_GNU_SOURCE -DGP_VERSION=\"0\" -DGP_PREFIX=\"/usr\"' tidy
 }

@@ -102,7 +102,10 @@ void options_program_say(const struct options *o, const char *model, option_say_
 	say_number(say, ctx, "samples", o->samples);
 	say_number(say, ctx, "tokens", o->tokens);
 	say_text(say, ctx, "accelerator", peak ? peak->name : name);
-	say_number(say, ctx, "peak_flops", o->peak_tflops > 0 ? o->peak_tflops * 1e12 : peak ? peak->flops : 0);
+	say_number(say, ctx, "peak_flops",
+		   o->peak_tflops > 0 ? o->peak_tflops * 1e12
+		   : peak	      ? peak->flops
+				      : 0);
 	say_number(say, ctx, "accelerators", (double)o->accelerators);
 	if (o->price && !option_price(o->price, currency, &price)) {
 		say_number(say, ctx, "price", price);

@@ -33,11 +33,11 @@ static void numbers(void **state)
 	static const struct {
 		const char *text;
 		double value;
-	} good[] = {{"1", 1},	      {"4096", 4096},	{"3.2e15", 3.2e15}, {"1.5P", 1.5e15},	 {"32k", 32000},
-		    {"32K", 32000},   {"2M", 2e6},	{"7G", 7e9},	    {"989.4T", 989.4e12}, {"1E", 1e18},
-		    {".5", 0.5},      {"1e3k", 1e6}};
-	static const char *const bad[] = {"",	 "0",	  "-1",	  "nan",  "inf",  "1.5Q", "1.5PP", "P",
-					  "0x10", "1 k",  "1e999", "k1",  "1,5",  " 1",	  "+1"};
+	} good[] = {{"1", 1},	    {"4096", 4096}, {"3.2e15", 3.2e15}, {"1.5P", 1.5e15},     {"32k", 32000},
+		    {"32K", 32000}, {"2M", 2e6},    {"7G", 7e9},	{"989.4T", 989.4e12}, {"1E", 1e18},
+		    {".5", 0.5},    {"1e3k", 1e6}};
+	static const char *const bad[] = {"",	  "0",	 "-1",	  "nan", "inf", "1.5Q", "1.5PP", "P",
+					  "0x10", "1 k", "1e999", "k1",	 "1,5", " 1",	"+1"};
 	double v = 42;
 
 	(void)state;
@@ -55,7 +55,16 @@ static void numbers(void **state)
 
 static void prices(void **state)
 {
-	static const char *const bad[] = {"", "$", "free", "$-1", "2.5$", "0", "\x1b[1m2", "\xff" "2", "abcdefgh2"};
+	static const char *const bad[] = {"",
+					  "$",
+					  "free",
+					  "$-1",
+					  "2.5$",
+					  "0",
+					  "\x1b[1m2",
+					  "\xff"
+					  "2",
+					  "abcdefgh2"};
 	char currency[OPTION_CURRENCY_MAX] = "?";
 	double v;
 
@@ -169,7 +178,7 @@ static void words(void **state)
 	static const struct {
 		double v;
 		const char *text;
-	} si[] = {{0, "unknown"}, {0.5, "0.5"},	    {1024, "1024"},	   {9999, "9999"},
+	} si[] = {{0, "unknown"},    {0.5, "0.5"},	{1024, "1024"},	     {9999, "9999"},
 		  {12345, "12.3 k"}, {2.1e6, "2.10 M"}, {412.3e12, "412 T"}, {1.5e15, "1.50 P"}};
 	char text[32];
 

@@ -5,7 +5,8 @@
 
 #define NS_PER_S 1e9
 
-static void rate(struct page *p, const struct family *f, const struct job_view *j, double steps, double elapsed)
+static void rate(struct page *p, const struct family *f, const struct job_view *j, double steps,
+		 double elapsed)
 {
 	if (steps > 0) {
 		metric_label(page_job(p, f, j), "over", "steps");

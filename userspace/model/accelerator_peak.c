@@ -68,13 +68,26 @@ static const struct accelerator_peak peaks[] = {
 static const struct {
 	const char *driver, *name;
 } aliases[] = {
-	{"H100 80GB HBM3", "H100-SXM"},	   {"H100", "H100-SXM"},
-	{"H800 80GB HBM3", "H800-SXM"},	   {"GH200 480GB", "GH200"},	      {"GH200 120GB", "GH200"},
-	{"H200", "H200-SXM"},		   {"H100 SXM5", "H100-SXM"},	      {"A100-SXM4-40GB", "A100"},
-	{"A100-SXM4-80GB", "A100"},	   {"A100-PCIE-40GB", "A100"},	      {"A100 80GB PCIe", "A100"},
-	{"A100-SXM-80GB", "A100"},	   {"A100-SXM", "A100"},	      {"A100-PCIe", "A100"},
-	{"A800-SXM4-80GB", "A800"},	   {"V100-SXM2-16GB", "V100-SXM2"},   {"V100-SXM2-32GB", "V100-SXM2"},
-	{"V100-PCIE-16GB", "V100-PCIe"},   {"V100-PCIE-32GB", "V100-PCIe"},   {"H20-3e", "H20"},
+	{"H100 80GB HBM3", "H100-SXM"},
+	{"H100", "H100-SXM"},
+	{"H800 80GB HBM3", "H800-SXM"},
+	{"GH200 480GB", "GH200"},
+	{"GH200 120GB", "GH200"},
+	{"H200", "H200-SXM"},
+	{"H100 SXM5", "H100-SXM"},
+	{"A100-SXM4-40GB", "A100"},
+	{"A100-SXM4-80GB", "A100"},
+	{"A100-PCIE-40GB", "A100"},
+	{"A100 80GB PCIe", "A100"},
+	{"A100-SXM-80GB", "A100"},
+	{"A100-SXM", "A100"},
+	{"A100-PCIe", "A100"},
+	{"A800-SXM4-80GB", "A800"},
+	{"V100-SXM2-16GB", "V100-SXM2"},
+	{"V100-SXM2-32GB", "V100-SXM2"},
+	{"V100-PCIE-16GB", "V100-PCIe"},
+	{"V100-PCIE-32GB", "V100-PCIe"},
+	{"H20-3e", "H20"},
 	{"B200 180GB", "B200"},
 };
 
@@ -101,8 +114,8 @@ static const struct accelerator_peak *by_name(const char *name)
 
 const struct accelerator_peak *accelerator_peak_find(const char *name)
 {
-	static const char *const makers[] = {"NVIDIA ", "Tesla ", "GeForce ", "AMD ", "Instinct ", "Google ",
-					     "Intel "};
+	static const char *const makers[] = {"NVIDIA ",	  "Tesla ",  "GeForce ", "AMD ",
+					     "Instinct ", "Google ", "Intel "};
 	const struct accelerator_peak *found;
 
 	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++) {

@@ -46,7 +46,7 @@ static void library_destroy(void *engine)
 
 	if (!e)
 		return;
-	for (size_t i = 0; i < e->at_done; i++)
+	for (size_t i = 0; e->at && i < e->at_done; i++)
 		free(e->at[i].custom);
 	free(e->at);
 	for (size_t i = 0; e->windows && i < e->q->window_count; i++)

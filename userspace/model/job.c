@@ -270,13 +270,32 @@ bool job_secured(const struct rank *r, uint64_t *ret_step, uint64_t *ret_ns)
 	return true;
 }
 
+uint64_t job_goodput(const struct rank *r)
+{
+	return r->job && r->job->ref == r ? job_time_goodput(r->job) : 0;
+}
+
+/* What is written aside may be whole many steps later. */
+static uint64_t goodput_at(const struct rank *r, uint64_t step)
+{
+	const struct rank_loop *lp = r->nloops ? r->loops[0] : NULL;
+
+	for (uint64_t i = 0; lp && i < RANK_DONE && i < lp->steps; i++) {
+		uint64_t at = (lp->steps - i) % RANK_DONE;
+
+		if (lp->done[at].number == step)
+			return lp->done[at].goodput_ns;
+	}
+	return job_time_goodput(r->job);
+}
+
 void job_saved(struct rank *r, uint64_t step)
 {
 	struct job *j = r->job;
 
 	if (!j || r != j->ref)
 		return;
-	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, job_time_goodput(j)};
+	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, goodput_at(r, step)};
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------- */

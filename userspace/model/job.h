@@ -124,6 +124,8 @@ int job_join(struct rank *r, uint64_t now_ns);
 uint64_t job_step_base(struct rank *r);
 /* It made a step, which its ledger has. timed: what it took is certain. */
 void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t number, bool timed);
+/* Progress of its job that counts so far; 0 where it is not the job's reference. */
+uint64_t job_goodput(const struct rank *r);
 /* It has saved a checkpoint of what was done up to that step; all of it is in its ledger. */
 void job_saved(struct rank *r, uint64_t step);
 /* The job's checkpoints; make: though there are none yet. NULL: there is no such job, or no memory. */

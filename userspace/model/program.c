@@ -24,7 +24,8 @@ static const struct {
 	const char *key;
 	size_t at, len;
 } texts[] = {
-	{"currency", offsetof(struct program_config, currency), sizeof(((struct program_config *)0)->currency)},
+	{"currency", offsetof(struct program_config, currency),
+	 sizeof(((struct program_config *)0)->currency)},
 	{"accelerator", offsetof(struct program_config, accelerator),
 	 sizeof(((struct program_config *)0)->accelerator)},
 	{"perf_tag", offsetof(struct program_config, perf_tag), PROGRAM_TAG_MAX},

@@ -67,8 +67,9 @@ struct rank_loop {
 	uint64_t recent; /* ever */
 	struct {
 		uint64_t number;
-		uint64_t from_ns; /* what is saved from then on has it */
-	} done[RANK_DONE];	  /* last steps, for what began a while ago */
+		uint64_t from_ns;    /* what is saved from then on has it */
+		uint64_t goodput_ns; /* of the job so far, where it is its reference */
+	} done[RANK_DONE];	     /* last steps, for what began a while ago */
 	uint64_t phase_ns[PHASE_COUNT];
 	uint32_t phases_known;
 	uint64_t flagged[8];

@@ -158,6 +158,8 @@ void rank_step(struct rank *r, const struct step *s)
 	if (!s->loop)
 		job_step(r, fs.step.start_ns, fs.step.end_ns, fs.step.number, timed);
 	loop_remember(lp, &fs, ns);
+	if (!s->loop)
+		lp->done[lp->steps % RANK_DONE].goodput_ns = job_goodput(r);
 	if (r->wrote_ns)
 		rank_files_step(r, step_saved_from(&fs.step), fs.step.number);
 	loop_slow(r, lp, &fs.step, ns);

@@ -45,6 +45,7 @@ static void loop_archive(struct archive *a, struct rank_loop **at)
 	for (uint64_t i = 0; i < RANK_DONE; i++) {
 		archive_number(a, &lp->done[i].number);
 		archive_number(a, &lp->done[i].from_ns);
+		archive_number(a, &lp->done[i].goodput_ns);
 	}
 	archive_numbers(a, lp->phase_ns);
 	archive_number(a, &lp->phases_known);

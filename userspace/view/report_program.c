@@ -116,8 +116,9 @@ static void goodputs(struct canvas *c, const struct program_view *p)
 	if (p->steps.mfu <= 1)
 		return;
 	field(c, "");
-	canvas_put(c, STYLE_RED, "more than the peak: the FLOPs of a step, the peak or the accelerators are "
-				 "not as said");
+	canvas_put(c, STYLE_RED,
+		   "more than the peak: the FLOPs of a step, the peak or the accelerators are "
+		   "not as said");
 }
 
 void report_program(struct canvas *c, const struct snapshot *s, const struct job_view *j)
