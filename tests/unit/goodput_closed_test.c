@@ -124,8 +124,21 @@ static void test_rewind(void **state)
 	/* A checkpoint that the lost run wrote is lost with it, and it lived that long. */
 	tell("start 0; steps 0 9 5 2; save 19 1; save 24 3; start 100; steps 6 15 110 2; end 130", NEVER);
 	bad(BADPUT_SAVE, 0 + 0);
-	bad(BADPUT_WASTED, 7);
-	bad(BADPUT_RECOVERY, 76);
+	bad(BADPUT_WASTED, 10);
+	bad(BADPUT_RECOVERY, 73);
+	/* What was saved before it stopped, and restored by a boot that failed, is where it was. */
+	tell("start 0; steps 0 9 5 2; save 25 30; start 100; steps 10 19 110 2; end 130", NEVER);
+	bad(BADPUT_SAVE, 30);
+	bad(BADPUT_RECOVERY, 45);
+	tell("start 0; steps 0 9 5 2; save 25 30; steps 10 12 55 2; save 61 9; step 10 100; step 11 102; end "
+	     "104",
+	     NEVER);
+	bad(BADPUT_SAVE, 30);
+	bad(BADPUT_WASTED, 70 - 55);
+	bad(BADPUT_RECOVERY, 30);
+	tell("start 0; restore 5 20; start 100; steps 0 9 110 2; end 130", NEVER);
+	bad(BADPUT_RESTORE, 20);
+	bad(BADPUT_RECOVERY, 75);
 }
 
 static void test_from_zero(void **state)

@@ -61,6 +61,7 @@ struct closed_run *closed_new_run(struct closed *c, int64_t time_us, bool starte
 		.base = c->nsteps,
 		.begin_us = time_us,
 		.life_us = time_us,
+		.busy_us = time_us,
 		.train_us = time_us,
 		.after_us = GOODPUT_UNKNOWN,
 		.end_us = GOODPUT_UNKNOWN,
@@ -200,6 +201,10 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 	/* A checkpoint is told of when it is over. */
 	c->warnings[WARN_DISORDER] += !checkpoint && time_us < run->life_us;
 	closed_touch(c, run, time_us, closed_is_training(r->kind));
+	if (checkpoint && time_us + r->duration_us > run->busy_us)
+		run->busy_us = time_us + r->duration_us;
+	if (r->kind == GOODPUT_SAVE && time_us + r->duration_us > run->train_us)
+		run->train_us = time_us + r->duration_us;
 	*e = (struct closed_event){time_us,
 				   checkpoint ? r->duration_us : 0,
 				   (uint32_t)(run - c->runs),

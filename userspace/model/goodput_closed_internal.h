@@ -32,6 +32,7 @@ struct closed_run {
 	size_t base;	     /* its first step in `steps`; the next run's is its end */
 	int64_t begin_us;    /* its job_start, else its first record */
 	int64_t life_us;     /* last sign of life */
+	int64_t busy_us;     /* with checkpoints until then: each was told of when it was over */
 	int64_t train_us;    /* last one of training */
 	int64_t after_us;    /* first one after that which is none of training */
 	int64_t end_us;	     /* job_end, if nothing came after it */

@@ -23,9 +23,13 @@ struct pairing {
 
 int64_t closed_sign_us(const struct closed *c, size_t r)
 {
-	bool in_place = r + 1 < c->nruns && !c->runs[r + 1].started;
+	const struct closed_run *run = &c->runs[r];
+	bool in_place = r + 1 < c->nruns && !run[1].started;
+	int64_t busy_us = in_place ? run->train_us : run->busy_us;
 
-	return in_place ? c->runs[r].train_us : c->runs[r].life_us;
+	if (r + 1 < c->nruns && run[1].begin_us < busy_us)
+		busy_us = run[1].begin_us;
+	return in_place || busy_us > run->life_us ? busy_us : run->life_us;
 }
 
 int64_t closed_run_until(const struct closed_work *w, size_t r)

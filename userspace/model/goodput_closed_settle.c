@@ -235,7 +235,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 		.graceful = run->end_us != GOODPUT_UNKNOWN,
 	};
 	for (size_t r = s->run + 1; r < c->nruns && r <= resumed; r++) {
-		int64_t down_us = r == s->run + 1 ? at_us : c->runs[r - 1].life_us;
+		int64_t down_us = r == s->run + 1 ? at_us : closed_sign_us(c, r - 1);
 
 		d->starts += c->runs[r].started;
 		if (c->runs[r].started && c->runs[r].begin_us > down_us)
@@ -262,7 +262,7 @@ static void settle_over(struct settling *s)
 		settle_claim(s, BUCKET_WASTED, run->waste_us, sign_us);
 	if (run->first == GOODPUT_UNKNOWN) { /* a boot that came to nothing; after training it is covered */
 		if (!s->trained)
-			settle_claim(s, BUCKET_RECOVERY, run->life_us, next->begin_us);
+			settle_claim(s, BUCKET_RECOVERY, sign_us, next->begin_us);
 		return;
 	}
 	if (s->w->ends[s->run].at_us != GOODPUT_UNKNOWN)
