@@ -23,10 +23,13 @@ static void test_phases(void **state)
 	bad(BADPUT_INIT, 4); /* until the step: it outranks what was begun in it */
 	bad(BADPUT_PREP, 0);
 	bad(BADPUT_LOAD_SYNC, 0.5);
-	tell("start 0; finish A 3; steps 0 9 5 2; begin A 20; begin A 22", 40); /* alive, and in it */
+	tell("start 0; finish A 3; steps 0 9 5 2; begin A 23.5; begin A 24", 40); /* alive, and in it */
 	warned(WARN_ORPHANS, 1);
 	warned(WARN_OPEN, 2);
-	bad(BADPUT_CUSTOM, 18);
+	bad(BADPUT_CUSTOM, 16);
+	tell("start 0; steps 0 9 5 2; begin A 6; end 25", NEVER); /* over when the next step begins */
+	bad(BADPUT_CUSTOM, 1);
+	good(19);
 	tell("start 0; steps 0 9 5 2; begin A 22; start 100; steps 10 19 110 2; end 130",
 	     NEVER); /* dead: until its last sign */
 	bad(BADPUT_CUSTOM, 1);

@@ -35,13 +35,13 @@
  * (SKEW) cannot claim time that is settled: what overlaps is the older run's.
  *
  * Phases.  From start to end, inside steps, too. A start without an end (OPEN) is dropped if another start
- * follows; else it lasts as long as its run, or until now, but booting and loading until the next step at
- * most. Ends without a start are ORPHANS. A checkpoint is [start, start + duration]; several hosts' and
- * places' copies count where they overlap once; without a duration (NULLS) it is not counted; without a start
- * it ends when it was written, if the log says when that was, else it begins at the one instant that the
- * record names. Its end is a sign of life. Of custom events at one instant the one begun last has the time.
- * All other time up to a run's first step is PROGRAM_STARTUP, and so is what its first steps take beyond the
- * ideal; the step in flight, and what a step takes beyond max(10 ideal, 1 s), is OTHER.
+ * follows; else it lasts as long as its run, or until now, but until the next step at most: what is told of
+ * blocks the trainer. Ends without a start are ORPHANS. A checkpoint is [start, start + duration]; several
+ * hosts' and places' copies count where they overlap once; without a duration (NULLS) it is not counted;
+ * without a start it ends when it was written, if the log says when that was, else it begins at the one
+ * instant that the record names. Its end is a sign of life. Of custom events at one instant the one begun
+ * last has the time. All other time up to a run's first step is PROGRAM_STARTUP, and so is what its first
+ * steps take beyond the ideal; the step in flight, and what a step takes beyond max(10 ideal, 1 s), is OTHER.
  *
  * Hang.  Silence inside a run, or at the end of the log, beyond model/hang's limit by the p99 of the job's
  * steps (30 min before the third step and while a phase is open), and beyond three ideal steps; as often as a

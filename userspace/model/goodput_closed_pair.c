@@ -120,12 +120,6 @@ static void pair_end(struct pairing *p, const struct closed_event *e)
 	pair_drop(p, i);
 }
 
-/* Booting and loading are over when a step begins, whether or not that was told. */
-static bool ends_with_step(uint8_t kind)
-{
-	return kind == GOODPUT_INIT_START || kind == GOODPUT_PREP_START || kind == GOODPUT_LOAD_START;
-}
-
 static int64_t next_step_us(const struct pairing *p, int64_t from_us)
 {
 	const struct closed *c = p->w->c;
@@ -145,7 +139,8 @@ static int64_t next_step_us(const struct pairing *p, int64_t from_us)
 	return run->last != GOODPUT_UNKNOWN && run->last_us > from_us ? run->last_us : INT64_MAX;
 }
 
-/* What is open at the end of a run goes on as long as the run lived, or still. */
+/* What is open at the end of a run went on until the step that was told next: what blocks the trainer is over
+ * then, whether or not that was told. Without one, as long as the run lived, or still. */
 static void pair_rest(struct pairing *p)
 {
 	const struct closed *c = p->w->c;
@@ -153,13 +148,13 @@ static void pair_rest(struct pairing *p)
 	int64_t life_us = alive ? p->until_us : closed_sign_us(c, p->run);
 
 	for (unsigned i = 0; i < p->nopen; i++) {
-		int64_t to_us = life_us;
+		int64_t to_us = next_step_us(p, p->open[i].from_us);
 
 		p->w->warnings[WARN_OPEN]++;
-		if (ends_with_step(p->open[i].kind) && next_step_us(p, p->open[i].from_us) < to_us)
-			to_us = next_step_us(p, p->open[i].from_us);
-		else if (alive)
-			p->w->open[p->run] = true;
+		if (to_us >= life_us) {
+			to_us = life_us;
+			p->w->open[p->run] |= alive;
+		}
 		pair_interval(p, &p->open[i], to_us);
 	}
 }
