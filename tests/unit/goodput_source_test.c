@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "userspace/base/log.h"
+#include "userspace/ingest/goodput_order.h"
 #include "userspace/ingest/goodput_source.h"
 
 static char folder[64], path[2][96], said[512];
@@ -397,6 +398,39 @@ static void fifo(void **state)
 	assert_false(goodput_source_over(source));
 }
 
+/* More than is held back, so that the order of the files counts. */
+static void export_write(const char *name, int from, int count)
+{
+	char *text = malloc((size_t)count * 128), *at = text;
+
+	assert_non_null(text);
+	for (int i = from; i < from + count; i++)
+		at += sprintf(
+			at,
+			"{\"timestamp\":\"1970-01-02T%02d:%02d:%02dZ\",\"jsonPayload\":{\"job_name\":\"j\","
+			"\"step_count\":%d,\"step_start_time\":%d}}\n",
+			i / 3600, i / 60 % 60, i % 60, i, 86400 + i);
+	file_write(name, text, (size_t)(at - text), O_TRUNC);
+	free(text);
+}
+
+static void files_in_order(void **state)
+{
+	char *paths[] = {path[0], path[1]};
+	struct goodput_record r;
+	int64_t number = 0;
+
+	(void)state;
+	export_write(path[0], 10, GOODPUT_ORDER_KEPT + 10);
+	export_write(path[1], 0, 10);
+	assert_int_equal(goodput_source_open(&source, paths, 2, false), 0);
+	for (; goodput_source_next(source, &r) > 0; number++)
+		assert_int_equal(r.number, number);
+	assert_int_equal(number, GOODPUT_ORDER_KEPT + 20);
+	goodput_source_faults(source, &faults);
+	assert_int_equal(faults.late, 0);
+}
+
 /* What never ends and tells nothing does not keep the caller from looking at its signals. */
 static void nothing_for_ever(void **state)
 {
@@ -427,6 +461,7 @@ int main(void)
 		source_test(followed_packed),
 		source_test(standard_input),
 		source_test(fifo),
+		source_test(files_in_order),
 		source_test(nothing_for_ever),
 	};
 

@@ -24,6 +24,7 @@
 
 struct goodput_source {
 	char *const *paths;
+	char **sorted;	 /* paths, where the caller's order is not theirs */
 	int count, next; /* of paths: not yet opened */
 	bool follow, over;
 	struct goodput_file *file; /* NULL: none */
@@ -95,6 +96,8 @@ static int source_begin(struct goodput_source *s)
 	return 0;
 }
 
+static int source_sort(struct goodput_source *s);
+
 int goodput_source_open(struct goodput_source **ret, char *const *paths, int count, bool follow)
 {
 	struct goodput_source *s = calloc(1, sizeof(*s));
@@ -114,6 +117,8 @@ int goodput_source_open(struct goodput_source **ret, char *const *paths, int cou
 		err = source_error(paths[0], -ENOMEM);
 	else
 		err = source_look(s);
+	if (!err && count > 1 && !follow && s->size_known)
+		err = source_sort(s);
 	if (!err)
 		err = source_begin(s);
 	if (err) {
@@ -132,6 +137,7 @@ void goodput_source_close(struct goodput_source *s)
 	goodput_parser_free(s->parser);
 	goodput_order_free(s->order);
 	goodput_names_free(s->names);
+	free(s->sorted);
 	free(s->buffer);
 	free(s);
 }
@@ -260,6 +266,60 @@ static int source_entry(struct goodput_source *s)
 			return rc;
 	}
 	return -EAGAIN;
+}
+
+/* ---- several files --------------------------------------------------------------------------------- */
+
+struct begun {
+	int64_t us; /* its first record was written */
+	int place;  /* among the paths */
+};
+
+/* GOODPUT_UNKNOWN: the file does not say. */
+static int source_first(char *path, int64_t *ret_us)
+{
+	struct goodput_source *s;
+	int rc = goodput_source_open(&s, &path, 1, false);
+
+	if (rc)
+		return rc;
+	rc = source_entry(s);
+	*ret_us = rc > 0 && s->entry.record.written ? s->entry.record.write_us : GOODPUT_UNKNOWN;
+	goodput_source_close(s);
+	return rc < 0 && rc != -EAGAIN ? rc : 0;
+}
+
+static int begun_order(const void *a, const void *b)
+{
+	const struct begun *x = a, *y = b;
+
+	return x->us != y->us ? (x->us < y->us ? -1 : 1) : x->place - y->place;
+}
+
+/* Exports of one log after the other, named in any order: too far apart for goodput_order. */
+static int source_sort(struct goodput_source *s)
+{
+	const unsigned count = (unsigned)s->count;
+	struct begun *begun = calloc(count, sizeof(*begun));
+	int err = 0, known = 0;
+
+	s->sorted = calloc(count, sizeof(*s->sorted));
+	if (!begun || !s->sorted)
+		err = source_error(s->paths[0], -ENOMEM);
+	for (; !err && known < s->count; known++) {
+		begun[known].place = known;
+		err = source_first(s->paths[known], &begun[known].us);
+		if (!err && begun[known].us == GOODPUT_UNKNOWN)
+			break;
+	}
+	if (!err && known == s->count) {
+		qsort(begun, count, sizeof(*begun), begun_order);
+		for (int i = 0; i < s->count; i++)
+			s->sorted[i] = s->paths[begun[i].place];
+		s->paths = s->sorted;
+	}
+	free(begun);
+	return err;
 }
 
 int goodput_source_next(struct goodput_source *s, struct goodput_record *ret)
