@@ -12,6 +12,7 @@
 #include "userspace/history.h"
 #include "userspace/page.h"
 #include "userspace/store/query.h"
+#include "userspace/view/compare.h"
 #include "userspace/view/html.h"
 #include "userspace/view/story.h"
 
@@ -147,6 +148,24 @@ static int show(const struct options *o, const struct story *s)
 	return err;
 }
 
+/* The page has it as a sentence. */
+static int compare(struct store *st, const struct options *o, struct story *s)
+{
+	int err;
+
+	if (!o->compare)
+		return 0;
+	s->compared = calloc(1, sizeof(*s->compared));
+	err = s->compared ? store_compare(st, s->job.id, o->compare, s->compared) : -ENOMEM;
+	if (err == -ENOENT)
+		log_error("--compare %s: no run has that perf tag, and no job that name", o->compare);
+	else if (err)
+		log_error("report: %s", store_why(err));
+	else if (o->html && s->nsaid < STORY_SAID)
+		compare_sentence(s->said[s->nsaid++], sizeof(s->said[0]), s->compared);
+	return err;
+}
+
 static int told(struct store *st, const struct options *o, const struct store_span *span)
 {
 	struct store_job *job = malloc(sizeof(*job));
@@ -158,6 +177,7 @@ static int told(struct store *st, const struct options *o, const struct store_sp
 		if (err)
 			log_error("report: %s", store_why(err));
 	}
+	err = err ? err : compare(st, o, s);
 	err = err ? err : show(o, s);
 	story_close(s);
 	free(job);

@@ -31,7 +31,7 @@ struct options {
 	char *output; /* of CMD (run), or the tape (record) */
 	char *user, *library, *store;
 	char *semantics, *calculator, *now;
-	char *accelerator, *price, *perf_tag, *session_tag;
+	char *accelerator, *compare, *price, *perf_tag, *session_tag;
 	char *log_level, *log_format;
 	double flops, samples, tokens; /* of a step; 0: not said, as what follows */
 	double peak_tflops;

@@ -15,7 +15,8 @@ const struct command_row command_rows[COMMANDS] = {
 	{"schema", "", "JSON Schema of the JSON lines", CMD_SCHEMA},
 	{"detach", "", "remove every probe and map that --durable left in the kernel", CMD_DETACH},
 	{"jobs", "[options] [NAME]", "the jobs that a store knows, and where their time went", CMD_JOBS},
-	{"report", "[options] [JOB]", "one job of a store: where its time went, what interrupted it", CMD_REPORT},
+	{"report", "[options] [JOB]", "one job of a store: where its time went, what interrupted it",
+	 CMD_REPORT},
 	{"mark", "JOB TEXT", "put a note on a job's timeline, in the store", CMD_MARK},
 	{"exclude", "FROM TO WHY", "leave a time out of what a store tells (maintenance)", CMD_EXCLUDE},
 };
@@ -54,6 +55,8 @@ const struct option_row option_rows[] = {
 	{"until", "TIME", 0, OPTION_STRING, AT(until), 0, 0, CMD_REPORT, NULL, "only what was before"},
 	{"exclude", "FROM,TO", 0, OPTION_LIST, AT(excludes), 0, 0, CMD_REPORT, NULL,
 	 "leave out this time too (repeatable)"},
+	{"compare", "TAG|JOB", 0, OPTION_STRING, AT(compare), 0, 0, CMD_REPORT, NULL,
+	 "is the last run's step time another one than in runs of that perf tag, or of that job?"},
 	{"html", "FILE", 0, OPTION_STRING, AT(html), 0, 0, CMD_REPORT | CMD_PID | CMD_RUN | CMD_REPLAY, NULL,
 	 "write the report as one page with charts (- is standard output)"},
 	{"multiply", "N", 0, OPTION_NUMBER, AT(multiply), 1, 1000000, CMD_WATCH, "steps.multiply",

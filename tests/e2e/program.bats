@@ -101,3 +101,21 @@ near() { # a b what: to a millionth
 	grep -qE '^flops +file +1.5e\+15$' <<<"$output"
 	grep -qE '^perf-tag +file +small$' <<<"$output"
 }
+
+@test "report --compare: the tag is kept with the run; what is too short, or unknown, is said" {
+	for name in first second; do
+		run -0 "$GP_BPF" run --quiet --job "$name" --store "$T/store.db" --perf-tag small -o /dev/null -- "$TRAIN" load wait steps=40
+	done
+	run -0 "$GP_BPF" report --store "$T/store.db" --json --compare small second
+	echo "$output" >"$T/compared"
+	equal '["small",true,0,null,null]' "$(jq -c '.compare | [.against, .tag, .compared, .verdict, .ratio]' "$T/compared")"
+	equal '["second","first"]' "$(jq -c '.compare | [.this.job, .peers[0].job]' "$T/compared")"
+	run -0 "$GP_BPF" report --store "$T/store.db" --compare first second
+	grep -q 'not compared with runs of job first: this run is too short (20 minutes with steps are needed)' <<<"$output"
+	run -0 "$GP_BPF" report --store "$T/store.db" --json second
+	equal null "$(jq .compare <<<"$output")"
+	run -1 --separate-stderr "$GP_BPF" report --store "$T/store.db" --compare nobody second
+	equal 1 "$(wc -l <<<"$stderr")" lines
+	run -0 "$GP_BPF" report --store "$T/store.db" --html "$T/page.html" --compare small second
+	grep -q 'not compared with runs of perf tag small' "$T/page.html"
+}

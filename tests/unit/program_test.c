@@ -55,16 +55,8 @@ static void numbers(void **state)
 
 static void prices(void **state)
 {
-	static const char *const bad[] = {"",
-					  "$",
-					  "free",
-					  "$-1",
-					  "2.5$",
-					  "0",
-					  "\x1b[1m2",
-					  "\xff"
-					  "2",
-					  "abcdefgh2"};
+	static const char *const bad[] = {"",  "$",	   "free",  "$-1",	"2.5$",
+					  "0", "\x1b[1m2", "\3772", "abcdefgh2"};
 	char currency[OPTION_CURRENCY_MAX] = "?";
 	double v;
 

@@ -229,6 +229,9 @@ static void rank_look(struct intake_rank *r, const struct snapshot *s, const str
 	const struct loop_view *l = v->nloops ? &v->loops[0] : NULL;
 
 	job_look(a, s, job_of(s, v->job_key), v);
+	a->accelerators = v->accelerators;
+	snprintf(a->perf_tag, sizeof(a->perf_tag), "%s", s->program.perf_tag);
+	snprintf(a->session_tag, sizeof(a->session_tag), "%s", s->program.session_tag);
 	a->rank = v->rank;
 	a->world_size = v->world_size;
 	snprintf(a->comm, sizeof(a->comm), "%s", v->comm);

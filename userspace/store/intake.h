@@ -52,6 +52,8 @@ struct intake_about { /* of a rank or a job, as last seen */
 	bool ended;
 	char comm[16], command[160], tier[8], marker[48];
 	uint64_t max_step;
+	uint32_t accelerators;					      /* of a rank; 0: unknown */
+	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX]; /* of its run */
 };
 
 struct intake_rank { /* or a job: its ledger goes on over its runs */

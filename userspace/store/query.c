@@ -59,8 +59,9 @@ static int rank_read(struct store *st, sqlite3_stmt *stmt, struct store_rank *re
 	store_text(stmt, 9, ret->tier, sizeof(ret->tier));
 	store_text(stmt, 10, ret->marker, sizeof(ret->marker));
 	ret->max_step = (uint64_t)store_int(stmt, 11);
-	ret->last_ns = store_int(stmt, 18);
-	return totals_read(st, stmt, 12, &ret->totals);
+	ret->accelerators = (uint32_t)store_int_or(stmt, 12, 0);
+	ret->last_ns = store_int(stmt, 19);
+	return totals_read(st, stmt, 13, &ret->totals);
 }
 
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
@@ -72,7 +73,7 @@ int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
 	stmt = store_ask(
 		st, &err,
 		"SELECT r.id, pid, r.rank, world_size, start_ns, end_ns, status, comm, command, tier,"
-		" marker, max_step," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
+		" marker, max_step, accelerators," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
 		"i", run);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = rank_read(st, stmt, &r);
@@ -138,7 +139,9 @@ static int run_read(struct store *st, int64_t id, struct store_run *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->id = id;
-	stmt = store_ask(st, &err, "SELECT attempt, boot_id, start_ns, end_ns, status FROM runs WHERE id = ?",
+	stmt = store_ask(st, &err,
+			 "SELECT attempt, boot_id, start_ns, end_ns, status, perf_tag, session_tag FROM runs "
+			 "WHERE id = ?",
 			 "i", id);
 	if (!stmt)
 		return err;
@@ -150,6 +153,8 @@ static int run_read(struct store *st, int64_t id, struct store_run *ret)
 	ret->start_ns = store_int(stmt, 2);
 	ret->end_ns = store_int(stmt, 3);
 	ret->status = (int)store_int_or(stmt, 4, 0);
+	store_text(stmt, 5, ret->perf_tag, sizeof(ret->perf_tag));
+	store_text(stmt, 6, ret->session_tag, sizeof(ret->session_tag));
 	store_done(stmt);
 	return store_ranks(st, id, take_reference, ret);
 }

@@ -48,6 +48,7 @@ struct store_run {
 	int status; /* of wait(2): of the first rank that did not finish; valid with end_ns */
 	uint32_t ranks;
 	int64_t reference; /* id of its reference rank */
+	char perf_tag[64], session_tag[64];
 	struct store_totals totals;
 };
 
@@ -59,6 +60,7 @@ struct store_rank {
 	int status;
 	char comm[16], command[160], tier[8], marker[48];
 	uint64_t max_step;
+	uint32_t accelerators; /* 0: unknown */
 	struct store_totals totals;
 };
 

@@ -65,4 +65,10 @@ static const char second[] =
 	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
 	" why TEXT NOT NULL);";
 
-const char *const store_steps[STORE_VERSION] = {first, second};
+/* perf_tag: of runs whose speed may be compared; session_tag: of those that add up to one training. */
+static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL DEFAULT '';"
+			    "ALTER TABLE runs ADD COLUMN session_tag TEXT NOT NULL DEFAULT '';"
+			    "ALTER TABLE ranks ADD COLUMN accelerators INTEGER;"
+			    "CREATE INDEX runs_by_perf_tag ON runs (perf_tag);";
+
+const char *const store_steps[STORE_VERSION] = {first, second, third};

@@ -142,9 +142,11 @@ static int run_make(struct store *st, int64_t job, const char *boot_id, const st
 		    int64_t *ret_id)
 {
 	int err = store_run(st,
-			    "INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns) SELECT ?,"
-			    " coalesce(max(attempt), 0) + 1, ?, ?, ? FROM runs WHERE job = ?",
-			    "itiii", job, boot_id, a->start_ns, (int64_t)a->start_mono_ns, job);
+			    "INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns, perf_tag,"
+			    " session_tag) SELECT ?, coalesce(max(attempt), 0) + 1, ?, ?, ?, ?, ? FROM runs"
+			    " WHERE job = ?",
+			    "itiitti", job, boot_id, a->start_ns, (int64_t)a->start_mono_ns, a->perf_tag,
+			    a->session_tag, job);
 
 	if (!err)
 		*ret_id = sqlite3_last_insert_rowid(st->sql);
@@ -273,12 +275,12 @@ static int about_write(struct store *st, const struct intake_rank *r)
 	err = store_run(st,
 			"UPDATE ranks SET rank = ?, world_size = ?, tier = ?, marker = ?, ledger = ?,"
 			" steps = ?, sketch = ?, max_step = ?, until_ns = ?, end_ns = ?, end_mono_ns = ?,"
-			" status = ? WHERE id = ?",
-			"IIttsikiiIIIi", or_null(a->rank >= 0, a->rank),
+			" status = ?, accelerators = ? WHERE id = ?",
+			"IIttsikiiIIIIi", or_null(a->rank >= 0, a->rank),
 			or_null(a->world_size >= 0, a->world_size), a->tier, a->marker, &r->closed,
 			(int64_t)r->closed_steps, &r->closed_times, (int64_t)a->max_step, a->until_ns,
 			or_null(a->ended, a->end_ns), or_null(a->ended, (int64_t)a->end_mono_ns),
-			or_null(a->ended, a->status), r->id);
+			or_null(a->ended, a->status), or_null(a->accelerators, a->accelerators), r->id);
 	if (err || !a->ended)
 		return err;
 	return store_run(st,

@@ -301,6 +301,9 @@ void story_close(struct story *s)
 	free(s->marks.at);
 	free(s->exclusions.at);
 	free(s->series);
+	if (s->compared)
+		store_comparison_free(s->compared);
+	free(s->compared);
 	free(s);
 }
 

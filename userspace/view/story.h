@@ -13,6 +13,7 @@
 
 #include "userspace/base/buffer.h"
 #include "userspace/model/ledger.h"
+#include "userspace/store/compare.h"
 #include "userspace/store/query.h"
 #include "userspace/view/series.h"
 
@@ -49,11 +50,12 @@ struct story {
 	uint64_t recovery_ns, wasted_ns,
 		unrecovered; /* of all disruptions in it; those with no step after them */
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
-	struct story_list ranks;    /* of the last run of several in it, else of its last run */
-	uint32_t attempt;	    /* of that run */
-	struct series *series;	    /* step times; from minutes, unless they were given */
-	bool every_step;	    /* ... from each step */
-	char said[STORY_SAID][240]; /* what is estimated, what was not observed; in words */
+	struct story_list ranks;	   /* of the last run of several in it, else of its last run */
+	uint32_t attempt;		   /* of that run */
+	struct store_comparison *compared; /* beside its peers; NULL: nobody asked. Freed with it */
+	struct series *series;		   /* step times; from minutes, unless they were given */
+	bool every_step;		   /* ... from each step */
+	char said[STORY_SAID][240];	   /* what is estimated, what was not observed; in words */
 	uint32_t nsaid;
 };
 

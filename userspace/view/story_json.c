@@ -3,6 +3,7 @@
 
 #include "userspace/base/json_text.h"
 #include "userspace/model/ledger.h"
+#include "userspace/view/compare.h"
 #include "userspace/view/story.h"
 #include "userspace/view/words.h"
 
@@ -240,6 +241,10 @@ void story_json(struct buffer *out, const struct story *s)
 	ranks_json(out, s);
 	events_json(out, s);
 	notes_json(out, s);
+	if (s->compared)
+		compare_json(out, "compare", s->compared);
+	else
+		json_null(out, "compare");
 	json_close(out, '}');
 	buffer_add(out, "\n", 1);
 }

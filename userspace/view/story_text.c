@@ -5,6 +5,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/epoch.h"
+#include "userspace/view/compare.h"
 #include "userspace/view/canvas.h"
 #include "userspace/view/report_time.h"
 #include "userspace/view/story.h"
@@ -303,6 +304,8 @@ void story_text(struct buffer *out, const struct story *s, bool color)
 	text_ranks(&c, s);
 	text_notes(&c, s);
 	canvas_flush(&c, out);
+	if (s->compared)
+		compare_text(out, s->compared);
 	if (s->nsaid) {
 		canvas_line(&c, 0);
 		canvas_put(&c, STYLE_DIM, "  what to know of these numbers");
