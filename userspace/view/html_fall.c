@@ -3,6 +3,8 @@
 #include "userspace/model/ledger.h"
 #include "userspace/view/html_private.h"
 
+#define LEAST_WIDE 3.0 /* what is there is seen, on a phone too */
+
 static const char *bucket_class(int id)
 {
 	switch (id) {
@@ -26,10 +28,13 @@ static const char *bucket_class(int id)
 static void fall(struct buffer *out, const char *label, const char *class, const char *name, uint64_t from_ns,
 		 uint64_t ns, uint64_t whole_ns, const char *share)
 {
-	double unit = whole_ns ? HTML_WIDE / (double)whole_ns : 0, wide = (double)ns * unit;
+	double unit = whole_ns ? HTML_WIDE / (double)whole_ns : 0, wide = (double)ns * unit,
+	       from = (double)from_ns * unit;
 
-	if (ns && wide < 1)
-		wide = 1; /* what is there is seen */
+	if (ns && wide < LEAST_WIDE)
+		wide = LEAST_WIDE;
+	if (from > HTML_WIDE - wide)
+		from = HTML_WIDE - wide;
 	buffer_printf(out,
 		      "<li%s><span>%s</span><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
 		      "aria-hidden=\"true\"><rect class=\"%s\" x=\"%.1f\" y=\"1\" width=\"%.1f\" "
@@ -37,7 +42,7 @@ static void fall(struct buffer *out, const char *label, const char *class, const
 		      !from_ns && *class == 'g' ? " class=\"sum end\""
 		      : *class			? ""
 						: " class=\"sum\"",
-		      label, HTML_WIDE, *class ? class : "info", (double)from_ns * unit, wide);
+		      label, HTML_WIDE, *class ? class : "info", from, wide);
 	html_duration(out, name, ns);
 	buffer_printf(out, "</span><span class=\"n dim\">");
 	html_text(out, share);

@@ -17,9 +17,8 @@ struct lane {
 static void lane_begin(struct lane *l, const char *name, uint64_t n)
 {
 	memset(l->taken, 0, sizeof(l->taken));
-	buffer_printf(l->out, "<div class=\"lane name\">%s", name);
-	if (n)
-		buffer_printf(l->out, " <span class=\"dim\">%llu</span>", (unsigned long long)n);
+	buffer_printf(l->out, "<div class=\"lane name\">%s <span class=\"dim\">%llu</span>", name,
+		      (unsigned long long)n);
 	buffer_printf(l->out,
 		      "</div><div class=\"lane\"><svg viewBox=\"0 0 %d 14\" preserveAspectRatio=\"none\" "
 		      "role=\"img\"><title>%s over time</title>\n",

@@ -25,7 +25,11 @@ double html_at(const struct story *s, int64_t ns);
 /* Labels below a chart over the story's time. */
 void html_clock(struct buffer *out, const struct story *s);
 
-/* html_head.c, html_fall.c (waterfall), html_line.c (timeline), html_step.c, html_table.c */
+/* html_often.c: beyond it are the few steps that took far longer than the others; the greatest time: there
+ * are none. */
+uint64_t html_cut_ns(const struct sketch *t);
+
+/* html_head.c, html_fall.c (waterfall), html_line.c (timeline), html_step.c, html_often.c, html_table.c */
 void html_head(struct buffer *out, const struct story *s);
 void html_waterfall(struct buffer *out, const struct story *s);
 void html_timeline(struct buffer *out, const struct story *s);

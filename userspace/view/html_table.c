@@ -8,7 +8,8 @@
 
 static void table(struct buffer *out, const char *caption, const char *const *heads)
 {
-	buffer_printf(out, "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead><tr>", caption);
+	buffer_printf(out, "<p class=\"dim small\">%s</p>\n<div class=\"wide\"><table>\n<thead><tr>",
+		      caption);
 	for (; *heads; heads++)
 		buffer_printf(out, "<th scope=\"col\"%s>%s</th>", **heads == '>' ? " class=\"n\"" : "",
 			      **heads == '>' ? *heads + 1 : *heads);
@@ -171,7 +172,7 @@ static void rank_row(struct buffer *out, const struct story_rank *r, uint64_t mo
 	uint64_t p50_ns = sketch_quantile(&r->totals.times, 0.5);
 	char name[WORD_MAX];
 
-	buffer_printf(out, "<tr><td>%s</td><td class=\"n\">%u</td>",
+	buffer_printf(out, "<tr><td class=\"one\">%s</td><td class=\"n\">%u</td>",
 		      r->rank.rank < 0 ? "unknown" : view_rank(name, r->rank.rank, 0), r->rank.pid);
 	cell_steps(out, &r->totals);
 	buffer_printf(

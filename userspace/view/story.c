@@ -110,9 +110,19 @@ static int take_checkpoint(void *ctx, const struct store_checkpoint *c)
 	return list_add(&s->checkpoints, c, sizeof(*c));
 }
 
+/* A slowdown is over when its rank is fast again, which is told by itself. */
 static int take_health(void *ctx, const struct store_health *h)
 {
-	return list_add(&((struct reading *)ctx)->story->healths, h, sizeof(*h));
+	struct story_list *l = &((struct reading *)ctx)->story->healths;
+	struct store_health *had = l->at;
+
+	for (uint32_t i = l->count; i-- > 0 && !strcmp(h->kind, "recovered");) {
+		if (had[i].rank != h->rank || strcmp(had[i].kind, "fail_slow") != 0)
+			continue;
+		had[i].over = true;
+		break;
+	}
+	return list_add(l, h, sizeof(*h));
 }
 
 static int take_mark(void *ctx, const struct store_note *n)

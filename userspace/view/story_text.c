@@ -16,9 +16,9 @@
 #define LISTED	 16 /* rows of a list; all are in the JSON object */
 #define COL_WHEN 4
 #define COL_WHAT 25
-#define COL_STEP 64 /* right edges */
-#define COL_DOWN 76
-#define COL_COST 88
+#define COL_STEP 69 /* right edges */
+#define COL_DOWN 79
+#define COL_COST 90
 #define COL_LAST 100
 
 static void field(struct canvas *c, const char *name)
@@ -125,7 +125,7 @@ static void disruption_row(struct canvas *c, const struct store_disruption *d)
 	bool over = d->resumed_ns != STORE_NONE;
 
 	when(c, d->at_ns);
-	canvas_put(c, STYLE_RED, "%.24s", story_cause(cause, sizeof(cause), d));
+	canvas_put(c, STYLE_RED, "%.30s", story_cause(cause, sizeof(cause), d));
 	cause[0] = '\0';
 	if (d->step != STORE_NONE)
 		snprintf(cause, sizeof(cause), "%lld", (long long)d->step);
