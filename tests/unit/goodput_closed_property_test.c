@@ -226,6 +226,32 @@ static void test_many_intervals(void **state)
 	assert_seconds(a.cumulative.productive_s, 12000);
 	assert_seconds(a.cumulative.badput_s[BADPUT_CUSTOM], 2000);
 	assert_seconds(a.cumulative.badput_s[BADPUT_LOAD_SYNC], 2000);
+	assert_int_equal(a.warnings[WARN_CROWDED], 0);
+	goodput_answer_free(&a);
+	goodput_closed.destroy(e);
+}
+
+/* More than are kept at all: the sum holds, and it is told. */
+static void test_crowded(void **state)
+{
+	struct goodput_query q = {.now_us = GOODPUT_UNKNOWN};
+	void *e = goodput_closed.create(&q, script_scale_up, NULL);
+	struct goodput_answer a = {0};
+	struct goodput_record r;
+
+	(void)state;
+	for (int k = 0; k <= 20000; k++) {
+		r = script_record(k % 20000 ? GOODPUT_LOAD_START : GOODPUT_STEP, k);
+		r.number = k / 20000;
+		goodput_closed.feed(e, &r);
+		r = script_record(k % 2 ? GOODPUT_CUSTOM_START : GOODPUT_LOAD_END, k + 0.25);
+		goodput_closed.feed(e, &r);
+		r = script_record(k % 2 ? GOODPUT_CUSTOM_END : GOODPUT_LOAD_END, k + 0.5);
+		goodput_closed.feed(e, &r);
+	}
+	assert_int_equal(goodput_closed.answer(e, &a), 0);
+	check_part(&a.cumulative, a.cumulative.total_s);
+	assert_true(a.warnings[WARN_CROWDED] > 0);
 	goodput_answer_free(&a);
 	goodput_closed.destroy(e);
 }
@@ -235,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_many_intervals),
+		cmocka_unit_test(test_crowded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,8 @@ struct goodput_step_time { /* in order of first appearance */
 	X(STALE_END, "job ends that later records disprove")                                                 \
 	X(NO_START, "jobs without a start record")                                                           \
 	X(INSANE, "values that cannot be")                                                                   \
-	X(MERGED, "event types beyond those that are told apart")
+	X(MERGED, "event types beyond those that are told apart")                                            \
+	X(CROWDED, "events in one step, too many to keep their places")
 
 enum goodput_warning {
 #define X(id, words) WARN_##id,

@@ -341,6 +341,7 @@ static void settle_merged(struct closed_work *w)
 int closed_settle(struct closed_work *w)
 {
 	struct settling s = {.w = w, .time = deviation_new()};
+	struct ledger_view v;
 
 	w->ledger = ledger_new(ns_of(w->start_us), ns_of(w->start_us));
 	if (!w->ledger || !s.time) {
@@ -356,6 +357,8 @@ int closed_settle(struct closed_work *w)
 		settle_run(&s);
 	}
 	ledger_end(w->ledger, ns_of(w->until_us));
+	ledger_view(w->ledger, &v);
+	w->warnings[WARN_CROWDED] += v.merged;
 	settle_merged(w);
 	deviation_free(s.time);
 	return w->error;

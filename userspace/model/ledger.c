@@ -218,8 +218,10 @@ static int ledger_room(struct ledger *l)
 	if (l->cap >= l->keep) {
 		ledger_coarsen(l);
 		/* Buckets that take turns cannot be joined: the oldest half is settled as it stands. */
-		if (l->count > l->keep / 4 * 3)
+		if (l->count > l->keep / 4 * 3) {
+			l->coarse += l->count / 2;
 			ledger_settle(l, l->pending[l->count / 2].from_ns, ledger_rest(l), NULL);
+		}
 		if (l->count == l->cap) { /* all of them still open: the last one gives way */
 			l->late_ns += l->pending[l->count - 1].to_ns - l->pending[l->count - 1].from_ns;
 			l->count--;
