@@ -13,7 +13,7 @@ def options(args):
         return [word for a, b in args.get(name, []) for word in
                 ("--window" if name == "windows" else "--exclude", f"{a:.6f},{b:.6f}")]
 
-    given = ["--semantics", "library", "--now", f"{args['query_time']:.6f}"]
+    given = ["--job", "job", "--semantics", "library", "--now", f"{args['query_time']:.6f}"]
     given += spans("windows") + spans("exclude")
     given += [word for at in args.get("sequence", []) for word in ("--at", f"{at:.6f}")]
     if args.get("ideal"):

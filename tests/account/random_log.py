@@ -136,6 +136,14 @@ class RandomLog:
             to = min(len(self.records) - 1, at + rng.randrange(1, 4))
             self.records[at], self.records[to] = self.records[to], self.records[at]
 
+    def strangers(self):
+        """Records of another job among them, and what is no record."""
+        for _ in range(self.rng.choice([0, 0, 0, 5, 30])):
+            at = self.rng.randrange(len(self.records) + 1)
+            now = self.records[at - 1][0] if at else T0
+            other = {"job_name": "zz", "step_count": self.rng.randrange(30), "step_start_time": float(now)}
+            self.records.insert(at, (now, self.rng.choice([other, {"job_name": "zz", "job_start_time": float(now)}])))
+
     def make(self):
         last = self.run(self.rng.choice([0, 0, 0, 1, 10]))
         for _ in range(self.rng.choice([0, 1, 1, 2, 4])):
@@ -143,16 +151,20 @@ class RandomLog:
             last = self.run(self.resume(last))
         if self.chance(0.3):
             self.disturb()
+        if self.records and self.chance(0.2):
+            self.strangers()
         return self.written()
 
     def written(self):
         """Write times of their own, in order of the lines, or none."""
         if self.chance(0.5):
             return [record for _, record in self.records]
-        out, at = [], 0.0
+        out, at, late = [], 0.0, self.rng.choice([0, 0, 2, 90])
         for now, record in self.records:
-            at = max(at, now)
+            at = max(at, round(now + late * self.rng.random(), 6))
             out.append({**record, "_ts": at})
+        if self.chance(0.2):  # the lines are not in their order
+            self.rng.shuffle(out)
         return out
 
 
@@ -174,7 +186,7 @@ def questions(rng, made):
     args = {"query_time": round(rng.choice([high, high + 10, high + 1000 * rng.random(),
                                             rng.uniform(low, high)]), 6)}
     if rng.random() < 0.5:
-        args["windows"] = spans(rng, low - 20, high + 20, rng.randrange(1, 5))
+        args["windows"] = spans(rng, low - 20, high + 20, rng.choice([1, 2, 3, 4, 4, 60]))
     if rng.random() < 0.4:
         args["exclude"] = spans(rng, low - 20, high + 20, rng.randrange(1, 5))
     if rng.random() < 0.5 and times == sorted(times):
