@@ -19,7 +19,8 @@ struct probe_table {
 	size_t files_count;
 	struct probe_row rows[GP_ROWS_MAX];
 	size_t count, counted, returning;
-	void *owned[(GP_ROWS_MAX + FILES_MAX) * 4]; /* four a row, refused ones too */
+	void *owned[(GP_ROWS_MAX + FILES_MAX) * 4 +
+		    2 * GP_KEEP * GP_ROWS_MAX]; /* four a row, refused ones too */
 	size_t owned_count;
 };
 
@@ -252,6 +253,41 @@ int probe_table_load(struct probe_table **ret, const char *dir)
 		probe_table_free(t);
 	else
 		*ret = t;
+	return err;
+}
+
+static int row_keep(struct probe_table *t, struct probe_row *row, const char *prefix)
+{
+	size_t n = 0;
+	const char **list;
+	char *own;
+
+	while (row->keep[n] && strncmp(row->keep[n], prefix, sizeof(__u64)) != 0)
+		n++;
+	if (row->keep[n] || n == GP_KEEP)
+		return row->keep[n] ? 0 : -ENOSPC;
+	own = table_own(t, strdup(prefix));
+	list = own ? table_own(t, calloc(n + 2, sizeof(*list))) : NULL;
+	if (!list)
+		return -ENOMEM;
+	memcpy(list, row->keep, n * sizeof(*list));
+	list[n] = own;
+	row->keep = list;
+	return 0;
+}
+
+int probe_table_keep(struct probe_table *t, const char *prefix)
+{
+	int err = 0, one;
+
+	for (size_t i = 0; i < t->count && err != -ENOMEM; i++) {
+		struct probe_row *row = &t->rows[i];
+
+		if (row->role != GP_ROLE_range_begin || row->anonymous || !row->max_hz)
+			continue;
+		one = row_keep(t, row, prefix);
+		err = one ? one : err;
+	}
 	return err;
 }
 

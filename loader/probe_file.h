@@ -58,6 +58,9 @@ struct probe_table; /* opaque: rows plus the memory they live in */
 /* Reads every *.yaml of dir in alphabetical order. 0, -EINVAL after logging the first error of each
  * file, -ENOENT. Row index = position = low half of the cookie. */
 int probe_table_load(struct probe_table **ret, const char *dir);
+/* Ranges whose names begin with prefix (its first 8 bytes) are exempt from the bounds of all rows that tell
+ * names of ranges. 0, -ENOMEM, -ENOSPC: a row is full of such. */
+int probe_table_keep(struct probe_table *t, const char *prefix);
 void probe_table_free(struct probe_table *t);
 size_t probe_table_count(const struct probe_table *t);
 const struct probe_row *probe_table_row(const struct probe_table *t, size_t i); /* NULL: there is none */

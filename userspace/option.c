@@ -119,12 +119,22 @@ static const char *command_help(unsigned command)
 struct file_ctx {
 	struct options *o;
 	unsigned command;
+	struct option_range_file range; /* the item that is being read */
 };
 
 static int set_from_file(void *ctx, const char *file, int line, const char *key, const char *value)
 {
-	const struct file_ctx *c = ctx;
+	struct file_ctx *c = ctx;
+	char range[OPTION_RANGE_MAX];
+	int whole;
 
+	if (!strcmp(key, "ranges.match") || !strcmp(key, "ranges.bucket")) {
+		whole = options_range_file(&c->range, strchr(key, '.') + 1, value, range, sizeof(range));
+		if (whole < 0)
+			log_error("%s:%d: ranges: expected items like {match: \"validation*\", bucket: EVAL}",
+				  file, line);
+		return whole <= 0 ? whole : set_from_file(ctx, file, line, "ranges", range);
+	}
 	if (!strcmp(key, "version")) {
 		if (!strcmp(value, "1"))
 			return 0;
@@ -145,6 +155,19 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 	}
 	log_error("%s:%d: unknown key '%s'; see --print-config for those there are", file, line, key);
 	return -EINVAL;
+}
+
+static int options_file(struct options *o, unsigned command)
+{
+	struct file_ctx c = {.o = o, .command = command};
+	int err = config_read(o->config, set_from_file, &c);
+
+	if (!err && (*c.range.match || *c.range.bucket)) {
+		log_error("%s: ranges: the last item has no %s", o->config,
+			  *c.range.match ? "bucket" : "match");
+		err = -EINVAL;
+	}
+	return err;
 }
 
 static int set_from_environment(struct options *o, unsigned command)
@@ -298,13 +321,15 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 	if (!err)
 		err = set_from_environment(o, command);
 	if (!err && o->config)
-		err = config_read(o->config, set_from_file, &(struct file_ctx){o, command});
+		err = options_file(o, command);
 	if (!err)
 		err = set_logging(o);
 	if (!err)
 		err = options_windows(o, windows, sizeof(windows));
 	if (!err)
 		err = options_program(o);
+	if (!err)
+		err = options_ranges(o);
 	if (err) {
 		options_free(o);
 		return EXIT_USAGE;

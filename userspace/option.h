@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #define OPTION_LIST_MAX	     512
+#define OPTION_RANGE_MAX     180 /* with its key it fits into gp_config */
 #define OVERHEAD_PPM_DEFAULT 1000
 #define OVERHEAD_PAUSE_NS    10000000000ll
 #define STORE_KEEP_NS	     (30 * 86400000000000ll)
@@ -25,6 +26,7 @@ struct options {
 	struct option_list exports;
 	struct option_list features; /* NAME=off */
 	struct option_list windows;  /* durations */
+	struct option_list ranges;   /* MATCH=BUCKET */
 	struct option_list spans, excludes, ats;
 	char *since, *until, *html;
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
@@ -100,6 +102,17 @@ int option_real(const char *text, double *ret);
 /* "2.50", "$2.50": the same, behind what the user calls the currency. -EINVAL. */
 #define OPTION_CURRENCY_MAX 8
 int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *ret);
+
+/* --range items: -EINVAL after one line. */
+int options_ranges(const struct options *o);
+/* ... as settings of the model (model/range.h). */
+void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx);
+/* The config file's items, {match: M, bucket: B}: 1 when one is whole, as M=B; 0: not yet; -EINVAL. */
+struct option_range_file {
+	char match[OPTION_RANGE_MAX / 2], bucket[OPTION_RANGE_MAX / 2];
+};
+int options_range_file(struct option_range_file *f, const char *key, const char *value, char *ret,
+		       size_t len);
 
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);

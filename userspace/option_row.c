@@ -85,6 +85,9 @@ const struct option_row option_rows[] = {
 	 "jobs of one tag may be compared in speed"},
 	{"session-tag", "TAG", 0, OPTION_STRING, AT(session_tag), 0, 0, CMD_WATCH, "job.session_tag",
 	 "jobs of one tag add up to one training"},
+	{"range", "MATCH=BUCKET", 0, OPTION_LIST, AT(ranges), 0, 0, CMD_WATCH, "ranges",
+	 "time in record_function ranges of these names (* and ?) is EVAL, DATA_LOADING_SYNC... or "
+	 "CUSTOM_BADPUT_EVENTS.TYPE (repeatable)"},
 	{"for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_PID | CMD_RECORD, NULL,
 	 "stop watching after this time (10s, 5m)"},
 	{"for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_ACCOUNT, NULL,

@@ -275,28 +275,6 @@ static void on_child(void *ctx, uint64_t value)
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
-int watch_probes(const struct options *o, struct probe_table **ret)
-{
-	static const char *const places[] = {"/../share/gp-bpf/probes", "/../../probes"};
-	char self[4096], path[4200];
-	ssize_t n;
-
-	if (o->probes)
-		return probe_table_load(ret, o->probes);
-	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n > 0) {
-		self[n] = 0;
-		*strrchr(self, '/') = 0;
-		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-			snprintf(path, sizeof(path), "%s%s", self, places[i]);
-			if (!access(path, R_OK))
-				return probe_table_load(ret, path);
-		}
-	}
-	log_error("no probe files beside the program; name their folder with --probes DIR");
-	return -ENOENT;
-}
-
 static int open_kernel(struct watch *w)
 {
 	char off[512] = "";

@@ -15,7 +15,7 @@
 
 struct seen { /* what the facts said last */
 	struct buffer text;
-	uint64_t count[FACT_END + 1], evaluations, gaps;
+	uint64_t count[FACT_END + 1], evaluations, gaps, aside;
 	struct fact_step step;
 	struct fact_checkpoint checkpoint;
 	struct checkpoint_match match; /* of the last that was recognised */
@@ -50,6 +50,7 @@ static const struct {
 } bucket_words[] = {
 	{"goodput", BUCKET_GOODPUT},
 	{"startup", BUCKET_PROGRAM_STARTUP},
+	{"custom", BUCKET_CUSTOM},
 	{"initialization", BUCKET_ACCELERATOR_INIT},
 	{"preparation", BUCKET_TRAINING_PREP},
 	{"data_loading", BUCKET_DATA_LOADING},
@@ -60,6 +61,23 @@ static const struct {
 	{"hang", BUCKET_HANG},
 	{"other", BUCKET_OTHER},
 };
+
+/* custom.TYPE */
+static bool figure_type(const struct figure *f, const struct ledger_view *l, const char *key, uint64_t *ret)
+{
+	char room[LEDGER_NAME_MAX];
+	const char *name;
+	uint64_t ns;
+
+	if (strncmp(key, "custom.", 7) != 0)
+		return false;
+	*ret = 0;
+	for (uint32_t i = 0; (name = ledger_part(l, &f->snap->types, i, room, &ns)); i++) {
+		if (!strncmp(name, "CUSTOM_BADPUT_EVENTS.", 21) && !strcmp(name + 21, key + 7))
+			*ret = ns;
+	}
+	return true;
+}
 
 static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 {
@@ -74,6 +92,7 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"loss_facts", s->count[FACT_LOSS]},
 		{"evaluations", s->evaluations},
 		{"gaps", s->gaps},
+		{"ranges_aside", s->aside},
 		{"evaluation_time", s->range.end_ns - s->range.start_ns},
 		{"checkpoint_facts", s->count[FACT_CHECKPOINT]},
 		{"checkpoint_step", s->checkpoint.step},
@@ -161,6 +180,8 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 			return true;
 		}
 	}
+	if (figure_type(f, &r->ledger, key, ret))
+		return true;
 	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
 		if (!strcmp(bucket_words[i].name, key)) {
 			*ret = r->ledger.ns[bucket_words[i].bucket];
@@ -242,6 +263,8 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 			return true;
 		}
 	}
+	if (figure_type(f, &j->ledger, key, ret))
+		return true;
 	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
 		if (!strcmp(bucket_words[i].name, key)) {
 			*ret = j->ledger.ns[bucket_words[i].bucket];

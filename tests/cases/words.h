@@ -71,6 +71,8 @@ static inline bool word_training(struct script *s, const struct move *m)
 		struct gp_range_end *e = script_add(s, GP_KIND_range_end, m->at_ns, script_pid(s), P_END);
 
 		e->depth = --s->depth[s->pid][s->tid];
+	} else if (!strcmp(w, "unclosed")) { /* its end was lost */
+		s->depth[s->pid][s->tid]--;
 	} else if (!strcmp(w, "range")) { /* D NAME */
 		script_range(s, m->at_ns, m->at_ns + move_length(m), move_text(m, "range"));
 	} else if (!strcmp(w, "compile")) { /* D */
@@ -279,7 +281,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "config")) {
 		struct gp_config *c = script_add(s, GP_KIND_config, m->at_ns, 0, -1);
 
-		snprintf(c->text, sizeof(c->text), "%s", move_text(m, ""));
+		snprintf(c->text, sizeof(c->text), "%s%s%s", move_text(m, ""), m->argc > 2 ? " " : "",
+			 m->argc > 2 ? m->argv[2] : "");
 	} else if (!strcmp(w, "end")) {
 		script_add(s, GP_KIND_end, m->at_ns, 0, -1);
 	} else if (!strcmp(w, "look") || !strcmp(w, "call")) {

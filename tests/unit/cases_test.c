@@ -64,7 +64,7 @@ static void see(void *ctx, const struct fact *f)
 		memset(s->number[f->pid / 1000], 0, sizeof(s->number[0]));
 	if (f->type == FACT_STEP)
 		see_step(s, f->pid, f->step);
-	if (f->type == FACT_RANGE && f->range->bucket != BUCKET_UNOBSERVED)
+	if (f->type == FACT_RANGE && !strcmp(f->range->name, "evaluation"))
 		see_span(s, f->pid, f->range->start_ns);
 	if (f->type == FACT_CHECKPOINT && !f->checkpoint->async)
 		see_span(s, f->pid, f->checkpoint->start_ns);
@@ -74,7 +74,8 @@ static void see(void *ctx, const struct fact *f)
 			s->match = *s->checkpoint.match;
 		snprintf(s->file, sizeof(s->file), "%s", f->checkpoint->file);
 	}
-	if (f->type == FACT_RANGE && f->range->bucket == BUCKET_EVAL) {
+	s->aside += f->type == FACT_RANGE && f->range->async;
+	if (f->type == FACT_RANGE && !strcmp(f->range->name, "evaluation")) {
 		s->evaluations++;
 		s->range = *f->range;
 	}

@@ -137,6 +137,30 @@ static void check_first(const struct probe_row *row)
 	assert_null(row->keep[0]);
 }
 
+/* Names that the user asks for join those of the row. */
+static void test_keep(void **state)
+{
+	struct probe_table *t;
+	char name[16];
+
+	(void)state;
+	assert_int_equal(load_one(whole, &t), 0);
+	assert_int_equal(probe_table_keep(t, "validation"), 0);
+	assert_int_equal(probe_table_keep(t, "validations too"), 0);
+	assert_string_equal(probe_table_row(t, 1)->keep[0], "Optimizer.");
+	assert_string_equal(probe_table_row(t, 1)->keep[2], "validation");
+	assert_null(probe_table_row(t, 1)->keep[3]);
+	assert_null(probe_table_row(t, 0)->keep[0]);
+	for (int i = 3; i < GP_KEEP; i++) {
+		snprintf(name, sizeof(name), "name%d", i);
+		assert_int_equal(probe_table_keep(t, name), 0);
+	}
+	assert_int_equal(probe_table_keep(t, "one more"), -ENOSPC);
+	assert_int_equal(probe_table_keep(t, "name4"), 0);
+	assert_null(probe_table_row(t, 1)->keep[GP_KEEP]);
+	probe_table_free(t);
+}
+
 static void test_every_key(void **state)
 {
 	const struct probe_row *row;
@@ -411,10 +435,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_key),   cmocka_unit_test(test_alphabetical),
-		cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_each_file_is_told),
-		cmocka_unit_test(test_bounds),	    cmocka_unit_test(test_files_that_are_none),
-		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_every_key),	    cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_alphabetical),	    cmocka_unit_test(test_wrong_files),
+		cmocka_unit_test(test_each_file_is_told),   cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_files_that_are_none), cmocka_unit_test(test_shipped),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/export/json_line.h"
 
+#include <stdio.h>
+
 #include "userspace/base/json_text.h"
 #include "userspace/ingest/event.h"
 
@@ -130,10 +132,15 @@ static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
 	json_real(out, "confidence", c->match->confidence);
 }
 
-static void line_range(struct buffer *out, const struct fact_range *r)
+static void line_range(struct buffer *out, const struct fact_range *r, const struct type_names *types)
 {
+	char bucket[LEDGER_NAME_MAX];
+
+	snprintf(bucket, sizeof(bucket), "%s%s%s", bucket_name[r->bucket], r->type ? "." : "",
+		 r->type ? types->name[r->type] : "");
 	json_string(out, "name", r->name ? r->name : "");
-	json_string(out, "bucket", bucket_name[r->bucket]);
+	json_string(out, "bucket", bucket);
+	json_bool(out, "async", r->async);
 	json_uint(out, "start_ns", r->start_ns);
 	json_uint(out, "end_ns", r->end_ns);
 	json_uint(out, "duration_ns", r->end_ns - r->start_ns);
@@ -197,12 +204,16 @@ static void line_window(struct buffer *out, const struct window_view *w)
 	json_bool(out, "final", false);
 }
 
-static void line_ledger(struct buffer *out, const struct ledger_view *l)
+static void line_ledger(struct buffer *out, const struct ledger_view *l, const struct type_names *types)
 {
+	char room[LEDGER_NAME_MAX];
+	const char *name;
+	uint64_t ns;
+
 	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
 	json_open(out, "buckets", '{');
-	for (int i = 0; i < BUCKET_COUNT; i++)
-		json_uint(out, bucket_name[i], l->ns[i]);
+	for (uint32_t i = 0; (name = ledger_part(l, types, i, room, &ns)); i++)
+		json_uint(out, name, ns);
 	json_close(out, '}');
 	json_open(out, "async", '{');
 	json_close(out, '}');
@@ -319,7 +330,7 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		line_checkpoint(out, f->checkpoint);
 		break;
 	case FACT_RANGE:
-		line_range(out, f->range);
+		line_range(out, f->range, f->types);
 		break;
 	case FACT_DISRUPTION:
 		line_disruption(out, f->disruption);
@@ -328,7 +339,7 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		if (f->window)
 			line_window(out, f->window);
 		else
-			line_ledger(out, f->ledger);
+			line_ledger(out, f->ledger, f->types);
 		break;
 	case FACT_LOSS:
 		line_loss(out, f->loss);

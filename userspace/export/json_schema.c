@@ -75,11 +75,12 @@ LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/se
 	"saved_step": {"type": ["integer", "null"], "minimum": 1, "description": "of a restore: after which step the job wrote what was read"},
 	"match": {"enum": ["inode", "path", "copy", "changed", "size", null], "description": "how that is known"},
 	"confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1}}},)
-LINE("range": {"type": "object", "description": "a span of its own bucket: evaluation; time when nobody watched (UNOBSERVED)",)
-LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name", "bucket", "start_ns", "end_ns", "duration_ns"],)
+LINE("range": {"type": "object", "description": "a span of its own bucket: evaluation; the job's own ranges (--range); time when nobody watched (UNOBSERVED)",)
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name", "bucket", "async", "start_ns", "end_ns", "duration_ns"],)
 LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
-	"name": {"$ref": "#/$defs/text"}, "bucket": {"$ref": "#/$defs/text"}, "start_ns": {"$ref": "#/$defs/ns"},
+	"name": {"$ref": "#/$defs/text"}, "bucket": {"$ref": "#/$defs/text"},
+	"async": {"type": "boolean", "description": "on a thread that does not train: no bucket has it"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}}},)
 LINE("disruption": {"type": "object", "description": "something interrupted a job: told when it begins, and again (over) when a step was made after it",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "disruption", "over", "cause", "graceful", "exit_code", "signal", "sender", "sender_comm", "at_ns", "step", "starts", "resumed_step", "wasted_ns", "recovery_ns", "down_ns", "recovery", "estimated", "how"],)
@@ -96,7 +97,7 @@ LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/se
 	"wasted_ns": {"$ref": "#/$defs/ns_or_null"}, "recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "down_ns": {"$ref": "#/$defs/ns_or_null"},
 	"recovery": {"type": "object", "description": "recovery_ns by bucket", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"estimated": {"type": "boolean"}, "how": {"$ref": "#/$defs/text_or_null"}}},)
-LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns",)
+LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns; custom events by type in CUSTOM_BADPUT_EVENTS.TYPE, of a window in CUSTOM_BADPUT_EVENTS",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
 LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},

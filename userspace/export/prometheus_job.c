@@ -29,9 +29,13 @@ void page_job_time(struct page *p, const struct family *f)
 {
 	PAGE_EACH_JOB(p, j)
 	{
-		for (int b = 0; b < BUCKET_COUNT; b++) {
-			metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
-			metric_value_ns(p->out, j->ledger.ns[b]);
+		char room[LEDGER_NAME_MAX];
+		const char *name;
+		uint64_t ns;
+
+		for (uint32_t b = 0; (name = ledger_part(&j->ledger, &p->s->types, b, room, &ns)); b++) {
+			metric_label(page_job(p, f, j), "bucket", name);
+			metric_value_ns(p->out, ns);
 		}
 	}
 }

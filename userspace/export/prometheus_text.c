@@ -87,9 +87,13 @@ static void rank_elapsed(struct page *p, const struct family *f, const struct ra
 
 static void rank_time(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	for (int i = 0; i < BUCKET_COUNT; i++) {
-		metric_label(page_sample(p, f->name, r), "bucket", bucket_name[i]);
-		metric_value_ns(p->out, r->ledger.ns[i]);
+	char room[LEDGER_NAME_MAX];
+	const char *name;
+	uint64_t ns;
+
+	for (uint32_t i = 0; (name = ledger_part(&r->ledger, &p->s->types, i, room, &ns)); i++) {
+		metric_label(page_sample(p, f->name, r), "bucket", name);
+		metric_value_ns(p->out, ns);
 	}
 }
 

@@ -63,6 +63,8 @@ struct fact_range {
 	const char *name;
 	enum bucket bucket;
 	uint64_t start_ns, end_ns;
+	uint32_t type; /* of BUCKET_CUSTOM: its number */
+	bool async;    /* on a thread that does not train: it counts nowhere */
 };
 
 /* Told when it is certain, and again when it is over. */
@@ -91,6 +93,7 @@ struct fact {
 	int rank;			  /* -1: unknown */
 	int world_size;			  /* -1: unknown */
 	const char *job;		  /* "" when unknown */
+	const struct type_names *types;	  /* of custom events; about a process: never NULL */
 	const struct window_view *window; /* FACT_LEDGER of a window: instead of `ledger` */
 	union {
 		const struct gp_session *start;

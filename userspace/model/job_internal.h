@@ -15,6 +15,8 @@ struct job_time {
 	uint64_t base_ns[BUCKET_COUNT];
 	uint64_t skip_ns; /* ... and what the job's past has already */
 	uint64_t steps, gross_ns, wasted_ns;
+	/* Of BUCKET_CUSTOM in past_ns and base_ns, by number of the type. */
+	uint64_t past_types_ns[LEDGER_TYPES], base_types_ns[LEDGER_TYPES];
 };
 
 struct job_work {

@@ -65,6 +65,31 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 	return sum_ns;
 }
 
+/* By type, of custom_ns that the job's part has: what it has not is missing from the last ones. */
+static void types_part(const struct job *j, const struct ledger_view *v, uint64_t custom_ns, uint64_t *ret_ns)
+{
+	uint64_t all_ns[LEDGER_TYPES] = {0};
+
+	for (uint32_t i = 0; i < v->ntypes; i++)
+		all_ns[v->types[i].name < LEDGER_TYPES ? v->types[i].name : LEDGER_REST] += v->types[i].ns;
+	for (int i = 0; i < LEDGER_TYPES; i++) {
+		uint64_t ns = all_ns[i] - j->time.base_types_ns[i];
+
+		ret_ns[i] = ns < custom_ns ? ns : custom_ns;
+		custom_ns -= ret_ns[i];
+	}
+}
+
+static void types_view(struct ledger_view *v, const uint64_t *past_ns, const uint64_t *ns)
+{
+	v->types[0] = (struct ledger_type){LEDGER_REST, past_ns[0] + ns[0]};
+	for (uint32_t i = 1; i < LEDGER_TYPES; i++) {
+		v->ntypes += !v->ntypes;
+		if (past_ns[i] + ns[i])
+			v->types[v->ntypes++] = (struct ledger_type){i, past_ns[i] + ns[i]};
+	}
+}
+
 void job_time_refer(struct job *j, struct rank *r, bool midway)
 {
 	struct job_time *t = &j->time;
@@ -73,10 +98,12 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 
 	ledger_view(r->ledger, &v);
 	memset(t->base_ns, 0, sizeof(t->base_ns));
+	memset(t->base_types_ns, 0, sizeof(t->base_types_ns));
 	from_ns = v.start_ns;
 	if (midway) { /* what it did before counted for another one's sake */
 		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
 		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
+		types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
 		from_ns = v.now_ns - v.unsettled_ns;
 	}
 	if (!t->edge_ns)
@@ -93,11 +120,14 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 void job_time_leave(struct job *j)
 {
 	struct job_time *t = &j->time;
-	uint64_t ns[BUCKET_COUNT], len_ns;
+	uint64_t ns[BUCKET_COUNT], types_ns[LEDGER_TYPES], len_ns;
 	struct ledger_view v;
 
 	ledger_view(j->ref->ledger, &v);
 	len_ns = job_part(j, &v, ns);
+	types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
+	for (int i = 0; i < LEDGER_TYPES; i++)
+		t->past_types_ns[i] += types_ns[i];
 	job_window_leave(j, j->ref, &v, t->edge_ns + len_ns);
 	t->edge_ns += len_ns;
 	for (int b = 0; b < BUCKET_COUNT; b++)
@@ -142,11 +172,12 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 {
 	const struct job_time *t = &j->time;
 	struct ledger_view v = {0};
-	uint64_t ns[BUCKET_COUNT] = {0}, len_ns = 0;
+	uint64_t ns[BUCKET_COUNT] = {0}, types_ns[LEDGER_TYPES] = {0}, len_ns = 0;
 
 	if (j->ref) {
 		ledger_view(j->ref->ledger, &v);
 		len_ns = job_part(j, &v, ns);
+		types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
 	} else if (now_ns > t->edge_ns && j->state != JOB_OVER && j->state != JOB_ENDED) {
 		len_ns = now_ns - t->edge_ns;
 		ns[job_between(j)] = len_ns;
@@ -165,6 +196,7 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 	};
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		ret->ns[b] = t->past_ns[b] + ns[b];
+	types_view(ret, t->past_types_ns, types_ns);
 }
 
 void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns)

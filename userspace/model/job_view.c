@@ -88,6 +88,8 @@ static void time_archive(struct archive *a, struct job_time *t)
 	archive_number(a, &t->steps);
 	archive_number(a, &t->gross_ns);
 	archive_number(a, &t->wasted_ns);
+	archive_numbers(a, t->past_types_ns);
+	archive_numbers(a, t->base_types_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++) {
 		archive_require(a, t->past_ns[b] <= t->edge_ns);
 		sum_ns += t->past_ns[b];

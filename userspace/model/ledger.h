@@ -52,6 +52,19 @@ enum bucket {
 extern const char *const bucket_name[BUCKET_COUNT];
 extern const char *const bucket_label[BUCKET_COUNT];
 
+#define LEDGER_TYPES	32 /* of custom events; the first stands for all beyond the others */
+#define LEDGER_REST	0  /* its name */
+#define LEDGER_TYPE_MAX 32 /* bytes of a name as people know it */
+
+struct ledger_type {
+	uint32_t name; /* the caller's number; LEDGER_REST */
+	uint64_t ns;   /* of BUCKET_CUSTOM, whose sum these are */
+};
+
+struct type_names { /* by number, from 1; "": none */
+	char name[LEDGER_TYPES][LEDGER_TYPE_MAX];
+};
+
 struct ledger_view {
 	uint64_t start_ns, now_ns; /* elapsed = now - start */
 	uint64_t ns[BUCKET_COUNT];
@@ -64,16 +77,17 @@ struct ledger_view {
 	uint64_t merged;      /* intervals taken together because there were too many */
 	uint64_t disruptions; /* counted by the rank: 0 in what ledger_view() gives */
 	bool ended;
+	struct ledger_type types[LEDGER_TYPES]; /* the rest first */
+	uint32_t ntypes;
 };
+
+/* The time by name, custom events by type: of i = 0, 1... until NULL, what adds up to elapsed. The caller has
+ * room for the name. */
+#define LEDGER_NAME_MAX 64
+const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
+			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
 
 #define LEDGER_PENDING 1024
-#define LEDGER_TYPES   32 /* of custom events; the first stands for all beyond the others */
-#define LEDGER_REST    0  /* its name */
-
-struct ledger_type {
-	uint32_t name; /* the caller's number; LEDGER_REST */
-	uint64_t ns;   /* of BUCKET_CUSTOM, whose sum these are */
-};
 
 /* A piece of time that was settled, or moved since. */
 struct ledger_span {

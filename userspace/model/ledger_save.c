@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "userspace/model/ledger_internal.h"
@@ -40,6 +41,25 @@ void ledger_view(const struct ledger *l, struct ledger_view *ret)
 	memcpy(ret->ns, l->ns, sizeof(ret->ns));
 	ret->ns[BUCKET_HANG] += hang_ns;
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
+	ret->ntypes = ledger_types(l, ret->types);
+}
+
+const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
+			char out[LEDGER_NAME_MAX], uint64_t *ret_ns)
+{
+	uint32_t type = i - BUCKET_COUNT + 1;
+
+	if (i < BUCKET_COUNT) {
+		*ret_ns = l->ns[i];
+		for (uint32_t k = 1; i == BUCKET_CUSTOM && k < l->ntypes; k++)
+			*ret_ns -= l->types[k].ns;
+		return bucket_name[i];
+	}
+	if (type >= l->ntypes || l->types[type].name >= LEDGER_TYPES)
+		return NULL;
+	*ret_ns = l->types[type].ns;
+	snprintf(out, LEDGER_NAME_MAX, "%s.%s", bucket_name[BUCKET_CUSTOM], names->name[l->types[type].name]);
+	return out;
 }
 
 uint32_t ledger_types(const struct ledger *l, struct ledger_type *ret)

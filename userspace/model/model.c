@@ -346,6 +346,10 @@ static void feed_config(struct model *m, const struct event *ev)
 		m->env.ideal_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "hang_ns"))
 		m->env.hang_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "ranges")) /* anew: so many follow */
+		m->env.ranges.count = 0;
+	else if (!strcmp(text, "range"))
+		range_rules_add(&m->env.ranges, value); /* what wrote it has told of what is none */
 	else if (!strcmp(text, "windows_ns"))
 		config_windows(m, value);
 	else if (!strcmp(text, "marker")) {

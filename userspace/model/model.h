@@ -26,7 +26,7 @@ void model_free(struct model *m);
 
 /* Events in order of time (ingest/stream.h). 0 or -ENOMEM (the event is then counted as lost). Settings
  * come as gp_config events ("marker=zero_grad", "multiply=8", "ideal_ns=...", "hang_ns=...",
- * "windows_ns=...,...", and those of program.h). */
+ * "windows_ns=...,...", "ranges=N", "range=BUCKET MATCH", and those of program.h). */
 int model_feed(struct model *m, const struct event *ev);
 
 /* What is known now, as of the last event. The caller owns one reference; NULL: no memory. */

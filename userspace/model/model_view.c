@@ -128,6 +128,7 @@ struct snapshot *model_snapshot(struct model *m)
 	s->session_ns = m->session_ns;
 	s->ended = m->ended;
 	s->end = m->end;
+	s->types = m->env.ranges.types;
 	s->nattach = m->probes.nattach;
 	s->budget_ppm = m->env.budget_ppm;
 	s->program = m->env.program;

@@ -132,6 +132,13 @@ static void break_add(struct phase_finder *pf, const struct span *s, bool estima
 	pf->breaks[pf->nbreaks++] = (struct phase_break){s->begin_ns, s->end_ns, s->tid, estimated};
 }
 
+void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct span s = {.tid = tid, .begin_ns = begin_ns, .end_ns = end_ns};
+
+	break_add(pf, &s, false);
+}
+
 /* ---- checkpoints --------------------------------------------------------------------------------- */
 
 static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed)

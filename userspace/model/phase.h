@@ -46,6 +46,8 @@ int phase_feed(struct phase_finder *pf, const struct signal *s);
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
 void phase_opened(struct phase_finder *pf, const struct signal *s); /* to be read */
 void phase_read(struct phase_finder *pf, const struct signal *s);   /* ... and closed */
+/* The thread did something between begin_ns and end_ns that belongs to no step. */
+void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
 /* Is what this thread waits for time that training waits? Unknown before anything trained: yes. */
 bool phase_trains(const struct phase_finder *pf, uint32_t tid);
 /* emit and ctx: as for phase_new(). */

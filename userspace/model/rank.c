@@ -173,6 +173,8 @@ static void on_signal(void *ctx, const struct signal *s)
 	if (rank_start_signal(r, s))
 		return;
 	rank_hang_signal(r, s);
+	if (s->kind == SIGNAL_RANGE || s->kind == SIGNAL_RANGE_BEGIN)
+		rank_range_signal(r, s);
 	if (s->kind == SIGNAL_RANGE_BEGIN)
 		return;
 	if (s->kind == SIGNAL_LOSS)
@@ -278,6 +280,7 @@ static void rank_close(struct rank *r, uint64_t now_ns)
 	if (!r->trainer)
 		return;
 	rank_notes(r, UINT64_MAX);
+	rank_range_close(r, now_ns);
 	rank_start_over(r, now_ns);
 	rank_ideal(r, true);
 	ledger_end(r->ledger, now_ns);

@@ -5,6 +5,7 @@
  *   rank_loop.c  a finished step: statistics, ledger, FACT_STEP
  *   rank_change.c  what is told of a loop that became slow, and fast again
  *   rank_start.c its life before the first step
+ *   rank_range.c the job's own ranges
  *   rank_window.c  where its time went of late
  *   rank_fact.c  facts, and the events that people are shown
  *   rank_hang.c  silence, and what is known of its reason
@@ -30,6 +31,8 @@
 #include "userspace/model/ledger.h"
 #include "userspace/model/overhead.h"
 #include "userspace/model/phase.h"
+#include "userspace/model/range.h"
+#include "userspace/model/rank_range.h"
 #include "userspace/model/rank_start.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/model/step.h"
@@ -43,6 +46,7 @@ struct rank_env {      /* what all ranks of a model share */
 	fact_fn *sink; /* may be NULL */
 	void *ctx;
 	struct anchors anchors;
+	struct range_rules ranges;
 	struct step_config step;	  /* of processes that show their first marker from here on */
 	uint64_t ideal_ns;		  /* the user's; 0: found */
 	uint64_t hang_ns;		  /* the user's limit of silence; 0: found */
@@ -150,6 +154,8 @@ struct rank {
 	uint64_t wrote_ns; /* began what it wrote last; 0: none since its last step */
 
 	struct rank_start start;
+	struct rank_range ranges[RANK_RANGES]; /* open, in order */
+	uint32_t nranges;
 	struct rank_hang hang;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
 	uint64_t slow_told_ns, slow_untold; /* slow steps: when one was told, and how many since */

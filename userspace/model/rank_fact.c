@@ -18,6 +18,7 @@ void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
 	f->rank = r->process.rank;
 	f->world_size = r->process.world_size;
 	f->job = r->process.job;
+	f->types = &r->env->ranges.types;
 	if (r->env->sink)
 		r->env->sink(r->env->ctx, f);
 }
@@ -93,7 +94,12 @@ static void tell_checkpoint(struct rank *r, const struct rank_note *n)
 
 static void tell_range(struct rank *r, const struct rank_note *n)
 {
-	struct fact_range range = {"evaluation", BUCKET_EVAL, n->span.begin_ns, n->span.end_ns};
+	struct fact_range range = {
+		.name = "evaluation",
+		.bucket = BUCKET_EVAL,
+		.start_ns = n->span.begin_ns,
+		.end_ns = n->span.end_ns,
+	};
 	struct fact f = {.type = FACT_RANGE, .range = &range};
 	char took[16];
 
@@ -185,7 +191,12 @@ void rank_span(void *ctx, const struct span *s)
 /* About us, not about the process: told at once. */
 void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
-	struct fact_range range = {"unobserved", BUCKET_UNOBSERVED, from_ns, now_ns};
+	struct fact_range range = {
+		.name = "unobserved",
+		.bucket = BUCKET_UNOBSERVED,
+		.start_ns = from_ns,
+		.end_ns = now_ns,
+	};
 	struct fact f = {.type = FACT_RANGE, .range = &range};
 	char took[16];
 

@@ -153,6 +153,7 @@ void rank_step(struct rank *r, const struct step *s)
 	ns = fs.step.end_ns - fs.step.start_ns;
 	rank_notes(r, step_saved_from(&fs.step));
 	rank_start_over(r, fs.step.start_ns);
+	rank_range_step(r, fs.step.end_ns);
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number,
 		    fs.step.flags & STEP_tainted);
 	if (!s->loop)

@@ -8,6 +8,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	archive_struct(a, sizeof(*env));
 	anchors_archive(a, &env->anchors);
 	step_config_archive(a, &env->step);
+	range_rules_archive(a, &env->ranges);
 	archive_number(a, &env->ideal_ns);
 	archive_number(a, &env->hang_ns);
 	archive_numbers(a, env->windows_ns);
@@ -173,6 +174,7 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->saved.step);
 	archive_number(a, &r->wrote_ns);
 	rank_start_archive(a, &r->start);
+	rank_range_archive(a, r);
 	rank_hang_archive(a, &r->hang);
 	archive_number(a, &r->hits);
 	overhead_archive(a, &r->overhead);

@@ -101,6 +101,7 @@ struct snapshot {
 	struct gp_end end;
 	struct job_view *jobs; /* in order of appearance */
 	uint32_t njobs;
+	struct type_names types; /* of custom events in ledgers */
 	struct rank_view *ranks; /* trainers first, by rank, then by their start */
 	uint32_t nranks;
 	struct attach_view *attach;

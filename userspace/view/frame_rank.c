@@ -189,7 +189,7 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 			canvas_line(c, i == 0 ? WORTH_KEY : i < 2 * across ? WORTH_GOOD : WORTH_DETAIL);
 		canvas_at(c, left);
 		canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
-		canvas_put(c, STYLE_PLAIN, " %.*s", width - 21, part_label(parts[i].id));
+		canvas_put(c, STYLE_PLAIN, " %.*s", width - 21, parts[i].label);
 		canvas_right(c, left + width - 10, STYLE_PLAIN, clock_duration(time, WORD_MAX, parts[i].ns));
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			canvas_right(c, left + width - 2, STYLE_DIM,
@@ -197,15 +197,15 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 	}
 }
 
-void frame_time(struct canvas *c, const struct rank_view *r)
+void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	const struct ledger_view *l = &r->ledger;
-	int cells[PART_COUNT], width = c->cols - 2, n;
+	int cells[PARTS_MAX], width = c->cols - 2, n;
 	uint64_t observed = view_observed_ns(l);
-	struct part parts[PART_COUNT], seen[PART_COUNT];
+	struct part parts[PARTS_MAX], seen[PARTS_MAX];
 	char text[WORD_MAX], late[128];
 
-	n = view_parts(parts, l);
+	n = view_parts(parts, l, &s->types);
 	/* The running step is always a bit of something: as long as it is small it would only flicker. */
 	for (int i = 0; i < n; i++)
 		if (parts[i].id == PART_RUNNING && parts[i].ns < observed / 100)

@@ -19,7 +19,7 @@ enum worth {
 };
 
 void frame_loops(struct canvas *c, const struct rank_view *r, int rows);
-void frame_time(struct canvas *c, const struct rank_view *r);
+void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_view *r);
 
 /* A word for the state, in its colour. */
 void frame_state(struct canvas *c, const struct step_state *st);

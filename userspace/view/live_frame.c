@@ -220,7 +220,7 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 	if (!trainer)
 		frame_nothing(&c, s);
 	if (r && r->trainer)
-		frame_time(&c, r);
+		frame_time(&c, s, r);
 	else if (r && trainer)
 		frame_quiet(&c);
 	if (r)

@@ -147,7 +147,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 	}
 	report_falls(c, s, j);
 	report_program(c, s, j);
-	report_time(c, &j->ledger, report_worth_of_job(s, j, &worth));
+	report_time(c, &j->ledger, &s->types, report_worth_of_job(s, j, &worth));
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
@@ -195,7 +195,9 @@ static void fall_json(struct buffer *out, const struct job_fall *f)
 
 static void job_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
 {
-	uint64_t observed_ns = view_observed_ns(&j->ledger);
+	uint64_t observed_ns = view_observed_ns(&j->ledger), ns;
+	char room[LEDGER_NAME_MAX];
+	const char *name;
 
 	json_open(out, NULL, '{');
 	json_known(out, "job", j->name);
@@ -212,8 +214,8 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	else
 		json_null(out, "goodput_ratio");
 	json_open(out, "buckets", '{');
-	for (int i = 0; i < BUCKET_COUNT; i++)
-		json_uint(out, bucket_name[i], j->ledger.ns[i]);
+	for (uint32_t i = 0; (name = ledger_part(&j->ledger, &s->types, i, room, &ns)); i++)
+		json_uint(out, name, ns);
 	json_close(out, '}');
 	json_uint(out, "productive_gross_ns", j->ledger.productive_gross_ns);
 	report_windows_json(out, j->windows);

@@ -136,9 +136,12 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 	json_close(out, '}');
 }
 
-static void json_ledger(struct buffer *out, const struct ledger_view *l, bool trainer)
+static void json_ledger(struct buffer *out, const struct ledger_view *l, const struct type_names *types,
+			bool trainer)
 {
-	uint64_t observed = view_observed_ns(l);
+	uint64_t observed = view_observed_ns(l), ns;
+	char room[LEDGER_NAME_MAX];
+	const char *name;
 
 	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
 	json_uint(out, "observed_ns", observed);
@@ -147,8 +150,8 @@ static void json_ledger(struct buffer *out, const struct ledger_view *l, bool tr
 	else
 		json_null(out, "goodput_ratio");
 	json_open(out, "buckets", '{');
-	for (int i = 0; i < BUCKET_COUNT; i++)
-		json_uint(out, bucket_name[i], l->ns[i]);
+	for (uint32_t i = 0; (name = ledger_part(l, types, i, room, &ns)); i++)
+		json_uint(out, name, ns);
 	json_close(out, '}');
 	json_uint(out, "unsettled_ns", l->unsettled_ns);
 	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
@@ -243,7 +246,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	for (uint32_t i = 0; i < r->nloops; i++)
 		json_loop(out, &r->loops[i]);
 	json_close(out, ']');
-	json_ledger(out, &r->ledger, r->trainer);
+	json_ledger(out, &r->ledger, &s->types, r->trainer);
 	report_windows_json(out, r->windows);
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);

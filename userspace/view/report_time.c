@@ -43,27 +43,34 @@ static void worth_put(struct canvas *c, const struct report_worth *w, double ns,
 	canvas_right(c, COL_COST, style, text);
 }
 
-static double worth_of(const struct report_worth *w, int part)
+/* Of custom events the worth is known of all together: by their time. */
+static double worth_of(const struct report_worth *w, const struct part *p, uint64_t custom_ns)
 {
+	int part = p->id;
+
 	if (part == PART_RUNNING)
 		return w->running_ns;
+	if (part == BUCKET_CUSTOM && custom_ns)
+		return w->accelerator_ns[part] * (double)p->ns / (double)custom_ns;
 	return w->accelerator_ns[part] - (part == BUCKET_OTHER ? w->running_ns : 0);
 }
 
-static void time_row(struct canvas *c, const struct part *p, uint64_t observed, const struct report_worth *w)
+static void time_row(struct canvas *c, const struct part *p, const struct ledger_view *l,
+		     const struct report_worth *w)
 {
 	bool unseen = p->id == BUCKET_UNOBSERVED;
+	uint64_t observed = view_observed_ns(l);
 	char time[WORD_MAX], share[WORD_MAX];
 
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
-	canvas_put(c, STYLE_PLAIN, "%s", part_label(p->id));
+	canvas_put(c, STYLE_PLAIN, "%s", p->label);
 	canvas_right(c, COL_TIME, STYLE_PLAIN, clock_duration(time, WORD_MAX, p->ns));
 	/* What was not seen is no share of what was. */
 	canvas_right(c, COL_SHARE, unseen ? STYLE_DIM : STYLE_PLAIN,
 		     unseen ? "beside it" : view_percent(share, p->ns, observed));
 	if (w)
-		worth_put(c, w, worth_of(w, p->id), STYLE_PLAIN);
+		worth_put(c, w, worth_of(w, p, l->ns[BUCKET_CUSTOM]), STYLE_PLAIN);
 	else if (!unseen)
 		time_bar(c, p, observed);
 }
@@ -73,7 +80,7 @@ static void other_rows(struct canvas *c, const struct ledger_view *l, const stru
 {
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		if (!l->ns[b] && w->accelerator_ns[b] > 0)
-			time_row(c, &(struct part){.id = b}, view_observed_ns(l), w);
+			time_row(c, &(struct part){.id = b, .label = bucket_label[b]}, l, w);
 }
 
 static void worth_head(struct canvas *c, const struct report_worth *w)
@@ -83,11 +90,12 @@ static void worth_head(struct canvas *c, const struct report_worth *w)
 		canvas_right(c, COL_COST, STYLE_DIM, "cost");
 }
 
-void report_time(struct canvas *c, const struct ledger_view *l, const struct report_worth *w)
+void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
+		 const struct report_worth *w)
 {
-	uint64_t observed = view_observed_ns(l), elapsed = l->now_ns - l->start_ns, sum = 0;
-	struct part parts[PART_COUNT];
-	int n = view_parts(parts, l);
+	uint64_t elapsed = l->now_ns - l->start_ns, sum = 0;
+	struct part parts[PARTS_MAX];
+	int n = view_parts(parts, l, types);
 	char time[WORD_MAX];
 	double all_ns = 0;
 
@@ -98,7 +106,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct rep
 	if (w)
 		worth_head(c, w);
 	for (int i = 0; i < n; i++) {
-		time_row(c, &parts[i], observed, w);
+		time_row(c, &parts[i], l, w);
 		sum += parts[i].ns;
 	}
 	for (int b = 0; w && b < BUCKET_COUNT; b++)

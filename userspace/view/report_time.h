@@ -14,6 +14,7 @@ struct report_worth {		      /* two more columns: time of accelerators, and what
 };
 
 /* w may be NULL. */
-void report_time(struct canvas *c, const struct ledger_view *l, const struct report_worth *w);
+void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
+		 const struct report_worth *w);
 
 #endif

@@ -103,11 +103,6 @@ uint64_t view_observed_ns(const struct ledger_view *l)
 	return unseen < elapsed ? elapsed - unseen : 0;
 }
 
-const char *part_label(int id)
-{
-	return id == PART_RUNNING ? "running now" : bucket_label[id];
-}
-
 static int part_order(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
@@ -116,23 +111,32 @@ static int part_order(const void *a, const void *b)
 		return x->id == BUCKET_GOODPUT ? -1 : 1;
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
-	return x->id - y->id;
+	return x->id != y->id ? x->id - y->id : strcmp(x->label, y->label);
 }
 
-int view_parts(struct part parts[PART_COUNT], const struct ledger_view *l)
+int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l, const struct type_names *names)
 {
+	uint64_t custom_ns = 0;
 	int n = 0;
 
+	for (uint32_t i = 1; i < l->ntypes; i++) {
+		custom_ns += l->types[i].ns;
+		if (l->types[i].ns && l->types[i].name < LEDGER_TYPES)
+			parts[n++] = (struct part){BUCKET_CUSTOM, l->types[i].ns,
+						   names->name[l->types[i].name]};
+	}
 	for (int i = 0; i < BUCKET_COUNT; i++) {
 		uint64_t ns = l->ns[i];
 
 		if (i == BUCKET_OTHER)
 			ns -= l->unsettled_ns < ns ? l->unsettled_ns : ns;
+		if (i == BUCKET_CUSTOM)
+			ns -= custom_ns;
 		if (ns)
-			parts[n++] = (struct part){i, ns};
+			parts[n++] = (struct part){i, ns, bucket_label[i]};
 	}
 	if (l->unsettled_ns)
-		parts[n++] = (struct part){PART_RUNNING, l->unsettled_ns};
+		parts[n++] = (struct part){PART_RUNNING, l->unsettled_ns, "running now"};
 	qsort(parts, (size_t)n, sizeof(*parts), part_order);
 	return n;
 }

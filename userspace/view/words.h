@@ -31,14 +31,15 @@ uint64_t view_observed_ns(const struct ledger_view *l);
 struct part {
 	int id; /* enum bucket, or PART_RUNNING */
 	uint64_t ns;
+	const char *label;
 };
+#define PARTS_MAX (PART_COUNT + LEDGER_TYPES) /* custom events by type */
 extern const struct part_look {
 	const char *glyph;
 	enum style style;
 } part_look[PART_COUNT];
-const char *part_label(int id);
 /* Those that are not zero, goodput first, then the largest first. Returns how many. */
-int view_parts(struct part parts[PART_COUNT], const struct ledger_view *l);
+int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l, const struct type_names *names);
 /* How many of `cells` cells each part gets: all are given out, a part of 0.2 % or more gets at least one. */
 void view_apportion(const struct part *parts, int nparts, int cells, int *ret_cells);
 
