@@ -282,7 +282,7 @@ static void as_json(void **state)
 
 static void shares(void **state)
 {
-	struct part parts[3] = {{0, 9990}, {1, 9}, {2, 1}};
+	struct part parts[3] = {{0, 9990, ""}, {1, 9, ""}, {2, 1, ""}};
 	char text[WORD_MAX];
 	int cells[3];
 

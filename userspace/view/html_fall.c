@@ -53,8 +53,8 @@ void html_waterfall(struct buffer *out, const struct story *s)
 {
 	uint64_t elapsed_ns = s->ledger.now_ns - s->ledger.start_ns, left_ns = elapsed_ns,
 		 observed_ns = view_observed_ns(&s->ledger);
-	struct part parts[PART_COUNT];
-	int n = view_parts(parts, &s->ledger);
+	struct part parts[PARTS_MAX];
+	int n = view_parts(parts, &s->ledger, NULL);
 	char share[WORD_MAX];
 
 	html_section(out, "time", "Where the time went");
@@ -72,15 +72,15 @@ void html_waterfall(struct buffer *out, const struct story *s)
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			continue;
 		left_ns -= parts[i].ns;
-		fall(out, part_label(parts[i].id), "none", bucket_name[parts[i].id], left_ns, parts[i].ns,
-		     elapsed_ns, "");
+		fall(out, parts[i].label, "none", bucket_name[parts[i].id], left_ns, parts[i].ns, elapsed_ns,
+		     "");
 	}
 	for (int i = 0; i < n; i++) {
 		if (parts[i].id == BUCKET_UNOBSERVED || parts[i].id == BUCKET_GOODPUT)
 			continue;
 		left_ns -= parts[i].ns;
-		fall(out, part_label(parts[i].id), bucket_class(parts[i].id), bucket_name[parts[i].id],
-		     left_ns, parts[i].ns, elapsed_ns, view_percent(share, parts[i].ns, observed_ns));
+		fall(out, parts[i].label, bucket_class(parts[i].id), bucket_name[parts[i].id], left_ns,
+		     parts[i].ns, elapsed_ns, view_percent(share, parts[i].ns, observed_ns));
 	}
 	fall(out, "goodput", "good", "GOODPUT", 0, left_ns, elapsed_ns,
 	     view_percent(share, left_ns, observed_ns));

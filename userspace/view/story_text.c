@@ -295,7 +295,7 @@ void story_text(struct buffer *out, const struct story *s, bool color)
 	canvas_open(&c, COLS, color);
 	canvas_line(&c, 0);
 	text_head(&c, s);
-	report_time(&c, &s->ledger, NULL);
+	report_time(&c, &s->ledger, NULL, NULL);
 	text_times(&c, s);
 	text_runs(&c, s);
 	text_disruptions(&c, s);

@@ -38,7 +38,8 @@ extern const struct part_look {
 	const char *glyph;
 	enum style style;
 } part_look[PART_COUNT];
-/* Those that are not zero, goodput first, then the largest first. Returns how many. */
+/* Those that are not zero, goodput first, then the largest first. Returns how many. names may be NULL where
+ * no types are known. */
 int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l, const struct type_names *names);
 /* How many of `cells` cells each part gets: all are given out, a part of 0.2 % or more gets at least one. */
 void view_apportion(const struct part *parts, int nparts, int cells, int *ret_cells);
