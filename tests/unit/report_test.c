@@ -361,6 +361,47 @@ static void sparks(void **state)
 	buffer_free(&out);
 }
 
+/* The columns of accelerators add up to what stands under them; nobody asked: there are none. */
+static void worth(void **state)
+{
+	double hours = 0, cost = 0, row_hours, row_cost;
+	char *text, *save = NULL;
+	bool table = false, sum = false;
+	unsigned rows = 0;
+
+	(void)state;
+	fixture_trainer(&fx, 4242, 0, 2);
+	fx.s.ranks[0].accelerators = 8;
+	fx.s.ranks[0].ledger.unsettled_ns = fx.s.ranks[0].ledger.ns[BUCKET_OTHER] / 2;
+	text = report(false);
+	assert_null(strstr(text, "accel.-hours"));
+	free(text);
+	fx.s.program.price = 3e5; /* so that rounding is small beside it */
+	snprintf(fx.s.program.currency, sizeof(fx.s.program.currency), "$");
+	text = report(false);
+	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save)) {
+		const char *dollar = strrchr(at, '$');
+
+		table |= strstr(at, "accel.-hours") && strstr(at, "cost");
+		if (!table || sum || !dollar)
+			continue;
+		row_cost = strtod(dollar + 1, NULL);
+		while (dollar > at && dollar[-1] == ' ')
+			dollar--;
+		while (dollar > at && dollar[-1] != ' ')
+			dollar--;
+		row_hours = strtod(dollar, NULL);
+		sum = strstr(at, "    sum");
+		rows++;
+		hours += sum ? -row_hours : row_hours;
+		cost += sum ? -row_cost : row_cost;
+	}
+	assert_true(sum && rows > 4);
+	assert_true(hours < 1e-3 && hours > -1e-3);
+	assert_true(cost < 0.1 && cost > -0.1);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +414,7 @@ int main(void)
 		cmocka_unit_test_setup(why_nothing_was_found, setup),
 		cmocka_unit_test_setup(hostile_text_is_harmless, setup),
 		cmocka_unit_test_setup(as_json, setup),
+		cmocka_unit_test_setup(worth, setup),
 		cmocka_unit_test(shares),
 		cmocka_unit_test(widths),
 		cmocka_unit_test(sparks),

@@ -86,11 +86,11 @@ void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t acc
 /* Ranks that are elsewhere are taken to have as many accelerators as each of those here. */
 static double accelerators_everywhere(const struct job_view *v)
 {
+	uint32_t each = v->run_ranks ? v->accelerators / v->run_ranks : 0;
+
 	if (v->world_size <= 0 || (uint32_t)v->world_size <= v->run_ranks)
 		return v->accelerators;
-	if (!v->run_ranks || v->accelerators % v->run_ranks)
-		return 0;
-	return (double)(v->accelerators / v->run_ranks) * v->world_size;
+	return each * v->run_ranks == v->accelerators ? (double)each * v->world_size : 0;
 }
 
 void job_view_work(struct job_view *v, const struct program_config *c)

@@ -45,7 +45,7 @@ void compare_sentence(char *out, size_t len, const struct store_comparison *c)
 	const char *what = c->tagged ? "runs of perf tag" : "runs of job";
 
 	if (!c->known)
-		snprintf(out, len, "not compared with %s %s: %s (%u minutes with steps are needed)", what,
+		snprintf(out, len, "not compared with %s %s: %s (%d minutes with steps are needed)", what,
 			 c->against, lacking(c), COMPARE_LEAST);
 	else if (a->verdict == COMPARE_SAME)
 		snprintf(out, len,

@@ -18,14 +18,16 @@ const char *view_si(char out[32], double v)
 {
 	static const char units[] = " kMGTPEZ";
 	const char *unit = units;
+	double limit = 1e4;
 
 	if (!(v > 0)) {
 		snprintf(out, 32, "unknown");
 		return out;
 	}
-	for (double limit = 1e4; v >= limit && unit[1]; limit = 1e3) {
+	while (v >= limit && unit[1]) {
 		v /= 1e3;
 		unit++;
+		limit = 1e3;
 	}
 	if (*unit == ' ')
 		snprintf(out, 32, "%.4g", v);
