@@ -166,6 +166,37 @@ static void ranks_can_be_chosen(void **state)
 	free(text);
 }
 
+static void a_job_that_was_restarted(void **state)
+{
+	struct rank_view *dead = fixture_trainer(&fx, 4242, -1, -1),
+			 *next = fixture_trainer(&fx, 4250, -1, -1);
+	static struct job_view job = {
+		.key = 7, .state = JOB_RUNNING, .runs = 2, .last_step = 240, .nfalls = 1};
+	char *text;
+
+	(void)state;
+	dead->alive = false;
+	next->start_mono_ns = 1050 * S;
+	dead->job_key = next->job_key = job.key;
+	job.ledger = next->ledger;
+	job.ledger.disruptions = 1;
+	job.ledger.ns[BUCKET_WASTED] = 5 * S;
+	job.ledger.ns[BUCKET_OTHER] -= 5 * S;
+	fx.s.jobs = &job;
+	fx.s.njobs = 1;
+	assert_int_equal(frame_first(&fx.s), 1);
+	text = frame(100, 30, frame_first(&fx.s), NULL);
+	assert_non_null(strstr(
+		text, "job running, run 2, step 240   goodput 72.4 %   disruptions 1   wasted 5.00 s"));
+	free(text);
+	next->alive = false;
+	assert_int_equal(frame_first(&fx.s), 1); /* the last to live */
+	dead->start_mono_ns = 1060 * S;
+	assert_int_equal(frame_first(&fx.s), 0);
+	fx.s.jobs = NULL;
+	fx.s.njobs = 0;
+}
+
 static void without_training(void **state)
 {
 	char *text = frame(80, 24, 0, NULL);
@@ -396,6 +427,7 @@ int main(void)
 		cmocka_unit_test_setup(what_matters_stays_when_small, setup),
 		cmocka_unit_test_setup(any_size, setup),
 		cmocka_unit_test_setup(ranks_can_be_chosen, setup),
+		cmocka_unit_test_setup(a_job_that_was_restarted, setup),
 		cmocka_unit_test_setup(without_training, setup),
 		cmocka_unit_test_setup(two_loops, setup),
 		cmocka_unit_test_setup(color_is_optional, setup),

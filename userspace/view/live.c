@@ -26,7 +26,9 @@ struct live {
 	bool open, keys, color;
 	struct termios before;
 	int cols, rows;
-	uint32_t selected;
+	bool chosen; /* by a key: stays with that process */
+	uint32_t pid;
+	uint64_t start_ns;
 	struct snapshot *shown;
 	struct buffer frame, screen, out; /* screen: what the terminal shows now */
 	char log[LOG_LINE_MAX];
@@ -131,15 +133,25 @@ static void live_difference(struct live *l)
 	}
 }
 
+static uint32_t live_selected(const struct live *l)
+{
+	for (uint32_t i = 0; l->chosen && i < l->shown->nranks; i++) {
+		if (l->shown->ranks[i].pid == l->pid && l->shown->ranks[i].start_mono_ns == l->start_ns)
+			return i;
+	}
+	return frame_first(l->shown);
+}
+
 static void live_redraw(struct live *l)
 {
-	struct frame_options o = {l->cols, l->rows, l->selected, l->color, l->log};
+	struct frame_options o = {l->cols, l->rows, 0, l->color, l->log};
 	struct pollfd p = {.fd = l->out_fd, .events = POLLOUT};
 	struct buffer swap;
 
 	/* A terminal that is held (^S) must not hold up the observation. */
 	if (!l->open || !l->shown || poll(&p, 1, 0) <= 0)
 		return;
+	o.selected = live_selected(l);
 	buffer_clear(&l->frame);
 	frame_draw(&l->frame, l->shown, &o);
 	buffer_clear(&l->out);
@@ -167,12 +179,18 @@ void live_draw(struct live *l, const struct snapshot *s)
 
 static void live_move(struct live *l, int by)
 {
-	uint32_t last = l->shown && l->shown->nranks ? l->shown->nranks - 1 : 0;
+	uint32_t at;
 
-	if (by < 0 && l->selected)
-		l->selected--;
-	else if (by > 0 && l->selected < last)
-		l->selected++;
+	if (!l->shown || !l->shown->nranks)
+		return;
+	at = live_selected(l);
+	if (by < 0 && at)
+		at--;
+	else if (by > 0 && at + 1 < l->shown->nranks)
+		at++;
+	l->chosen = true;
+	l->pid = l->shown->ranks[at].pid;
+	l->start_ns = l->shown->ranks[at].start_mono_ns;
 	live_redraw(l);
 }
 

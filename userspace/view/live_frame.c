@@ -6,6 +6,7 @@
 #include "userspace/view/canvas.h"
 #include "userspace/view/frame.h"
 #include "userspace/view/frame_rank.h"
+#include "userspace/view/report_job.h"
 #include "userspace/view/spark.h"
 #include "userspace/view/view.h"
 #include "userspace/view/words.h"
@@ -199,6 +200,50 @@ static void frame_quiet(struct canvas *c)
 	canvas_put(c, STYLE_DIM, "no training seen in this process");
 }
 
+uint32_t frame_first(const struct snapshot *s)
+{
+	uint32_t at = 0;
+	bool trains = false;
+
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i], *best = &s->ranks[at];
+
+		if (r->trainer && r->alive && !trains) {
+			at = i;
+			trains = true;
+		} else if (!trains && r->trainer >= best->trainer && r->start_mono_ns > best->start_mono_ns) {
+			at = i;
+		}
+	}
+	return at;
+}
+
+/* Over all its runs; of a job of one run without trouble the process says it all. */
+static void frame_job(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	const struct job_view *j = report_job_of(s, r);
+	char part[WORD_MAX], lost[WORD_MAX];
+
+	if (!j || !report_job_matters(s, j))
+		return;
+	canvas_line(c, WORTH_GOOD);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_DIM, "job ");
+	canvas_put(c, j->state == JOB_DOWN ? STYLE_RED : STYLE_PLAIN, "%s, run %u, step %llu",
+		   job_state_name[j->state], j->runs, (unsigned long long)j->last_step);
+	canvas_put(c, STYLE_DIM, "   goodput ");
+	canvas_put(c, STYLE_PLAIN, "%s",
+		   view_percent(part, j->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&j->ledger)));
+	canvas_put(c, STYLE_DIM, "   disruptions ");
+	canvas_put(c, j->nfalls ? STYLE_RED : STYLE_PLAIN, "%llu", (unsigned long long)j->ledger.disruptions);
+	if (j->ledger.ns[BUCKET_WASTED]) {
+		canvas_put(c, STYLE_DIM, "   wasted ");
+		canvas_put(c, STYLE_PLAIN, "%s", view_duration(lost, j->ledger.ns[BUCKET_WASTED]));
+	}
+	if (j->starts > 2)
+		canvas_put(c, STYLE_RED, "   crash loop: %u starts", j->starts);
+}
+
 void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o)
 {
 	uint32_t selected = o->selected < s->nranks ? o->selected : s->nranks ? s->nranks - 1 : 0;
@@ -214,6 +259,7 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 	frame_ranks(&c, s, selected, o->rows);
 	if (r) {
 		frame_identity(&c, r);
+		frame_job(&c, s, r);
 		frame_hang(&c, s, r);
 		frame_loops(&c, r, o->rows);
 	}
@@ -237,5 +283,8 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 
 void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color, const char *log)
 {
-	frame_draw(out, s, &(struct frame_options){.cols = cols, .rows = rows, .color = color, .log = log});
+	frame_draw(
+		out, s,
+		&(struct frame_options){
+			.cols = cols, .rows = rows, .selected = frame_first(s), .color = color, .log = log});
 }

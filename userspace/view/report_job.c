@@ -31,13 +31,20 @@ bool report_job_matters(const struct snapshot *s, const struct job_view *j)
 	return j->runs > 1 || j->nfalls || job_ranks(s, j) > 1;
 }
 
+const struct job_view *report_job_of(const struct snapshot *s, const struct rank_view *r)
+{
+	for (uint32_t i = 0; r->job_key && i < s->njobs; i++) {
+		if (s->jobs[i].key == r->job_key)
+			return &s->jobs[i];
+	}
+	return NULL;
+}
+
 bool report_job_tells(const struct snapshot *s, const struct rank_view *r)
 {
-	for (uint32_t i = 0; i < s->njobs; i++) {
-		if (s->jobs[i].key == r->job_key)
-			return report_job_matters(s, &s->jobs[i]);
-	}
-	return false;
+	const struct job_view *j = report_job_of(s, r);
+
+	return j && report_job_matters(s, j);
 }
 
 static void field(struct canvas *c, const char *name)
