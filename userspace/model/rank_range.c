@@ -17,11 +17,11 @@ static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_
 	r->error = err ? err : r->error;
 }
 
-/* Batches are fetched, and programs compiled, in steps. */
+/* As those that are found. Custom types may be anywhere in a step: its length has them, its goodput has not.
+ */
 static bool range_between(enum bucket b)
 {
-	return b == BUCKET_CUSTOM || b == BUCKET_EVAL || b == BUCKET_CHECKPOINT_SAVE ||
-	       b == BUCKET_CHECKPOINT_RESTORE;
+	return b == BUCKET_EVAL || b == BUCKET_CHECKPOINT_SAVE || b == BUCKET_CHECKPOINT_RESTORE;
 }
 
 static void range_over(struct rank *r, const struct rank_range *o, uint64_t end_ns)
