@@ -11,6 +11,8 @@
 #include "userspace/view/html_private.h"
 
 #define CLOCK_LABELS 4
+#define MINUTE_NS    60000000000LL
+#define DAY_NS	     (1440 * MINUTE_NS)
 
 void html_text(struct buffer *out, const char *text)
 {
@@ -99,10 +101,10 @@ double html_at(const struct story *s, int64_t ns)
 void html_clock(struct buffer *out, const struct story *s)
 {
 	int64_t whole = s->to_ns - s->from_ns;
-	const char *format = whole > 3 * 86400000000000ll ? "%m-%d"
-			     : whole > 86400000000000ll	  ? "%m-%d %H:%M"
-			     : whole > 600000000000ll	  ? "%H:%M"
-							  : "%H:%M:%S";
+	const char *format = whole > 3 * DAY_NS	      ? "%m-%d"
+			     : whole > DAY_NS	      ? "%m-%d %H:%M"
+			     : whole > 10 * MINUTE_NS ? "%H:%M"
+						      : "%H:%M:%S";
 	char text[32];
 
 	buffer_printf(out, "<p class=\"clock\" aria-hidden=\"true\">");

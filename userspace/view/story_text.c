@@ -28,6 +28,11 @@ static void field(struct canvas *c, const char *name)
 	canvas_at(c, LABEL);
 }
 
+static unsigned long long in_all(const struct story_list *l)
+{
+	return l->count + l->earlier;
+}
+
 static void figure(struct canvas *c, int slot, const char *name, const char *value)
 {
 	int col = LABEL + slot * 21;
@@ -101,7 +106,7 @@ static void text_runs(struct canvas *c, const struct story *s)
 	char text[WORD_MAX], fate[64];
 
 	field(c, "runs");
-	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->runs.count + s->runs.earlier));
+	canvas_put(c, STYLE_PLAIN, "%llu", in_all(&s->runs));
 	for (uint32_t i = first_shown(c, &s->runs); i < s->runs.count; i++) {
 		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
 		uint64_t ns = r->run.last_ns > r->run.start_ns ? (uint64_t)(r->run.last_ns - r->run.start_ns)
@@ -192,7 +197,7 @@ static void text_health(struct canvas *c, const struct story *s)
 	if (!s->healths.count)
 		return;
 	field(c, "trouble");
-	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->healths.count + s->healths.earlier));
+	canvas_put(c, STYLE_PLAIN, "%llu", in_all(&s->healths));
 	for (uint32_t i = first_shown(c, &s->healths); i < s->healths.count; i++) {
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 
@@ -211,7 +216,7 @@ static void text_notes(struct canvas *c, const struct story *s)
 
 	if (s->marks.count) {
 		field(c, "marks");
-		canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->marks.count + s->marks.earlier));
+		canvas_put(c, STYLE_PLAIN, "%llu", in_all(&s->marks));
 		for (uint32_t i = first_shown(c, &s->marks); i < s->marks.count; i++) {
 			const struct store_note *n = STORY_AT(s->marks, struct store_note, i);
 
@@ -222,7 +227,7 @@ static void text_notes(struct canvas *c, const struct story *s)
 	if (!s->exclusions.count)
 		return;
 	field(c, "left out");
-	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)(s->exclusions.count + s->exclusions.earlier));
+	canvas_put(c, STYLE_PLAIN, "%llu", in_all(&s->exclusions));
 	for (uint32_t i = first_shown(c, &s->exclusions); i < s->exclusions.count; i++) {
 		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
 
@@ -238,8 +243,7 @@ static void text_ranks(struct canvas *c, const struct story *s)
 	if (s->ranks.count < 2)
 		return;
 	field(c, "ranks");
-	canvas_put(c, STYLE_PLAIN, "%llu in run %u", (unsigned long long)(s->ranks.count + s->ranks.earlier),
-		   s->attempt);
+	canvas_put(c, STYLE_PLAIN, "%llu in run %u", in_all(&s->ranks), s->attempt);
 	canvas_right(c, COL_DOWN, STYLE_DIM, "step time");
 	canvas_right(c, COL_COST, STYLE_DIM, "p99");
 	canvas_right(c, COL_LAST, STYLE_DIM, "goodput");
