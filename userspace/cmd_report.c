@@ -12,6 +12,7 @@
 #include "userspace/history.h"
 #include "userspace/page.h"
 #include "userspace/store/query.h"
+#include "userspace/store/worth.h"
 #include "userspace/view/compare.h"
 #include "userspace/view/html.h"
 #include "userspace/view/story.h"
@@ -166,6 +167,20 @@ static int compare(struct store *st, const struct options *o, struct story *s)
 	return err;
 }
 
+static int worth(struct store *st, const struct options *o, struct story *s)
+{
+	int err;
+
+	s->program.accelerators = (uint32_t)o->accelerators;
+	if (o->price)
+		option_price(o->price, s->program.currency, &s->program.price);
+	err = store_worth(st, s->job.id, &s->span, &s->totals.sums, s->program.accelerators,
+			  s->accelerator_ns);
+	if (err)
+		log_error("report: %s", store_why(err));
+	return err;
+}
+
 static int told(struct store *st, const struct options *o, const struct store_span *span)
 {
 	struct store_job *job = malloc(sizeof(*job));
@@ -177,6 +192,7 @@ static int told(struct store *st, const struct options *o, const struct store_sp
 		if (err)
 			log_error("report: %s", store_why(err));
 	}
+	err = err ? err : worth(st, o, s);
 	err = err ? err : compare(st, o, s);
 	err = err ? err : show(o, s);
 	story_close(s);

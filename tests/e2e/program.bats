@@ -102,6 +102,24 @@ near() { # a b what: to a millionth
 	grep -qE '^perf-tag +file +small$' <<<"$output"
 }
 
+@test "the store tells what accelerators cost as the run did, with an outage and lost progress in it" {
+	run -0 --separate-stderr "$GP_BPF" run --json --job priced --store "$T/store.db" --accelerators 2 --price 1000 -o /dev/null -- \
+		sh -c "'$TRAIN' load wait pace=5000 steps=60 kill=9; '$TRAIN' load wait pace=5000 steps=40"
+	echo "$output" >"$T/report"
+	run -0 "$GP_BPF" report --store "$T/store.db" --json --price '€1000' priced
+	echo "$output" >"$T/stored"
+	for bucket in GOODPUT WASTED_PROGRESS_FROM_DISRUPTION INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION PROGRAM_STARTUP; do
+		near "$(jq ".accelerator_seconds.$bucket" "$T/stored")" "$(job .accelerator_seconds.$bucket)" "$bucket"
+		near "$(jq ".cost.buckets.$bucket" "$T/stored")" "$(job .cost.buckets.$bucket)" "cost of $bucket"
+	done
+	jq -e '.accelerator_seconds | .WASTED_PROGRESS_FROM_DISRUPTION > 0.1 and .GOODPUT > 0.1' "$T/stored"
+	equal '€' "$(jq -r .cost.currency "$T/stored")"
+	run -0 "$GP_BPF" report --store "$T/store.db" --price '€1000' priced
+	grep -qE '^ +sum .* €[0-9.]+$' <<<"$output"
+	run -0 "$GP_BPF" report --store "$T/store.db" priced
+	equal 0 "$(grep -c 'accel.-hours' <<<"$output")"
+}
+
 @test "report --compare: the tag is kept with the run; what is too short, or unknown, is said" {
 	for name in first second; do
 		run -0 "$GP_BPF" run --quiet --job "$name" --store "$T/store.db" --perf-tag small -o /dev/null -- "$TRAIN" load wait steps=40

@@ -138,7 +138,7 @@ void report_program(struct canvas *c, const struct snapshot *s, const struct job
 
 /* ---- columns ------------------------------------------------------------------------------------- */
 
-static bool asked(const struct program_config *cfg)
+bool report_worth_asked(const struct program_config *cfg)
 {
 	return cfg->accelerators || cfg->price > 0;
 }
@@ -160,7 +160,7 @@ const struct report_worth *report_worth_of_job(const struct snapshot *s, const s
 		.running_ns = (double)j->ledger.unsettled_ns * j->accelerators,
 		.config = &s->program,
 	};
-	return asked(&s->program) && sum(j->accelerator_ns) > 0 ? ret : NULL;
+	return report_worth_asked(&s->program) && sum(j->accelerator_ns) > 0 ? ret : NULL;
 }
 
 const struct report_worth *report_worth_of_rank(const struct snapshot *s, const struct rank_view *r,
@@ -173,7 +173,7 @@ const struct report_worth *report_worth_of_rank(const struct snapshot *s, const 
 		.running_ns = (double)r->ledger.unsettled_ns * r->accelerators,
 		.config = &s->program,
 	};
-	return asked(&s->program) && r->accelerators ? ret : NULL;
+	return report_worth_asked(&s->program) && r->accelerators ? ret : NULL;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
@@ -196,35 +196,34 @@ static void rate_json(struct buffer *out, const char *key, const struct program_
 	json_close(out, '}');
 }
 
-static void cost_json(struct buffer *out, const struct program_config *cfg, const struct job_view *j)
+static void cost_json(struct buffer *out, const struct program_config *cfg, const double *ns)
 {
-	double all = sum(j->accelerator_ns);
-
-	if (!(all > 0) || !(cfg->price > 0)) {
+	if (!(sum(ns) > 0) || !(cfg->price > 0)) {
 		json_null(out, "cost");
 		return;
 	}
 	json_open(out, "cost", '{');
 	json_known(out, "currency", cfg->currency);
 	json_double(out, "accelerator_hour", cfg->price);
-	json_double(out, "total", program_cost(cfg, all));
+	json_double(out, "total", program_cost(cfg, sum(ns)));
 	json_open(out, "buckets", '{');
 	for (int b = 0; b < BUCKET_COUNT; b++)
-		json_double(out, bucket_name[b], program_cost(cfg, j->accelerator_ns[b]));
+		json_double(out, bucket_name[b], program_cost(cfg, ns[b]));
 	json_close(out, '}');
 	json_close(out, '}');
 }
 
-static void time_json(struct buffer *out, const struct job_view *j)
+void report_worth_json(struct buffer *out, const struct program_config *cfg, const double *accelerator_ns)
 {
-	if (!(sum(j->accelerator_ns) > 0)) {
+	if (sum(accelerator_ns) > 0) {
+		json_open(out, "accelerator_seconds", '{');
+		for (int b = 0; b < BUCKET_COUNT; b++)
+			json_double(out, bucket_name[b], accelerator_ns[b] / NS_PER_S);
+		json_close(out, '}');
+	} else {
 		json_null(out, "accelerator_seconds");
-		return;
 	}
-	json_open(out, "accelerator_seconds", '{');
-	for (int b = 0; b < BUCKET_COUNT; b++)
-		json_double(out, bucket_name[b], j->accelerator_ns[b] / NS_PER_S);
-	json_close(out, '}');
+	cost_json(out, cfg, accelerator_ns);
 }
 
 void report_program_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
@@ -249,6 +248,5 @@ void report_program_json(struct buffer *out, const struct snapshot *s, const str
 	real_or_null(out, "runtime", p->runtime);
 	real_or_null(out, "program", p->program);
 	json_close(out, '}');
-	time_json(out, j);
-	cost_json(out, cfg, j);
+	report_worth_json(out, cfg, j->accelerator_ns);
 }

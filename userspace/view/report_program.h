@@ -19,6 +19,10 @@ const struct report_worth *report_worth_of_rank(const struct snapshot *s, const 
 /* Fields of a job in the report as JSON. */
 void report_program_json(struct buffer *out, const struct snapshot *s, const struct job_view *j);
 
+bool report_worth_asked(const struct program_config *cfg);
+/* "accelerator_seconds" and "cost", null where they are not known. */
+void report_worth_json(struct buffer *out, const struct program_config *cfg, const double *accelerator_ns);
+
 /* "1024", "2.10 M", "412 T"; "unknown" for 0. */
 const char *view_si(char out[32], double v);
 

@@ -13,6 +13,7 @@
 
 #include "userspace/base/buffer.h"
 #include "userspace/model/ledger.h"
+#include "userspace/model/program.h"
 #include "userspace/store/compare.h"
 #include "userspace/store/query.h"
 #include "userspace/view/series.h"
@@ -50,8 +51,11 @@ struct story {
 	uint64_t recovery_ns, wasted_ns,
 		unrecovered; /* of all disruptions in it; those with no step after them */
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
-	struct story_list ranks;	   /* of the last run of several in it, else of its last run */
-	uint32_t attempt;		   /* of that run */
+	struct story_list ranks; /* of the last run of several in it, else of its last run */
+	uint32_t attempt;	 /* of that run */
+	/* What was asked of accelerators, and where their time went; 0: not known. */
+	struct program_config program;
+	double accelerator_ns[BUCKET_COUNT];
 	struct store_comparison *compared; /* beside its peers; NULL: nobody asked. Freed with it */
 	struct series *series;		   /* step times; from minutes, unless they were given */
 	bool every_step;		   /* ... from each step */

@@ -4,6 +4,7 @@
 #include "userspace/base/json_text.h"
 #include "userspace/model/ledger.h"
 #include "userspace/view/compare.h"
+#include "userspace/view/report_program.h"
 #include "userspace/view/story.h"
 #include "userspace/view/words.h"
 
@@ -233,6 +234,7 @@ void story_json(struct buffer *out, const struct story *s)
 	json_time(out, "since", s->span.from_ns);
 	json_time(out, "until", s->span.to_ns);
 	ledger_json(out, &s->ledger);
+	report_worth_json(out, &s->program, s->accelerator_ns);
 	json_uint(out, "excluded_ns", s->totals.excluded_ns);
 	json_uint(out, "steps", s->totals.steps);
 	json_nonzero(out, "max_step", s->job.max_step);

@@ -5,8 +5,9 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/epoch.h"
-#include "userspace/view/compare.h"
 #include "userspace/view/canvas.h"
+#include "userspace/view/compare.h"
+#include "userspace/view/report_program.h"
 #include "userspace/view/report_time.h"
 #include "userspace/view/story.h"
 #include "userspace/view/words.h"
@@ -292,6 +293,20 @@ static void put_words(struct canvas *c, const char *text)
 	}
 }
 
+static void text_time(struct canvas *c, const struct story *s)
+{
+	struct report_worth w = {.accelerator_ns = s->accelerator_ns, .config = &s->program};
+	bool known = false;
+
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		known |= s->accelerator_ns[b] > 0;
+	report_time(c, &s->ledger, NULL, known && report_worth_asked(&s->program) ? &w : NULL);
+	if (known || !report_worth_asked(&s->program))
+		return;
+	field(c, "cost");
+	canvas_put(c, STYLE_YELLOW, "unknown: the store has no number of accelerators; --accelerators says");
+}
+
 void story_text(struct buffer *out, const struct story *s, bool color)
 {
 	struct canvas c;
@@ -299,7 +314,7 @@ void story_text(struct buffer *out, const struct story *s, bool color)
 	canvas_open(&c, COLS, color);
 	canvas_line(&c, 0);
 	text_head(&c, s);
-	report_time(&c, &s->ledger, NULL, NULL);
+	text_time(&c, s);
 	text_times(&c, s);
 	text_runs(&c, s);
 	text_disruptions(&c, s);
