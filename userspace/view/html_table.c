@@ -8,8 +8,10 @@
 
 static void table(struct buffer *out, const char *caption, const char *const *heads)
 {
-	buffer_printf(out, "<p class=\"dim small\">%s</p>\n<div class=\"wide\"><table>\n<thead><tr>",
-		      caption);
+	buffer_printf(out,
+		      "<p class=\"dim small\">%s</p>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" "
+		      "aria-label=\"%s\"><table>\n<thead><tr>",
+		      caption, caption);
 	for (; *heads; heads++)
 		buffer_printf(out, "<th scope=\"col\"%s>%s</th>", **heads == '>' ? " class=\"n\"" : "",
 			      **heads == '>' ? *heads + 1 : *heads);
