@@ -40,7 +40,8 @@ struct rank_start {
 	} compiles[START_COMPILES]; /* in order of time */
 };
 
-/* torch/_dynamo/utils.py names them so */
+/* torch/_dynamo/utils.py names them so; up to some version before 2.15 it told them to all, since then to
+ * profilers */
 bool range_compiles(const char *text);
 /* Returns true when the signal was of use to nobody else. */
 bool rank_start_signal(struct rank *r, const struct signal *s);
