@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_start.h - a process's life before its first step, split by the markers there are. Part of struct rank.
  *
- *   from the process's start on                               PROGRAM_STARTUP: imports, what no marker shows
- *   a call that makes a device, a context or a communicator   TPU_INITIALIZATION, whenever it is made
- *   a process group, from its store (or itself, where that
- *   is older) to when the thread has it whole                 TPU_INITIALIZATION, likewise
- *   after the first of these that did not fail, up to the
- *   first step                                                TRAINING_PREP: model, data set, what no marker
- * shows a range of torch's compiler                               PROGRAM_STARTUP, also between and inside
- * steps
+ *   PROGRAM_STARTUP     from the process's start on: imports, what no marker shows; and ranges of torch's
+ *                       compiler, also between and inside steps
+ *   TPU_INITIALIZATION  calls that make a device, a context or a communicator, whenever they are made; a
+ *                       process group, from its store (or itself) to when the thread has it whole
+ *   TRAINING_PREP       after the first of these that did not fail, up to the first step: model, data set,
+ *                       what no marker shows
  *
  * Restores, evaluations and batches that lie between have their own buckets, which go first. Where a marker
  * is missing the time stays PROGRAM_STARTUP. Of a process that ran before we came it is not known which call
