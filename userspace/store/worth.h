@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worth.h - where the time of a job's accelerators went: of all its ranks that the store has, over all runs. */
+/* worth.h - where the time of a job's accelerators went: of all its ranks that the store has, over all runs.
+ */
 #ifndef STORE_WORTH_H
 #define STORE_WORTH_H
 
@@ -9,8 +10,8 @@
 #include "userspace/model/ledger.h"
 #include "userspace/store/query.h"
 
-/* By bucket, in ns; all 0: no accelerator is known. job: its own sums within the span (store_job_totals()), for
- * outages and for progress that was lost, which are the job's. each: accelerators of each rank; 0: as the
+/* By bucket, in ns; all 0: no accelerator is known. job: its own sums within the span (store_job_totals()),
+ * for outages and for progress that was lost, which are the job's. each: accelerators of each rank; 0: as the
  * store has them. 0 or -errno. */
 int store_worth(struct store *st, int64_t job, const struct store_span *span, const struct sums *sums,
 		uint32_t each, double ret_ns[BUCKET_COUNT]);
