@@ -36,6 +36,7 @@ struct page {
 		uint64_t step_ns;
 	} * pending;
 	uint32_t npending;
+	bool made; /* the file, which was not there, and has nothing in it yet */
 	int error;
 };
 
@@ -67,6 +68,21 @@ static int file_make(const char *file, const char *data, size_t len)
 	if (err)
 		log_error("--html %s: %s", file, strerror(-err));
 	return err;
+}
+
+/* Whether it can be written; what is in it stays. */
+static int file_try(const char *file, bool *ret_made)
+{
+	bool there = !access(file, F_OK);
+	int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644), err = fd < 0 ? -errno : 0;
+
+	if (err) {
+		log_error("--html %s: %s", file, strerror(-err));
+		return err;
+	}
+	close(fd);
+	*ret_made = !there;
+	return 0;
 }
 
 int page_put(const char *file, const struct story *s)
@@ -195,7 +211,7 @@ int page_open(struct page **ret, const char *file)
 	if (err == -ENOMEM)
 		log_error("--html %s: %s", file, strerror(-err));
 	if (!err && strcmp(file, "-") != 0)
-		err = file_make(file, "", 0);
+		err = file_try(file, &p->made);
 	if (err) {
 		page_drop(p);
 		return err;
@@ -244,7 +260,10 @@ static int tell(void *ctx, struct store *st)
 		log_error("--html %s: no training loop was found: there is no page", m->page->file);
 	else if (err)
 		log_error("--html %s: %s", m->page->file, store_why(err));
-	err = err ? err : page_put(m->page->file, s);
+	if (!err) {
+		err = page_put(m->page->file, s);
+		m->page->made = false;
+	}
 	if (!err && m->jobs > 1)
 		log_warn("--html %s: %u jobs were seen, the page is of %s, which made most steps",
 			 m->page->file, m->jobs, story_name(s));
@@ -276,6 +295,8 @@ void page_drop(struct page *p)
 	if (!p)
 		return;
 	store_writer_close(p->store);
+	if (p->made)
+		unlink(p->file);
 	for (uint32_t i = 0; i < p->nlines; i++)
 		free(p->lines[i].series);
 	table_free(p->seen, NULL);

@@ -11,7 +11,7 @@
 #include "userspace/view/story.h"
 
 struct page;
-/* Makes the file, so that what is wrong with its name shows at once. -errno after one line. */
+/* Opens the file, so that what is wrong with its name shows at once. -errno after one line. */
 int page_open(struct page **ret, const char *file);
 void page_fact(struct page *p, const struct fact *f);
 /* The fact before was of a process that no snapshot has shown: one is wanted now. */

@@ -143,6 +143,13 @@ PY
 	[[ $stderr == *"$T/no/such/page.html"* ]]
 	run -1 --separate-stderr "$GP_BPF" run --html "$T/no/such/page.html" -- true
 	[[ $stderr == *"$T/no/such/page.html"* ]]
+	echo old >"$T/old.html"
+	for page in "$T/new.html" "$T/old.html"; do
+		run -0 --separate-stderr "$GP_BPF" run --quiet --html "$page" -- true
+		[[ $stderr == *"no training loop was found"* ]]
+	done
+	[ ! -e "$T/new.html" ]
+	equal old "$(cat "$T/old.html")" "what was there"
 	run -2 --separate-stderr "$GP_BPF" --durable --pid 1 --html "$T/page.html"
 	[[ $stderr == *"gp-bpf report --html"* ]]
 }

@@ -55,6 +55,11 @@ void html_duration(struct buffer *out, const char *name, uint64_t ns)
 	html_data(out, name, ns, ns ? clock_duration(text, WORD_MAX, ns) : "0 s");
 }
 
+const char *html_about(char out[WORD_MAX], double ns)
+{
+	return clock_duration(out, WORD_MAX, ns < 0 ? 0 : ns > (double)INT64_MAX ? INT64_MAX : (uint64_t)ns);
+}
+
 void html_count(struct buffer *out, const char *name, uint64_t n)
 {
 	char digits[24], shown[48];

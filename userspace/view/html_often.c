@@ -20,7 +20,8 @@ struct bars {
 	const struct sketch *times;
 	uint32_t low, each, count; /* the first class; classes to a bar; bars */
 	uint32_t slots; /* places for bars: two more where a last one, apart, has what took far longer */
-	uint64_t steps[BARS_MAX + 2], most, over, over_from_ns;
+	uint64_t steps[BARS_MAX + 2], most, over;
+	double over_from_ns;
 };
 
 static void bar_add(struct bars *b, uint16_t class, uint64_t count)
@@ -31,7 +32,7 @@ static void bar_add(struct bars *b, uint16_t class, uint64_t count)
 		bar = b->count + 1;
 		b->slots = b->count + 2;
 		if (!b->over)
-			b->over_from_ns = (uint64_t)sketch_class_ns(b->times, class);
+			b->over_from_ns = sketch_class_ns(b->times, class);
 		b->over += count;
 	}
 	b->steps[bar] += count;
@@ -75,7 +76,7 @@ static void bar_draw(struct buffer *out, const struct bars *b, uint32_t i)
 {
 	double wide = (double)HTML_WIDE / b->slots,
 	       high = 0.94 * HIGH * (double)b->steps[i] / (double)b->most;
-	double begin = i < b->count ? edge(b, i) : (double)b->over_from_ns,
+	double begin = i < b->count ? edge(b, i) : b->over_from_ns,
 	       end = i < b->count ? edge(b, i + 1) : (double)b->times->max_ns;
 	char from[WORD_MAX], to[WORD_MAX];
 
@@ -87,9 +88,8 @@ static void bar_draw(struct buffer *out, const struct bars *b, uint32_t i)
 		out,
 		"<rect class=\"info\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s to %s: "
 		"%llu steps</title></rect>\n",
-		i * wide + wide * 0.06, HIGH - high, wide * 0.88, high,
-		clock_duration(from, WORD_MAX, (uint64_t)begin), clock_duration(to, WORD_MAX, (uint64_t)end),
-		(unsigned long long)b->steps[i]);
+		i * wide + wide * 0.06, HIGH - high, wide * 0.88, high, html_about(from, begin),
+		html_about(to, end), (unsigned long long)b->steps[i]);
 }
 
 static void bars_labels(struct buffer *out, const struct bars *b)
@@ -103,7 +103,7 @@ static void bars_labels(struct buffer *out, const struct bars *b)
 		uint32_t bar = (uint32_t)at;
 		double ns = edge(b, bar) + (at - bar) * (edge(b, bar + 1) - edge(b, bar));
 
-		buffer_printf(out, "<span>%s</span>", clock_duration(text, WORD_MAX, (uint64_t)ns));
+		buffer_printf(out, "<span>%s</span>", html_about(text, ns));
 	}
 	buffer_printf(out, "</p>\n");
 }
@@ -123,7 +123,7 @@ void html_histogram(struct buffer *out, const struct story *s)
 	buffer_printf(out, " steps, on a logarithmic scale; even a single one has a bar");
 	if (b.over)
 		buffer_printf(out, "; the last bar, apart, is %llu steps of %s to %s",
-			      (unsigned long long)b.over, clock_duration(text, WORD_MAX, b.over_from_ns),
+			      (unsigned long long)b.over, html_about(text, b.over_from_ns),
 			      clock_duration(high, WORD_MAX, t->max_ns));
 	if (s->ideal_ns) {
 		buffer_printf(out, " <svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path "

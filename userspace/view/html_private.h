@@ -25,6 +25,9 @@ double html_at(const struct story *s, int64_t ns);
 /* Labels below a chart over the story's time. */
 void html_clock(struct buffer *out, const struct story *s);
 
+/* "31.2 ms" of a time that was computed: it may be beyond what an integer holds. */
+const char *html_about(char out[WORD_MAX], double ns);
+
 /* html_often.c: beyond it are the few steps that took far longer than the others; the greatest time: there
  * are none. */
 uint64_t html_cut_ns(const struct sketch *t);

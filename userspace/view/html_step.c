@@ -70,7 +70,7 @@ static void scale_labels(struct buffer *out, const struct scale *c)
 			      !i	       ? " class=\"top\""
 			      : i == TICKS - 1 ? " class=\"bottom\""
 					       : "",
-			      100 * i / (TICKS - 1), clock_duration(text, WORD_MAX, (uint64_t)ns));
+			      100 * i / (TICKS - 1), html_about(text, ns));
 	}
 	buffer_printf(out, "</div>");
 }

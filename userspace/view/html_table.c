@@ -120,12 +120,11 @@ void html_disruptions(struct buffer *out, const struct story *s)
 
 static void cell_goodput(struct buffer *out, const struct sums *s)
 {
-	int64_t observed = sums_total(s) - s->ns[BUCKET_UNOBSERVED], good = s->ns[BUCKET_GOODPUT];
+	int64_t good = s->ns[BUCKET_GOODPUT];
 	char share[WORD_MAX];
 
 	buffer_printf(out, "<td class=\"n\">");
-	html_text(out,
-		  view_percent(share, good > 0 ? (uint64_t)good : 0, observed > 0 ? (uint64_t)observed : 0));
+	html_text(out, view_percent(share, good > 0 ? (uint64_t)good : 0, story_observed_ns(s)));
 	buffer_printf(out, "</td>");
 }
 

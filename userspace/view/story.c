@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define STORY_NS_MAX  (INT64_MAX / 2)
+#define BUCKET_NS_MAX (INT64_MAX / 256)
+
 struct reading {
 	struct story *story;
 	struct store *store;
@@ -36,6 +39,17 @@ static int list_add(struct story_list *l, const void *item, size_t size)
 	return 0;
 }
 
+/* What a file holds may be anything: instants and durations of which two add up. */
+static void tame(int64_t *ns)
+{
+	if (*ns == STORE_NONE)
+		return;
+	if (*ns < 0)
+		*ns = 0;
+	if (*ns > STORY_NS_MAX)
+		*ns = STORY_NS_MAX;
+}
+
 /* ---- what a store tells ------------------------------------------------------------------------------ */
 
 static bool outside(const struct story *s, int64_t from_ns, int64_t to_ns)
@@ -54,6 +68,9 @@ static int take_run(void *ctx, const struct store_run *run)
 	struct story_run own = {.run = *run, .totals = run->totals};
 	int err = 0;
 
+	tame(&own.run.start_ns);
+	tame(&own.run.last_ns);
+	tame(&own.run.end_ns);
 	if (outside(r->story, run->start_ns, run->last_ns))
 		return 0;
 	if (!is_whole(&r->story->span) || r->story->exclusions.count)
@@ -72,6 +89,8 @@ static int take_rank(void *ctx, const struct store_rank *rank)
 	struct story_rank own = {.rank = *rank, .totals = rank->totals};
 	int err = 0;
 
+	tame(&own.rank.start_ns);
+	tame(&own.rank.end_ns);
 	if (r->story->ranks.count == STORY_LIST) { /* by rank: the first ones are those to keep */
 		r->story->ranks.earlier++;
 		return 0;
@@ -81,10 +100,14 @@ static int take_rank(void *ctx, const struct store_rank *rank)
 	return err ? err : list_add(&r->story->ranks, &own, sizeof(own));
 }
 
-static int take_disruption(void *ctx, const struct store_disruption *d)
+static int take_disruption(void *ctx, const struct store_disruption *row)
 {
 	struct story *s = ((struct reading *)ctx)->story;
+	struct store_disruption own = *row, *d = &own;
+	int64_t *const ns[] = {&own.at_ns, &own.resumed_ns, &own.wasted_ns, &own.recovery_ns, &own.down_ns};
 
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
+		tame(ns[i]);
 	if (d->recovery_ns > 0)
 		s->recovery_ns += (uint64_t)d->recovery_ns;
 	if (d->wasted_ns > 0)
@@ -93,10 +116,13 @@ static int take_disruption(void *ctx, const struct store_disruption *d)
 	return list_add(&s->disruptions, d, sizeof(*d));
 }
 
-static int take_checkpoint(void *ctx, const struct store_checkpoint *c)
+static int take_checkpoint(void *ctx, const struct store_checkpoint *row)
 {
 	struct story *s = ((struct reading *)ctx)->story;
+	struct store_checkpoint own = *row, *c = &own;
 
+	tame(&own.start_ns);
+	tame(&own.end_ns);
 	if (c->restore) {
 		s->restores++;
 	} else {
@@ -114,7 +140,7 @@ static int take_checkpoint(void *ctx, const struct store_checkpoint *c)
 static int take_health(void *ctx, const struct store_health *h)
 {
 	struct story_list *l = &((struct reading *)ctx)->story->healths;
-	struct store_health *had = l->at;
+	struct store_health own = *h, *had = l->at;
 
 	for (uint32_t i = l->count; i-- > 0 && !strcmp(h->kind, "recovered");) {
 		if (had[i].rank != h->rank || strcmp(had[i].kind, "fail_slow") != 0)
@@ -122,12 +148,23 @@ static int take_health(void *ctx, const struct store_health *h)
 		had[i].over = true;
 		break;
 	}
-	return list_add(l, h, sizeof(*h));
+	tame(&own.onset_ns);
+	own.size_ns = own.size_ns < STORY_NS_MAX ? own.size_ns : STORY_NS_MAX;
+	return list_add(l, &own, sizeof(own));
+}
+
+static int note_add(struct story_list *l, const struct store_note *n)
+{
+	struct store_note own = *n;
+
+	tame(&own.at_ns);
+	tame(&own.to_ns);
+	return list_add(l, &own, sizeof(own));
 }
 
 static int take_mark(void *ctx, const struct store_note *n)
 {
-	return list_add(&((struct reading *)ctx)->story->marks, n, sizeof(*n));
+	return note_add(&((struct reading *)ctx)->story->marks, n);
 }
 
 /* Those that lie in the job's own time. */
@@ -137,7 +174,7 @@ static int take_exclusion(void *ctx, const struct store_note *n)
 
 	if (n->at_ns >= s->to_ns || n->to_ns <= s->from_ns)
 		return 0;
-	return list_add(&s->exclusions, n, sizeof(*n));
+	return note_add(&s->exclusions, n);
 }
 
 static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t)
@@ -154,12 +191,16 @@ static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct s
 static void ledger_make(struct story *s)
 {
 	const struct sums *from = &s->totals.sums;
-	int64_t ns[BUCKET_COUNT], owed = 0;
+	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
 	struct ledger_view *l = &s->ledger;
 
-	memcpy(ns, from->ns, sizeof(ns));
-	for (int i = BUCKET_COUNT; i < SUMS_SLOTS; i++)
-		ns[BUCKET_CUSTOM] += from->ns[i];
+	for (int i = 0; i < SUMS_SLOTS; i++) {
+		int64_t more = from->ns[i] > BUCKET_NS_MAX    ? BUCKET_NS_MAX
+			       : from->ns[i] < -BUCKET_NS_MAX ? -BUCKET_NS_MAX
+							      : from->ns[i];
+
+		ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += more;
+	}
 	for (int i = 0; i < BUCKET_COUNT; i++) {
 		if (ns[i] < 0) {
 			owed -= ns[i];
@@ -227,6 +268,8 @@ static void clip(struct story *s)
 {
 	s->from_ns = s->job.first_ns;
 	s->to_ns = s->job.last_ns;
+	tame(&s->from_ns);
+	tame(&s->to_ns);
 	if (s->span.from_ns > s->from_ns)
 		s->from_ns = s->span.from_ns;
 	if (s->span.to_ns && s->span.to_ns < s->to_ns)
@@ -322,6 +365,13 @@ void story_close(struct story *s)
 const char *story_name(const struct story *s)
 {
 	return *s->job.name ? s->job.name : s->job.key;
+}
+
+uint64_t story_observed_ns(const struct sums *s)
+{
+	uint64_t ns = (uint64_t)sums_total(s) - (uint64_t)s->ns[BUCKET_UNOBSERVED];
+
+	return ns > INT64_MAX ? 0 : ns;
 }
 
 const char *story_cause(char *out, size_t len, const struct store_disruption *d)

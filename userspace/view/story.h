@@ -73,6 +73,8 @@ void story_close(struct story *s); /* NULL is fine */
 const char *story_name(const struct story *s);
 /* Mean of times up to median + 3 MAD, from classes (model/deviation.h has it from times). 0: under 3. */
 uint64_t story_ideal_ns(const struct sketch *times);
+/* Elapsed without UNOBSERVED; 0 where that is none. */
+uint64_t story_observed_ns(const struct sums *s);
 /* "killed, signal 9 by bash", "exit, status 3", "asked to end". */
 const char *story_cause(char *out, size_t len, const struct store_disruption *d);
 /* "hang, stopped", "slower steps", "fast again". */

@@ -251,7 +251,7 @@ static void text_ranks(struct canvas *c, const struct story *s)
 	for (uint32_t i = 0; i < s->ranks.count && i < 2 * LISTED; i++) {
 		const struct story_rank *r = STORY_AT(s->ranks, struct story_rank, i);
 		const struct sums *sums = &r->totals.sums;
-		int64_t observed = sums_total(sums) - sums->ns[BUCKET_UNOBSERVED];
+		int64_t good = sums->ns[BUCKET_GOODPUT];
 
 		canvas_line(c, 0);
 		canvas_at(c, COL_WHEN);
@@ -266,8 +266,7 @@ static void text_ranks(struct canvas *c, const struct story *s)
 		canvas_right(c, COL_COST, STYLE_PLAIN,
 			     view_duration(text, sketch_quantile(&r->totals.times, 0.99)));
 		canvas_right(c, COL_LAST, STYLE_PLAIN,
-			     view_percent(text, (uint64_t)sums->ns[BUCKET_GOODPUT],
-					  observed > 0 ? (uint64_t)observed : 0));
+			     view_percent(text, good > 0 ? (uint64_t)good : 0, story_observed_ns(sums)));
 	}
 }
 
