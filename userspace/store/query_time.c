@@ -8,7 +8,8 @@
 
 /* A minute that holds more stands for a span of its own: time that was not observed, or minutes that became
  * one. Up to twice its length it is the jitter of when snapshots come. */
-#define LONG_NS (2 * STORE_MINUTE_NS)
+#define LONG_NS	   (2 * STORE_MINUTE_NS)
+#define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
 struct away { /* exclusions, in order */
 	struct store_span *span;
@@ -35,14 +36,17 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 			 " minute < ?2 ORDER BY minute",
 			 "ii", rank, to);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		int64_t from_ns = store_int(stmt, 0) * STORE_MINUTE_NS, ns;
+		int64_t minute = store_int(stmt, 0), from_ns, ns;
 
+		if (minute < 0 || minute > MINUTE_MAX) /* none of ours */
+			continue;
+		from_ns = minute * STORE_MINUTE_NS;
 		memset(&t, 0, sizeof(t));
 		err = store_sums(st, stmt, 1, &t.sums);
 		t.steps = (uint64_t)store_int(stmt, 2);
 		err = err ? err : store_sketch(stmt, 3, &t.times);
 		ns = sums_total(&t.sums);
-		ns = ns > LONG_NS ? ns : STORE_MINUTE_NS;
+		ns = ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns > LONG_NS ? ns : STORE_MINUTE_NS;
 		if (!err && from_ns + ns > span->from_ns)
 			err = fn(ctx, from_ns, from_ns + ns, &t);
 		if (err)
