@@ -4,6 +4,7 @@
 
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq; tests are subshells; bats sets stderr
 load lib
+load durable
 
 RESTART=$BATS_TEST_DIRNAME/../workloads/restart.py
 
@@ -12,7 +13,10 @@ setup() {
 	e2e_setup
 	need_probes
 }
-teardown() { e2e_teardown; }
+teardown() {
+	e2e_teardown
+	rm -rf "$(pins "$T/state")"
+}
 
 # The report's only job, as JSON; NAME of it.
 job() { jq -c ".jobs[0]$1" "$T/report"; }

@@ -168,7 +168,7 @@ count_lines() { # type file [condition]
 }
 
 # Whatever was watched, this holds of its JSON lines: one start and one end, steps numbered without a gap in
-# each loop of each process (skipped updates have no number), none of no length, none over another, ledgers
+# each loop of each program (skipped updates have no number), none of no length, none over another, ledgers
 # closed at every record.
 sound() { # file
 	jq -n -e '
@@ -180,7 +180,7 @@ sound() { # file
 			(if $all[0].type == "start" and $starts == 1 then empty else "no start" end),
 			(if $all[-1].type == "end" and $ends == 1 then empty else "no end" end),
 			($loops[] | map(select(.flags | index("skipped_update") | not)) | [range(1; length) as $i
-				| select(.[$i].step != .[$i - 1].step + 1) | .[$i].step]
+				| select(.[$i].step != .[$i - 1].step + 1 and .[$i].run_step != 1) | .[$i].step]
 				| select(length > 0) | "numbers jump at \(.)"),
 			($loops[] | [range(1; length) as $i
 				| select(.[$i].start_ns < .[$i - 1].end_ns) | .[$i].step]

@@ -467,7 +467,7 @@ static void test_killed(void **state)
 		}
 	}
 	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
-	assert_true(alive > kills / 4);
+	assert_true(alive > kills / 20); /* a fast machine is done before some */
 	feed_init(&f, "killed", 3, 1000 * S);
 	f.per_second = 1;
 	for (int i = 0; i < KILL_SECONDS / 5; i++)

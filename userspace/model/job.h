@@ -134,8 +134,8 @@ struct checkpoints *job_checkpoints(const struct rank *r, bool make);
 struct rank *job_reference(const struct rank *r);
 /* false: nothing is secured. */
 bool job_secured(const struct rank *r, uint64_t *ret_step, uint64_t *ret_ns);
-/* It ended other than by finishing (why), or by finishing: NULL; asked: a signal had asked it to. Before its
- * ledger is closed. True: that is a disruption of the job, and was told. */
+/* It ended other than by finishing (why), or by finishing: NULL; asked: a signal had asked it to. Before the
+ * rank leaves. True: that is a disruption of the job, and was told. */
 bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool asked);
 /* Its ledger is closed: it is no rank of the job any more. */
 void job_left(struct rank *r, uint64_t now_ns);

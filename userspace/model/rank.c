@@ -326,8 +326,8 @@ void rank_replaced(struct rank *r, uint64_t now_ns)
 {
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "replaced by another program");
+	rank_stop(r, now_ns); /* its last step is given out before it is asked for */
 	rank_fell(r, now_ns, true);
-	rank_stop(r, now_ns);
 	job_left(r, now_ns);
 	r->alive = false;
 	r->end_ns = now_ns;
