@@ -38,6 +38,7 @@ struct libraries {
 	size_t treated;
 	unsigned int failures;
 	int closed;	   /* the process looked at cannot be looked at any more: -errno */
+	bool unfinished;   /* the last look ran out of time */
 	uint64_t fresh_ns; /* since when something attached is silent; 0: nothing is */
 	bool by_path_told; /* that map_files is closed to us */
 	bool slow_told;	   /* that detaching will take seconds */
@@ -305,8 +306,10 @@ static int library_meet(struct libraries *ls, struct library *lib, pid_t pid, co
 	int fresh = 0;
 
 	if (lib->state == LIBRARY_NEW || renamed) {
-		if (!judge)
+		if (!judge) {
+			ls->unfinished = true;
 			return 1; /* there will be another look */
+		}
 		fresh = !renamed;
 		if (library_judge(ls, lib, pid, vma))
 			return 0;
@@ -322,6 +325,11 @@ static int library_meet(struct libraries *ls, struct library *lib, pid_t pid, co
 	return fresh;
 }
 
+bool libraries_unfinished(const struct libraries *ls)
+{
+	return ls->unfinished;
+}
+
 int libraries_scan(struct libraries *ls, pid_t pid)
 {
 	struct gp_vma *vmas = NULL;
@@ -333,6 +341,7 @@ int libraries_scan(struct libraries *ls, pid_t pid)
 		return n;
 	ls->look++;
 	ls->closed = 0;
+	ls->unfinished = false;
 	for (int i = 0; i < n && !ls->closed; i++) {
 		lib = library_get(ls, &vmas[i]);
 		if (!lib || lib->seen == ls->look)

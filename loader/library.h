@@ -34,6 +34,8 @@ void libraries_free(struct libraries *ls); /* links are the attach module's */
 
 /* As loader_scan(). */
 int libraries_scan(struct libraries *ls, pid_t pid);
+/* That look ran out of time with files left: go on soon. */
+bool libraries_unfinished(const struct libraries *ls);
 /* As loader_poll(). */
 size_t libraries_poll(struct libraries *ls);
 /* A child begins with the mappings of its parent. */

@@ -373,6 +373,11 @@ int loader_scan(struct loader *l, pid_t pid)
 	return libraries_scan(l->libraries, pid);
 }
 
+bool loader_unfinished(const struct loader *l)
+{
+	return libraries_unfinished(l->libraries);
+}
+
 size_t loader_poll(struct loader *l)
 {
 	return libraries_poll(l->libraries);

@@ -105,6 +105,8 @@ void loader_gone(struct loader *l, pid_t pid, uint32_t slot);
  * its address space is locked, see base/aside.h). Never waits for a file. Cheap when nothing is new (0.1 ms).
  */
 int loader_scan(struct loader *l, pid_t pid);
+/* That look ran out of time with files left: another one is due at once. */
+bool loader_unfinished(const struct loader *l);
 /* Attaches what was read since, a few libraries at a time. Returns how many are still being read. */
 size_t loader_poll(struct loader *l);
 /* Polls until nothing is being read. -ETIMEDOUT: something still is. */

@@ -241,11 +241,13 @@ static void look(struct processes *ps, struct entry *e)
 	e->cost_ns = clock_thread_ns() + aside_cpu_ns(ps->aside) - before_ns;
 	e->looked_ns = clock_mono_ns();
 	e->fruitless = fresh ? 0 : e->fruitless + 1;
-	if (e->again || fresh)
+	if (fresh && loader_unfinished(ps->loader))
+		due_add(ps, e, e->looked_ns + DEBOUNCE_NS);
+	else if (e->again || fresh)
 		due_add(ps, e, e->looked_ns + SECOND_LOOK_NS);
 	else
 		due_remove(e);
-	e->again = false;
+	e->again &= fresh && loader_unfinished(ps->loader);
 }
 
 void processes_due(struct processes *ps, uint64_t now_ns)

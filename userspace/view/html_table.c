@@ -95,8 +95,8 @@ static void disruption(struct buffer *out, const struct store_disruption *d, uin
 
 void html_disruptions(struct buffer *out, const struct story *s)
 {
-	static const char *const heads[] = {">#",    "when",	  "cause",   "step &#8594; resumed at",
-					    ">down", ">recovery", ">wasted", NULL};
+	static const char *const heads[] = {">#",    "when",	   "cause",   "step &#8594; resumed at",
+					    ">down", ">to a step", ">wasted", NULL};
 
 	html_section(out, "falls", "Disruptions");
 	if (!s->disruptions.count) {

@@ -136,7 +136,7 @@ static void disruption_row(struct canvas *c, const struct store_disruption *d)
 	if (d->step != STORE_NONE)
 		snprintf(cause, sizeof(cause), "%lld", (long long)d->step);
 	if (over && d->resumed_step != STORE_NONE)
-		snprintf(cause + strlen(cause), sizeof(cause) - strlen(cause), " > %lld",
+		snprintf(cause + strlen(cause), sizeof(cause) - strlen(cause), " → %lld",
 			 (long long)d->resumed_step);
 	canvas_right(c, COL_STEP, STYLE_PLAIN, *cause ? cause : "none");
 	if (!over) {
@@ -162,9 +162,9 @@ static void text_disruptions(struct canvas *c, const struct story *s)
 	canvas_put(c, STYLE_RED, "%llu", (unsigned long long)s->ledger.disruptions);
 	if (s->disruptions.count > LISTED || s->disruptions.earlier)
 		first_shown(c, &s->disruptions);
-	canvas_right(c, COL_STEP, STYLE_DIM, "steps");
+	canvas_right(c, COL_STEP, STYLE_DIM, "step → resumed at");
 	canvas_right(c, COL_DOWN, STYLE_DIM, "down");
-	canvas_right(c, COL_COST, STYLE_DIM, "recovery");
+	canvas_right(c, COL_COST, STYLE_DIM, "to a step");
 	canvas_right(c, COL_LAST, STYLE_DIM, "wasted");
 	for (uint32_t i = s->disruptions.count > LISTED ? s->disruptions.count - LISTED : 0;
 	     i < s->disruptions.count; i++)
