@@ -199,6 +199,7 @@ static void write_stream(const void *ctx, int fd)
 	buffer_printf(&block, "\"}\n");
 	for (int i = 0; i < STREAM_BLOCKS; i++)
 		write_whole(fd, block.data, block.len);
+	buffer_free(&block);
 }
 
 static long memory_most_kib(void)
