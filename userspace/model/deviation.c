@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "userspace/model/order.h"
+#include "userspace/model/time_class.h"
 
 #define WINDOW	  1024 /* last times behind the ideal; quantiles are exact up to as many */
 #define RECENT	  128  /* last times behind deviation and jitter */
@@ -42,29 +43,6 @@ void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns)
 	d->ideal_ns = ideal_ns;
 }
 
-static uint32_t class_of(uint64_t ns)
-{
-	unsigned exponent;
-
-	if (ns < EXACT)
-		return (uint32_t)ns;
-	exponent = 63u - (unsigned)__builtin_clzll(ns);
-	return EXACT + ((exponent - FINE - 1) << FINE) +
-	       (uint32_t)(ns >> (exponent - FINE) & ((1u << FINE) - 1));
-}
-
-static uint64_t class_middle(uint32_t i)
-{
-	unsigned exponent;
-	uint64_t low;
-
-	if (i < EXACT)
-		return i;
-	exponent = ((i - EXACT) >> FINE) + FINE + 1;
-	low = (1ull << FINE | ((i - EXACT) & ((1u << FINE) - 1))) << (exponent - FINE);
-	return low + (1ull << (exponent - FINE)) / 2;
-}
-
 void deviation_add(struct deviation *d, uint64_t step_ns)
 {
 	d->last_ns[d->count % WINDOW] = step_ns;
@@ -74,7 +52,7 @@ void deviation_add(struct deviation *d, uint64_t step_ns)
 		d->max_ns = step_ns;
 	d->count++;
 	d->sum_ns += step_ns;
-	d->classes[class_of(step_ns)]++;
+	d->classes[time_class(step_ns, FINE)]++;
 }
 
 /* The last n times, n <= WINDOW, in no particular order. */
@@ -102,7 +80,7 @@ static uint64_t quantile(const struct deviation *d, unsigned percent)
 		if (seen >= rank)
 			break;
 	}
-	ns = class_middle(i);
+	ns = time_class_middle(i, FINE);
 	return ns < d->min_ns ? d->min_ns : ns > d->max_ns ? d->max_ns : ns;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/model/time_class.h"
+
 #define FINE	 4  /* classes per power of two, as one */
 #define OCTAVES	 10 /* of a slot */
 #define CLASSES	 (OCTAVES << FINE)
@@ -45,29 +47,6 @@ void recent_free(struct recent *r)
 	free(r);
 }
 
-static uint32_t class_of(uint64_t ns)
-{
-	unsigned exponent;
-
-	if (ns < EXACT)
-		return (uint32_t)ns;
-	exponent = 63u - (unsigned)__builtin_clzll(ns);
-	return EXACT + ((exponent - FINE - 1) << FINE) +
-	       (uint32_t)(ns >> (exponent - FINE) & ((1u << FINE) - 1));
-}
-
-static uint64_t class_middle(uint32_t i)
-{
-	unsigned exponent;
-	uint64_t low;
-
-	if (i < EXACT)
-		return i;
-	exponent = ((i - EXACT) >> FINE) + FINE + 1;
-	low = (1ull << FINE | ((i - EXACT) & ((1u << FINE) - 1))) << (exponent - FINE);
-	return low + (1ull << (exponent - FINE)) / 2;
-}
-
 /* A time below all classes of the slot: they move down, and the highest share one. */
 static void slot_lower(struct slot *s, uint32_t class)
 {
@@ -84,7 +63,7 @@ static void slot_lower(struct slot *s, uint32_t class)
 
 static void slot_add(struct slot *s, uint64_t number, uint64_t step_ns)
 {
-	uint32_t class = class_of(step_ns), low = class > BELOW ? class - BELOW : 0;
+	uint32_t class = time_class(step_ns, FINE), low = class > BELOW ? class - BELOW : 0;
 
 	if (s->number != number) {
 		memset(s, 0, sizeof(*s));
@@ -118,7 +97,7 @@ static uint64_t quantile(const uint64_t *all, uint64_t count, unsigned percent)
 		if (seen >= rank)
 			break;
 	}
-	return class_middle(i);
+	return time_class_middle(i, FINE);
 }
 
 static void clock_view(const struct recent *r, const struct clock *c, uint64_t now_ns, struct times_view *ret)
