@@ -16,7 +16,6 @@ comma   := ,
 O       := build/$(or $(subst $(comma),-,$(SAN)),plain)$(if $(filter clang%,$(notdir $(CC))),-clang)
 VERSION := 0.1.0
 
-PKGS    := libbpf libelf zlib capstone libcyaml libmicrohttpd libcjson sqlite3
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
            $(if $(WERROR),-Werror)
 CFLAGS  ?= -O2 -g

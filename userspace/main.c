@@ -40,11 +40,14 @@ static int find_command(const char *word)
 	return -1;
 }
 
-/* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then written to. */
+/* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then written to.
+ * What takes its place is opened the wrong way round: whoever has something for it gets an error still. */
 static void secure_descriptors(void)
 {
+	static const int wrong[] = {O_WRONLY, O_RDONLY, O_WRONLY /* diagnostics: nowhere to tell it */};
+
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) < 0)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong[fd]) < 0)
 			_exit(EXIT_RUNTIME);
 }
 

@@ -280,6 +280,8 @@ P
 	run -1 --separate-stderr bash -c '"$1" probes >/dev/full' - "$GP_BPF"
 	[[ $stderr == *"standard output"* ]]
 	run -1 --separate-stderr bash -c '"$1" --version >/dev/full' - "$GP_BPF"
+	run -1 --separate-stderr bash -c '"$1" --version >&-' - "$GP_BPF"
+	[[ $stderr == *"standard output"* ]]
 }
 
 @test "a closed standard error is not given to the export" {
