@@ -118,6 +118,7 @@ static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
 	json_nonzero(out, "bytes", c->bytes);
 	json_uint(out, "files", c->files);
 	json_nonzero(out, "step", c->step);
+	json_nonzero(out, "run_step", c->run_step);
 	json_known(out, "file", c->file);
 	if (!c->restore)
 		return;

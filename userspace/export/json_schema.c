@@ -71,6 +71,7 @@ LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/se
 	"end_ns": {"$ref": "#/$defs/ns_or_null"}, "duration_ns": {"$ref": "#/$defs/ns_or_null"},
 	"bytes": {"$ref": "#/$defs/count_or_null"}, "files": {"$ref": "#/$defs/count"},
 	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step done when it began"},
+	"run_step": {"type": ["integer", "null"], "minimum": 1, "description": "the same within the run"},
 	"file": {"$ref": "#/$defs/text_or_null"},
 	"saved_step": {"type": ["integer", "null"], "minimum": 1, "description": "of a restore: after which step the job wrote what was read"},
 	"match": {"enum": ["inode", "path", "copy", "changed", "size", null], "description": "how that is known"},

@@ -51,10 +51,11 @@ struct fact_checkpoint {
 	bool closed; /* its end was seen */
 	bool async;  /* written by a thread that does not train: no step waited for it */
 	uint64_t start_ns, end_ns;
-	uint64_t step;	  /* last step done when it began; 0: none */
-	uint64_t bytes;	  /* 0: unknown */
-	uint32_t files;	  /* writers merged into one checkpoint */
-	const char *file; /* as the process named it, escaped; "" when it has no name */
+	uint64_t step;	   /* last step done when it began; 0: none */
+	uint64_t run_step; /* the same within the run; 0: none */
+	uint64_t bytes;	   /* 0: unknown */
+	uint32_t files;	   /* writers merged into one checkpoint */
+	const char *file;  /* as the process named it, escaped; "" when it has no name */
 	/* Of a restore, when what was read was recognised; else NULL. */
 	const struct checkpoint_match *match;
 };

@@ -79,6 +79,7 @@ static void tell_checkpoint(struct rank *r, const struct rank_note *n)
 	struct fact f = {.type = FACT_CHECKPOINT, .checkpoint = &c};
 	const struct checkpoint *k;
 
+	c.run_step = c.step > r->step_base ? c.step - r->step_base : 0;
 	if (c.restore && r->resume_ns >= c.start_ns && r->resume_ns <= c.end_ns)
 		c.match = &r->resume.best;
 	k = c.restore ? NULL : rank_files_stepped(r, n, c.step);

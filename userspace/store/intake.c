@@ -115,6 +115,9 @@ static void note_add(struct intake *t, struct intake_rank *r, const struct fact 
 	n->mono_ns = f->mono_ns;
 	if (f->type == FACT_CHECKPOINT) {
 		n->checkpoint = *f->checkpoint;
+		n->checkpoint.match = NULL; /* f's */
+		if (f->checkpoint->match)
+			n->match = *f->checkpoint->match;
 		note_texts(n, f->checkpoint->file, NULL);
 	} else {
 		n->health = *f->health;

@@ -94,6 +94,7 @@ struct intake_note {
 		struct fact_checkpoint checkpoint;
 		struct fact_health health;
 	};
+	struct checkpoint_match match; /* of a checkpoint; how 0: none */
 	char text[GP_PATH_MAX], words[240];
 };
 

@@ -79,11 +79,17 @@ struct store_disruption {
 };
 
 struct store_checkpoint {
-	int64_t start_ns, end_ns, step, bytes;
+	int64_t start_ns, end_ns, step, run_step, bytes;
 	bool restore, async, closed;
 	uint32_t files;
 	int rank;
 	char file[192];
+	/* Of a restore: after which step what it read was written, by what that is known ("inode", "path"...;
+	 * "": nothing), and how surely (NAN: not known), or by an estimate. */
+	int64_t saved_step;
+	char known_by[16];
+	double confidence;
+	bool estimated;
 };
 
 struct store_health {

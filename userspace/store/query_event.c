@@ -66,9 +66,14 @@ static int checkpoint_read(sqlite3_stmt *stmt, store_checkpoint_fn *fn, void *ct
 		.closed = store_int(stmt, 6),
 		.files = (uint32_t)store_int(stmt, 7),
 		.rank = (int)store_int_or(stmt, 8, -1),
+		.run_step = store_int(stmt, 10),
+		.saved_step = store_int(stmt, 11),
+		.confidence = store_real(stmt, 13),
+		.estimated = store_int_or(stmt, 14, 0),
 	};
 
 	store_text(stmt, 9, c.file, sizeof(c.file));
+	store_text(stmt, 12, c.known_by, sizeof(c.known_by));
 	return fn(ctx, &c);
 }
 
@@ -80,7 +85,8 @@ int store_checkpoints(struct store *st, int64_t job, const struct store_span *sp
 
 	stmt = store_ask(st, &err,
 			 "SELECT c.start_ns, c.end_ns, step, bytes, op = 'restore', async, closed, files,"
-			 " r.rank, file FROM checkpoints AS c JOIN ranks AS r ON r.id = c.rank WHERE r.job = "
+			 " r.rank, file, run_step, saved_step, known_by, confidence, estimated FROM"
+			 " checkpoints AS c JOIN ranks AS r ON r.id = c.rank WHERE r.job = "
 			 "? AND c.start_ns >= ? AND c.start_ns < ? ORDER BY"
 			 " c.start_ns, c.id",
 			 "iii", job, span->from_ns, span_end(span));

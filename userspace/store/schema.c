@@ -71,4 +71,15 @@ static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL 
 			    "ALTER TABLE ranks ADD COLUMN accelerators INTEGER;"
 			    "CREATE INDEX runs_by_perf_tag ON runs (perf_tag);";
 
-const char *const store_steps[STORE_VERSION] = {first, second, third};
+/* source: '' is what was watched, 'log' what a log told (import.h), put here at imported_ns. A job that a log
+ * told of has no clock but UTC: its `_mono_ns` are that. Of a restore: after which step the job wrote what
+ * was read, and how that is known. */
+static const char fourth[] = "ALTER TABLE jobs ADD COLUMN source TEXT NOT NULL DEFAULT '';"
+			     "ALTER TABLE jobs ADD COLUMN imported_ns INTEGER;"
+			     "ALTER TABLE checkpoints ADD COLUMN run_step INTEGER;"
+			     "ALTER TABLE checkpoints ADD COLUMN saved_step INTEGER;"
+			     "ALTER TABLE checkpoints ADD COLUMN known_by TEXT NOT NULL DEFAULT '';"
+			     "ALTER TABLE checkpoints ADD COLUMN confidence REAL;"
+			     "ALTER TABLE checkpoints ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;";
+
+const char *const store_steps[STORE_VERSION] = {first, second, third, fourth};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements: kept, bound, stepped. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,7 @@ static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_
 {
 	const char *text;
 	int64_t number;
+	double real;
 
 	switch (type) {
 	case 'i':
@@ -82,6 +84,9 @@ static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_
 		number = va_arg(*ap, int64_t);
 		return type == 'I' && number == STORE_NULL ? sqlite3_bind_null(stmt, at)
 							   : sqlite3_bind_int64(stmt, at, number);
+	case 'r':
+		real = va_arg(*ap, double);
+		return isnan(real) ? sqlite3_bind_null(stmt, at) : sqlite3_bind_double(stmt, at, real);
 	case 't':
 		text = va_arg(*ap, const char *);
 		return sqlite3_bind_text(stmt, at, text, (int)strnlen(text, TEXT_MAX), SQLITE_TRANSIENT);
@@ -184,6 +189,11 @@ int64_t store_int_or(sqlite3_stmt *stmt, int column, int64_t null)
 int64_t store_int(sqlite3_stmt *stmt, int column)
 {
 	return store_int_or(stmt, column, STORE_NULL);
+}
+
+double store_real(sqlite3_stmt *stmt, int column)
+{
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
 }
 
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)

@@ -29,8 +29,8 @@ struct store {
 int store_error(int rc); /* of SQLite to -errno */
 
 /* A statement, ready to be stepped, its parameters bound by types: i int64_t, I int64_t where INT64_MIN is
- * NULL, t text, s struct sums *, k struct sketch *. text is a literal: kept for the next time. NULL:
- * *ret_err. */
+ * NULL, r double where NAN is NULL, t text, s struct sums *, k struct sketch *. text is a literal: kept for
+ * the next time. NULL: *ret_err. */
 sqlite3_stmt *store_ask(struct store *st, int *ret_err, const char *text, const char *types, ...);
 /* 1: a row; 0: no more, -errno; both give the statement back. */
 int store_row(sqlite3_stmt *stmt);
@@ -44,6 +44,7 @@ int store_number(struct store *st, int64_t *ret, const char *text, const char *t
 #define STORE_NULL INT64_MIN
 int64_t store_int(sqlite3_stmt *stmt, int column); /* NULL is STORE_NULL */
 int64_t store_int_or(sqlite3_stmt *stmt, int column, int64_t null);
+double store_real(sqlite3_stmt *stmt, int column); /* NULL is NAN */
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len);
 int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *ret);
 int store_sketch(sqlite3_stmt *stmt, int column, struct sketch *ret);

@@ -2,6 +2,7 @@
 #include "userspace/store/write.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -356,14 +357,19 @@ static int disruption_write(struct store *st, const struct intake_note *n, int64
 static int checkpoint_write(struct store *st, const struct intake_note *n, int64_t rank)
 {
 	const struct fact_checkpoint *c = &n->checkpoint;
+	const struct checkpoint_match *m = &n->match;
 
 	return store_run(st,
 			 "INSERT INTO checkpoints (rank, op, async, closed, start_ns, end_ns, start_mono_ns,"
-			 " step, bytes, files, file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			 "itiiiiiIIit", rank, c->restore ? "restore" : "save", (int64_t)c->async,
+			 " step, bytes, files, file, run_step, saved_step, known_by, confidence, estimated)"
+			 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "itiiiiiIIitIItri", rank, c->restore ? "restore" : "save", (int64_t)c->async,
 			 (int64_t)c->closed, wall(n, c->start_ns), wall(n, c->end_ns), (int64_t)c->start_ns,
 			 or_null(c->step, (int64_t)c->step), or_null(c->bytes, (int64_t)c->bytes),
-			 (int64_t)c->files, n->text);
+			 (int64_t)c->files, n->text, or_null(c->run_step, (int64_t)c->run_step),
+			 or_null(m->how && m->step, (int64_t)m->step),
+			 m->how ? checkpoint_how_name[m->how] : "", m->how ? m->confidence : NAN,
+			 (int64_t)(m->how && checkpoint_estimated(m)));
 }
 
 static int health_write(struct store *st, const struct intake_note *n, int64_t rank)

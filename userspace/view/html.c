@@ -142,6 +142,7 @@ void html_report(struct buffer *out, const struct story *s)
 	html_steps(out, s);
 	html_histogram(out, s);
 	html_disruptions(out, s);
+	html_checkpoints(out, s);
 	html_runs(out, s);
 	html_ranks(out, s);
 	html_notes(out, s);

@@ -39,6 +39,7 @@ void html_timeline(struct buffer *out, const struct story *s);
 void html_steps(struct buffer *out, const struct story *s);
 void html_histogram(struct buffer *out, const struct story *s);
 void html_disruptions(struct buffer *out, const struct story *s);
+void html_checkpoints(struct buffer *out, const struct story *s);
 void html_runs(struct buffer *out, const struct story *s);
 void html_ranks(struct buffer *out, const struct story *s);
 void html_notes(struct buffer *out, const struct story *s);

@@ -6,6 +6,8 @@
 #include "userspace/model/ledger.h"
 #include "userspace/view/html_private.h"
 
+#define CHECKPOINTS_SHOWN 100
+
 static void table(struct buffer *out, const char *caption, const char *const *heads)
 {
 	buffer_printf(out,
@@ -112,6 +114,50 @@ void html_disruptions(struct buffer *out, const struct story *s)
 	for (uint32_t i = 0; i < s->disruptions.count; i++)
 		disruption(out, STORY_AT(s->disruptions, struct store_disruption, i),
 			   i + 1 + (uint32_t)s->disruptions.earlier);
+	table_end(out);
+	html_section_end(out);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------- */
+
+static void checkpoint(struct buffer *out, const struct store_checkpoint *c)
+{
+	char words[96];
+
+	buffer_printf(out, "<tr><td>");
+	html_time(out, c->start_ns);
+	buffer_printf(out, "</td><td class=\"any\">");
+	html_text(out, story_checkpoint(words, sizeof(words), c));
+	if (c->rank >= 0)
+		buffer_printf(out, ", rank %d", c->rank);
+	buffer_printf(out, "</td><td class=\"n\">");
+	if (c->step == STORE_NONE)
+		buffer_printf(out, "unknown</td>");
+	else
+		buffer_printf(out, "%lld</td>", (long long)c->step);
+	cell_ns(out, "checkpoint_ns", c->closed ? c->end_ns - c->start_ns : STORE_NONE, false);
+	buffer_printf(out, "<td class=\"n\">%s</td>",
+		      c->bytes > 0 ? story_bytes(words, sizeof(words), c->bytes) : "unknown");
+	cell_text(out, *c->file ? c->file : "no name");
+	buffer_printf(out, "</tr>\n");
+}
+
+void html_checkpoints(struct buffer *out, const struct story *s)
+{
+	static const char *const heads[] = {"when", "what", ">after step", ">took", ">size", "file", NULL};
+	uint32_t from = s->checkpoints.count > CHECKPOINTS_SHOWN ? s->checkpoints.count - CHECKPOINTS_SHOWN
+								 : 0;
+	unsigned long long all = s->checkpoints.count + s->checkpoints.earlier;
+
+	if (!s->checkpoints.count)
+		return;
+	html_section(out, "saves", "Checkpoints");
+	if (all > CHECKPOINTS_SHOWN)
+		buffer_printf(out, "<p class=\"dim small\">The last %u of %llu.</p>\n",
+			      s->checkpoints.count - from, all);
+	table(out, "Of one that was read: after which step the job wrote it, and how that is known.", heads);
+	for (uint32_t i = from; i < s->checkpoints.count; i++)
+		checkpoint(out, STORY_AT(s->checkpoints, struct store_checkpoint, i));
 	table_end(out);
 	html_section_end(out);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define STORY_NS_MAX  (INT64_MAX / 2)
 #define BUCKET_NS_MAX (INT64_MAX / 256)
@@ -125,6 +124,7 @@ static int take_checkpoint(void *ctx, const struct store_checkpoint *row)
 	tame(&own.end_ns);
 	if (c->restore) {
 		s->restores++;
+		s->restores_guessed += c->estimated || c->saved_step == STORE_NONE;
 	} else {
 		s->saves++;
 		s->saves_async += c->async;
@@ -358,62 +358,4 @@ void story_close(struct story *s)
 		store_comparison_free(s->compared);
 	free(s->compared);
 	free(s);
-}
-
-/* ---- in words ---------------------------------------------------------------------------------------- */
-
-const char *story_name(const struct story *s)
-{
-	return *s->job.name ? s->job.name : s->job.key;
-}
-
-uint64_t story_observed_ns(const struct sums *s)
-{
-	uint64_t ns = (uint64_t)sums_total(s) - (uint64_t)s->ns[BUCKET_UNOBSERVED];
-
-	return ns > INT64_MAX ? 0 : ns;
-}
-
-const char *story_cause(char *out, size_t len, const struct store_disruption *d)
-{
-	if (d->graceful)
-		snprintf(out, len, "asked to end");
-	else if (d->signal && *d->sender_comm)
-		snprintf(out, len, "%s, signal %d by %s", d->cause, d->signal, d->sender_comm);
-	else if (d->signal)
-		snprintf(out, len, "%s, signal %d", d->cause, d->signal);
-	else if (d->exit_code > 0)
-		snprintf(out, len, "%s, status %d", d->cause, d->exit_code);
-	else
-		snprintf(out, len, "%s", *d->cause ? d->cause : "unknown");
-	return out;
-}
-
-const char *story_trouble(char *out, size_t len, const struct store_health *h)
-{
-	const char *kind = h->kind;
-	bool why = *h->why && strcmp(h->why, "unknown") != 0;
-
-	if (!strcmp(kind, "fail_slow"))
-		kind = "slower steps";
-	else if (!strcmp(kind, "recovered"))
-		kind = "fast again";
-	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "", *h->phase ? ", " : "",
-		 h->phase);
-	return out;
-}
-
-const char *story_fate(char *out, size_t len, int64_t end_ns, int status)
-{
-	if (end_ns == STORE_NONE)
-		snprintf(out, len, "its end was not seen");
-	else if (status == -1)
-		snprintf(out, len, "ended unseen");
-	else if (WIFSIGNALED(status))
-		snprintf(out, len, "killed by signal %d", WTERMSIG(status));
-	else if (WEXITSTATUS(status))
-		snprintf(out, len, "exit status %d", WEXITSTATUS(status));
-	else
-		snprintf(out, len, "finished");
-	return out;
 }

@@ -47,7 +47,8 @@ struct story {
 	struct store_totals totals;
 	uint64_t ideal_ns; /* of a step; 0: under 3 steps */
 	uint64_t saves, saves_async, restores, saves_ns;
-	int64_t secured_step; /* of the last whole save; STORE_NONE */
+	uint64_t restores_guessed; /* of what they read it was estimated, or not known, which step it is of */
+	int64_t secured_step;	   /* of the last whole save; STORE_NONE */
 	uint64_t recovery_ns, wasted_ns,
 		unrecovered; /* of all disruptions in it; those with no step after them */
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
@@ -77,6 +78,10 @@ uint64_t story_ideal_ns(const struct sketch *times);
 uint64_t story_observed_ns(const struct sums *s);
 /* "killed, signal 9 by bash", "exit, status 3", "asked to end". */
 const char *story_cause(char *out, size_t len, const struct store_disruption *d);
+const char *story_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; decimal units */
+/* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600 (path,
+ * confidence 0.95)". */
+const char *story_checkpoint(char *out, size_t len, const struct store_checkpoint *c);
 /* "hang, stopped", "slower steps", "fast again". */
 const char *story_trouble(char *out, size_t len, const struct store_health *h);
 /* "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE: it was not seen. */

@@ -147,15 +147,25 @@ static void checkpoint_json(struct buffer *out, const struct store_checkpoint *c
 {
 	json_open(out, NULL, '{');
 	json_string(out, "op", c->restore ? "restore" : "save");
-	json_string(out, "mode", c->async ? "async" : "sync");
+	if (c->restore)
+		json_null(out, "mode");
+	else
+		json_string(out, "mode", c->async ? "async" : "sync");
 	json_bool(out, "closed", c->closed);
 	json_time(out, "start", c->start_ns);
 	json_int(out, "duration_ns", c->end_ns - c->start_ns);
 	known_int(out, "step", c->step);
+	known_int(out, "run_step", c->run_step);
 	known_int(out, "bytes", c->bytes > 0 ? c->bytes : STORE_NONE);
 	json_uint(out, "files", c->files);
 	known_rank(out, "rank", c->rank);
 	json_known(out, "file", c->file);
+	if (c->restore) {
+		known_int(out, "saved_step", c->saved_step);
+		json_known(out, "match", c->known_by);
+		json_real(out, "confidence", c->confidence);
+		json_bool(out, "estimated", c->estimated);
+	}
 	json_close(out, '}');
 }
 

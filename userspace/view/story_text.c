@@ -171,6 +171,29 @@ static void text_disruptions(struct canvas *c, const struct story *s)
 		disruption_row(c, STORY_AT(s->disruptions, struct store_disruption, i));
 }
 
+/* The restores, and the last save: of the others the sums say enough. */
+static void checkpoint_rows(struct canvas *c, const struct story *s)
+{
+	char text[WORD_MAX], words[96];
+	uint32_t shown = 0, last = s->checkpoints.count;
+
+	while (last && STORY_AT(s->checkpoints, struct store_checkpoint, last - 1)->restore)
+		last--;
+	for (uint32_t i = 0; i < s->checkpoints.count && shown < LISTED; i++) {
+		const struct store_checkpoint *k = STORY_AT(s->checkpoints, struct store_checkpoint, i);
+		const char *slash = strrchr(k->file, '/'), *name = slash && slash[1] ? slash + 1 : k->file;
+
+		if (!k->restore && i + 1 != last)
+			continue;
+		shown++;
+		when(c, k->start_ns);
+		canvas_put(c, STYLE_PLAIN, "%.28s %s", *name ? name : "no name",
+			   story_checkpoint(words, sizeof(words), k));
+		if (k->bytes > 0)
+			canvas_right(c, COL_LAST, STYLE_PLAIN, story_bytes(text, sizeof(text), k->bytes));
+	}
+}
+
 static void text_checkpoints(struct canvas *c, const struct story *s)
 {
 	char text[WORD_MAX];
@@ -189,6 +212,7 @@ static void text_checkpoints(struct canvas *c, const struct story *s)
 			   (unsigned long long)s->restores);
 	if (s->secured_step > 0)
 		canvas_put(c, STYLE_PLAIN, "; the last one is of step %lld", (long long)s->secured_step);
+	checkpoint_rows(c, s);
 }
 
 static void text_health(struct canvas *c, const struct story *s)

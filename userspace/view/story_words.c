@@ -133,4 +133,9 @@ void story_say(struct story *s)
 	say_ranks(s);
 	if (!s->checkpoints.count)
 		say(s, "No checkpoint was seen.");
+	if (s->restores_guessed)
+		say(s,
+		    "Estimated or not known: after which step the checkpoint was written that was read, of "
+		    "%llu of %llu restores.",
+		    (unsigned long long)s->restores_guessed, (unsigned long long)s->restores);
 }

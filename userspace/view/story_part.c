@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a story in words: what ended, what was saved, what went wrong. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "userspace/view/story.h"
+
+const char *story_name(const struct story *s)
+{
+	return *s->job.name ? s->job.name : s->job.key;
+}
+
+uint64_t story_observed_ns(const struct sums *s)
+{
+	uint64_t ns = (uint64_t)sums_total(s) - (uint64_t)s->ns[BUCKET_UNOBSERVED];
+
+	return ns > INT64_MAX ? 0 : ns;
+}
+
+const char *story_cause(char *out, size_t len, const struct store_disruption *d)
+{
+	if (d->graceful)
+		snprintf(out, len, "asked to end");
+	else if (d->signal && *d->sender_comm)
+		snprintf(out, len, "%s, signal %d by %s", d->cause, d->signal, d->sender_comm);
+	else if (d->signal)
+		snprintf(out, len, "%s, signal %d", d->cause, d->signal);
+	else if (d->exit_code > 0)
+		snprintf(out, len, "%s, status %d", d->cause, d->exit_code);
+	else
+		snprintf(out, len, "%s", *d->cause ? d->cause : "unknown");
+	return out;
+}
+
+const char *story_bytes(char *out, size_t len, int64_t bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+	double n = bytes > 0 ? (double)bytes : 0;
+	size_t i = 0;
+
+	for (; n >= 999.5 && i + 1 < sizeof(units) / sizeof(units[0]); i++)
+		n /= 1000;
+	snprintf(out, len, n < 9.95 && i ? "%.1f %s" : "%.0f %s", n, units[i]);
+	return out;
+}
+
+const char *story_checkpoint(char *out, size_t len, const struct store_checkpoint *c)
+{
+	const char *about = c->estimated ? "about " : "";
+
+	if (!c->restore)
+		snprintf(out, len, "%s",
+			 !c->closed ? "begun, its end was not seen"
+			 : c->async ? "saved beside training"
+				    : "saved");
+	else if (c->saved_step == STORE_NONE)
+		snprintf(out, len, "read, written by this job after no known step");
+	else if (isnan(c->confidence))
+		snprintf(out, len, "read, written after %sstep %lld", about, (long long)c->saved_step);
+	else
+		snprintf(out, len, "read, written after %sstep %lld (%s, confidence %.2f)", about,
+			 (long long)c->saved_step, *c->known_by ? c->known_by : "unknown",
+			 c->confidence < 0   ? 0
+			 : c->confidence > 1 ? 1
+					     : c->confidence);
+	return out;
+}
+
+const char *story_trouble(char *out, size_t len, const struct store_health *h)
+{
+	const char *kind = h->kind;
+	bool why = *h->why && strcmp(h->why, "unknown") != 0;
+
+	if (!strcmp(kind, "fail_slow"))
+		kind = "slower steps";
+	else if (!strcmp(kind, "recovered"))
+		kind = "fast again";
+	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "", *h->phase ? ", " : "",
+		 h->phase);
+	return out;
+}
+
+const char *story_fate(char *out, size_t len, int64_t end_ns, int status)
+{
+	if (end_ns == STORE_NONE)
+		snprintf(out, len, "its end was not seen");
+	else if (status == -1)
+		snprintf(out, len, "ended unseen");
+	else if (WIFSIGNALED(status))
+		snprintf(out, len, "killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		snprintf(out, len, "exit status %d", WEXITSTATUS(status));
+	else
+		snprintf(out, len, "finished");
+	return out;
+}
