@@ -158,6 +158,8 @@ static void test_escape(void **state)
 		{"\342\200\256 marks", "??? marks"},
 		{"cut \342\202", "cut ??"},
 		{"\377\376", "??"},
+		{"~ and \302\240 between \177 plain \342\202\254",
+		 "~ and \302\240 between ? plain \342\202\254"},
 	};
 	char out[64];
 
@@ -169,6 +171,8 @@ static void test_escape(void **state)
 	assert_string_equal(log_escape(out, sizeof(out), "abcd", 2), "ab");
 	assert_string_equal(log_escape(out, 3, "abcd", 4), "ab");
 	assert_string_equal(log_escape(out, 5, "abc\342\202\254", 6), "abc"); /* never half a character */
+	assert_string_equal(log_escape(out, 6, "\342\202\254abcd", 7), "\342\202\254ab");
+	assert_string_equal(log_escape(out, 5, "a\nbcde", 6), "a?bc");
 	assert_string_equal(log_escape(out, 1, "abc", 3), "");
 }
 

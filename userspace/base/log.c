@@ -58,14 +58,27 @@ static size_t log_sequence(const char *s, size_t len)
 	return n && utf8_columns(c) >= 0 ? n : 0;
 }
 
+/* Length of the printable ASCII at s, which is nearly all there is. */
+static size_t log_ascii(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && s[n] >= 0x20 && s[n] < 0x7f)
+		n++;
+	return n;
+}
+
 char *log_escape(char *out, size_t out_len, const char *in, size_t in_len)
 {
-	size_t n, at = 0;
+	size_t n, left, at = 0;
 
 	if (!out_len)
 		return out;
 	for (size_t i = 0; i < in_len && in[i] && at + 1 < out_len; i += n) {
-		n = log_sequence(in + i, in_len - i);
+		left = in_len - i;
+		n = log_ascii(in + i, left < out_len - 1 - at ? left : out_len - 1 - at);
+		if (!n)
+			n = log_sequence(in + i, left);
 		if (!n) {
 			out[at++] = '?';
 			n = 1;

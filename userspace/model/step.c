@@ -13,7 +13,6 @@
 #include "userspace/model/step_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,7 +167,7 @@ static void threads_separate(struct step_finder *sf, const struct step_thread *b
 static void thread_class(struct step_thread *t, const struct signal *s)
 {
 	if (s->text)
-		snprintf(t->class, sizeof(t->class), "%.39s", s->text);
+		strncpy(t->class, s->text, sizeof(t->class) - 1);
 }
 
 static void feed_update_begin(struct step_finder *sf, struct step_thread *t, const struct signal *s)

@@ -62,6 +62,8 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 {
 	uint64_t n = family_cycles(sf, f);
 
+	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST) /* the least that is needed */
+		return false;
 	switch (f) {
 	case FAMILY_RANGES:
 		return family_marks(sf, f) && sf->elected != FAMILY_RANGES &&
