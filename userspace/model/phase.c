@@ -103,7 +103,7 @@ static int marks_grow(struct phase_finder *pf)
 	if (!marks)
 		return -ENOMEM;
 	for (uint64_t i = pf->first; pf->cap && i < pf->next; i++)
-		marks[i % cap] = pf->marks[i % pf->cap];
+		marks[i % cap] = *phase_mark_at(pf, i);
 	free(pf->marks);
 	pf->marks = marks;
 	pf->cap = cap;
@@ -113,14 +113,14 @@ static int marks_grow(struct phase_finder *pf)
 static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
-		bool needed = !pf->cap || pf->marks[pf->first % pf->cap].end_ns >= pf->stepped_ns;
+		bool needed = !pf->cap || phase_mark_at(pf, pf->first)->end_ns >= pf->stepped_ns;
 
 		if (needed && pf->cap < PHASE_MARKS && marks_grow(pf))
 			return -ENOMEM;
 		if (pf->next - pf->first == pf->cap)
 			pf->first++;
 	}
-	pf->marks[pf->next++ % pf->cap] = (struct phase_mark){s->begin_ns, s->ts_ns, s->tid, kind};
+	*phase_mark_at(pf, pf->next++) = (struct phase_mark){s->begin_ns, s->ts_ns, s->tid, kind};
 	pf->seen |= 1u << kind;
 	return 0;
 }
@@ -252,7 +252,7 @@ static uint32_t usual_fetches(const struct phase_thread *t)
 
 static bool fetches_many(const struct phase_thread *t)
 {
-	return t->gaps && t->fetches >= usual_fetches(t) + EVAL_MORE;
+	return t->gaps && t->fetches >= EVAL_MORE && t->fetches >= usual_fetches(t) + EVAL_MORE;
 }
 
 static void eval_tell(struct phase_finder *pf, const struct phase_thread *t, uint64_t end_ns)

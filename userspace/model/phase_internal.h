@@ -63,13 +63,19 @@ struct phase_finder {
 	uint32_t seen;	 /* bit per mark_kind: ever */
 	struct phase_break breaks[PHASE_BREAKS];
 	uint32_t nbreaks;
-	struct phase_mark *marks; /* ring: index of a mark modulo cap */
+	struct phase_mark *marks; /* ring: index of a mark modulo cap, see phase_mark_at() */
 	uint64_t first, next;
-	uint32_t cap;
+	uint32_t cap;	     /* 0, or a power of two */
 	uint64_t stepped_ns; /* marks that end before are needed no more */
 };
 
 #define BURST_NS 1000000000ull
+
+/* cap is not 0. */
+static inline struct phase_mark *phase_mark_at(const struct phase_finder *pf, uint64_t i)
+{
+	return &pf->marks[i & (pf->cap - 1)];
+}
 
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid);
 struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s);

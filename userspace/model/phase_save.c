@@ -58,7 +58,7 @@ static void marks_archive(struct archive *a, struct phase_finder *pf)
 		pf->next = pf->first + (pf->marks ? n : 0);
 	}
 	for (uint64_t i = pf->first; i < pf->next; i++) {
-		struct phase_mark *m = &pf->marks[i % pf->cap];
+		struct phase_mark *m = phase_mark_at(pf, i);
 
 		archive_number(a, &m->begin_ns);
 		archive_number(a, &m->end_ns);

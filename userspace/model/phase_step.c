@@ -21,7 +21,7 @@ static uint64_t marks_after(const struct phase_finder *pf, uint64_t ns)
 	while (low < high) {
 		uint64_t mid = low + (high - low) / 2;
 
-		if (pf->marks[mid % pf->cap].end_ns > ns)
+		if (phase_mark_at(pf, mid)->end_ns > ns)
 			high = mid;
 		else
 			low = mid + 1;
@@ -49,7 +49,7 @@ static bool mark_counts(const struct phase_finder *pf, const struct phase_mark *
 static bool worked(const struct phase_finder *pf, const struct step *s, uint64_t from_ns, uint64_t to_ns)
 {
 	for (uint64_t i = marks_after(pf, from_ns); i < pf->next; i++) {
-		const struct phase_mark *m = &pf->marks[i % pf->cap];
+		const struct phase_mark *m = phase_mark_at(pf, i);
 
 		if (m->begin_ns >= to_ns)
 			return false;
@@ -180,7 +180,7 @@ static void split_mark(struct split *sp, const struct phase_mark *m)
 static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 {
 	for (uint64_t i = pf->cap ? marks_after(pf, s->start_ns) : pf->next; i < pf->next; i++) {
-		const struct phase_mark *m = &pf->marks[i % pf->cap];
+		const struct phase_mark *m = phase_mark_at(pf, i);
 
 		if (m->begin_ns >= s->end_ns)
 			return false;
@@ -193,10 +193,10 @@ static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 /* The marks are in order of end. An update whose closure ran backwards ends after them. */
 static const struct phase_mark *update_around(const struct phase_finder *pf, uint64_t i)
 {
-	const struct phase_mark *m = &pf->marks[i % pf->cap];
+	const struct phase_mark *m = phase_mark_at(pf, i);
 
 	for (uint64_t k = i + 1; k < pf->next && k < i + 64; k++) {
-		const struct phase_mark *u = &pf->marks[k % pf->cap];
+		const struct phase_mark *u = phase_mark_at(pf, k);
 
 		if (u->kind == MARK_UPDATE && u->tid == m->tid)
 			return u->begin_ns <= m->begin_ns ? u : NULL;
@@ -236,10 +236,10 @@ static void step_split(struct phase_finder *pf, struct fact_step *out)
 
 	if (!pf->cap || (i == pf->first && pf->first)) /* some were given up */
 		return;
-	while (i > pf->first && pf->marks[(i - 1) % pf->cap].end_ns == s->start_ns)
+	while (i > pf->first && phase_mark_at(pf, i - 1)->end_ns == s->start_ns)
 		i--; /* a backward that ended the step before */
 	for (; i < pf->next; i++) {
-		const struct phase_mark *m = &pf->marks[i % pf->cap];
+		const struct phase_mark *m = phase_mark_at(pf, i);
 
 		if (m->begin_ns > s->end_ns)
 			break;

@@ -136,7 +136,7 @@ void step_elect(struct step_finder *sf, bool final)
 		/* zero_grad and operators come around every update; only ranges clear the others. */
 		if (f == FAMILY_RANGES && family_last(sf, FAMILY_RANGES) == sf->seq)
 			families_forget(sf, FAMILY_RANGES);
-		if ((int)sf->elected != f && family_ready(sf, (enum family)f, final)) {
+		if (sf->trackers[f] && (int)sf->elected != f && family_ready(sf, (enum family)f, final)) {
 			if (sf->elected == FAMILY_NONE || f == FAMILY_RANGES ||
 			    sf->elected == FAMILY_RANGES || f < (int)sf->elected)
 				family_elect(sf, (enum family)f);

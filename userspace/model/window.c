@@ -106,8 +106,13 @@ static uint64_t overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to
 
 static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us, enum bucket b)
 {
-	uint64_t last = (to_us - 1) / widths[i].us, n;
+	uint64_t newest_us = w->newest[i] * widths[i].us, last, n;
 
+	if (from_us >= newest_us && to_us <= newest_us + widths[i].us) { /* as a rule */
+		slot_of(w, i, w->newest[i])[b] += (uint32_t)(to_us - from_us);
+		return;
+	}
+	last = (to_us - 1) / widths[i].us;
 	make_room(w, i, last);
 	for (n = later(from_us / widths[i].us, oldest_of(w, i)); n <= last; n++)
 		slot_of(w, i, n)[b] += (uint32_t)overlap_us(i, n, from_us, to_us);
