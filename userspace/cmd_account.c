@@ -15,6 +15,7 @@
 
 #include "userspace/account.h"
 #include "userspace/account_query.h"
+#include "userspace/account_store.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
@@ -297,7 +298,7 @@ static void tell_nothing(const struct run *r)
 static int run(struct run *r)
 {
 	uint64_t now_ns = clock_mono_ns();
-	int err, shown;
+	int err, shown, kept;
 
 	r->looked_ns = now_ns;
 	r->end_ns = r->o->for_ns ? now_ns + (uint64_t)r->o->for_ns : UINT64_MAX;
@@ -310,11 +311,12 @@ static int run(struct run *r)
 	shown = print_jobs(r);
 	if (shown == -ENOMEM || err == -ENOMEM)
 		log_error("account: out of memory");
+	kept = err || !account_jobs(r->account) ? 0 : account_store(r->account, r->o);
 	if (!account_jobs(r->account))
 		tell_nothing(r);
 	else if (!r->o->quiet)
 		tell_faults(r);
-	return err || shown || !account_jobs(r->account) ? EXIT_RUNTIME : EXIT_OK;
+	return err || shown || kept || !account_jobs(r->account) ? EXIT_RUNTIME : EXIT_OK;
 }
 
 static bool utf8_terminal(void)
@@ -342,8 +344,9 @@ int cmd_account(int argc, char **argv)
 		log_error("--for needs --follow");
 		goto done;
 	}
-	if (account_query_read(&r.query, &o, &r.clock))
+	if (account_query_read(&r.query, &o, &r.clock) || account_store_fits(&o, &r.query))
 		goto done;
+	r.query.history = o.store && strcmp(o.store, "none") != 0;
 	code = EXIT_RUNTIME;
 	r.ascii = !utf8_terminal();
 	r.color = tty && !getenv("NO_COLOR");

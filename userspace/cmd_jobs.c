@@ -38,16 +38,17 @@ static uint64_t observed_ns(const struct sums *s)
 static void job_line(struct listing *l, const struct store_job *j, const struct store_totals *counts)
 {
 	const struct sums *s = &counts->sums;
-	char goodput[WORD_MAX], step[WORD_MAX], when[EPOCH_TEXT_MAX], took[16];
+	char goodput[WORD_MAX], step[WORD_MAX], when[EPOCH_TEXT_MAX], took[16], name[200];
 
 	if (!l->any)
 		buffer_printf(&l->out, "%4s  %-24s %-8s %4s %9s %9s %11s %8s %8s %s\n", "ID", "JOB", "STATE",
 			      "RUNS", "DISRUPTED", "STEPS", "STEP (P50)", "ELAPSED", "GOODPUT",
 			      "LAST SEEN (UTC)");
 	clock_duration(took, sizeof(took), positive(sums_total(s)));
+	snprintf(name, sizeof(name), j->logged ? "%.18s (log)" : "%s", *j->name ? j->name : j->key);
 	buffer_printf(&l->out, "%4lld  %-24.24s %-8s %4u %9llu %9llu %11s %8s %8s %s\n", (long long)j->id,
-		      *j->name ? j->name : j->key, *j->state ? j->state : "-", j->runs,
-		      (unsigned long long)j->disruptions, (unsigned long long)j->totals.steps,
+		      name, *j->state ? j->state : "-", j->runs, (unsigned long long)j->disruptions,
+		      (unsigned long long)j->totals.steps,
 		      view_duration(step, sketch_quantile(&j->totals.times, 0.5)), took,
 		      view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]), observed_ns(s)),
 		      epoch_text(when, j->last_ns / 1000, 0));
@@ -76,6 +77,7 @@ static void job_json(struct listing *l, const struct store_job *j, const struct 
 	json_string(out, "key", j->key);
 	json_known(out, "name", j->name);
 	json_known(out, "state", j->state);
+	json_string(out, "source", j->logged ? "log" : "watch");
 	json_time(out, "first_seen", j->first_ns);
 	json_time(out, "last_seen", j->last_ns);
 	json_uint(out, "runs", j->runs);

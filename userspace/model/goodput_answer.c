@@ -30,5 +30,6 @@ void goodput_answer_free(struct goodput_answer *a)
 	free(a->step_times);
 	free(a->deviations);
 	free(a->disruptions);
+	goodput_history_free(a->history);
 	*a = (struct goodput_answer){0};
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "userspace/model/disruption.h"
+#include "userspace/model/goodput_history.h"
 
 #define GOODPUT_BADPUTS(X) /* id, name */                                                                    \
 	X(INIT, "TPU_INITIALIZATION")                                                                        \
@@ -53,6 +54,7 @@ struct goodput_query {
 	const struct goodput_span *windows, *excludes;
 	const int64_t *at_us;
 	size_t window_count, exclude_count, at_count;
+	bool history; /* closed semantics */
 };
 
 struct goodput_custom {
@@ -124,6 +126,7 @@ struct goodput_answer {
 	struct disruption *disruptions; /* owned; closed semantics; in order of time, the first
 					   DISRUPTIONS_KEPT of them */
 	size_t disruption_count;
+	struct goodput_history *history; /* owned; where it was asked for */
 	uint64_t warnings[WARNINGS];
 };
 

@@ -207,6 +207,7 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 		run->train_us = time_us + r->duration_us;
 	*e = (struct closed_event){time_us,
 				   checkpoint ? r->duration_us : 0,
+				   checkpoint ? r->number : GOODPUT_UNKNOWN,
 				   (uint32_t)(run - c->runs),
 				   r->name,
 				   (uint32_t)c->nevents,
@@ -383,6 +384,8 @@ static int closed_whole(struct closed *c, struct goodput_answer *ret)
 	}
 	if (!err)
 		err = closed_answers(&w, ret);
+	if (!err && c->query->history)
+		err = closed_history(&w, ret);
 	memcpy(ret->warnings, w.warnings, sizeof(w.warnings));
 	closed_work_free(&w);
 	return err;

@@ -68,7 +68,7 @@ static void sums_add(const struct closed_work *w, struct sums *s, int64_t from_u
 	uint64_t from_ns = (uint64_t)from_us * 1000, to_ns = (uint64_t)to_us * 1000;
 
 	for (size_t i = piece_at(w, from_ns); i < w->npieces && w->pieces[i].from_ns < to_ns; i++) {
-		const struct closed_piece *p = &w->pieces[i];
+		const struct goodput_piece *p = &w->pieces[i];
 		uint64_t a_ns = p->from_ns > from_ns ? p->from_ns : from_ns;
 		uint64_t b_ns = p->to_ns < to_ns ? p->to_ns : to_ns;
 

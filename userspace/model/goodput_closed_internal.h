@@ -18,6 +18,7 @@ struct closed_step {
 
 struct closed_event {
 	int64_t time_us, duration_us;
+	int64_t number; /* of a checkpoint's step */
 	uint32_t run, name, seq;
 	uint8_t kind;
 };
@@ -82,12 +83,6 @@ struct closed_interval {
 	enum bucket bucket;
 };
 
-struct closed_piece { /* of time, settled; neighbours of one kind are one */
-	uint64_t from_ns, to_ns;
-	uint32_t name;
-	enum bucket bucket;
-};
-
 struct closed_end {	/* how a run's last step that counts ended */
 	int64_t at_us;	/* GOODPUT_UNKNOWN: it did not */
 	int64_t number; /* done by then */
@@ -111,7 +106,7 @@ struct closed_work {
 	int64_t ideal_us, mad_us;
 	bool has_ideal;
 	struct ledger *ledger;
-	struct closed_piece *pieces;
+	struct goodput_piece *pieces;
 	size_t npieces, cap_pieces;
 	struct disruption *disruptions;
 	size_t ndisruptions, cap_disruptions;
@@ -143,5 +138,7 @@ int closed_ideal(struct closed_work *w);
 int closed_settle(struct closed_work *w);
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret);
 int closed_answers(struct closed_work *w, struct goodput_answer *ret);
+/* After the answers: takes the pieces. */
+int closed_history(struct closed_work *w, struct goodput_answer *ret);
 
 #endif

@@ -38,7 +38,7 @@ static uint64_t ns_of(int64_t us)
 static void settle_piece(void *ctx, const struct ledger_span *s)
 {
 	struct closed_work *w = ctx;
-	struct closed_piece *last = w->npieces ? &w->pieces[w->npieces - 1] : NULL;
+	struct goodput_piece *last = w->npieces ? &w->pieces[w->npieces - 1] : NULL;
 
 	if (last && last->bucket == s->bucket && last->name == s->type && last->to_ns == s->from_ns) {
 		last->to_ns = s->to_ns;
@@ -46,7 +46,7 @@ static void settle_piece(void *ctx, const struct ledger_span *s)
 	}
 	last = closed_grow((void **)&w->pieces, &w->npieces, &w->cap_pieces, sizeof(*last));
 	if (last)
-		*last = (struct closed_piece){s->from_ns, s->to_ns, s->type, s->bucket};
+		*last = (struct goodput_piece){s->from_ns, s->to_ns, s->type, s->bucket};
 	else
 		w->error = -ENOMEM;
 }

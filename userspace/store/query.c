@@ -223,7 +223,8 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 		" (SELECT count(*) FROM disruptions WHERE job = jobs.id), (SELECT count(*) FROM checkpoints "
 		"AS c"
 		" JOIN ranks AS r ON r.id = c.rank WHERE r.job = jobs.id AND op = 'save'), (SELECT"
-		" max(max_step) FROM ranks WHERE job = jobs.id) FROM jobs WHERE id = ?",
+		" max(max_step) FROM ranks WHERE job = jobs.id), source = 'log', imported_ns FROM jobs WHERE "
+		"id = ?",
 		"i", id);
 	if (!stmt)
 		return err;
@@ -240,6 +241,8 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->disruptions = (uint64_t)store_int(stmt, 7);
 	ret->checkpoints = (uint64_t)store_int(stmt, 8);
 	ret->max_step = (uint64_t)store_int_or(stmt, 9, 0);
+	ret->logged = store_int_or(stmt, 10, 0);
+	ret->imported_ns = store_int(stmt, 11);
 	store_done(stmt);
 	err = store_runs(st, id, take_run, ret);
 	return err ? err : own_sums(st, id, &ret->totals.sums);

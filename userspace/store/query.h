@@ -34,6 +34,8 @@ struct store_totals {
 struct store_job {
 	int64_t id;
 	char key[128], name[160], state[12]; /* running, down, over, ended; "": not known */
+	bool logged;			     /* a log told of it (import.h); it was not watched */
+	int64_t imported_ns;		     /* since when it is here; STORE_NONE: it was watched */
 	int64_t first_ns, last_ns;
 	uint32_t runs, ranks, alive; /* alive: ranks whose end was not seen */
 	uint64_t disruptions, checkpoints, max_step;

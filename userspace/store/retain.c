@@ -19,8 +19,12 @@ static int finish(struct store *st, int err)
 	return err;
 }
 
-/* By rank: each one's minutes lie together, in order. */
-static int minutes_before(struct store *st, int64_t before_ns)
+/* What was told by a log that came later than that: its age is how long it is here. */
+#define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?)"
+#define NONE  INT64_MAX
+
+/* By rank: each one's minutes lie together, in order. young_ns: of jobs imported since then none; NONE. */
+static int minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
 
@@ -28,13 +32,14 @@ static int minutes_before(struct store *st, int64_t before_ns)
 		return err;
 	err = store_run(st,
 			"DELETE FROM minutes WHERE (rank, minute) IN (SELECT m.rank, m.minute FROM ranks JOIN"
-			" minutes AS m ON m.rank = ranks.id AND m.minute < ?)",
-			"i", before_ns / STORE_MINUTE_NS);
+			" minutes AS m ON m.rank = ranks.id AND m.minute < ? WHERE ranks.job NOT IN " YOUNG
+			")",
+			"ii", before_ns / STORE_MINUTE_NS, young_ns);
 	return finish(st, err);
 }
 
 /* Runs whose ranks all were seen last before then, with all that is theirs. */
-static int runs_before(struct store *st, int64_t before_ns)
+static int runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	static const char *const steps[] = {
 		"DELETE FROM minutes WHERE rank IN (SELECT id FROM ranks WHERE run IN gone)",
@@ -65,8 +70,8 @@ static int runs_before(struct store *st, int64_t before_ns)
 	err = store_run(st,
 			"INSERT INTO temp.gone SELECT id FROM runs WHERE NOT EXISTS (SELECT 1 FROM ranks LEFT"
 			" JOIN minute_now AS n ON n.rank = ranks.id WHERE run = runs.id AND"
-			" max(ranks.until_ns, coalesce(n.until_ns, 0)) >= ?)",
-			"i", before_ns);
+			" max(ranks.until_ns, coalesce(n.until_ns, 0)) >= ?) AND job NOT IN " YOUNG,
+			"ii", before_ns, young_ns);
 	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
 		err = store_exec(st, steps[i]);
 	return finish(st, err);
@@ -74,14 +79,22 @@ static int runs_before(struct store *st, int64_t before_ns)
 
 static int by_age(struct store *st, int64_t before_ns)
 {
-	int err = minutes_before(st, before_ns);
+	int err = minutes_before(st, before_ns, before_ns);
 
-	err = err ? err : store_run(st, "DELETE FROM checkpoints WHERE end_ns < ?", "i", before_ns);
+	err = err ? err
+		  : store_run(st,
+			      "DELETE FROM checkpoints WHERE end_ns < ? AND rank NOT IN (SELECT id FROM ranks"
+			      " WHERE job IN " YOUNG ")",
+			      "ii", before_ns, before_ns);
 	err = err ? err : store_run(st, "DELETE FROM health WHERE onset_ns + size_ns < ?", "i", before_ns);
 	err = err ? err : store_run(st, "DELETE FROM exclusions WHERE to_ns < ?", "i", before_ns);
-	err = err ? err : store_run(st, "DELETE FROM disruptions WHERE at_ns < ?", "i", before_ns);
-	err = err ? err : store_run(st, "DELETE FROM marks WHERE at_ns < ?", "i", before_ns);
-	return err ? err : runs_before(st, before_ns);
+	err = err ? err
+		  : store_run(st, "DELETE FROM disruptions WHERE at_ns < ? AND job NOT IN " YOUNG, "ii",
+			      before_ns, before_ns);
+	err = err ? err
+		  : store_run(st, "DELETE FROM marks WHERE at_ns < ? AND job NOT IN " YOUNG, "ii", before_ns,
+			      before_ns);
+	return err ? err : runs_before(st, before_ns, before_ns);
 }
 
 static int used(struct store *st, uint64_t *ret_bytes)
@@ -105,7 +118,7 @@ static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 	err = store_number(st, &oldest, "SELECT min(minute) FROM minutes HAVING min(minute) IS NOT NULL", "");
 	if (!err) {
 		oldest *= STORE_MINUTE_NS;
-		return minutes_before(st, oldest + (now_ns - oldest) / SLICES + 2 * STORE_MINUTE_NS);
+		return minutes_before(st, oldest + (now_ns - oldest) / SLICES + 2 * STORE_MINUTE_NS, NONE);
 	}
 	if (err != -ENOENT)
 		return err;
@@ -114,7 +127,7 @@ static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 			   " LIMIT 1",
 			   "");
 	*ret_gone = !err;
-	return err == -ENOENT ? 0 : err ? err : runs_before(st, oldest + 1);
+	return err == -ENOENT ? 0 : err ? err : runs_before(st, oldest + 1, NONE);
 }
 
 int store_retain(struct store *st, int64_t now_ns, int64_t keep_ns, uint64_t size_bytes)

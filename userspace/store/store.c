@@ -342,3 +342,27 @@ int store_names_load(struct store *st, bool write)
 	}
 	return more;
 }
+
+int store_slot(struct store *st, const char *name, uint32_t *ret)
+{
+	int err = 0;
+
+	for (int attempt = 0; !err && attempt < 2; attempt++) {
+		for (uint32_t i = 0; i < st->names.count; i++) {
+			if (!st->names.id[i] || strcmp(st->names.name[i], name) != 0)
+				continue;
+			*ret = i;
+			return 0;
+		}
+		if (attempt)
+			break;
+		/* As many as there are slots, whoever adds them. */
+		err = store_run(st,
+				"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM "
+				"names) < ?2",
+				"ti", name, (int64_t)SUMS_SLOTS);
+		err = err ? err : store_names_load(st, false);
+	}
+	*ret = BUCKET_CUSTOM;
+	return err;
+}

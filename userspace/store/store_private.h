@@ -53,5 +53,8 @@ int store_sketch(sqlite3_stmt *stmt, int column, struct sketch *ret);
 bool store_moved(const struct store *st);
 /* Numbers of the names of buckets; write: those that it lacks are added. */
 int store_names_load(struct store *st, bool write);
+/* The slot of a bucket's name, which is added where it is not there yet; BUCKET_CUSTOM: there is no room for
+ * one more. Outside of a transaction. */
+int store_slot(struct store *st, const char *name, uint32_t *ret);
 
 #endif

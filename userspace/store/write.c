@@ -237,8 +237,8 @@ static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 	return err;
 }
 
-/* A minute that is there already, because the clock was set back, holds both. */
-static int minute_write(struct store *st, int64_t rank, const struct intake_minute *closed)
+/* It may be there because the clock was set back. */
+int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
 	struct intake_minute m = *closed;
 	int err = store_run(st,
@@ -312,7 +312,7 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 		err = store_run(st, "UPDATE ranks SET base = ? WHERE id = ?", "si", &r->base, r->id);
 
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = minute_write(st, r->id, &closed[i]);
+		err = write_minute(st, r->id, &closed[i]);
 	return err || (!n && !r->about.ended) ? err : about_write(st, r);
 }
 

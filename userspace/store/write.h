@@ -24,6 +24,8 @@ int write_place(struct store *st, int64_t session, const char *boot_id, const st
 		const struct write_ended *ended, uint32_t nended, struct intake_place *ret);
 /* Minutes of the rank up to r->taken, which were copied to `closed`, and the running one. */
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n);
+/* A minute that is there already holds both then. */
+int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed);
 int write_note(struct store *st, const struct intake_note *n, int64_t rank);
 
 /* retain.c: takes away what is older than keep_ns before now_ns, then the oldest until the file is about

@@ -35,14 +35,16 @@ static void fall(struct buffer *out, const char *label, const char *class, const
 		wide = LEAST_WIDE;
 	if (from > HTML_WIDE - wide)
 		from = HTML_WIDE - wide;
-	buffer_printf(out,
-		      "<li%s><span>%s</span><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
-		      "aria-hidden=\"true\"><rect class=\"%s\" x=\"%.1f\" y=\"1\" width=\"%.1f\" "
-		      "height=\"8\"/></svg><span class=\"n\">",
+	buffer_printf(out, "<li%s><span>",
 		      !from_ns && *class == 'g' ? " class=\"sum end\""
 		      : *class			? ""
-						: " class=\"sum\"",
-		      label, HTML_WIDE, *class ? class : "info", from, wide);
+						: " class=\"sum\"");
+	html_text(out, label);
+	buffer_printf(out,
+		      "</span><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
+		      "aria-hidden=\"true\"><rect class=\"%s\" x=\"%.1f\" y=\"1\" width=\"%.1f\" "
+		      "height=\"8\"/></svg><span class=\"n\">",
+		      HTML_WIDE, *class ? class : "info", from, wide);
 	html_duration(out, name, ns);
 	buffer_printf(out, "</span><span class=\"n dim\">");
 	html_text(out, share);
@@ -54,7 +56,7 @@ void html_waterfall(struct buffer *out, const struct story *s)
 	uint64_t elapsed_ns = s->ledger.now_ns - s->ledger.start_ns, left_ns = elapsed_ns,
 		 observed_ns = view_observed_ns(&s->ledger);
 	struct part parts[PARTS_MAX];
-	int n = view_parts(parts, &s->ledger, NULL);
+	int n = view_parts(parts, &s->ledger, &s->types);
 	char share[WORD_MAX];
 
 	html_section(out, "time", "Where the time went");

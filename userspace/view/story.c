@@ -38,6 +38,11 @@ static int list_add(struct story_list *l, const void *item, size_t size)
 	return 0;
 }
 
+static int64_t bounded(int64_t ns)
+{
+	return ns > BUCKET_NS_MAX ? BUCKET_NS_MAX : ns < -BUCKET_NS_MAX ? -BUCKET_NS_MAX : ns;
+}
+
 /* What a file holds may be anything: instants and durations of which two add up. */
 static void tame(int64_t *ns)
 {
@@ -107,6 +112,8 @@ static int take_disruption(void *ctx, const struct store_disruption *row)
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
 		tame(ns[i]);
+	for (int i = BUCKET_COUNT; i < SUMS_SLOTS; i++)
+		d->split.ns[BUCKET_CUSTOM] += bounded(d->split.ns[i]);
 	if (d->recovery_ns > 0)
 		s->recovery_ns += (uint64_t)d->recovery_ns;
 	if (d->wasted_ns > 0)
@@ -186,6 +193,32 @@ static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct s
 
 /* ---- what comes of it -------------------------------------------------------------------------------- */
 
+/* Custom events by type, as far as a ledger tells them apart; together never more than their bucket has. */
+static void types_make(struct story *s, const struct store *st)
+{
+	struct ledger_view *l = &s->ledger;
+	uint64_t left_ns = l->ns[BUCKET_CUSTOM];
+	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
+	const char *name;
+
+	l->ntypes = 1; /* the rest */
+	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS && l->ntypes < LEDGER_TYPES; i++) {
+		uint64_t ns = bounded(s->totals.sums.ns[i]) > 0 ? (uint64_t)bounded(s->totals.sums.ns[i]) : 0;
+
+		ns = ns < left_ns ? ns : left_ns;
+		name = store_bucket(st, i);
+		if (!ns || !name)
+			continue;
+		if (!strncmp(name, bucket_name[BUCKET_CUSTOM], prefix - 1) && name[prefix - 1] == '.')
+			name += prefix;
+		snprintf(s->types.name[l->ntypes], LEDGER_TYPE_MAX, "%s", name);
+		l->types[l->ntypes] = (struct ledger_type){l->ntypes, ns};
+		l->ntypes++;
+		left_ns -= ns;
+	}
+	l->types[0].ns = left_ns;
+}
+
 /* Buckets that this version has no name for are named events; what was moved out of the span by what came
  * after it is taken from what may be anything. Elapsed stays the sum. */
 static void ledger_make(struct story *s)
@@ -194,13 +227,8 @@ static void ledger_make(struct story *s)
 	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
 	struct ledger_view *l = &s->ledger;
 
-	for (int i = 0; i < SUMS_SLOTS; i++) {
-		int64_t more = from->ns[i] > BUCKET_NS_MAX    ? BUCKET_NS_MAX
-			       : from->ns[i] < -BUCKET_NS_MAX ? -BUCKET_NS_MAX
-							      : from->ns[i];
-
-		ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += more;
-	}
+	for (int i = 0; i < SUMS_SLOTS; i++)
+		ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += bounded(from->ns[i]);
 	for (int i = 0; i < BUCKET_COUNT; i++) {
 		if (ns[i] < 0) {
 			owed -= ns[i];
@@ -336,6 +364,7 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 		return err;
 	}
 	ledger_make(s);
+	types_make(s, st);
 	s->ideal_ns = story_ideal_ns(&s->totals.times);
 	story_say(s);
 	*ret = s;

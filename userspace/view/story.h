@@ -44,6 +44,7 @@ struct story {
 	struct store_span span;	   /* asked for */
 	int64_t from_ns, to_ns;	   /* the job's own time in it */
 	struct ledger_view ledger; /* its time in it, less what was left out; sums up to elapsed */
+	struct type_names types;   /* of custom events in it */
 	struct store_totals totals;
 	uint64_t ideal_ns; /* of a step; 0: under 3 steps */
 	uint64_t saves, saves_async, restores, saves_ns;

@@ -42,8 +42,11 @@ static void times_json(struct buffer *out, const struct sketch *t, uint64_t idea
 	json_close(out, '}');
 }
 
-static void ledger_json(struct buffer *out, const struct ledger_view *l)
+static void ledger_json(struct buffer *out, const struct ledger_view *l, const struct type_names *types)
 {
+	char room[LEDGER_NAME_MAX];
+	const char *name;
+	uint64_t ns;
 	uint64_t observed_ns = view_observed_ns(l);
 
 	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
@@ -53,8 +56,8 @@ static void ledger_json(struct buffer *out, const struct ledger_view *l)
 	else
 		json_null(out, "goodput_ratio");
 	json_open(out, "buckets", '{');
-	for (int i = 0; i < BUCKET_COUNT; i++)
-		json_uint(out, bucket_name[i], l->ns[i]);
+	for (uint32_t i = 0; (name = ledger_part(l, types, i, room, &ns)); i++)
+		json_uint(out, name, ns);
 	json_close(out, '}');
 }
 
@@ -239,11 +242,13 @@ void story_json(struct buffer *out, const struct story *s)
 	json_string(out, "key", s->job.key);
 	json_known(out, "name", s->job.name);
 	json_known(out, "state", s->job.state);
+	json_string(out, "source", s->job.logged ? "log" : "watch");
+	json_time(out, "imported", s->job.imported_ns == STORE_NONE ? 0 : s->job.imported_ns);
 	json_time(out, "from", s->from_ns);
 	json_time(out, "to", s->to_ns);
 	json_time(out, "since", s->span.from_ns);
 	json_time(out, "until", s->span.to_ns);
-	ledger_json(out, &s->ledger);
+	ledger_json(out, &s->ledger, &s->types);
 	report_worth_json(out, &s->program, s->accelerator_ns);
 	json_uint(out, "excluded_ns", s->totals.excluded_ns);
 	json_uint(out, "steps", s->totals.steps);

@@ -67,6 +67,8 @@ static void text_head(struct canvas *c, const struct story *s)
 
 	canvas_put(c, STYLE_BOLD, "job %s", story_name(s));
 	canvas_put(c, STYLE_PLAIN, "  %s", *s->job.state ? s->job.state : "state unknown");
+	if (s->job.logged)
+		canvas_put(c, STYLE_YELLOW, "  from its log, not watched");
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC, elapsed %s", epoch_text(from, s->from_ns / 1000, 0),
 		   epoch_text(to, s->to_ns / 1000, 0), clock_duration(took, WORD_MAX, s->ledger.now_ns));
@@ -323,7 +325,7 @@ static void text_time(struct canvas *c, const struct story *s)
 
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		known |= s->accelerator_ns[b] > 0;
-	report_time(c, &s->ledger, NULL, known && report_worth_asked(&s->program) ? &w : NULL);
+	report_time(c, &s->ledger, &s->types, known && report_worth_asked(&s->program) ? &w : NULL);
 	if (known || !report_worth_asked(&s->program))
 		return;
 	field(c, "cost");

@@ -81,7 +81,12 @@ static void say_steps(struct story *s)
 		say(s, "No step was seen.");
 		return;
 	}
-	if (untimed)
+	if (untimed && s->job.logged)
+		say(s,
+		    "%llu of %llu steps have no time of their own: the log does not say where each began and "
+		    "ended.",
+		    (unsigned long long)untimed, (unsigned long long)s->totals.steps);
+	else if (untimed)
 		say(s,
 		    "%llu of %llu steps have no time of their own: a hang or lost records were in them, or "
 		    "their "
@@ -90,9 +95,9 @@ static void say_steps(struct story *s)
 	if (!t->count)
 		return;
 	say(s,
-	    "Step times are those of the reference rank; quantiles are within %.1f %%, least and greatest "
+	    "Step times are those of the %s; quantiles are within %.1f %%, least and greatest "
 	    "exact.",
-	    100 * sketch_error(t));
+	    s->job.logged ? "log" : "reference rank", 100 * sketch_error(t));
 	if (s->ideal_ns)
 		say(s, "Estimated: the ideal step, as the mean of step times up to the median and three "
 		       "times the "
@@ -106,11 +111,20 @@ static void say_steps(struct story *s)
 		       "minute or more, not each step.");
 }
 
+static void say_log(struct story *s)
+{
+	say(s,
+	    "This job was not watched: its own log told of it, and was put here. Time, steps and disruptions "
+	    "are those of gp-bpf account (closed semantics); causes, ranks and sizes a log does not tell.");
+	say(s, "Steps that a restart disproved are not counted; a step time is what a record's steps took on "
+	       "average, less marked time.");
+}
+
 static void say_ranks(struct story *s)
 {
 	const struct story_rank *r = s->ranks.count ? STORY_AT(s->ranks, struct story_rank, 0) : NULL;
 
-	if (!r)
+	if (!r || s->job.logged)
 		return;
 	if (r->rank.rank < 0)
 		say(s, "No rank number is known: the process that stepped first stands for the job.");
@@ -124,6 +138,8 @@ static void say_ranks(struct story *s)
 
 void story_say(struct story *s)
 {
+	if (s->job.logged)
+		say_log(s);
 	if (s->job.alive)
 		say(s,
 		    "The job had not ended when it was last seen: these numbers are of the time until then.");
@@ -132,7 +148,7 @@ void story_say(struct story *s)
 	say_steps(s);
 	say_ranks(s);
 	if (!s->checkpoints.count)
-		say(s, "No checkpoint was seen.");
+		say(s, s->job.logged ? "The log tells of no checkpoint." : "No checkpoint was seen.");
 	if (s->restores_guessed)
 		say(s,
 		    "Estimated or not known: after which step the checkpoint was written that was read, of "

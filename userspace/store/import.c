@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/store/import.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/hash.h"
+#include "userspace/store/import_private.h"
+
+#define KEY_MAX	    64
+#define STATUS_GONE (-1) /* how it ended is not known */
+
+static int64_t ns_of(int64_t us)
+{
+	return us > 0 ? us * 1000 : 0;
+}
+
+static int64_t step_or_null(int64_t step)
+{
+	return step == GOODPUT_UNKNOWN || step < 0 ? STORE_NULL : step;
+}
+
+/* ---- what is there already --------------------------------------------------------------------------- */
+
+/* By name, whatever is in it, and by when it began. Returns the length of what is the name's. */
+static int key_of(const struct import *im, const char *name, char key[KEY_MAX])
+{
+	int part = snprintf(key, KEY_MAX, "log/%016llx/",
+			    (unsigned long long)hash_bytes(HASH_START, name, strlen(name)));
+
+	snprintf(key + part, (size_t)(KEY_MAX - part), "%lld",
+		 (long long)im->history->pieces[0].from_ns / 1000);
+	return part;
+}
+
+static int rows_remove(struct import *im, int64_t job)
+{
+#define RANKS_OF " (SELECT id FROM ranks WHERE job = ?)"
+	int err = store_run(im->st, "DELETE FROM minutes WHERE rank IN" RANKS_OF, "i", job);
+
+	err = err ? err : store_run(im->st, "DELETE FROM checkpoints WHERE rank IN" RANKS_OF, "i", job);
+	err = err ? err : store_run(im->st, "DELETE FROM ranks WHERE job = ?", "i", job);
+	err = err ? err : store_run(im->st, "DELETE FROM runs WHERE job = ?", "i", job);
+	return err ? err : store_run(im->st, "DELETE FROM disruptions WHERE job = ?", "i", job);
+#undef RANKS_OF
+}
+
+/* A part of what the log tells: it is in it. */
+static int part_remove(struct import *im, int64_t job)
+{
+	int err = rows_remove(im, job);
+
+	if (!im->job) {
+		im->job = job;
+		return err;
+	}
+	err = err ? err : store_run(im->st, "UPDATE marks SET job = ? WHERE job = ?", "ii", im->job, job);
+	return err ? err : store_run(im->st, "DELETE FROM jobs WHERE id = ?", "i", job);
+}
+
+/* 1: the next one of that name from *id on; 0: no more; -errno. */
+static int next_known(struct import *im, const char *key, int part, int64_t *id, struct store_span *ret)
+{
+	char name[KEY_MAX];
+	sqlite3_stmt *stmt;
+	int err;
+
+	snprintf(name, sizeof(name), "%.*s", part, key);
+	stmt = store_ask(
+		im->st, &err,
+		"SELECT id, first_ns, (SELECT max(until_ns) FROM ranks WHERE job = jobs.id) FROM jobs"
+		" WHERE id > ?1 AND source = 'log' AND substr(key, 1, length(?2)) = ?2 ORDER BY id"
+		" LIMIT 1",
+		"it", *id, name);
+	if (!stmt)
+		return err;
+	err = store_row(stmt);
+	if (err != 1)
+		return err;
+	*id = store_int(stmt, 0);
+	ret->from_ns = store_int(stmt, 1);
+	ret->to_ns = store_int_or(stmt, 2, ret->from_ns);
+	store_done(stmt);
+	return 1;
+}
+
+static int known_look(struct import *im, const char *key, int part, enum store_imported *ret)
+{
+	const struct goodput_history *h = im->history;
+	int64_t from_ns = (int64_t)h->pieces[0].from_ns, to_ns = (int64_t)h->pieces[h->npieces - 1].to_ns;
+	struct store_span is = {0};
+	int64_t id = 0;
+	int more, err = 0;
+
+	while (!err && (more = next_known(im, key, part, &id, &is)) > 0) {
+		if (from_ns <= is.from_ns && is.to_ns <= to_ns) {
+			err = part_remove(im, id);
+			*ret = STORE_IMPORT_REPLACED;
+		} else if (is.from_ns <= from_ns && to_ns <= is.to_ns) {
+			*ret = STORE_IMPORT_KNOWN;
+			return 0;
+		} else if (is.from_ns < to_ns && from_ns < is.to_ns) {
+			return -EEXIST;
+		}
+	}
+	return err ? err : more;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------- */
+
+static int job_put(struct import *im, const char *key, const char *name)
+{
+	const struct goodput_history *h = im->history;
+	int64_t first_ns = (int64_t)h->pieces[0].from_ns;
+	const char *state = im->in->answer->ended ? "ended" : "";
+	int err;
+
+	err = store_run(im->st,
+			"INSERT INTO sessions (key, told, version, command) VALUES (?, 0, '" GP_VERSION
+			"', ?) ON CONFLICT (key) DO UPDATE SET version = excluded.version, command ="
+			" excluded.command",
+			"tt", key, im->in->command);
+	err = err ? err
+		  : store_number(im->st, &im->session, "SELECT id FROM sessions WHERE key = ?", "t", key);
+	if (err)
+		return err;
+	if (im->job)
+		return store_run(
+			im->st,
+			"UPDATE jobs SET key = ?, state = ?, first_ns = ?, imported_ns = ? WHERE id = ?",
+			"ttiii", key, state, first_ns, im->in->now_ns, im->job);
+	err = store_run(
+		im->st,
+		"INSERT INTO jobs (key, name, state, first_ns, source, imported_ns) VALUES (?, ?, ?, ?,"
+		" 'log', ?)",
+		"tttii", key, name, state, first_ns, im->in->now_ns);
+	im->job = sqlite3_last_insert_rowid(im->st->sql);
+	return err;
+}
+
+/* A run's rank, or the job itself: run NULL. */
+static int rank_put(struct import *im, const struct goodput_run *run, int64_t run_id, int64_t *ret_id)
+{
+	const struct goodput_history *h = im->history;
+	int64_t from_ns = run ? ns_of(run->from_us) : (int64_t)h->pieces[0].from_ns;
+	int64_t to_ns = run ? ns_of(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
+	int64_t end_ns = run && run->over ? to_ns : STORE_NULL;
+	int64_t max_step = run ? run->max_step : im->in->answer->cumulative.max_productive_step;
+	struct store_totals t;
+	int64_t id;
+	int err;
+
+	err = store_run(
+		im->st,
+		"INSERT INTO ranks (kind, job, run, session, base, pid, start_mono_ns, start_ns, comm,"
+		" command, tier, marker, ledger, steps, sketch, until_ns, end_ns, end_mono_ns, status,"
+		" max_step) VALUES (?, ?, ?, ?, x'', 0, ?, ?, '', '', '', '', x'', 0, x'', ?, ?, ?, ?,"
+		" ?)",
+		"iiiiiiiIIIi", (int64_t)!run, im->job, run_id, im->session, from_ns, from_ns, to_ns, end_ns,
+		end_ns,
+		end_ns == STORE_NULL ? STORE_NULL
+		: run->graceful	     ? (int64_t)0
+				     : STATUS_GONE,
+		max_step);
+	if (err)
+		return err;
+	*ret_id = id = sqlite3_last_insert_rowid(im->st->sql);
+	err = import_minutes(im, id, (uint64_t)from_ns, (uint64_t)to_ns,
+			     run ? h->done + run->first_done : NULL, run ? run->dones : 0, &t);
+	return err ? err
+		   : store_run(im->st, "UPDATE ranks SET ledger = ?, steps = ?, sketch = ? WHERE id = ?",
+			       "siki", &t.sums, (int64_t)t.steps, &t.times, id);
+}
+
+static int saved_put(struct import *im, const struct goodput_saved *s, int64_t rank)
+{
+	int64_t number = step_or_null(s->number);
+
+	return store_run(
+		im->st,
+		"INSERT INTO checkpoints (rank, op, async, closed, start_ns, end_ns, start_mono_ns, step,"
+		" files, file, saved_step, known_by) VALUES (?, ?, 0, 1, ?, ?, ?, ?, ?, '', ?, ?)",
+		"itiiiIiIt", rank, s->restore ? "restore" : "save", ns_of(s->from_us), ns_of(s->to_us),
+		ns_of(s->from_us), s->restore ? STORE_NULL : number, (int64_t)s->copies,
+		s->restore ? number : STORE_NULL, s->restore && number != STORE_NULL ? "log" : "");
+}
+
+static int run_put(struct import *im, uint32_t attempt, const struct goodput_run *run)
+{
+	int64_t from_ns = ns_of(run->from_us), end_ns = run->over ? ns_of(run->until_us) : STORE_NULL;
+	int64_t rank;
+	int err;
+
+	err = store_run(
+		im->st,
+		"INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns, end_ns, end_mono_ns,"
+		" status) VALUES (?, ?, '', ?, ?, ?, ?, ?)",
+		"iiiiIII", im->job, (int64_t)attempt, from_ns, from_ns, end_ns, end_ns,
+		!run->over	? STORE_NULL
+		: run->graceful ? (int64_t)0
+				: STATUS_GONE);
+	err = err ? err : rank_put(im, run, sqlite3_last_insert_rowid(im->st->sql), &rank);
+	for (size_t i = 0; !err && i < run->saves; i++)
+		err = saved_put(im, &im->history->saved[run->first_saved + i], rank);
+	return err;
+}
+
+/* Its number stands for its instant on a clock that the log does not have: two may have one time. */
+static int disruption_put(struct import *im, const struct disruption *d, size_t number)
+{
+	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;
+	bool over = d->resumed_ns;
+	struct sums split;
+
+	import_sums(im, d->at_ns, d->at_ns + d->recovery_ns, &split);
+	return store_run(
+		im->st,
+		"INSERT INTO disruptions (job, at_ns, at_mono_ns, cause, sender_comm, step, resumed_ns,"
+		" resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful, estimated, how, split)"
+		" VALUES (?, ?, ?, 'unknown', '', ?, ?, ?, ?, ?, ?, ?, ?, 0, 'log', ?)",
+		"iiiIIIIIIIis", im->job, (int64_t)d->at_ns, (int64_t)number, step_or_null(d->step),
+		resumed_ns, step_or_null(d->resumed_step), over ? (int64_t)d->wasted_ns : STORE_NULL,
+		over ? (int64_t)d->recovery_ns : STORE_NULL, over ? (int64_t)d->down_ns : STORE_NULL,
+		over ? (int64_t)d->starts : STORE_NULL, (int64_t)d->graceful, &split);
+}
+
+static int rows_put(struct import *im, const char *key, const char *name)
+{
+	const struct goodput_answer *a = im->in->answer;
+	int64_t whole;
+	int err = job_put(im, key, name);
+
+	err = err ? err : rank_put(im, NULL, 0, &whole);
+	for (size_t i = 0; !err && i < im->history->nruns; i++)
+		err = run_put(im, (uint32_t)i + 1, &im->history->runs[i]);
+	for (size_t i = 0; !err && i < a->disruption_count; i++)
+		err = disruption_put(im, &a->disruptions[i], i + 1);
+	return err;
+}
+
+int store_import(struct store *st, const struct store_import *in, enum store_imported *ret)
+{
+	struct import im = {.st = st, .in = in, .history = in->answer->history};
+	const char *name = goodput_name(in->names, in->answer->job);
+	enum store_imported fate = STORE_IMPORT_NEW;
+	char key[KEY_MAX];
+	int err, part;
+
+	if (!im.history || !im.history->npieces)
+		return -ENODATA;
+	part = key_of(&im, name, key);
+	err = import_names(&im);
+	err = err ? err : store_exec(st, "BEGIN IMMEDIATE");
+	if (err)
+		return err;
+	err = known_look(&im, key, part, &fate);
+	if (!err && fate != STORE_IMPORT_KNOWN)
+		err = rows_put(&im, key, name);
+	if (!err && fate != STORE_IMPORT_KNOWN)
+		err = store_exec(st, "COMMIT");
+	if (!sqlite3_get_autocommit(st->sql))
+		store_exec(st, "ROLLBACK");
+	if (!err)
+		*ret = fate;
+	return err;
+}
