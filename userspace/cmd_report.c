@@ -30,9 +30,9 @@ static int span_of(const struct options *o, int64_t now_ns, struct store_span *r
 {
 	struct store_span span = {0};
 
-	if (o->since && history_instant(o->since, now_ns, &span.from_ns))
+	if (o->since && option_instant(o->since, now_ns, &span.from_ns))
 		return bad_time("since", o->since);
-	if (o->until && history_instant(o->until, now_ns, &span.to_ns))
+	if (o->until && option_instant(o->until, now_ns, &span.to_ns))
 		return bad_time("until", o->until);
 	if (o->until && span.to_ns <= span.from_ns) {
 		log_error("--until %s is not after --since", o->until);
@@ -52,7 +52,7 @@ static int exclusion(struct store *st, const char *item, int64_t now_ns)
 
 	if (comma && !from)
 		return -ENOMEM;
-	if (!comma || history_instant(from, now_ns, &from_ns) || history_instant(comma + 1, now_ns, &to_ns) ||
+	if (!comma || option_instant(from, now_ns, &from_ns) || option_instant(comma + 1, now_ns, &to_ns) ||
 	    to_ns <= from_ns)
 		log_error("--exclude %s: not FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h "
 			  "(ago) or "

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "userspace/base/epoch.h"
 #include "userspace/base/log.h"
 
 static int path_of(const struct options *o, char path[PATH_MAX])
@@ -48,23 +47,4 @@ int history_open(struct store **ret, const struct options *o, enum store_mode mo
 	else if (err)
 		log_error("store %s: %s", path, store_why(err));
 	return err;
-}
-
-int history_instant(const char *text, int64_t now_ns, int64_t *ret_ns)
-{
-	size_t len = strlen(text);
-	int64_t ago_ns, us;
-
-	if (!strcmp(text, "now")) {
-		*ret_ns = now_ns;
-		return 0;
-	}
-	if (len && strchr("smhd", text[len - 1]) && !option_duration(text, &ago_ns)) {
-		*ret_ns = now_ns - ago_ns;
-		return 0;
-	}
-	if (epoch_parse(text, len, &us))
-		return -EINVAL;
-	*ret_ns = us * 1000;
-	return 0;
 }

@@ -13,7 +13,4 @@ int history_path(const struct options *o, char path[PATH_MAX]);
 /* The one to look into, or to note in. -errno after one line. */
 int history_open(struct store **ret, const struct options *o, enum store_mode mode);
 
-/* "now", "2h" (ago), epoch seconds or RFC 3339. -EINVAL. */
-int history_instant(const char *text, int64_t now_ns, int64_t *ret_ns);
-
 #endif

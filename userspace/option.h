@@ -43,7 +43,8 @@ struct options {
 	int64_t state_bytes;
 	int64_t overhead_ppm; /* millionths; 0: no bound */
 	int64_t overhead_pause_ns;
-	bool durable, handover, takeover;
+	int64_t remove; /* id; 0: none */
+	bool durable, handover, takeover, list;
 	bool quiet, json, live, follow, best_effort, print_config, help, version;
 	char **argv; /* what follows the options: CMD, or files */
 	int argc;
@@ -116,6 +117,8 @@ int options_range_file(struct option_range_file *f, const char *key, const char 
 
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);
+/* RFC 3339, epoch seconds, "now", "2h" (before now): UTC. -EINVAL. */
+int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns);
 /* "0.1" or "0.1%" is 1000 millionths. -EINVAL. */
 int option_percent(const char *text, int64_t *ret_ppm);
 /* "256M", "1G", "65536": bytes. -EINVAL. */

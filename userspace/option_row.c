@@ -17,8 +17,10 @@ const struct command_row command_rows[COMMANDS] = {
 	{"jobs", "[options] [NAME]", "the jobs that a store knows, and where their time went", CMD_JOBS},
 	{"report", "[options] [JOB]", "one job of a store: where its time went, what interrupted it",
 	 CMD_REPORT},
-	{"mark", "JOB TEXT", "put a note on a job's timeline, in the store", CMD_MARK},
-	{"exclude", "FROM TO WHY", "leave a time out of what a store tells (maintenance)", CMD_EXCLUDE},
+	{"mark", "JOB TEXT | --list [JOB] | --remove ID", "put a note on a job's timeline, in the store",
+	 CMD_MARK},
+	{"exclude", "FROM TO WHY | --list | --remove ID",
+	 "leave a time out of what a store tells (maintenance)", CMD_EXCLUDE},
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -53,6 +55,10 @@ const struct option_row option_rows[] = {
 	{"since", "TIME", 0, OPTION_STRING, AT(since), 0, 0, CMD_REPORT, NULL,
 	 "only what was then or later: epoch seconds, RFC 3339, 2h (ago) or now"},
 	{"until", "TIME", 0, OPTION_STRING, AT(until), 0, 0, CMD_REPORT, NULL, "only what was before"},
+	{"list", NULL, 0, OPTION_FLAG, AT(list), 0, 0, CMD_MARK | CMD_EXCLUDE, NULL,
+	 "show those there are, with their ids"},
+	{"remove", "ID", 0, OPTION_NUMBER, AT(remove), 1, INT64_MAX, CMD_MARK | CMD_EXCLUDE, NULL,
+	 "take back the one of that id"},
 	{"exclude", "FROM,TO", 0, OPTION_LIST, AT(excludes), 0, 0, CMD_REPORT, NULL,
 	 "leave out this time too (repeatable)"},
 	{"compare", "TAG|JOB", 0, OPTION_STRING, AT(compare), 0, 0, CMD_REPORT, NULL,
@@ -138,6 +144,8 @@ const struct option_row option_rows[] = {
 	 "one JSON object a job, each on a line of its own"},
 	{"json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_WATCH | CMD_REPLAY | CMD_JOBS | CMD_REPORT, NULL,
 	 "the report, or the jobs, as one JSON object on standard output"},
+	{"json", NULL, 0, OPTION_FLAG, AT(json), 0, 0, CMD_MARK | CMD_EXCLUDE, NULL,
+	 "with --list: as one JSON object on standard output"},
 	{"ready-fd", "N", 0, OPTION_NUMBER, AT(ready_fd), 0, INT_MAX, CMD_WATCH, NULL,
 	 "write one line to this descriptor once every probe is attached"},
 	{"log-level", "LEVEL", 0, OPTION_STRING, AT(log_level), 0, 0, CMD_ALL, "log.level",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/epoch.h"
 #include "userspace/option.h"
 
 int option_number(const char *text, int64_t min, int64_t max, int64_t *ret)
@@ -44,6 +45,25 @@ int option_duration(const char *text, int64_t *ret_ns)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns)
+{
+	size_t len = strlen(text);
+	int64_t ago_ns, us;
+
+	if (!strcmp(text, "now")) {
+		*ret_ns = now_ns;
+		return 0;
+	}
+	if (len && strchr("smhd", text[len - 1]) && !option_duration(text, &ago_ns)) {
+		*ret_ns = now_ns - ago_ns;
+		return 0;
+	}
+	if (epoch_parse(text, len, &us))
+		return -EINVAL;
+	*ret_ns = us * 1000;
+	return 0;
 }
 
 int option_percent(const char *text, int64_t *ret_ppm)

@@ -143,6 +143,37 @@ job_is() { # steps
 	[[ $output == *noted* ]]
 }
 
+@test "what was noted is listed, and taken back" {
+	mkdir -m 700 "$T/state"
+	run -0 "$GP_BPF" run --quiet --job noted --store "$T/state/store.db" -o /dev/null -- "$TRAIN" load wait steps=23
+	run -0 --separate-stderr STORE exclude --list
+	[[ $stderr == *"has no exclusions"* && -z $output ]]
+	STORE exclude 2h now maintenance
+	STORE exclude 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z "new year"
+	STORE mark noted "learning rate halved"
+	run -0 STORE exclude --list
+	equal 3 "${#lines[@]}" "lines of the table"
+	[[ $output == *"2026-01-01 00:00:00  2026-01-02 00:00:00"*"new year"* ]]
+	equal '[86400000000000,"new year"]' \
+		"$(STORE exclude --list --json | jq -c '.exclusions[] | select(.why != "maintenance") | [.length_ns, .why]')"
+	equal '["noted","learning rate halved"]' "$(STORE mark --list --json noted | jq -c '.marks[0] | [.job, .text]')"
+	id=$(STORE exclude --list --json | jq '.exclusions[] | select(.why == "maintenance").id')
+	STORE exclude --remove "$id"
+	run -0 jq -e '.jobs[0] | .elapsed_ns > 0 and .excluded_ns == 0' <<<"$(STORE jobs --json)"
+	run -1 --separate-stderr STORE exclude --remove "$id"
+	[[ $stderr == *"$id: no such id; see gp-bpf exclude --list"* ]]
+	STORE mark --remove "$(STORE mark --list --json | jq '.marks[0].id')"
+	equal '[]' "$(STORE mark --list --json | jq -c .marks)"
+	run -1 --separate-stderr STORE mark --list nobody
+	[[ $stderr == *"no such job"* ]]
+	for words in "exclude --list --remove 1" "exclude --list more" "exclude --remove none" "exclude --remove 1 more" \
+		"exclude --json 2h now why" "mark --list a b"; do
+		# shellcheck disable=SC2086 # words
+		run -2 --separate-stderr "$GP_BPF" $words
+		equal 1 "$(wc -l <<<"$stderr")" "lines about $words"
+	done
+}
+
 @test "--store none keeps nothing; without --durable nothing is kept unless told" {
 	train_job 1
 	start_durable --store none --pid "$JOB"

@@ -18,6 +18,8 @@
 #define FEED_RANKS 64
 #define FEED_REAL  1795262400000000000ll /* UTC when the monotonic clock was 0 */
 
+#define MINUTE (60 * S)
+
 struct feed {
 	struct snapshot s;
 	struct rank_view ranks[FEED_RANKS];
@@ -234,6 +236,29 @@ static inline void feed_remove(const char *dir)
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	if (system(command)) /* NOLINT(cert-env33-c) */
 		fprintf(stderr, "%s stays\n", dir);
+}
+
+/* A job of so many seconds, in the store at path. */
+static inline void feed_fill(struct feed *f, const char *path, const char *name, uint64_t seconds)
+{
+	struct store_writer_options o = {.path = path};
+
+	feed_init(f, name, 1, 1200 * S); /* a minute begins there, on both clocks */
+	f->wait = true;
+	assert_int_equal(store_writer_open(&f->writer, &o), 0);
+	feed_open(f, f->writer);
+	for (uint64_t i = 0; i < seconds; i++)
+		feed_go(f, S);
+	assert_int_equal(store_writer_close(f->writer), 0);
+	f->writer = NULL;
+}
+
+/* Of feed_fill()'s job. */
+static inline struct store_span feed_minutes(uint64_t from, uint64_t to)
+{
+	int64_t zero = FEED_REAL + 1200 * (int64_t)S;
+
+	return (struct store_span){zero + (int64_t)(from * MINUTE), zero + (int64_t)(to * MINUTE)};
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file: made, brought up to date, damaged, somebody else's; windows, exclusions, notes, retention. */
+/* The file: made, brought up to date, damaged, somebody else's; windows, notes, retention. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,8 +16,6 @@
 #include "userspace/store/schema.h"
 #include "userspace/store/store_private.h"
 #include "userspace/store/write.h"
-
-#define MINUTE (60 * S)
 
 static char dir[64], path[96];
 
@@ -200,37 +198,17 @@ static void test_places(void **state)
 
 /* ---- questions --------------------------------------------------------------------------------------- */
 
-static void fill(struct feed *f, const char *name, uint64_t seconds)
-{
-	struct store_writer_options o = {.path = path};
-
-	feed_init(f, name, 1, 1200 * S); /* a minute begins there, on both clocks */
-	f->wait = true;
-	assert_int_equal(store_writer_open(&f->writer, &o), 0);
-	feed_open(f, f->writer);
-	for (uint64_t i = 0; i < seconds; i++)
-		feed_go(f, S);
-	assert_int_equal(store_writer_close(f->writer), 0);
-	f->writer = NULL;
-}
-
-static struct store_span minutes(uint64_t from, uint64_t to)
-{
-	int64_t zero = FEED_REAL + 1200 * (int64_t)S;
-
-	return (struct store_span){zero + (int64_t)(from * MINUTE), zero + (int64_t)(to * MINUTE)};
-}
-
 static void test_windows(void **state)
 {
-	struct store_span whole = {0}, w = minutes(3, 8), first = minutes(0, 3), last = minutes(8, 100);
+	struct store_span whole = {0}, w = feed_minutes(3, 8), first = feed_minutes(0, 3),
+			  last = feed_minutes(8, 100);
 	struct store_totals a, b, c, t;
 	static struct store_job job;
 	static struct feed f;
 	struct store *st;
 
 	(void)state;
-	fill(&f, "windows", 1200);
+	feed_fill(&f, path, "windows", 1200);
 	st = opened(STORE_READ);
 	assert_int_equal(store_job(st, "windows", &job), 0);
 	assert_int_equal(store_job_totals(st, job.id, &w, true, &t), 0);
@@ -250,57 +228,17 @@ static void test_windows(void **state)
 	store_close(st);
 }
 
-static int count_notes(void *ctx, const struct store_note *n)
-{
-	(void)n;
-	++*(int *)ctx;
-	return 0;
-}
-
-static void test_exclusions(void **state)
-{
-	struct store_span whole = {0}, w = minutes(3, 8), out = minutes(5, 7), more = minutes(6, 7);
-	static struct store_job job;
-	static struct feed f;
-	struct store_totals t;
-	struct store *st;
-	int notes = 0;
-
-	(void)state;
-	fill(&f, "excluded", 1200);
-	st = opened(STORE_NOTE);
-	assert_int_equal(store_exclude(st, out.from_ns, out.from_ns, "nothing"), -EINVAL);
-	assert_int_equal(store_exclude(st, more.from_ns, more.to_ns, "twice"), 0);
-	assert_int_equal(store_exclude(st, out.from_ns, out.to_ns, "maintenance\033[2J"), 0);
-	assert_int_equal(store_job(st, "excluded", &job), 0);
-	assert_int_equal(store_job_totals(st, job.id, &w, true, &t), 0);
-	assert_int_equal(sums_total(&t.sums), 3 * MINUTE);
-	assert_int_equal(t.excluded_ns, 2 * MINUTE);
-	assert_int_equal(t.steps, 1800);
-	assert_int_equal(store_job_totals(st, job.id, &w, false, &t), 0);
-	assert_int_equal(sums_total(&t.sums), 5 * MINUTE);
-	assert_int_equal(store_job_totals(st, job.id, &whole, true, &t), 0);
-	assert_int_equal(sums_total(&t.sums), 18 * MINUTE);
-	assert_int_equal(store_exclusions(st, &whole, count_notes, &notes), 0);
-	assert_int_equal(notes, 2);
-	assert_int_equal(store_mark(st, job.id, f.s.real_ns, "lr halved'); DROP TABLE jobs; --"), 0);
-	notes = 0;
-	assert_int_equal(store_marks(st, job.id, &whole, count_notes, &notes), 0);
-	assert_int_equal(notes, 1);
-	store_close(st);
-}
-
 /* Time that stands for more than its minute is given to a window by its length. */
 static void test_long_minute(void **state)
 {
-	struct store_span w = minutes(10, 20);
+	struct store_span w = feed_minutes(10, 20);
 	static struct store_job job;
 	static struct feed f;
 	struct store_totals t;
 	struct store *st;
 
 	(void)state;
-	fill(&f, "long", 60);
+	feed_fill(&f, path, "long", 60);
 	f.s.mono_ns += 0;
 	{
 		struct store_writer_options o = {.path = path};
@@ -395,14 +333,14 @@ static void test_notes(void **state)
 
 static void test_by_age(void **state)
 {
-	struct store_span whole = {0}, old = minutes(0, 40), young = minutes(60, 100);
+	struct store_span whole = {0}, old = feed_minutes(0, 40), young = feed_minutes(60, 100);
 	static struct store_job job;
 	static struct feed f;
 	struct store_totals t;
 	struct store *st;
 
 	(void)state;
-	fill(&f, "aged", 5400);
+	feed_fill(&f, path, "aged", 5400);
 	st = opened(STORE_WRITE);
 	assert_int_equal(store_job(st, "aged", &job), 0);
 	assert_int_equal(store_mark(st, job.id, f.s.real_ns, "now"), 0);
@@ -434,7 +372,7 @@ static void test_by_size(void **state)
 		char name[16];
 
 		snprintf(name, sizeof(name), "job %d", i);
-		fill(&f, name, 60000);
+		feed_fill(&f, path, name, 60000);
 		f.ranks[0].pid++;
 	}
 	st = opened(STORE_WRITE);
@@ -451,9 +389,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_made),	TEST(test_migrated), TEST(test_newer),	 TEST(test_foreign),
-		TEST(test_damaged),	TEST(test_places),   TEST(test_windows), TEST(test_exclusions),
-		TEST(test_long_minute), TEST(test_notes),    TEST(test_by_age),	 TEST(test_by_size),
+		TEST(test_made),    TEST(test_migrated), TEST(test_newer),   TEST(test_foreign),
+		TEST(test_damaged), TEST(test_places),	 TEST(test_windows), TEST(test_long_minute),
+		TEST(test_notes),   TEST(test_by_age),	 TEST(test_by_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

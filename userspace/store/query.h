@@ -104,6 +104,7 @@ struct store_health {
 
 struct store_note {		  /* a mark of a job, or time that is left out */
 	int64_t id, at_ns, to_ns; /* to_ns: of an exclusion */
+	int64_t job;		  /* of a mark */
 	char text[256];
 };
 
@@ -119,6 +120,7 @@ typedef int store_note_fn(void *ctx, const struct store_note *n);
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx);
 /* By name (the one seen last), key, or number. -ENOENT. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
+int store_job_by_id(struct store *st, int64_t id, struct store_job *ret);     /* -ENOENT */
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx);   /* by attempt */
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx); /* by rank, then by start */
 /* By time. */
@@ -128,6 +130,7 @@ int store_checkpoints(struct store *st, int64_t job, const struct store_span *sp
 		      void *ctx);
 int store_healths(struct store *st, int64_t job, const struct store_span *span, store_health_fn *fn,
 		  void *ctx);
+/* job 0: of all jobs. */
 int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn, void *ctx);
 int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx);
 
@@ -148,7 +151,10 @@ const char *store_bucket(const struct store *st, uint32_t slot);
 /* What people add. 0 or -errno; -EINVAL: to is not after from. */
 int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text);
 int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
-/* Likewise, for as long as st is open, and for nobody else: nothing is written to the file. */
+/* Takes it back, by its id. -ENOENT: there is none. */
+int store_unmark(struct store *st, int64_t id);
+int store_include(struct store *st, int64_t id);
+/* As store_exclude(), for as long as st is open, and for nobody else: nothing is written to the file. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
 
 #endif

@@ -145,9 +145,10 @@ static int notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
 			.id = store_int(stmt, 0),
 			.at_ns = store_int(stmt, 1),
 			.to_ns = store_int(stmt, 2),
+			.job = store_int_or(stmt, 3, 0),
 		};
 
-		store_text(stmt, 3, n.text, sizeof(n.text));
+		store_text(stmt, 4, n.text, sizeof(n.text));
 		err = fn(ctx, &n);
 		if (err)
 			store_done(stmt);
@@ -161,8 +162,8 @@ int store_marks(struct store *st, int64_t job, const struct store_span *span, st
 	int err;
 
 	stmt = store_ask(st, &err,
-			 "SELECT id, at_ns, NULL, text FROM marks WHERE job = ? AND at_ns >= ? AND at_ns < ?"
-			 " ORDER BY at_ns, id",
+			 "SELECT id, at_ns, NULL, job, text FROM marks WHERE (job = ?1 OR ?1 = 0) AND"
+			 " at_ns >= ?2 AND at_ns < ?3 ORDER BY at_ns, id",
 			 "iii", job, span->from_ns, span_end(span));
 	return stmt ? notes_read(stmt, fn, ctx) : err;
 }
@@ -172,10 +173,11 @@ int store_exclusions(struct store *st, const struct store_span *span, store_note
 	sqlite3_stmt *stmt;
 	int err;
 
-	stmt = store_ask(st, &err,
-			 "SELECT id, from_ns, to_ns, why FROM exclusions WHERE to_ns > ? AND from_ns < ?"
-			 " ORDER BY from_ns, id",
-			 "ii", span->from_ns, span_end(span));
+	stmt = store_ask(
+		st, &err,
+		"SELECT id, from_ns, to_ns, NULL, why FROM exclusions WHERE to_ns > ? AND from_ns < ?"
+		" ORDER BY from_ns, id",
+		"ii", span->from_ns, span_end(span));
 	return stmt ? notes_read(stmt, fn, ctx) : err;
 }
 
@@ -202,6 +204,21 @@ int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *
 	said(own, why);
 	return store_run(st, "INSERT INTO exclusions (from_ns, to_ns, why) VALUES (?, ?, ?)", "iit", from_ns,
 			 to_ns, own);
+}
+
+static int removed(struct store *st, int err)
+{
+	return err ? err : sqlite3_changes(st->sql) ? 0 : -ENOENT;
+}
+
+int store_unmark(struct store *st, int64_t id)
+{
+	return removed(st, store_run(st, "DELETE FROM marks WHERE id = ?", "i", id));
+}
+
+int store_include(struct store *st, int64_t id)
+{
+	return removed(st, store_run(st, "DELETE FROM exclusions WHERE id = ?", "i", id));
 }
 
 /* A temporary table hides the one of that name: every question finds both theirs and ours there. */

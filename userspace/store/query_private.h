@@ -6,7 +6,6 @@
 #include "userspace/store/query.h"
 #include "userspace/store/store_private.h"
 
-int store_job_by_id(struct store *st, int64_t id, struct store_job *ret);
 void totals_add(struct store_totals *into, const struct store_totals *more);
 
 static inline int64_t span_end(const struct store_span *span)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people add to a store, and take back: exclusions, marks. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/store_feed.h"
+#include "userspace/base/log.h"
+#include "userspace/store/query.h"
+
+static char dir[64], path[96];
+
+static int set_up(void **state)
+{
+	(void)state;
+	log_setup(LOG_ERROR, LOG_TEXT);
+	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	feed_remove(dir);
+	return 0;
+}
+
+static struct store *opened(enum store_mode mode)
+{
+	struct store *st;
+
+	assert_int_equal(store_open(&st, path, mode), 0);
+	return st;
+}
+
+static struct store_note last_note;
+
+static int count_notes(void *ctx, const struct store_note *n)
+{
+	last_note = *n;
+	++*(int *)ctx;
+	return 0;
+}
+
+static void test_exclusions(void **state)
+{
+	struct store_span whole = {0}, w = feed_minutes(3, 8), out = feed_minutes(5, 7),
+			  more = feed_minutes(6, 7);
+	static struct store_job job;
+	static struct feed f;
+	struct store_totals t;
+	struct store *st;
+	int notes = 0;
+
+	(void)state;
+	feed_fill(&f, path, "excluded", 1200);
+	st = opened(STORE_NOTE);
+	assert_int_equal(store_exclude(st, out.from_ns, out.from_ns, "nothing"), -EINVAL);
+	assert_int_equal(store_exclude(st, more.from_ns, more.to_ns, "twice"), 0);
+	assert_int_equal(store_exclude(st, out.from_ns, out.to_ns, "maintenance\033[2J"), 0);
+	assert_int_equal(store_job(st, "excluded", &job), 0);
+	assert_int_equal(store_job_totals(st, job.id, &w, true, &t), 0);
+	assert_int_equal(sums_total(&t.sums), 3 * MINUTE);
+	assert_int_equal(t.excluded_ns, 2 * MINUTE);
+	assert_int_equal(t.steps, 1800);
+	assert_int_equal(store_job_totals(st, job.id, &w, false, &t), 0);
+	assert_int_equal(sums_total(&t.sums), 5 * MINUTE);
+	assert_int_equal(store_job_totals(st, job.id, &whole, true, &t), 0);
+	assert_int_equal(sums_total(&t.sums), 18 * MINUTE);
+	assert_int_equal(store_exclusions(st, &whole, count_notes, &notes), 0);
+	assert_int_equal(notes, 2);
+	assert_int_equal(store_mark(st, job.id, f.s.real_ns, "lr halved'); DROP TABLE jobs; --"), 0);
+	notes = 0;
+	assert_int_equal(store_marks(st, job.id, &whole, count_notes, &notes), 0);
+	assert_int_equal(notes, 1);
+	notes = 0;
+	assert_int_equal(store_marks(st, 0, &whole, count_notes, &notes), 0); /* of all jobs */
+	assert_int_equal(notes, 1);
+	assert_int_equal(last_note.job, job.id);
+	store_close(st);
+}
+
+/* What was taken back counts again; what the other one covers does not. */
+static void test_taken_back(void **state)
+{
+	struct store_span whole = {0}, out = feed_minutes(5, 7), more = feed_minutes(6, 9);
+	static struct store_job job;
+	static struct feed f;
+	struct store_totals t;
+	struct store *st;
+	int notes = 0;
+
+	(void)state;
+	feed_fill(&f, path, "again", 1200);
+	st = opened(STORE_NOTE);
+	assert_int_equal(store_job(st, "again", &job), 0);
+	assert_int_equal(store_include(st, 1), -ENOENT);
+	assert_int_equal(store_exclude(st, out.from_ns, out.to_ns, "one"), 0);
+	assert_int_equal(store_exclude(st, more.from_ns, more.to_ns, "two"), 0);
+	assert_int_equal(store_job_totals(st, job.id, &whole, true, &t), 0);
+	assert_int_equal(sums_total(&t.sums), 16 * MINUTE);
+	assert_int_equal(t.excluded_ns, 4 * MINUTE);
+	assert_int_equal(store_exclusions(st, &whole, count_notes, &notes), 0);
+	assert_int_equal(store_include(st, last_note.id), 0);
+	assert_int_equal(store_include(st, last_note.id), -ENOENT);
+	assert_int_equal(store_job_totals(st, job.id, &whole, true, &t), 0);
+	assert_int_equal(sums_total(&t.sums), 18 * MINUTE);
+	assert_int_equal(t.excluded_ns, 2 * MINUTE);
+	assert_int_equal(store_exclusions(st, &whole, count_notes, &notes), 0);
+	assert_int_equal(store_include(st, last_note.id), 0);
+	assert_int_equal(store_job_totals(st, job.id, &whole, true, &t), 0);
+	assert_true(feed_same(&t.sums, &f.job.ledger));
+	assert_int_equal(t.excluded_ns, 0);
+	assert_int_equal(store_mark(st, job.id, f.s.real_ns, "text"), 0);
+	assert_int_equal(store_marks(st, 0, &whole, count_notes, &notes), 0);
+	assert_int_equal(store_unmark(st, last_note.id + 1), -ENOENT);
+	assert_int_equal(store_unmark(st, last_note.id), 0);
+	notes = 0;
+	assert_int_equal(store_marks(st, job.id, &whole, count_notes, &notes), 0);
+	assert_int_equal(notes, 0);
+	store_close(st);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_exclusions),
+		TEST(test_taken_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
