@@ -272,6 +272,7 @@ static void say_settings(struct journal *j, const struct options *o)
 	if (!options_windows(o, windows, sizeof(windows)) && *windows)
 		say_config(j, "windows_ns", windows);
 	options_ranges_say(o, say_program, j);
+	options_excludes_say(o, say_program, j);
 	options_program_say(o, accelerator_model(o->root ? o->root : "", model, sizeof(model)) ? NULL : model,
 			    say_program, j);
 }

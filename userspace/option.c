@@ -119,13 +119,14 @@ static const char *command_help(unsigned command)
 struct file_ctx {
 	struct options *o;
 	unsigned command;
-	struct option_range_file range; /* the item that is being read */
+	struct option_range_file range; /* the items that are being read */
+	struct option_exclude_file exclude;
 };
 
 static int set_from_file(void *ctx, const char *file, int line, const char *key, const char *value)
 {
 	struct file_ctx *c = ctx;
-	char range[OPTION_RANGE_MAX];
+	char range[OPTION_RANGE_MAX], exclude[OPTION_EXCLUDE_MAX];
 	int whole;
 
 	if (!strcmp(key, "ranges.match") || !strcmp(key, "ranges.bucket")) {
@@ -134,6 +135,17 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 			log_error("%s:%d: ranges: expected items like {match: \"validation*\", bucket: EVAL}",
 				  file, line);
 		return whole <= 0 ? whole : set_from_file(ctx, file, line, "ranges", range);
+	}
+	if (!strcmp(key, "exclude.from") || !strcmp(key, "exclude.to") || !strcmp(key, "exclude.why")) {
+		whole = options_exclude_file(&c->exclude, strchr(key, '.') + 1, value, exclude,
+					     sizeof(exclude));
+		if (whole < 0)
+			log_error("%s:%d: exclude: expected items like {from: 2026-11-21T12:00:00Z, to: "
+				  "2026-11-21T14:00:00Z, why: maintenance}, from before to; also epoch "
+				  "seconds, 2h "
+				  "(ago) and now",
+				  file, line);
+		return whole <= 0 ? whole : set_from_file(ctx, file, line, "exclude", exclude);
 	}
 	if (!strcmp(key, "version")) {
 		if (!strcmp(value, "1"))
@@ -165,6 +177,13 @@ static int options_file(struct options *o, unsigned command)
 	if (!err && (*c.range.match || *c.range.bucket)) {
 		log_error("%s: ranges: the last item has no %s", o->config,
 			  *c.range.match ? "bucket" : "match");
+		err = -EINVAL;
+	}
+	if (!err && (*c.exclude.from || *c.exclude.to || *c.exclude.why)) {
+		log_error("%s: exclude: the last item has no %s", o->config,
+			  !*c.exclude.from ? "from"
+			  : !*c.exclude.to ? "to"
+					   : "why");
 		err = -EINVAL;
 	}
 	return err;
@@ -330,6 +349,8 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 		err = options_program(o);
 	if (!err)
 		err = options_ranges(o);
+	if (!err && command & CMD_WATCH)
+		err = options_excludes(o);
 	if (err) {
 		options_free(o);
 		return EXIT_USAGE;

@@ -115,6 +115,21 @@ struct option_range_file {
 int options_range_file(struct option_range_file *f, const char *key, const char *value, char *ret,
 		       size_t len);
 
+/* --exclude items of a watch, FROM,TO,WHY: relative ones are made absolute. -EINVAL after one line. */
+int options_excludes(struct options *o);
+/* ... as settings of the model (model/away.h). */
+void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx);
+/* One item: UTC ns; *ret_why lies in it. -EINVAL: none. */
+int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64_t *ret_to_ns,
+		   const char **ret_why);
+/* The config file's items, {from: F, to: T, why: W}: 1 when one is whole, as F,T,W; 0: not yet; -EINVAL. */
+#define OPTION_EXCLUDE_MAX 360
+struct option_exclude_file {
+	char from[48], to[48], why[256];
+};
+int options_exclude_file(struct option_exclude_file *f, const char *key, const char *value, char *ret,
+			 size_t len);
+
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);
 /* RFC 3339, epoch seconds, "now", "2h" (before now): UTC. -EINVAL. */

@@ -55,6 +55,8 @@ const struct option_row option_rows[] = {
 	{"since", "TIME", 0, OPTION_STRING, AT(since), 0, 0, CMD_REPORT, NULL,
 	 "only what was then or later: epoch seconds, RFC 3339, 2h (ago) or now"},
 	{"until", "TIME", 0, OPTION_STRING, AT(until), 0, 0, CMD_REPORT, NULL, "only what was before"},
+	{"exclude", "FROM,TO,WHY", 0, OPTION_LIST, AT(excludes), 0, 0, CMD_WATCH, "exclude",
+	 "leave this time (maintenance) out of elapsed time and of every bucket (repeatable)"},
 	{"list", NULL, 0, OPTION_FLAG, AT(list), 0, 0, CMD_MARK | CMD_EXCLUDE, NULL,
 	 "show those there are, with their ids"},
 	{"remove", "ID", 0, OPTION_NUMBER, AT(remove), 1, INT64_MAX, CMD_MARK | CMD_EXCLUDE, NULL,

@@ -60,6 +60,7 @@ static const struct {
 	{"unobserved", BUCKET_UNOBSERVED},
 	{"hang", BUCKET_HANG},
 	{"other", BUCKET_OTHER},
+	{"excluded", BUCKET_EXCLUDED},
 };
 
 /* custom.TYPE */
@@ -132,7 +133,7 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		const char *key;
 		uint64_t value;
 	} table[] = {
-		{"elapsed", r->ledger.now_ns - r->ledger.start_ns},
+		{"elapsed", ledger_elapsed(&r->ledger)},
 		{"unsettled", r->ledger.unsettled_ns},
 		{"productive", r->ledger.productive_gross_ns},
 		{"disruptions", r->ledger.disruptions},
@@ -172,6 +173,7 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"late_hang", r->windows[0].ns[BUCKET_HANG]},
 		{"late_other", r->windows[0].ns[BUCKET_OTHER]},
 		{"late_unsettled", r->windows[0].unsettled_ns},
+		{"late_excluded", r->windows[0].ns[BUCKET_EXCLUDED]},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -219,7 +221,7 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"members", j->members},
 		{"starts", j->starts},
 		{"disruptions", j->ledger.disruptions},
-		{"elapsed", j->ledger.now_ns - j->ledger.start_ns},
+		{"elapsed", ledger_elapsed(&j->ledger)},
 		{"unsettled", j->ledger.unsettled_ns},
 		{"steps", j->last_step},
 		{"reference", j->reference_pid / 1000},
@@ -254,7 +256,9 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"accel_goodput", (uint64_t)j->accelerator_ns[BUCKET_GOODPUT]},
 		{"accel_wasted", (uint64_t)j->accelerator_ns[BUCKET_WASTED]},
 		{"accel_recovery", (uint64_t)j->accelerator_ns[BUCKET_RECOVERY]},
+		{"accel_excluded", (uint64_t)j->accelerator_ns[BUCKET_EXCLUDED]},
 		{"accel_all", accelerator_time(j)},
+		{"late_excluded", j->windows[0].ns[BUCKET_EXCLUDED]},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -192,6 +192,25 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "$T/config:"
 }
 
+@test "what is no exclusion is refused, by file and line" {
+	for item in '{from: 1h, to: 2h, why: x}' '{from: yesterday, to: now, why: x}' '{from: 2h, to: now, from: 1h, why: x}'; do
+		printf 'version: 1\nexclude:\n  - %s\n' "$item" >"$T/config"
+		run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
+		one_line "$T/config:3: exclude: expected items like" from to why
+	done
+	printf 'version: 1\nexclude: [{from: 2h, to: now}]\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
+	one_line "$T/config" "the last item has no why"
+	printf 'version: 1\nexclude: [{from: 2h, until: now, why: x}]\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
+	one_line "$T/config:2" exclude.until
+	run -2 --separate-stderr "$GP_BPF" run --exclude 2h,now -- true
+	one_line "--exclude: '2h,now' is not FROM,TO,WHY"
+	printf 'version: 1\nexclude: [{why: "new, year", from: 2026-01-01T00:00:00Z, to: 1767312000}]\n' >"$T/config"
+	run -0 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
+	[[ $output == *"exclude         file         1767225600.000000,1767312000.000000,new, year"* ]]
+}
+
 @test "a key that a command has no use for is told by file and line" {
 	printf 'version: 1\nsteps:\n  multiply: 2\nprobes: %s\n' "$TOP/probes" >"$T/config"
 	run -0 --separate-stderr "$GP_BPF" probes --config "$T/config"

@@ -143,6 +143,21 @@ job_is() { # steps
 	[[ $output == *noted* ]]
 }
 
+@test "what a watch left out is in no bucket: report, lines, metrics, the store" {
+	mkdir -m 700 "$T/state"
+	printf 'version: 1\nexclude: [{from: 1h, to: %s, why: maintenance}]\n' "$(($(date +%s) + 3600))" >"$T/config"
+	run -0 "$GP_BPF" run --json --config "$T/config" --job away --store "$T/state/store.db" --export "json:$T/out" \
+		--exclude 1,2,"of another time" --exclude "1h,$(($(date +%s) + 3600)),maintenance" -o /dev/null -- \
+		"$TRAIN" load wait steps=23
+	jq -e '.ranks[0] | .elapsed_ns == 0 and .excluded_ns > 0 and ([.buckets[]] | add) == 0' <<<"$output" >/dev/null
+	jq -e '.jobs[0] | .elapsed_ns == 0 and .excluded_ns > 0 and .goodput_ratio == null and .steps == 23' <<<"$output" >/dev/null
+	equal true "$(of_type ledger "$T/out" '.elapsed_ns == ([.buckets[]] | add) and .excluded_ns > 0' | sort -u)" lines
+	jq -e '.jobs[0] | .elapsed_ns == 0 and .excluded_ns > 0 and .steps == 23' <<<"$(STORE jobs --json)" >/dev/null
+	jq -e '.elapsed_ns == 0 and .excluded_ns > 0' <<<"$(STORE report --json)" >/dev/null
+	[[ $(STORE report) == *", less "*" left out"* ]]
+	steps_are 23 "$T/out"
+}
+
 @test "what was noted is listed, and taken back" {
 	mkdir -m 700 "$T/state"
 	run -0 "$GP_BPF" run --quiet --job noted --store "$T/state/store.db" -o /dev/null -- "$TRAIN" load wait steps=23

@@ -357,7 +357,7 @@ static void other_lines(void **state)
 	f.ledger = &l;
 	j = line(&f, NULL);
 	assert_int_equal(get(j, "elapsed_ns")->valueint, 100);
-	assert_int_equal(cJSON_GetArraySize(get(j, "buckets")), BUCKET_COUNT);
+	assert_int_equal(cJSON_GetArraySize(get(j, "buckets")), BUCKETS_TOLD);
 	assert_true(cJSON_IsNull(get(j, "max_productive_step")));
 	cJSON_Delete(j);
 	f = fact(FACT_LOSS);

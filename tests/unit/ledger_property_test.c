@@ -19,6 +19,15 @@ struct seen { /* what a listener makes of the trace */
 	uint64_t edge_ns;
 };
 
+static struct away away; /* what is left out */
+
+static bool is_away(uint64_t at)
+{
+	uint64_t to = at + 1;
+
+	return away_at(&away, at, &to);
+}
+
 static void seen_span(void *ctx, const struct ledger_span *s)
 {
 	struct seen *seen = ctx;
@@ -73,8 +82,12 @@ static void check_seen(const struct ledger *l, const struct seen *seen)
 		custom[seen->type[i]] += seen->bucket[i] == BUCKET_CUSTOM;
 	}
 	v.ns[BUCKET_OTHER] -= v.unsettled_ns;
-	for (uint64_t i = seen->edge_ns; i < v.now_ns; i++) /* shown, not settled: only a hang is */
-		if (v.ns[BUCKET_HANG] > ns[BUCKET_HANG])
+	for (uint64_t i = v.start_ns; i < seen->edge_ns; i++) /* whatever was moved since */
+		assert_int_equal(seen->bucket[i] == BUCKET_EXCLUDED, is_away(i));
+	for (uint64_t i = seen->edge_ns; i < v.now_ns; i++) /* shown, not settled: only a hang and this are */
+		if (is_away(i))
+			v.ns[BUCKET_EXCLUDED]--;
+		else if (v.ns[BUCKET_HANG] > ns[BUCKET_HANG])
 			v.ns[BUCKET_HANG]--;
 	for (int i = 0; i < BUCKET_COUNT; i++)
 		assert_int_equal(v.ns[i], ns[i]);
@@ -143,8 +156,10 @@ static struct ledger_view run(unsigned seed, const struct how *how)
 	struct ledger *l = ledger_new(40, at);
 
 	memset(&seen, 0, sizeof(seen));
-	memset(seen.bucket, BUCKET_UNOBSERVED, at);
+	for (uint64_t i = 0; i < at; i++)
+		seen.bucket[i] = is_away(i) ? BUCKET_EXCLUDED : BUCKET_UNOBSERVED;
 	seen.edge_ns = at;
+	ledger_away(l, &away);
 	if (how->listened)
 		ledger_trace(l, seen_span, &seen);
 	while (at < LINE - 300) {
@@ -154,6 +169,7 @@ static struct ledger_view run(unsigned seed, const struct how *how)
 			ledger_advance(l, at < before.now_ns ? at : before.now_ns);
 		if (how->saved && number % 3 == 0) {
 			l = again(l);
+			ledger_away(l, &away);
 			if (how->listened)
 				ledger_trace(l, seen_span, &seen);
 			check(l, &before);
@@ -179,9 +195,13 @@ static void test_random(void **state)
 						      {true, true, true}};
 
 	(void)state;
-	for (unsigned seed = 1; seed <= ROUNDS; seed++) {
-		struct ledger_view want = run(seed, &plain);
+	for (unsigned seed = 1; seed <= 2 * ROUNDS; seed++) {
+		struct ledger_view want;
 
+		away.count = 0;
+		for (uint64_t from = 60; seed > ROUNDS && from < LINE; from += 150 + seed % 300)
+			away.span[away.count++] = (struct away_span){from, from + 1 + seed % 140};
+		want = run(seed, &plain);
 		for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 			struct ledger_view v = run(seed, &all[i]);
 

@@ -190,9 +190,10 @@ static void line_window(struct buffer *out, const struct window_view *w)
 		"productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions"};
 	char name[16];
 
-	json_uint(out, "elapsed_ns", w->to_ns - w->from_ns);
+	json_uint(out, "elapsed_ns", window_elapsed(w));
+	json_uint(out, "excluded_ns", w->ns[BUCKET_EXCLUDED]);
 	json_open(out, "buckets", '{');
-	for (int i = 0; i < BUCKET_COUNT; i++)
+	for (int i = 0; i < BUCKETS_TOLD; i++)
 		json_uint(out, bucket_name[i], w->ns[i]);
 	json_close(out, '}');
 	json_open(out, "async", '{');
@@ -211,7 +212,8 @@ static void line_ledger(struct buffer *out, const struct ledger_view *l, const s
 	const char *name;
 	uint64_t ns;
 
-	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
+	json_uint(out, "elapsed_ns", ledger_elapsed(l));
+	json_uint(out, "excluded_ns", l->ns[BUCKET_EXCLUDED]);
 	json_open(out, "buckets", '{');
 	for (uint32_t i = 0; (name = ledger_part(l, types, i, room, &ns)); i++)
 		json_uint(out, name, ns);

@@ -102,7 +102,7 @@ LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in 
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
 LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
-	"elapsed_ns": {"$ref": "#/$defs/ns"}, "buckets": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
+	"elapsed_ns": {"$ref": "#/$defs/ns"}, "excluded_ns": {"$ref": "#/$defs/ns"}, "buckets": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"async": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"unsettled_ns": {"type": "integer", "minimum": 0, "description": "part of OTHER that the running step may still claim"},
 	"productive_gross_ns": {"$ref": "#/$defs/ns_or_null"}, "steps": {"$ref": "#/$defs/count_or_null"},

@@ -44,8 +44,7 @@ void page_job_goodput(struct page *p, const struct family *f)
 {
 	PAGE_EACH_JOB(p, j)
 	{
-		uint64_t observed_ns = j->ledger.now_ns - j->ledger.start_ns -
-				       j->ledger.ns[BUCKET_UNOBSERVED];
+		uint64_t observed_ns = ledger_elapsed(&j->ledger) - j->ledger.ns[BUCKET_UNOBSERVED];
 
 		if (observed_ns)
 			metric_value_real(page_job(p, f, j),
@@ -61,7 +60,7 @@ void page_job_window_goodput(struct page *p, const struct family *f)
 	{
 		for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
 			const struct window_view *w = &j->windows[k];
-			uint64_t observed_ns = w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED];
+			uint64_t observed_ns = window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
 
 			if (!observed_ns)
 				continue;
@@ -74,7 +73,16 @@ void page_job_window_goodput(struct page *p, const struct family *f)
 void page_job_elapsed(struct page *p, const struct family *f)
 {
 	PAGE_EACH_JOB(p, j)
-	metric_value_ns(page_job(p, f, j), j->ledger.now_ns - j->ledger.start_ns);
+	metric_value_ns(page_job(p, f, j), ledger_elapsed(&j->ledger));
+}
+
+void page_job_excluded(struct page *p, const struct family *f)
+{
+	PAGE_EACH_JOB(p, j)
+	{
+		if (j->ledger.ns[BUCKET_EXCLUDED])
+			metric_value_ns(page_job(p, f, j), j->ledger.ns[BUCKET_EXCLUDED]);
+	}
 }
 
 void page_job_productive(struct page *p, const struct family *f)

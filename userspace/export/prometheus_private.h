@@ -44,6 +44,7 @@ struct buffer *page_job(struct page *p, const struct family *f, const struct job
 void page_job_time(struct page *p, const struct family *f);
 void page_job_goodput(struct page *p, const struct family *f);
 void page_job_window_goodput(struct page *p, const struct family *f);
+void page_job_excluded(struct page *p, const struct family *f);
 void page_job_elapsed(struct page *p, const struct family *f);
 void page_job_productive(struct page *p, const struct family *f);
 void page_job_wasted(struct page *p, const struct family *f);

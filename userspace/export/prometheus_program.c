@@ -55,7 +55,7 @@ static double total_ns(const struct job_view *j)
 {
 	double ns = 0;
 
-	for (int b = 0; b < BUCKET_COUNT; b++)
+	for (int b = 0; b < BUCKETS_TOLD; b++)
 		ns += j->accelerator_ns[b];
 	return ns;
 }
@@ -64,7 +64,7 @@ static void accelerator_time(struct page *p, const struct family *f)
 {
 	PAGE_EACH_JOB(p, j)
 	{
-		for (int b = 0; total_ns(j) > 0 && b < BUCKET_COUNT; b++) {
+		for (int b = 0; total_ns(j) > 0 && b < BUCKETS_TOLD; b++) {
 			metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
 			metric_value_real(p->out, j->accelerator_ns[b] / NS_PER_S);
 		}
@@ -75,7 +75,7 @@ static void cost(struct page *p, const struct family *f)
 {
 	PAGE_EACH_JOB(p, j)
 	{
-		for (int b = 0; total_ns(j) > 0 && p->s->program.price > 0 && b < BUCKET_COUNT; b++) {
+		for (int b = 0; total_ns(j) > 0 && p->s->program.price > 0 && b < BUCKETS_TOLD; b++) {
 			metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
 			metric_label(p->out, "currency", p->s->program.currency);
 			metric_value_real(p->out, program_cost(&p->s->program, j->accelerator_ns[b]));

@@ -82,7 +82,13 @@ static void lost(struct page *p, const struct family *f)
 
 static void rank_elapsed(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	metric_value_ns(page_sample(p, f->name, r), r->ledger.now_ns - r->ledger.start_ns);
+	metric_value_ns(page_sample(p, f->name, r), ledger_elapsed(&r->ledger));
+}
+
+static void rank_excluded(struct page *p, const struct family *f, const struct rank_view *r)
+{
+	if (r->ledger.ns[BUCKET_EXCLUDED])
+		metric_value_ns(page_sample(p, f->name, r), r->ledger.ns[BUCKET_EXCLUDED]);
 }
 
 static void rank_time(struct page *p, const struct family *f, const struct rank_view *r)
@@ -99,7 +105,7 @@ static void rank_time(struct page *p, const struct family *f, const struct rank_
 
 static void rank_goodput(struct page *p, const struct family *f, const struct rank_view *r)
 {
-	uint64_t observed = r->ledger.now_ns - r->ledger.start_ns - r->ledger.ns[BUCKET_UNOBSERVED];
+	uint64_t observed = ledger_elapsed(&r->ledger) - r->ledger.ns[BUCKET_UNOBSERVED];
 
 	if (r->trainer && observed)
 		metric_value_real(page_sample(p, f->name, r),
@@ -328,6 +334,8 @@ static const struct family families[] = {
 	 .rank = rank_time},
 	{"gpbpf_elapsed_seconds", "gauge", "Age of a process, or its life when it has ended.",
 	 .rank = rank_elapsed},
+	{"gpbpf_excluded_seconds", "gauge", "Time of a process that is left out, of elapsed too.",
+	 .rank = rank_excluded},
 	{"gpbpf_goodput_ratio", "gauge", "Share of the observed time that became training progress.",
 	 .rank = rank_goodput},
 	{"gpbpf_window_goodput_ratio", "gauge",
@@ -355,6 +363,8 @@ static const struct family families[] = {
 	 .all = page_job_time},
 	{"gpbpf_job_elapsed_seconds", "gauge", "Time since a job began, or until it ended.",
 	 .all = page_job_elapsed},
+	{"gpbpf_job_excluded_seconds", "gauge", "Time of a job that is left out, of elapsed too.",
+	 .all = page_job_excluded},
 	{"gpbpf_job_goodput_ratio", "gauge",
 	 "Share of a job's observed time that became progress which counts.", .all = page_job_goodput},
 	{"gpbpf_job_window_goodput_ratio", "gauge",

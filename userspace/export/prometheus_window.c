@@ -75,7 +75,7 @@ void page_loop_signed(struct page *p, const struct family *f, const struct rank_
 
 static uint64_t observed_ns(const struct window_view *w)
 {
-	return w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED];
+	return window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
 }
 
 void page_rank_window_goodput(struct page *p, const struct family *f, const struct rank_view *r)

@@ -71,6 +71,7 @@ static int jobs_get(struct jobs *js, const struct rank *r, struct job **ret)
 	if (!j)
 		return -ENOMEM;
 	j->key = r->job_key;
+	j->away = &r->env->away;
 	j->first_pid = r->pid;
 	j->world_size = -1;
 	j->state = JOB_ENDED;

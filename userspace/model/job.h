@@ -111,7 +111,7 @@ void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, 
 void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators);
 /* Once its ranks were told: what follows from them. */
 void job_view_work(struct job_view *v, const struct program_config *c);
-void jobs_archive(struct archive *a, struct jobs *js);
+void jobs_archive(struct archive *a, struct jobs *js, const struct away *away);
 /* NULL: there is none of that key. */
 struct job *jobs_find(const struct jobs *js, uint64_t key);
 /* Saved with a rank: its place in its job. */

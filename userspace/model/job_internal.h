@@ -35,6 +35,7 @@ struct job_point { /* up to here progress is secured */
 struct job {
 	uint64_t key;
 	char name[64];
+	const struct away *away; /* its model's; not saved */
 	enum job_state state;
 	uint32_t first_pid;
 	uint32_t runs, members, starts;

@@ -9,13 +9,25 @@ static enum bucket job_between(const struct job *j)
 	return j->fell ? BUCKET_RECOVERY : BUCKET_OTHER;
 }
 
-/* Where two processes of one job overlap, the later one's boot gives way first and its progress last. */
-static void skip(uint64_t *ns, uint64_t skip_ns)
+/* Time between runs, but for what is left out. */
+static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t away_ns = away_within(j->away, from_ns, to_ns);
+
+	ns[job_between(j)] += to_ns - from_ns - away_ns;
+	ns[BUCKET_EXCLUDED] += away_ns;
+}
+
+/* Where two processes of one job overlap, the later one's boot gives way first and its progress last; of what
+ * is left out the past has as much as they have. */
+static void skip(uint64_t *ns, uint64_t skip_ns, uint64_t away_ns)
 {
 	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP,
 					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP, BUCKET_OTHER};
-	uint64_t part;
+	uint64_t part = away_ns < ns[BUCKET_EXCLUDED] ? away_ns : ns[BUCKET_EXCLUDED];
 
+	ns[BUCKET_EXCLUDED] -= part;
+	skip_ns -= part;
 	for (size_t i = 0; skip_ns && i < sizeof(first) / sizeof(first[0]); i++) {
 		part = skip_ns < ns[first[i]] ? skip_ns : ns[first[i]];
 		ns[first[i]] -= part;
@@ -59,7 +71,8 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 
 	memcpy(ret_ns, v->ns, sizeof(v->ns));
 	less(ret_ns, j->time.base_ns);
-	skip(ret_ns, j->time.skip_ns);
+	skip(ret_ns, j->time.skip_ns,
+	     away_within(j->away, j->time.edge_ns - j->time.skip_ns, j->time.edge_ns));
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		sum_ns += ret_ns[b];
 	return sum_ns;
@@ -111,7 +124,7 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 	t->skip_ns = from_ns < t->edge_ns ? t->edge_ns - from_ns : 0;
 	job_window_refer(j, r, midway, from_ns, job_between(j));
 	if (from_ns > t->edge_ns) {
-		t->past_ns[job_between(j)] += from_ns - t->edge_ns;
+		job_idle(j, t->past_ns, t->edge_ns, from_ns);
 		t->edge_ns = from_ns;
 	}
 	j->ref = r;
@@ -180,7 +193,7 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 		types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
 	} else if (now_ns > t->edge_ns && j->state != JOB_OVER && j->state != JOB_ENDED) {
 		len_ns = now_ns - t->edge_ns;
-		ns[job_between(j)] = len_ns;
+		job_idle(j, ns, t->edge_ns, now_ns);
 	}
 	*ret = (struct ledger_view){
 		.start_ns = t->start_ns,

@@ -16,8 +16,6 @@ static void falls_view(const struct job *j, struct job_view *ret)
 
 void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, struct job_view *ret)
 {
-	uint64_t more_ns;
-
 	*ret = (struct job_view){
 		.key = j->key,
 		.state = j->state == JOB_RUNNING && j->fell && !j->untold && !j->ref ? JOB_DOWN : j->state,
@@ -38,12 +36,8 @@ void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, 
 		ret->secured_ns = j->points[(j->npoints - 1) % JOB_POINTS].goodput_ns;
 	}
 	job_time_view(j, now_ns, &ret->ledger);
-	if (j->ref && now_ns > ret->ledger.now_ns) {
-		more_ns = now_ns - ret->ledger.now_ns;
-		ret->ledger.now_ns = now_ns;
-		ret->ledger.ns[BUCKET_OTHER] += more_ns;
-		ret->ledger.unsettled_ns += more_ns;
-	}
+	if (j->ref)
+		ledger_view_idle(&ret->ledger, j->away, now_ns);
 	job_work_view(j, now_ns, ret);
 	job_windows(j, ret->ledger.now_ns, windows_ns, ret->windows);
 	falls_view(j, ret);
@@ -141,13 +135,15 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_require(a, !j->fell || j->untold || j->nfalls);
 }
 
-void jobs_archive(struct archive *a, struct jobs *js)
+void jobs_archive(struct archive *a, struct jobs *js, const struct away *away)
 {
 	uint32_t n = js->count;
 
 	archive_count(a, &n, JOBS_MAX, sizeof(struct job));
 	for (uint32_t i = 0; i < n && !a->error; i++) {
 		job_archive(a, &js->job[i]);
+		if (archive_reads(a) && js->job[i])
+			js->job[i]->away = away;
 		js->count = archive_reads(a) && js->job[i] ? i + 1 : js->count;
 	}
 	archive_number(a, &js->forgotten);

@@ -3,12 +3,21 @@
 
 /* As job_ledger.c has it: what is past, and the reference's part. */
 
+static void idle_add(const struct job *j, struct window *w, enum bucket b, uint64_t from_ns, uint64_t to_ns)
+{
+	while (w && from_ns < to_ns) {
+		uint64_t next_ns = to_ns;
+		enum bucket is = away_at(j->away, from_ns, &next_ns) ? BUCKET_EXCLUDED : b;
+		struct ledger_span s = {from_ns, next_ns, is, BUCKET_COUNT, next_ns - from_ns, LEDGER_REST};
+
+		window_add(w, &s);
+		from_ns = next_ns;
+	}
+}
+
 static void past_add(struct job *j, enum bucket b, uint64_t from_ns, uint64_t to_ns)
 {
-	struct ledger_span s = {from_ns, to_ns, b, BUCKET_COUNT, to_ns - from_ns, LEDGER_REST};
-
-	if (j->window && to_ns > from_ns)
-		window_add(j->window, &s);
+	idle_add(j, j->window, b, from_ns, to_ns);
 }
 
 static const struct window_edge *edge_of(const struct job *j)
@@ -47,15 +56,8 @@ void job_window_waste(struct job *j, uint64_t ns)
 
 void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns, struct window_view *ret)
 {
-	const struct ledger_span between = {
-		.from_ns = j->time.edge_ns,
-		.to_ns = now_ns,
-		.bucket = j->fell ? BUCKET_RECOVERY : BUCKET_OTHER,
-		.was = BUCKET_COUNT,
-		.ns = now_ns - j->time.edge_ns,
-	};
 	struct window *w = j->window ? window_copy(j->window) : NULL;
-	uint64_t hang_ns = 0;
+	uint64_t hang_ns = 0, away_ns = 0;
 
 	if (!w)
 		return;
@@ -64,11 +66,14 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 
 		ledger_view(j->ref->ledger, &l);
 		hang_ns = l.ns[BUCKET_HANG] - window_total(j->ref->window, BUCKET_HANG);
+		away_ns = window_unbooked(j->ref->window, j->away, &l, now_ns);
 		window_merge(w, j->ref->window, j->time.edge_ns, edge_of(j));
-	} else if (now_ns > j->time.edge_ns) {
-		window_add(w, &between);
+	} else {
+		idle_add(j, w, j->fell ? BUCKET_RECOVERY : BUCKET_OTHER, j->time.edge_ns, now_ns);
 	}
-	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++)
+	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);
+		window_leave_out(&ret[i], away_ns);
+	}
 	window_free(w);
 }

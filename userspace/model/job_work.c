@@ -6,13 +6,22 @@ static uint32_t accelerators_of(const struct rank *r)
 	return program_accelerators(&r->env->program, r->accelerated);
 }
 
+static void outage_add(const struct job *j, double *ns, uint64_t to_ns)
+{
+	const struct job_work *w = &j->work;
+	uint64_t away_ns = away_within(j->away, w->left_ns, to_ns);
+
+	ns[BUCKET_RECOVERY] += (double)(to_ns - w->left_ns - away_ns) * w->run_accelerators;
+	ns[BUCKET_EXCLUDED] += (double)away_ns * w->run_accelerators;
+}
+
 /* While a job is down nobody else has its accelerators: the outage is theirs too. */
 void job_work_begin(struct job *j, const struct rank *r)
 {
 	struct job_work *w = &j->work;
 
 	if (j->fell && !j->members && r->start_ns > w->left_ns)
-		w->past_ns[BUCKET_RECOVERY] += (double)(r->start_ns - w->left_ns) * w->run_accelerators;
+		outage_add(j, w->past_ns, r->start_ns);
 	w->before_accelerators = w->run_accelerators;
 	w->run_ranks = w->run_accelerators = 0;
 }
@@ -66,7 +75,7 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		ret->accelerator_ns[b] = w->past_ns[b];
 	if (j->state == JOB_DOWN && now_ns > w->left_ns)
-		ret->accelerator_ns[BUCKET_RECOVERY] += (double)(now_ns - w->left_ns) * w->run_accelerators;
+		outage_add(j, ret->accelerator_ns, now_ns);
 	ret->work = (struct program_seen){
 		.timed_steps = w->timed_steps,
 		.timed_ns = w->timed_ns,
@@ -99,7 +108,7 @@ void job_view_work(struct job_view *v, const struct program_config *c)
 
 	v->work.accelerators = accelerators_everywhere(v);
 	v->work.goodput_ns = l->ns[BUCKET_GOODPUT];
-	v->work.observed_ns = l->now_ns - l->start_ns - l->ns[BUCKET_UNOBSERVED];
+	v->work.observed_ns = ledger_elapsed(l) - l->ns[BUCKET_UNOBSERVED];
 	program_view(c, &v->work, &v->program);
 }
 

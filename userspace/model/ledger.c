@@ -65,12 +65,35 @@ void ledger_trace(struct ledger *l, ledger_trace_fn fn, void *ctx)
 	l->trace_ctx = ctx;
 }
 
+static void ledger_unseen(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
+{
+	while (from_ns < to_ns) {
+		uint64_t next_ns = to_ns;
+		enum bucket b = away_at(l->away, from_ns, &next_ns) ? BUCKET_EXCLUDED : BUCKET_UNOBSERVED;
+
+		l->ns[b] += next_ns - from_ns;
+		ledger_tell(l, b, 0, from_ns, next_ns);
+		from_ns = next_ns;
+	}
+}
+
+void ledger_away(struct ledger *l, const struct away *a)
+{
+	uint64_t unseen_ns = l->settled_ns - l->start_ns,
+		 away_ns = away_within(a, l->start_ns, l->settled_ns);
+
+	l->away = a;
+	if (l->ns[BUCKET_UNOBSERVED] != unseen_ns)
+		return;
+	l->ns[BUCKET_UNOBSERVED] -= away_ns;
+	l->ns[BUCKET_EXCLUDED] += away_ns;
+}
+
 void ledger_reach_back(struct ledger *l, uint64_t start_ns)
 {
 	if (start_ns >= l->start_ns)
 		return;
-	l->ns[BUCKET_UNOBSERVED] += l->start_ns - start_ns;
-	ledger_tell(l, BUCKET_UNOBSERVED, 0, start_ns, l->start_ns);
+	ledger_unseen(l, start_ns, l->start_ns);
 	l->start_ns = start_ns;
 	l->attached = true;
 	ledger_assert(l);
@@ -81,6 +104,8 @@ void ledger_reach_back(struct ledger *l, uint64_t start_ns)
 enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket rest, uint64_t *to_ns,
 			 uint32_t *ret_type)
 {
+	if (away_at(l->away, at_ns, to_ns))
+		return BUCKET_EXCLUDED;
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct interval *p = &l->pending[i];
 

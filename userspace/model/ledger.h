@@ -21,9 +21,11 @@
 #include <stdint.h>
 
 #include "userspace/base/archive.h"
+#include "userspace/model/away.h"
 
 /* Names as the goodput library spells them; rows in order of priority, highest first: where intervals
- * overlap, the first one listed gets the time. */
+ * overlap, the first one listed gets the time; EXCLUDED, the last, is before all: time that people left out,
+ * which is in no bucket that is told and no part of the elapsed time that is. */
 #define LEDGER_BUCKETS(X) /* id, name, label for people */                                                   \
 	X(UNOBSERVED, "UNOBSERVED", "unobserved")                                                            \
 	X(HANG, "HANG", "hang")                                                                              \
@@ -41,13 +43,15 @@
 	X(TRAINING_PREP, "TRAINING_PREP", "training preparation")                                            \
 	X(PROGRAM_STARTUP, "PROGRAM_STARTUP", "program startup")                                             \
 	X(GOODPUT, "GOODPUT", "goodput")                                                                     \
-	X(OTHER, "OTHER", "other")
+	X(OTHER, "OTHER", "other")                                                                           \
+	X(EXCLUDED, "EXCLUDED", "left out")
 
 enum bucket {
 #define X(id, name, label) BUCKET_##id,
 	LEDGER_BUCKETS(X)
 #undef X
-		BUCKET_COUNT
+		BUCKET_COUNT,
+	BUCKETS_TOLD = BUCKET_EXCLUDED,
 };
 extern const char *const bucket_name[BUCKET_COUNT];
 extern const char *const bucket_label[BUCKET_COUNT];
@@ -81,6 +85,11 @@ struct ledger_view {
 	uint32_t ntypes;
 };
 
+/* Without what is left out: what the buckets that are told add up to. */
+static inline uint64_t ledger_elapsed(const struct ledger_view *l)
+{
+	return l->now_ns - l->start_ns - l->ns[BUCKET_EXCLUDED];
+}
 /* The time by name, custom events by type: of i = 0, 1... until NULL, what adds up to elapsed. The caller has
  * room for the name. */
 #define LEDGER_NAME_MAX 64
@@ -104,6 +113,9 @@ struct ledger;
 /* start_ns: the rank's first instant; observed_ns >= start_ns: since when we watch (before: UNOBSERVED). */
 struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
 void ledger_free(struct ledger *l);
+/* What is left out, the caller's for as long as l is there; NULL: nothing. Also of what was not observed,
+ * while nothing else is booked. Not saved. */
+void ledger_away(struct ledger *l, const struct away *a);
 /* Room for more than LEDGER_PENDING intervals, a power of two; they cost time by their square. Not saved. */
 void ledger_keep(struct ledger *l, uint32_t pending);
 /* The rank turns out to have begun earlier than what was known of it: UNOBSERVED until then. */
@@ -140,6 +152,8 @@ void ledger_end(struct ledger *l, uint64_t now_ns);
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
+/* Nothing came until now_ns: that may still be claimed. */
+void ledger_view_idle(struct ledger_view *v, const struct away *a, uint64_t now_ns);
 /* Types seen, the rest first; ret has room for LEDGER_TYPES. */
 uint32_t ledger_types(const struct ledger *l, struct ledger_type *ret);
 /* True while every nanosecond is in exactly one bucket. */

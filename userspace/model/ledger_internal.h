@@ -41,6 +41,7 @@ struct ledger {
 	bool hung;		   /* a hang was told of */
 	struct interval *pending;  /* by from_ns */
 	uint32_t count, cap, keep; /* keep: not saved */
+	const struct away *away;   /* not saved */
 	ledger_trace_fn trace;	   /* not saved */
 	void *trace_ctx;
 };

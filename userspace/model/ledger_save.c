@@ -24,12 +24,12 @@ static uint64_t ledger_hang(const struct ledger *l)
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret)
 {
-	uint64_t hang_ns = ledger_hang(l);
+	uint64_t hang_ns = ledger_hang(l), away_ns = away_within(l->away, l->settled_ns, l->now_ns);
 
 	*ret = (struct ledger_view){
 		.start_ns = l->start_ns,
 		.now_ns = l->now_ns,
-		.unsettled_ns = l->now_ns - l->settled_ns - hang_ns,
+		.unsettled_ns = l->now_ns - l->settled_ns - hang_ns - away_ns,
 		.productive_gross_ns = l->final ? l->ns[BUCKET_GOODPUT] + l->disproved_ns : 0,
 		.wasted_gross_ns = l->ns[BUCKET_WASTED],
 		.steps = l->steps,
@@ -40,16 +40,30 @@ void ledger_view(const struct ledger *l, struct ledger_view *ret)
 	};
 	memcpy(ret->ns, l->ns, sizeof(ret->ns));
 	ret->ns[BUCKET_HANG] += hang_ns;
+	ret->ns[BUCKET_EXCLUDED] += away_ns;
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
 	ret->ntypes = ledger_types(l, ret->types);
+}
+
+void ledger_view_idle(struct ledger_view *v, const struct away *a, uint64_t now_ns)
+{
+	uint64_t away_ns;
+
+	if (now_ns <= v->now_ns)
+		return;
+	away_ns = away_within(a, v->now_ns, now_ns);
+	v->ns[BUCKET_EXCLUDED] += away_ns;
+	v->ns[BUCKET_OTHER] += now_ns - v->now_ns - away_ns;
+	v->unsettled_ns += now_ns - v->now_ns - away_ns;
+	v->now_ns = now_ns;
 }
 
 const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
 			char out[LEDGER_NAME_MAX], uint64_t *ret_ns)
 {
-	uint32_t type = i - BUCKET_COUNT + 1;
+	uint32_t type = i - BUCKETS_TOLD + 1;
 
-	if (i < BUCKET_COUNT) {
+	if (i < BUCKETS_TOLD) {
 		*ret_ns = l->ns[i];
 		for (uint32_t k = 1; i == BUCKET_CUSTOM && k < l->ntypes; k++)
 			*ret_ns -= l->types[k].ns;

@@ -327,6 +327,14 @@ static void config_windows(struct model *m, char *value)
 	}
 }
 
+static void config_exclude(struct model *m, const char *value, uint64_t now_ns)
+{
+	int64_t real_ns = anchors_real(&m->env.anchors, now_ns);
+
+	if (!away_say(&m->env.away, value) && real_ns)
+		away_place(&m->env.away, now_ns, real_ns);
+}
+
 static void feed_config(struct model *m, const struct event *ev)
 {
 	char text[sizeof(ev->config->text)], *value;
@@ -350,6 +358,10 @@ static void feed_config(struct model *m, const struct event *ev)
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
 		range_rules_add(&m->env.ranges, value); /* what wrote it has told of what is none */
+	else if (!strcmp(text, "excludes"))		/* likewise */
+		away_forget(&m->env.away);
+	else if (!strcmp(text, "exclude"))
+		config_exclude(m, value, ev->rec->ts_ns);
 	else if (!strcmp(text, "windows_ns"))
 		config_windows(m, value);
 	else if (!strcmp(text, "marker")) {
@@ -361,6 +373,12 @@ static void feed_config(struct model *m, const struct event *ev)
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
+
+static void model_clock(struct model *m, const struct event *ev)
+{
+	anchors_add(&m->env.anchors, ev->rec->ts_ns, ev->clock->real_ns);
+	away_place(&m->env.away, ev->rec->ts_ns, ev->clock->real_ns);
+}
 
 static int model_event(struct model *m, const struct event *ev)
 {
@@ -422,7 +440,7 @@ int model_feed(struct model *m, const struct event *ev)
 	if (ev->rec->ts_ns > m->now_ns)
 		m->now_ns = ev->rec->ts_ns;
 	if (ev->rec->kind == GP_KIND_clock)
-		anchors_add(&m->env.anchors, ev->rec->ts_ns, ev->clock->real_ns);
+		model_clock(m, ev);
 	if (m->session_due)
 		session_tell(m);
 	err = model_event(m, ev);

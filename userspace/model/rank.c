@@ -117,6 +117,8 @@ int rank_open(struct rank *r)
 	r->finder = step_finder_new(&cfg);
 	r->phase = phase_new(rank_span, r);
 	r->ledger = ledger_new(r->start_ns, r->observed_ns);
+	if (r->ledger)
+		ledger_away(r->ledger, &r->env->away);
 	if (r->marker && r->finder && r->phase && r->ledger && !rank_window_open(r) && rank_loop(r, 0)) {
 		r->ledger_told_ns = r->observed_ns;
 		return 0;

@@ -46,6 +46,7 @@ struct rank_env {      /* what all ranks of a model share */
 	fact_fn *sink; /* may be NULL */
 	void *ctx;
 	struct anchors anchors;
+	struct away away; /* by the last of them */
 	struct range_rules ranges;
 	struct step_config step;	  /* of processes that show their first marker from here on */
 	uint64_t ideal_ns;		  /* the user's; 0: found */

@@ -7,6 +7,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 {
 	archive_struct(a, sizeof(*env));
 	anchors_archive(a, &env->anchors);
+	away_archive(a, &env->away);
 	step_config_archive(a, &env->step);
 	range_rules_archive(a, &env->ranges);
 	archive_number(a, &env->ideal_ns);
@@ -16,7 +17,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	program_config_archive(a, &env->program);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
-	jobs_archive(a, &env->jobs);
+	jobs_archive(a, &env->jobs, &env->away);
 }
 
 static void loop_archive(struct archive *a, struct rank_loop **at)

@@ -31,8 +31,6 @@ static void loop_view(const struct rank_loop *lp, uint64_t now_ns, struct loop_v
 /* A process without markers has no ledger: nothing is known of its time. */
 static void time_view(const struct rank *r, uint64_t now_ns, struct ledger_view *ret)
 {
-	uint64_t more_ns;
-
 	if (r->ledger)
 		ledger_view(r->ledger, ret);
 	else
@@ -42,12 +40,8 @@ static void time_view(const struct rank *r, uint64_t now_ns, struct ledger_view 
 			.ns[BUCKET_UNOBSERVED] = r->observed_ns - r->start_ns,
 		};
 	ret->disruptions = r->disruptions;
-	if (ret->ended || now_ns <= ret->now_ns)
-		return;
-	more_ns = now_ns - ret->now_ns;
-	ret->now_ns = now_ns;
-	ret->ns[BUCKET_OTHER] += more_ns;
-	ret->unsettled_ns += more_ns;
+	if (!ret->ended)
+		ledger_view_idle(ret, &r->env->away, now_ns);
 }
 
 static void events_view(const struct rank *r, struct rank_view *ret)

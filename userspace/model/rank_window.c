@@ -18,24 +18,25 @@ static void on_trace(void *ctx, const struct ledger_span *s)
 
 void rank_window_trace(struct rank *r)
 {
+	ledger_away(r->ledger, &r->env->away);
 	ledger_trace(r->ledger, on_trace, r);
 }
 
 int rank_window_open(struct rank *r)
 {
-	struct ledger_span before = {
-		.from_ns = r->start_ns,
-		.to_ns = r->observed_ns,
-		.bucket = BUCKET_UNOBSERVED,
-		.was = BUCKET_COUNT,
-		.ns = r->observed_ns - r->start_ns,
-	};
+	struct ledger_span before = {.from_ns = r->start_ns, .was = BUCKET_COUNT};
 
 	r->window = window_new(r->start_ns);
 	if (!r->window)
 		return -ENOMEM;
 	r->ledger_start_ns = r->start_ns;
-	window_add(r->window, &before);
+	for (; before.from_ns < r->observed_ns; before.from_ns = before.to_ns) {
+		before.to_ns = r->observed_ns;
+		before.bucket = away_at(&r->env->away, before.from_ns, &before.to_ns) ? BUCKET_EXCLUDED
+										      : BUCKET_UNOBSERVED;
+		before.ns = before.to_ns - before.from_ns;
+		window_add(r->window, &before);
+	}
 	rank_window_trace(r);
 	return 0;
 }
@@ -51,7 +52,7 @@ const uint64_t *rank_window_lengths(const struct rank_env *env)
 void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret)
 {
 	const uint64_t *length_ns = rank_window_lengths(r->env);
-	uint64_t settled_ns;
+	uint64_t settled_ns, away_ns;
 	struct ledger_view l;
 
 	if (!r->window)
@@ -59,9 +60,12 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	ledger_view(r->ledger, &l);
 	settled_ns = window_total(r->window, BUCKET_HANG);
 	now_ns = l.ended || now_ns < l.now_ns ? l.now_ns : now_ns;
-	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++)
+	away_ns = window_unbooked(r->window, &r->env->away, &l, now_ns);
+	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(r->window, now_ns, length_ns[i],
 			    l.ns[BUCKET_HANG] > settled_ns ? l.ns[BUCKET_HANG] - settled_ns : 0, &ret[i]);
+		window_leave_out(&ret[i], away_ns);
+	}
 }
 
 /* One that holds all there is would say what the cumulative line says. */

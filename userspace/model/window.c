@@ -267,6 +267,22 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
 }
 
+uint64_t window_unbooked(const struct window *w, const struct away *a, const struct ledger_view *l,
+			 uint64_t now_ns)
+{
+	uint64_t booked_ns = window_total(w, BUCKET_EXCLUDED), has_ns = l->ns[BUCKET_EXCLUDED];
+
+	return (has_ns > booked_ns ? has_ns - booked_ns : 0) + away_within(a, l->now_ns, now_ns);
+}
+
+void window_leave_out(struct window_view *v, uint64_t away_ns)
+{
+	away_ns = earlier(away_ns, v->unsettled_ns);
+	v->ns[BUCKET_EXCLUDED] += away_ns;
+	v->ns[BUCKET_OTHER] -= away_ns;
+	v->unsettled_ns -= away_ns;
+}
+
 const char *window_name(char out[16], uint64_t length_ns)
 {
 	static const struct {

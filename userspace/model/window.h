@@ -50,6 +50,15 @@ void window_add(struct window *w, const struct ledger_span *s);
 /* Time until now_ns that was not added is OTHER and unsettled, but for hang_ns of it. */
 void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,
 		 struct window_view *ret);
+/* What of the time that was not added is left out: what a ledger (that w is of) has of it until its now_ns,
+ * and what comes after that. window_leave_out() takes it from the unsettled. */
+uint64_t window_unbooked(const struct window *w, const struct away *a, const struct ledger_view *l,
+			 uint64_t now_ns);
+void window_leave_out(struct window_view *v, uint64_t away_ns);
+static inline uint64_t window_elapsed(const struct window_view *v)
+{
+	return v->to_ns - v->from_ns - v->ns[BUCKET_EXCLUDED];
+}
 /* All that was ever added to a bucket, less what was moved from it. */
 uint64_t window_total(const struct window *w, enum bucket b);
 /* "1h", "24h", "7d", "90s" */

@@ -43,7 +43,7 @@ static int minute_add(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 {
 	struct series *s = ctx;
 
-	if (!t->times.count || !t->times.sum_ns || is_away(s, from_ns, to_ns))
+	if (!t->times.count || !t->times.sum_ns || t->excluded_ns || is_away(s, from_ns, to_ns))
 		return 0;
 	if (s->n == s->room) {
 		size_t room = s->room ? 2 * s->room : 1024;

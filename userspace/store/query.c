@@ -15,6 +15,14 @@
 /* The one whose ledger stands for the run's (design, 6). */
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
+void totals_leave_out(struct store_totals *t)
+{
+	int64_t *ns = &t->sums.ns[BUCKET_EXCLUDED];
+
+	t->excluded_ns += *ns > 0 ? (uint64_t)*ns : 0;
+	*ns = 0;
+}
+
 /* Closed minutes, and the one that runs. */
 static int totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct store_totals *ret)
 {
@@ -29,6 +37,7 @@ static int totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct stor
 		return err;
 	ret->steps = (uint64_t)store_int(stmt, at + 1) + (uint64_t)store_int(stmt, at + 4);
 	sums_add(&ret->sums, &now);
+	totals_leave_out(ret);
 	sketch_merge(&ret->times, &times);
 	return 0;
 }

@@ -27,7 +27,7 @@ struct store_totals {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	uint64_t excluded_ns; /* time of ranks that was left out */
+	uint64_t excluded_ns; /* time of ranks that was left out, here or by who watched */
 	bool estimated;	      /* a part of what is known only as a whole was counted by its length */
 };
 

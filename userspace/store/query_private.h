@@ -6,6 +6,8 @@
 #include "userspace/store/query.h"
 #include "userspace/store/store_private.h"
 
+/* What the watch left out already is no bucket here. */
+void totals_leave_out(struct store_totals *t);
 void totals_add(struct store_totals *into, const struct store_totals *more);
 
 static inline int64_t span_end(const struct store_span *span)

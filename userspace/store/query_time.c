@@ -11,14 +11,14 @@
 #define LONG_NS	   (2 * STORE_MINUTE_NS)
 #define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
-struct away { /* exclusions, in order */
+struct cuts { /* exclusions, in order */
 	struct store_span *span;
 	uint32_t count;
 };
 
 struct summing {
 	struct store_span span;
-	struct away away;
+	struct cuts away;
 	struct store_totals *into;
 };
 
@@ -46,6 +46,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		t.steps = (uint64_t)store_int(stmt, 2);
 		err = err ? err : store_sketch(stmt, 3, &t.times);
 		ns = sums_total(&t.sums);
+		totals_leave_out(&t);
 		ns = ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns > LONG_NS ? ns : STORE_MINUTE_NS;
 		if (!err && from_ns + ns > span->from_ns)
 			err = fn(ctx, from_ns, from_ns + ns, &t);
@@ -59,7 +60,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 
 static int away_add(void *ctx, const struct store_note *n)
 {
-	struct away *a = ctx;
+	struct cuts *a = ctx;
 	struct store_span *last = a->count ? &a->span[a->count - 1] : NULL;
 
 	if (last && n->at_ns <= last->to_ns) {
@@ -79,7 +80,7 @@ static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
 	return b > a ? b - a : 0;
 }
 
-static int64_t away_within(const struct away *a, int64_t from, int64_t to)
+static int64_t cuts_within(const struct cuts *a, int64_t from, int64_t to)
 {
 	int64_t ns = 0;
 
@@ -95,6 +96,7 @@ static void part_of(struct store_totals *t, double part)
 	for (int i = 0; i < SUMS_SLOTS; i++)
 		t->sums.ns[i] = (int64_t)((double)t->sums.ns[i] * part);
 	t->steps = (uint64_t)((double)t->steps * part);
+	t->excluded_ns = (uint64_t)((double)t->excluded_ns * part);
 	t->estimated = true;
 }
 
@@ -108,8 +110,8 @@ static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
 		    from_ns >= span_end(&s->span))
 			return 0;
-		if (away_within(&s->away, from_ns, to_ns))
-			s->into->excluded_ns += (uint64_t)sums_total(&t.sums);
+		if (cuts_within(&s->away, from_ns, to_ns))
+			s->into->excluded_ns += (uint64_t)sums_total(&t.sums) + t.excluded_ns;
 		else
 			totals_add(s->into, &t);
 		return 0;
@@ -117,7 +119,7 @@ static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 	from = from_ns > s->span.from_ns ? from_ns : s->span.from_ns;
 	to = to_ns < span_end(&s->span) ? to_ns : span_end(&s->span);
 	within = overlap(from_ns, to_ns, from, to);
-	away = away_within(&s->away, from, to);
+	away = cuts_within(&s->away, from, to);
 	if (within - away < to_ns - from_ns)
 		part_of(&t, (double)(within - away) / (double)(to_ns - from_ns));
 	s->into->excluded_ns += (uint64_t)away;

@@ -53,7 +53,7 @@ static void fall(struct buffer *out, const char *label, const char *class, const
 
 void html_waterfall(struct buffer *out, const struct story *s)
 {
-	uint64_t elapsed_ns = s->ledger.now_ns - s->ledger.start_ns, left_ns = elapsed_ns,
+	uint64_t elapsed_ns = ledger_elapsed(&s->ledger), left_ns = elapsed_ns,
 		 observed_ns = view_observed_ns(&s->ledger);
 	struct part parts[PARTS_MAX];
 	int n = view_parts(parts, &s->ledger, &s->types);

@@ -80,7 +80,7 @@ void html_head(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</p>\n</header>\n<dl class=\"cards\">\n");
 	goodput_card(out, s);
 	card(out, "Elapsed");
-	html_duration(out, "elapsed_ns", s->ledger.now_ns - s->ledger.start_ns);
+	html_duration(out, "elapsed_ns", ledger_elapsed(&s->ledger));
 	buffer_printf(out, "</dd><dd>%llu run%s</dd></div>\n", (unsigned long long)runs,
 		      runs == 1 ? "" : "s");
 	card(out, "Steps");

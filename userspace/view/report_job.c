@@ -214,7 +214,8 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	json_uint(out, "starts", j->starts);
 	json_uint(out, "last_step", j->last_step);
 	json_uint(out, "steps", j->ledger.steps);
-	json_uint(out, "elapsed_ns", j->ledger.now_ns - j->ledger.start_ns);
+	json_uint(out, "elapsed_ns", ledger_elapsed(&j->ledger));
+	json_uint(out, "excluded_ns", j->ledger.ns[BUCKET_EXCLUDED]);
 	json_uint(out, "observed_ns", observed_ns);
 	if (observed_ns)
 		json_real(out, "goodput_ratio", (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);

@@ -143,7 +143,8 @@ static void json_ledger(struct buffer *out, const struct ledger_view *l, const s
 	char room[LEDGER_NAME_MAX];
 	const char *name;
 
-	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
+	json_uint(out, "elapsed_ns", ledger_elapsed(l));
+	json_uint(out, "excluded_ns", l->ns[BUCKET_EXCLUDED]);
 	json_uint(out, "observed_ns", observed);
 	if (trainer && observed)
 		json_real(out, "goodput_ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed);
@@ -168,19 +169,20 @@ void report_windows_json(struct buffer *out, const struct window_view *windows)
 	json_open(out, "windows", '[');
 	for (int i = 0; i < WINDOWS_MAX && windows[i].length_ns; i++) {
 		const struct window_view *w = &windows[i];
-		uint64_t observed = w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED];
+		uint64_t observed = window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
 
 		json_open(out, NULL, '{');
 		json_string(out, "window", window_name(name, w->length_ns));
 		json_uint(out, "from_ns", w->from_ns);
-		json_uint(out, "elapsed_ns", w->to_ns - w->from_ns);
+		json_uint(out, "elapsed_ns", window_elapsed(w));
+		json_uint(out, "excluded_ns", w->ns[BUCKET_EXCLUDED]);
 		json_bool(out, "whole", w->whole);
 		if (observed)
 			json_real(out, "goodput_ratio", (double)w->ns[BUCKET_GOODPUT] / (double)observed);
 		else
 			json_null(out, "goodput_ratio");
 		json_open(out, "buckets", '{');
-		for (int b = 0; b < BUCKET_COUNT; b++)
+		for (int b = 0; b < BUCKETS_TOLD; b++)
 			json_uint(out, bucket_name[b], w->ns[b]);
 		json_close(out, '}');
 		json_uint(out, "unsettled_ns", w->unsettled_ns);

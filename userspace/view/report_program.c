@@ -147,7 +147,7 @@ static double sum(const double *ns)
 {
 	double all = 0;
 
-	for (int b = 0; b < BUCKET_COUNT; b++)
+	for (int b = 0; b < BUCKETS_TOLD; b++)
 		all += ns[b];
 	return all;
 }
@@ -166,7 +166,7 @@ const struct report_worth *report_worth_of_job(const struct snapshot *s, const s
 const struct report_worth *report_worth_of_rank(const struct snapshot *s, const struct rank_view *r,
 						double *own_ns, struct report_worth *ret)
 {
-	for (int b = 0; b < BUCKET_COUNT; b++)
+	for (int b = 0; b < BUCKETS_TOLD; b++)
 		own_ns[b] = (double)r->ledger.ns[b] * r->accelerators;
 	*ret = (struct report_worth){
 		.accelerator_ns = own_ns,
@@ -207,7 +207,7 @@ static void cost_json(struct buffer *out, const struct program_config *cfg, cons
 	json_double(out, "accelerator_hour", cfg->price);
 	json_double(out, "total", program_cost(cfg, sum(ns)));
 	json_open(out, "buckets", '{');
-	for (int b = 0; b < BUCKET_COUNT; b++)
+	for (int b = 0; b < BUCKETS_TOLD; b++)
 		json_double(out, bucket_name[b], program_cost(cfg, ns[b]));
 	json_close(out, '}');
 	json_close(out, '}');
@@ -217,7 +217,7 @@ void report_worth_json(struct buffer *out, const struct program_config *cfg, con
 {
 	if (sum(accelerator_ns) > 0) {
 		json_open(out, "accelerator_seconds", '{');
-		for (int b = 0; b < BUCKET_COUNT; b++)
+		for (int b = 0; b < BUCKETS_TOLD; b++)
 			json_double(out, bucket_name[b], accelerator_ns[b] / NS_PER_S);
 		json_close(out, '}');
 	} else {

@@ -78,7 +78,7 @@ static void time_row(struct canvas *c, const struct part *p, const struct ledger
 /* What the reference rank never did, and another one did. */
 static void other_rows(struct canvas *c, const struct ledger_view *l, const struct report_worth *w)
 {
-	for (int b = 0; b < BUCKET_COUNT; b++)
+	for (int b = 0; b < BUCKETS_TOLD; b++)
 		if (!l->ns[b] && w->accelerator_ns[b] > 0)
 			time_row(c, &(struct part){.id = b, .label = bucket_label[b]}, l, w);
 }
@@ -93,7 +93,7 @@ static void worth_head(struct canvas *c, const struct report_worth *w)
 void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
 		 const struct report_worth *w)
 {
-	uint64_t elapsed = l->now_ns - l->start_ns, sum = 0;
+	uint64_t elapsed = ledger_elapsed(l), sum = 0;
 	struct part parts[PARTS_MAX];
 	int n = view_parts(parts, l, types);
 	char time[WORD_MAX];
@@ -109,7 +109,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 		time_row(c, &parts[i], l, w);
 		sum += parts[i].ns;
 	}
-	for (int b = 0; w && b < BUCKET_COUNT; b++)
+	for (int b = 0; w && b < BUCKETS_TOLD; b++)
 		all_ns += w->accelerator_ns[b];
 	if (w)
 		other_rows(c, l, w);
@@ -124,4 +124,11 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 		canvas_put(c, STYLE_RED, "  elapsed is %s", clock_duration(time, WORD_MAX, elapsed));
 	if (w)
 		worth_put(c, w, all_ns, STYLE_BOLD);
+	if (!l->ns[BUCKET_EXCLUDED])
+		return;
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, STYLE_YELLOW, "%s", bucket_label[BUCKET_EXCLUDED]);
+	canvas_right(c, COL_TIME, STYLE_YELLOW, clock_duration(time, WORD_MAX, l->ns[BUCKET_EXCLUDED]));
+	canvas_right(c, COL_SHARE, STYLE_DIM, "beside it");
 }

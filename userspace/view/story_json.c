@@ -49,7 +49,7 @@ static void ledger_json(struct buffer *out, const struct ledger_view *l, const s
 	uint64_t ns;
 	uint64_t observed_ns = view_observed_ns(l);
 
-	json_uint(out, "elapsed_ns", l->now_ns - l->start_ns);
+	json_uint(out, "elapsed_ns", ledger_elapsed(l));
 	json_uint(out, "observed_ns", observed_ns);
 	if (observed_ns)
 		json_real(out, "goodput_ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed_ns);

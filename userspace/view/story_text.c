@@ -323,7 +323,7 @@ static void text_time(struct canvas *c, const struct story *s)
 	struct report_worth w = {.accelerator_ns = s->accelerator_ns, .config = &s->program};
 	bool known = false;
 
-	for (int b = 0; b < BUCKET_COUNT; b++)
+	for (int b = 0; b < BUCKETS_TOLD; b++)
 		known |= s->accelerator_ns[b] > 0;
 	report_time(c, &s->ledger, &s->types, known && report_worth_asked(&s->program) ? &w : NULL);
 	if (known || !report_worth_asked(&s->program))

@@ -33,6 +33,7 @@ const struct part_look part_look[PART_COUNT] = {
 	[BUCKET_HANG] = {"╳", STYLE_RED},
 	[BUCKET_OTHER] = {"·", STYLE_DIM},
 	[BUCKET_UNOBSERVED] = {"╌", STYLE_DIM},
+	[BUCKET_EXCLUDED] = {" ", STYLE_DIM},
 	[PART_RUNNING] = {"─", STYLE_PLAIN},
 };
 
@@ -98,7 +99,7 @@ const char *view_rank(char out[WORD_MAX], int rank, int world_size)
 
 uint64_t view_observed_ns(const struct ledger_view *l)
 {
-	uint64_t elapsed = l->now_ns - l->start_ns, unseen = l->ns[BUCKET_UNOBSERVED];
+	uint64_t elapsed = ledger_elapsed(l), unseen = l->ns[BUCKET_UNOBSERVED];
 
 	return unseen < elapsed ? elapsed - unseen : 0;
 }
@@ -125,7 +126,7 @@ int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l, const 
 			parts[n++] = (struct part){BUCKET_CUSTOM, l->types[i].ns,
 						   names->name[l->types[i].name]};
 	}
-	for (int i = 0; i < BUCKET_COUNT; i++) {
+	for (int i = 0; i < BUCKETS_TOLD; i++) {
 		uint64_t ns = l->ns[i];
 
 		if (i == BUCKET_OTHER)
@@ -257,7 +258,7 @@ const char *view_windows(char *out, size_t len, const struct rank_view *r)
 		at += (size_t)snprintf(out + at, len - at, "%s%s %s", at ? ", " : "",
 				       window_name(name, w->length_ns),
 				       view_percent(share, w->ns[BUCKET_GOODPUT],
-						    w->to_ns - w->from_ns - w->ns[BUCKET_UNOBSERVED]));
+						    window_elapsed(w) - w->ns[BUCKET_UNOBSERVED]));
 	}
 	return at ? out : NULL;
 }
