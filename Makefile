@@ -77,6 +77,9 @@ $(O)/gp-bpf: $(call obj,$(MAIN_SRC)) $(O)/libgploader.a $(O)/libgpuser.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LOADER_LIBS) $(USER_LIBS)
 
+# tests/unit/heap.h stands in for these.
+HEAP_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup free)
+
 # ---- unit tests: tests/unit/NAME_test.c, one program each; loader_* also link the loader
 UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT_SRC))
 $(O)/tests/unit/loader_%: $(O)/tests/unit/loader_%.o $(O)/libgploader.a $(O)/libgpuser.a

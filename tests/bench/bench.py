@@ -9,7 +9,7 @@ import time
 
 import benchlib
 
-BENCHES = ["handlers", "forgotten", "attach", "slowdown", "replay", "account", "store", "report", "stream"]
+BENCHES = ["handlers", "forgotten", "attach", "slowdown", "replay", "account", "memory", "store", "report", "stream"]
 
 
 def main():

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOIN_NS 1000000000ull /* after so long nothing joins an update any more */
+#define JOIN_NS	 1000000000ull /* after so long nothing joins an update any more */
+#define OUT_KEPT 16	       /* steps whose room is kept when they were taken */
 
 static enum family boundary_family(enum step_boundary b)
 {
@@ -37,7 +38,11 @@ struct step_finder *step_finder_new(const struct step_config *cfg)
 	sf->elected = boundary_family(cfg->force);
 	sf->fixed = sf->elected != FAMILY_NONE;
 	sf->zero_grad_first = true; /* as torch's own examples do, until seen otherwise */
-	return sf;
+	sf->loops[0] = calloc(1, sizeof(*sf->loops[0]));
+	if (sf->loops[0])
+		return sf;
+	step_finder_free(sf);
+	return NULL;
 }
 
 void step_finder_free(struct step_finder *sf)
@@ -47,7 +52,10 @@ void step_finder_free(struct step_finder *sf)
 	for (int f = 0; f < FAMILY_COUNT; f++)
 		tracker_free(sf->trackers[f]);
 	for (uint32_t i = 0; i < STEP_THREADS; i++)
-		free(sf->anon[i]);
+		anon_free(sf->anon[i]);
+	for (uint32_t i = 0; i < STEP_LOOPS; i++)
+		free(sf->loops[i]);
+	free(sf->threads);
 	free(sf->out);
 	free(sf);
 }
@@ -62,7 +70,7 @@ static void thread_reset(struct step_finder *sf, uint32_t i)
 		tracker_settle(sf, sf->trackers[f]); /* what is held knows threads by their index */
 		sf->trackers[f]->lane_of[i] = 0;
 	}
-	free(sf->anon[i]);
+	anon_free(sf->anon[i]);
 	sf->anon[i] = NULL;
 	if (sf->threads[i].update_open)
 		sf->updates_open--;
@@ -80,8 +88,10 @@ static const struct step_thread *thread_find(const struct step_finder *sf, uint3
 	return NULL;
 }
 
+/* NULL: no memory. */
 static struct step_thread *thread_of(struct step_finder *sf, uint32_t tid)
 {
+	struct step_thread *threads;
 	uint32_t idle = 0, i;
 
 	for (i = 0; i < sf->nthreads; i++) {
@@ -94,6 +104,12 @@ static struct step_thread *thread_of(struct step_finder *sf, uint32_t tid)
 		i = idle;
 		thread_reset(sf, i);
 	} else if (i == sf->nthreads) {
+		threads = grow_items(sf->threads, &sf->threads_cap, i + 1, STEP_THREADS, sizeof(*threads));
+		if (!threads) {
+			sf->error = -ENOMEM;
+			return NULL;
+		}
+		sf->threads = threads;
 		sf->nthreads++;
 	}
 	sf->threads[i].tid = tid;
@@ -394,6 +410,8 @@ static void feed_thread(struct step_finder *sf, const struct signal *s)
 {
 	struct step_thread *t = thread_of(sf, s->tid);
 
+	if (!t)
+		return;
 	thread_first(sf, t, s->begin_ns);
 	switch (s->kind) {
 	case SIGNAL_UPDATE_BEGIN:
@@ -491,6 +509,8 @@ int step_finder_next(struct step_finder *sf, struct step *ret)
 {
 	if (sf->out_head == sf->nout) {
 		sf->out_head = sf->nout = 0;
+		if (sf->out_cap > OUT_KEPT)
+			sf->out = grow_free(sf->out, &sf->out_cap);
 		return 0;
 	}
 	*ret = sf->out[sf->out_head++];

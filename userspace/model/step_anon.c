@@ -21,6 +21,13 @@
 #define SETTLE_NONE  33		   /* backwards without a sign of an update */
 #define SILENT_NS    1000000000ull /* then another thread has taken over */
 
+void anon_free(struct anon *a)
+{
+	if (a)
+		free(a->passes);
+	free(a);
+}
+
 /* Without DDP's own: its reducer's were left out (anon_reducer), its forward is one. */
 static uint32_t pass_opens(const struct anon *a, const struct anon_pass *p)
 {
@@ -97,15 +104,24 @@ static void anon_settle(struct step_finder *sf, struct anon *a, bool final)
 	for (uint32_t i = 0; i < a->backlog; i++)
 		pass_give(sf, a, &a->passes[i]);
 	a->backlog = 0;
+	a->passes = grow_free(a->passes, &a->passes_cap);
 }
 
 static void anon_pass(struct step_finder *sf, struct anon *a)
 {
+	struct anon_pass *passes;
+
 	a->running = false;
 	if (a->settled) {
 		pass_give(sf, a, &a->pass);
 		return;
 	}
+	passes = grow_items(a->passes, &a->passes_cap, a->backlog + 1, ANON_PASSES, sizeof(*passes));
+	if (!passes) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	a->passes = passes;
 	a->passes[a->backlog++] = a->pass;
 	anon_settle(sf, a, a->backlog == ANON_PASSES);
 }

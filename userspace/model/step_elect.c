@@ -95,6 +95,15 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 	return n >= cycles_needed(sf, f);
 }
 
+/* The search is over: what it took goes back, as far as nothing is in it. */
+static void families_spare(struct step_finder *sf)
+{
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++)
+			lane_spare(sf->trackers[f]->lanes[i]);
+	}
+}
+
 static void family_elect(struct step_finder *sf, enum family f)
 {
 	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
@@ -110,6 +119,7 @@ static void family_elect(struct step_finder *sf, enum family f)
 		t->lanes[i]->live = true;
 		lane_digest(sf, t->lanes[i]);
 	}
+	families_spare(sf);
 }
 
 /* A mark of a better family: what the lesser ones hold is not needed. */

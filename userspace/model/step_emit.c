@@ -27,20 +27,16 @@ enum step_tier family_tier(enum family f)
 
 static void out_push(struct step_finder *sf, const struct step *s)
 {
-	uint32_t cap = sf->out_cap ? 2 * sf->out_cap : 64;
 	struct step *out;
 
 	if (sf->out_head && sf->out_head == sf->nout)
 		sf->out_head = sf->nout = 0;
-	if (sf->nout == sf->out_cap) {
-		out = realloc(sf->out, cap * sizeof(*out));
-		if (!out) {
-			sf->error = -ENOMEM;
-			return;
-		}
-		sf->out = out;
-		sf->out_cap = cap;
+	out = grow_items(sf->out, &sf->out_cap, sf->nout + 1, UINT32_MAX, sizeof(*out));
+	if (!out) {
+		sf->error = -ENOMEM;
+		return;
 	}
+	sf->out = out;
 	sf->out[sf->nout++] = *s;
 }
 
@@ -54,7 +50,7 @@ static void loop_remember(struct loop *lp, const struct step *s, struct hits hit
 
 static void loop_give(struct step_finder *sf, struct lane *l, const struct group *g, uint32_t flags)
 {
-	struct loop *lp = &sf->loops[l->loop];
+	struct loop *lp = sf->loops[l->loop];
 	struct step s = {
 		.loop = l->loop,
 		.start_ns = lp->start_ns,
@@ -77,7 +73,7 @@ static void loop_give(struct step_finder *sf, struct lane *l, const struct group
 
 void step_emit(struct step_finder *sf, struct lane *l, const struct group *g)
 {
-	struct loop *lp = &sf->loops[l->loop];
+	struct loop *lp = sf->loops[l->loop];
 	uint32_t flags = g->flags;
 	uint64_t start_ns = lp->start_ns;
 

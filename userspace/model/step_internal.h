@@ -9,6 +9,7 @@
 #ifndef MODEL_STEP_INTERNAL_H
 #define MODEL_STEP_INTERNAL_H
 
+#include "userspace/base/grow.h"
 #include "userspace/model/step.h"
 
 #define STEP_THREADS 64	  /* followed at once; the one idle longest gives way */
@@ -132,15 +133,15 @@ struct lane {
 	struct group group;
 	uint64_t *ends; /* of the open group's marks */
 	uint32_t ends_cap;
-	struct group *held;
+	struct group *held; /* STEP_HELD at most */
 	uint32_t nheld, held_cap;
 	enum lane_mode mode;
 	struct unit unit;
 	struct group sum; /* of the step in progress */
 	uint32_t sum_groups;
-	struct token history[STEP_TOKENS]; /* last ones, oldest overwritten */
-	uint64_t tokens;		   /* ever */
-	uint64_t odd[4];		   /* when tokens last did not fit, latest first */
+	struct token *history; /* of a live one: the last STEP_TOKENS, oldest overwritten */
+	uint64_t tokens;       /* ever */
+	uint64_t odd[4];       /* when tokens last did not fit, latest first */
 	uint32_t regrouped;
 	struct hits rest; /* hits of groups dropped or joined late */
 	uint64_t marks;
@@ -164,8 +165,8 @@ struct tracker { /* one family's marks, by loop */
 	struct lane *lanes[STEP_LOOPS];
 	uint32_t nlanes;
 	uint8_t lane_of[STEP_THREADS]; /* lane + 1; 0: not known */
-	struct mark *queue;	       /* STEP_QUEUE of them, once needed */
-	uint32_t nqueue;
+	struct mark *queue;	       /* STEP_QUEUE at most */
+	uint32_t nqueue, queue_cap;
 	uint64_t first_lane_seq; /* of the first lane's last mark by a thread with backwards of its own */
 	uint32_t first_lane_thread;
 	uint32_t changes, overlaps; /* between threads of the first lane, lately */
@@ -191,7 +192,8 @@ struct anon { /* of one thread */
 	uint32_t gathered, backlog;
 	uint32_t each; /* backwards of the last step, when it had as many as the one before; else 0 */
 	uint32_t last; /* ... of the last step */
-	struct anon_pass pass, passes[ANON_PASSES];
+	struct anon_pass pass, *passes; /* ANON_PASSES at most, until it is settled */
+	uint32_t passes_cap;
 };
 
 struct step_finder {
@@ -210,10 +212,10 @@ struct step_finder {
 	struct tracker *trackers[FAMILY_COUNT];
 	struct anon *anon[STEP_THREADS];
 	bool anonymous; /* a range without a name was seen */
-	struct step_thread threads[STEP_THREADS];
-	uint32_t nthreads;
+	struct step_thread *threads; /* STEP_THREADS at most; they move when there is one more */
+	uint32_t nthreads, threads_cap;
 	uint32_t backward_thread; /* index + 1: rule E listens to it */
-	struct loop loops[STEP_LOOPS];
+	struct loop *loops[STEP_LOOPS]; /* the first one, and those that any tracker has a lane of */
 	uint32_t nloops;
 	struct step *out;
 	uint32_t nout, out_cap, out_head;
@@ -225,6 +227,7 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m);
 void tracker_settle(struct step_finder *sf, struct tracker *t);
 struct tracker *tracker_of(struct step_finder *sf, enum family f);
 void tracker_free(struct tracker *t);
+uint32_t tracker_loops(const struct step_finder *sf); /* so many there are */
 bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
 		    const struct step_thread *t);
 
@@ -236,6 +239,7 @@ void lane_close(struct step_finder *sf, struct lane *l, bool by_backward); /* no
 void lane_digest(struct step_finder *sf, struct lane *l); /* what is held, as far as it is settled */
 void lane_finish(struct step_finder *sf, struct lane *l);
 void lane_forget(struct lane *l); /* what is held */
+void lane_spare(struct lane *l);  /* memory that a search took, when nothing is held */
 
 /* step_emit.c */
 void step_emit(struct step_finder *sf, struct lane *l, const struct group *g);
@@ -252,6 +256,7 @@ void lane_archive(struct archive *a, const struct step_finder *sf, struct lane *
 		  uint32_t loop);
 
 /* step_anon.c */
+void anon_free(struct anon *a);
 void anon_backward(struct step_finder *sf, const struct mark *m);
 void anon_open(struct step_finder *sf, uint32_t thread, uint64_t ts_ns);
 void anon_reducer(struct step_finder *sf, uint32_t thread);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
+#define HELD_KEPT  16 /* groups whose room a search leaves behind */
 #define ODD_WINDOW 64 /* tokens within which so many ... */
 #define ODD_LIMIT  4  /* ... misfits mean that there is no fixed order */
 
@@ -34,6 +35,7 @@ void lane_free(struct lane *l)
 		return;
 	free(l->ends);
 	free(l->held);
+	free(l->history);
 	free(l);
 }
 
@@ -41,6 +43,26 @@ void lane_forget(struct lane *l)
 {
 	l->nheld = 0;
 	l->open = false;
+}
+
+void lane_spare(struct lane *l)
+{
+	if (!l->nheld && l->held_cap > HELD_KEPT)
+		l->held = grow_free(l->held, &l->held_cap);
+}
+
+static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	struct group *held;
+
+	held = grow_items(l->held, &l->held_cap, l->nheld + 1, STEP_HELD, sizeof(*held));
+	if (!held) {
+		sf->error = -ENOMEM;
+		return false;
+	}
+	l->held = held;
+	l->held[l->nheld++] = *g;
+	return true;
 }
 
 /* ---- from groups to steps ----------------------------------------------------------------------- */
@@ -149,6 +171,7 @@ static void lane_lock(struct step_finder *sf, struct lane *l, const struct unit 
 		i += !g->skipped;
 	}
 	l->nheld = 0;
+	lane_spare(l);
 }
 
 static void lane_input(const struct step_finder *sf, const struct lane *l, struct unit_input *ret)
@@ -186,6 +209,7 @@ static bool lane_resume(struct step_finder *sf, struct lane *l, const struct tok
 		k += !g->skipped;
 	}
 	l->nheld = 0;
+	lane_spare(l);
 	return true;
 }
 
@@ -255,24 +279,28 @@ static void lane_unfit(struct step_finder *sf, struct lane *l, const struct grou
 		lane_place(sf, l, g);
 	} else {
 		l->mode = LANE_RELEARNING;
-		l->held[l->nheld++] = *g;
-		lane_learn(sf, l);
+		if (lane_hold(sf, l, g))
+			lane_learn(sf, l);
 	}
+}
+
+static bool lane_history(struct step_finder *sf, struct lane *l, const struct token *t)
+{
+	if (!l->history)
+		l->history = calloc(STEP_TOKENS, sizeof(*l->history));
+	if (!l->history) {
+		sf->error = -ENOMEM;
+		return false;
+	}
+	l->history[l->tokens++ % STEP_TOKENS] = *t;
+	lane_look_again(sf, l);
+	return true;
 }
 
 static void lane_push(struct step_finder *sf, struct lane *l, const struct group *g)
 {
-	if (!l->held)
-		l->held = calloc(STEP_HELD, sizeof(*l->held));
-	if (!l->held) {
-		sf->error = -ENOMEM;
+	if (l->live && !g->skipped && !lane_history(sf, l, &g->token))
 		return;
-	}
-	if (l->live && !g->skipped) {
-		l->history[l->tokens % STEP_TOKENS] = g->token;
-		l->tokens++;
-		lane_look_again(sf, l);
-	}
 	if (l->live && l->mode == LANE_LOCKED) {
 		if (lane_fits(l, g))
 			lane_place(sf, l, g);
@@ -282,8 +310,7 @@ static void lane_push(struct step_finder *sf, struct lane *l, const struct group
 	}
 	if (l->nheld == STEP_HELD)
 		held_drop(l, STEP_HELD / 2);
-	l->held[l->nheld++] = *g;
-	if (l->live)
+	if (lane_hold(sf, l, g) && l->live)
 		lane_learn(sf, l);
 }
 
@@ -295,7 +322,7 @@ void lane_digest(struct step_finder *sf, struct lane *l)
 	if (!l->live || !n)
 		return;
 	l->held = NULL;
-	l->nheld = 0;
+	l->nheld = l->held_cap = 0;
 	for (uint32_t i = 0; i < n; i++)
 		lane_push(sf, l, &held[i]);
 	free(held);
@@ -394,9 +421,9 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 
 	if (separate)
 		lane_close(sf, l, true);
-	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped : !l->any && !*sf->loops[l->loop].name)
-		memcpy(sf->loops[l->loop].name, sf->threads[m->thread].class,
-		       sizeof(sf->loops[l->loop].name));
+	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped : !l->any && !*sf->loops[l->loop]->name)
+		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
+		       sizeof(sf->loops[l->loop]->name));
 	/* Its batch may have been fetched unseen. */
 	if (l->unwatched && l->mode == LANE_LOCKED)
 		fetched |= l->unit.pattern[l->sum_groups].fetched;

@@ -65,7 +65,7 @@ static void thread_archive(struct archive *a, struct step_thread *t)
 	archive_numbers(a, t->span_ns);
 }
 
-static void mark_archive(struct archive *a, struct mark *m)
+static void mark_archive(struct archive *a, const struct step_finder *sf, struct mark *m)
 {
 	archive_number(a, &m->begin_ns);
 	archive_number(a, &m->end_ns);
@@ -79,19 +79,19 @@ static void mark_archive(struct archive *a, struct mark *m)
 	archive_number(a, &m->name);
 	archive_number(a, &m->tid);
 	archive_number(a, &m->flags);
-	archive_below(a, &m->thread, STEP_THREADS);
+	archive_below(a, &m->thread, sf->nthreads);
 	archive_number(a, &m->apart);
 	archive_number(a, &m->skipped);
 }
 
-static void pass_archive(struct archive *a, struct anon_pass *p)
+static void pass_archive(struct archive *a, const struct step_finder *sf, struct anon_pass *p)
 {
-	mark_archive(a, &p->mark);
+	mark_archive(a, sf, &p->mark);
 	archive_number(a, &p->second_ns);
 	archive_number(a, &p->opens);
 }
 
-static void anon_archive(struct archive *a, struct anon **at, uint32_t thread)
+static void anon_archive(struct archive *a, const struct step_finder *sf, struct anon **at, uint32_t thread)
 {
 	struct anon *n = *at = archive_object(a, *at, sizeof(*n));
 
@@ -107,33 +107,41 @@ static void anon_archive(struct archive *a, struct anon **at, uint32_t thread)
 	archive_number(a, &n->gathered);
 	archive_number(a, &n->each);
 	archive_number(a, &n->last);
-	pass_archive(a, &n->pass);
+	pass_archive(a, sf, &n->pass);
 	archive_below(a, &n->backlog, ANON_PASSES);
+	if (archive_reads(a) && n->backlog) {
+		n->passes = archive_alloc(a, n->backlog, sizeof(*n->passes));
+		n->passes_cap = n->backlog = n->passes ? n->backlog : 0;
+	}
 	for (uint32_t i = 0; i < n->backlog; i++)
-		pass_archive(a, &n->passes[i]);
+		pass_archive(a, sf, &n->passes[i]);
 }
 
 static void threads_archive(struct archive *a, struct step_finder *sf)
 {
 	archive_count(a, &sf->nthreads, STEP_THREADS, sizeof(*sf->threads));
+	if (archive_reads(a) && sf->nthreads) {
+		sf->threads = archive_alloc(a, sf->nthreads, sizeof(*sf->threads));
+		sf->threads_cap = sf->nthreads = sf->threads ? sf->nthreads : 0;
+	}
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
 		thread_archive(a, &sf->threads[i]);
-		anon_archive(a, &sf->anon[i], i);
+		anon_archive(a, sf, &sf->anon[i], i);
 	}
 	archive_below(a, &sf->backward_thread, sf->nthreads + 1);
 }
 
 /* ---- marks --------------------------------------------------------------------------------------- */
 
-static void queue_archive(struct archive *a, struct tracker *t)
+static void queue_archive(struct archive *a, const struct step_finder *sf, struct tracker *t)
 {
 	archive_count(a, &t->nqueue, STEP_QUEUE - 1, sizeof(*t->queue));
 	if (archive_reads(a) && t->nqueue) {
-		t->queue = archive_alloc(a, STEP_QUEUE, sizeof(*t->queue));
-		t->nqueue = t->queue ? t->nqueue : 0;
+		t->queue = archive_alloc(a, t->nqueue, sizeof(*t->queue));
+		t->queue_cap = t->nqueue = t->queue ? t->nqueue : 0;
 	}
 	for (uint32_t i = 0; i < t->nqueue; i++)
-		mark_archive(a, &t->queue[i]);
+		mark_archive(a, sf, &t->queue[i]);
 }
 
 static void tracker_archive(struct archive *a, const struct step_finder *sf, struct tracker **at,
@@ -152,7 +160,7 @@ static void tracker_archive(struct archive *a, const struct step_finder *sf, str
 	}
 	for (uint32_t i = 0; i < STEP_THREADS; i++)
 		archive_below(a, &t->lane_of[i], t->nlanes + 1);
-	queue_archive(a, t);
+	queue_archive(a, sf, t);
 	archive_number(a, &t->first_lane_seq);
 	archive_number(a, &t->first_lane_thread);
 	archive_number(a, &t->changes);
@@ -164,8 +172,13 @@ static void tracker_archive(struct archive *a, const struct step_finder *sf, str
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
-static void loop_archive(struct archive *a, struct loop *lp)
+static void loop_archive(struct archive *a, struct loop **at)
 {
+	struct loop *lp = *at = archive_object(a, *at, sizeof(*lp));
+
+	archive_require(a, lp);
+	if (!lp)
+		return;
 	archive_number(a, &lp->used);
 	archive_number(a, &lp->start_ns);
 	archive_number(a, &lp->number);
@@ -245,8 +258,8 @@ void step_finder_archive(struct archive *a, struct step_finder **at)
 	threads_archive(a, sf);
 	for (int f = 0; f < FAMILY_COUNT; f++)
 		tracker_archive(a, sf, &sf->trackers[f], (enum family)f);
-	archive_count(a, &sf->nloops, STEP_LOOPS, sizeof(*sf->loops));
-	for (int i = 0; i < STEP_LOOPS; i++)
+	archive_below(a, &sf->nloops, tracker_loops(sf) + 1);
+	for (uint32_t i = 0; i < tracker_loops(sf); i++)
 		loop_archive(a, &sf->loops[i]);
 	out_archive(a, sf);
 }

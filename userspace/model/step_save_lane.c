@@ -58,8 +58,8 @@ static void held_archive(struct archive *a, struct lane *l)
 	archive_count(a, &l->nheld, STEP_HELD, sizeof(*l->held));
 	if (archive_reads(a)) {
 		archive_require(a, !l->nheld || !l->live || l->mode != LANE_LOCKED);
-		l->held = l->nheld ? archive_alloc(a, STEP_HELD, sizeof(*l->held)) : NULL;
-		l->nheld = l->held ? l->nheld : 0;
+		l->held = l->nheld ? archive_alloc(a, l->nheld, sizeof(*l->held)) : NULL;
+		l->held_cap = l->nheld = l->held ? l->nheld : 0;
 	}
 	for (uint32_t i = 0; i < l->nheld; i++)
 		group_archive(a, &l->held[i]);
@@ -102,7 +102,9 @@ void lane_archive(struct archive *a, const struct step_finder *sf, struct lane *
 	group_archive(a, &l->sum);
 	archive_below(a, &l->sum_groups, STEP_PERIOD);
 	archive_number(a, &l->tokens);
-	for (uint64_t i = 0; i < STEP_TOKENS && i < l->tokens; i++)
+	if (archive_reads(a) && l->tokens)
+		l->history = archive_alloc(a, STEP_TOKENS, sizeof(*l->history));
+	for (uint64_t i = 0; l->history && i < STEP_TOKENS && i < l->tokens; i++)
 		token_archive(a, &l->history[i]);
 	archive_numbers(a, l->odd);
 	archive_number(a, &l->regrouped);

@@ -238,7 +238,7 @@ bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state 
 
 	if (loop >= st.loops)
 		return false;
-	lp = &sf->loops[loop];
+	lp = sf->loops[loop];
 	st.state = state_phase(sf, lp, l);
 	if (l && (lp->nrecent || l->mode != LANE_LEARNING)) {
 		st.tier = family_tier(sf->elected);

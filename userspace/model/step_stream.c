@@ -18,6 +18,7 @@
 #define SILENT_MARKS 8	/* marks of a new thread ... */
 #define SILENT_NS    1000000000ull /* ... after which threads silent for so long are taken to be done */
 #define RARE_MARKS   4
+#define QUEUE_KEPT   8 /* marks whose room is kept when all were routed */
 
 struct tracker *tracker_of(struct step_finder *sf, enum family f)
 {
@@ -38,6 +39,15 @@ void tracker_free(struct tracker *t)
 	free(t);
 }
 
+uint32_t tracker_loops(const struct step_finder *sf)
+{
+	uint32_t n = 1;
+
+	for (int f = 0; f < FAMILY_COUNT; f++)
+		n = sf->trackers[f] && sf->trackers[f]->nlanes > n ? sf->trackers[f]->nlanes : n;
+	return n;
+}
+
 bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
 		    const struct step_thread *t)
 {
@@ -55,11 +65,14 @@ bool thread_listens(const struct step_finder *sf, enum family f, const struct st
 /* Index of the lane, made when it is not there yet; -1: no memory. */
 static int tracker_lane(struct step_finder *sf, struct tracker *t, enum family f, uint32_t n)
 {
-	struct loop *lp = &sf->loops[n];
+	struct loop *lp;
 
 	if (n < t->nlanes)
 		return (int)n;
-	t->lanes[n] = lane_new(sf, f, n);
+	if (!sf->loops[n])
+		sf->loops[n] = calloc(1, sizeof(*sf->loops[n]));
+	lp = sf->loops[n];
+	t->lanes[n] = lp ? lane_new(sf, f, n) : NULL;
 	if (!t->lanes[n]) {
 		sf->error = -ENOMEM;
 		return -1;
@@ -81,8 +94,8 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 	if (lane < 0)
 		return;
 	t->lane_of[thread] = (uint8_t)(lane + 1);
-	if (own && fresh && !sf->loops[n].nrecent)
-		sf->loops[n].start_ns = sf->threads[thread].first_ns;
+	if (own && fresh && !sf->loops[n]->nrecent)
+		sf->loops[n]->start_ns = sf->threads[thread].first_ns;
 	if (sf->elected == f && sf->nloops < t->nlanes)
 		sf->nloops = t->nlanes;
 }
@@ -199,14 +212,18 @@ static void queue_decide(struct step_finder *sf, struct tracker *t, enum family 
 
 static void queue_push(struct step_finder *sf, struct tracker *t, enum family f, const struct mark *m)
 {
-	if (!t->queue)
-		t->queue = calloc(STEP_QUEUE, sizeof(*t->queue));
-	if (!t->queue) {
+	struct mark *queue;
+
+	queue = grow_items(t->queue, &t->queue_cap, t->nqueue + 1, STEP_QUEUE, sizeof(*queue));
+	if (!queue) {
 		sf->error = -ENOMEM;
 		return;
 	}
+	t->queue = queue;
 	t->queue[t->nqueue++] = *m;
 	queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
+	if (!t->nqueue && t->queue_cap > QUEUE_KEPT)
+		t->queue = grow_free(t->queue, &t->queue_cap);
 }
 
 void tracker_settle(struct step_finder *sf, struct tracker *t)
