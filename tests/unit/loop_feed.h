@@ -51,7 +51,8 @@ static inline void *loop_record(struct loop_feed *f, unsigned kind, uint32_t pid
 	void *payload;
 
 	memset(&f->record, 0, sizeof(f->record));
-	payload = event_init(f->record.bytes, kind, f->now_ns, pid, probe ? (uint32_t)gp_probe_hash(probe) : 0);
+	payload = event_init(f->record.bytes, kind, f->now_ns, pid,
+			     probe ? (uint32_t)gp_probe_hash(probe) : 0);
 	((struct gp_rec *)f->record.bytes)->tid = pid;
 	return payload;
 }
@@ -83,7 +84,8 @@ static inline void loop_move(struct loop_feed *f, uint32_t pid, enum loop_probe 
 	else if (p == SYNC)
 		((struct gp_call *)payload)->dur_ns = after_ns / 2;
 	else if (p != END)
-		*(struct gp_hit *)payload = (struct gp_hit){.sp = 0x7ffc00001000ull, .arg = {0x55550000ull, 0}};
+		*(struct gp_hit *)payload = (struct gp_hit){.sp = 0x7ffc00001000ull,
+							    .arg = {0x55550000ull, 0}};
 	loop_feed(f);
 }
 
@@ -140,7 +142,8 @@ static inline void loop_beside(struct loop_feed *f, uint32_t pid, uint64_t ns)
 /* One step of each rank: one after the other within each part of it, all in one step's time. */
 static inline void loop_step(struct loop_feed *f)
 {
-	uint64_t ns = (f->step_ns + f->step_ns / 16 * ((f->seed = f->seed * 1664525u + 1013904223u) >> 16) / 65536) /
+	uint64_t ns = (f->step_ns +
+		       f->step_ns / 16 * ((f->seed = f->seed * 1664525u + 1013904223u) >> 16) / 65536) /
 		      f->ranks / 8;
 
 	f->steps++;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW_FIRST 4 /* items at once, the first time */
+#define GROW_FIRST 4   /* items at once, the first time */
 #define GROW_LARGE 128 /* bytes of an item that come one by one at first */
 
 /* The array with room for at least `need` items, of at most `max` (need <= max): new ones are zeroed, *cap

@@ -45,6 +45,8 @@ void marker_free(struct marker *m)
 	marker_forget(m);
 	for (uint32_t i = 0; i < m->nnames; i++)
 		free(m->names[i]);
+	free(m->threads);
+	free(m->names);
 	free(m);
 }
 
@@ -52,10 +54,15 @@ void marker_free(struct marker *m)
 
 static struct thread *thread_new(struct marker *m, uint32_t tid)
 {
-	struct thread *t = NULL;
+	struct thread *t = NULL, **threads;
 	uint32_t idle = 0;
 
 	if (m->nthreads < MARKER_THREADS) {
+		threads = grow_items(m->threads, &m->threads_cap, m->nthreads + 1, MARKER_THREADS,
+				     sizeof(struct thread *));
+		if (!threads)
+			return NULL;
+		m->threads = threads;
 		t = calloc(1, sizeof(*t));
 		if (!t)
 			return NULL;
@@ -163,7 +170,7 @@ static void ranges_lost(struct call *c, struct thread *t, uint16_t depth)
 static void feed_range_begin(struct call *c, struct thread *t)
 {
 	const struct gp_range_begin *b = c->ev->range_begin;
-	struct range *r;
+	struct range *r, *ranges;
 
 	if (b->flags & GP_RANGE_ANONYMOUS || (c->probe && c->probe->flags & GP_PROBE_ANON_RANGE)) {
 		call_simple(c, SIGNAL_ANON_RANGE, 0, 1);
@@ -171,13 +178,13 @@ static void feed_range_begin(struct call *c, struct thread *t)
 	}
 	if (!t)
 		return;
-	if (!t->ranges)
-		t->ranges = calloc(GP_RANGE_DEPTH, sizeof(*t->ranges));
-	if (!t->ranges)
-		return;
 	ranges_lost(c, t, b->depth);
 	if (t->open == GP_RANGE_DEPTH)
 		return;
+	ranges = grow_items(t->ranges, &t->ranges_cap, t->open + 1, GP_RANGE_DEPTH, sizeof(*ranges));
+	if (!ranges)
+		return;
+	t->ranges = ranges;
 	r = &t->ranges[t->open++];
 	*r = (struct range){.begin_ns = c->ev->rec->ts_ns, .depth = b->depth};
 	event_text(r->text, sizeof(r->text), b->name, sizeof(b->name));

@@ -3,6 +3,7 @@
 #ifndef MODEL_MARKER_INTERNAL_H
 #define MODEL_MARKER_INTERNAL_H
 
+#include "userspace/base/grow.h"
 #include "userspace/model/marker.h"
 
 enum range_class { RANGE_OTHER, RANGE_STEP, RANGE_ZERO_GRAD, RANGE_FETCH, RANGE_FORWARD };
@@ -27,16 +28,17 @@ struct thread {
 	uint32_t nested, nested_most; /* backwards below it; below any before */
 	bool saving;
 	uint64_t save_ns;
-	struct range *ranges; /* GP_RANGE_DEPTH of them */
+	struct range *ranges; /* GP_RANGE_DEPTH at most */
+	uint32_t ranges_cap;
 	char save[GP_PATH_MAX];
 };
 
 struct marker {
-	struct thread *threads[MARKER_THREADS];
-	uint32_t nthreads;
+	struct thread **threads; /* MARKER_THREADS at most */
+	uint32_t nthreads, threads_cap;
 	struct thread *last; /* most records are of the thread before */
-	uint32_t nnames;
-	char *names[MARKER_NAMES];
+	uint32_t nnames, names_cap;
+	char **names; /* MARKER_NAMES at most */
 };
 
 /* marker_name.c: what the range is, by its text, which becomes the class of an optimizer's. */

@@ -6,12 +6,18 @@
 
 static uint32_t name_number(struct marker *m, const char *name)
 {
+	char **names;
+
 	for (uint32_t i = 0; i < m->nnames; i++) {
 		if (!strcmp(m->names[i], name))
 			return i + 1;
 	}
 	if (m->nnames == MARKER_NAMES)
 		return MARKER_NAMES;
+	names = grow_items(m->names, &m->names_cap, m->nnames + 1, MARKER_NAMES, sizeof(char *));
+	if (!names)
+		return MARKER_NAMES;
+	m->names = names;
 	m->names[m->nnames] = strdup(name);
 	return m->names[m->nnames] ? ++m->nnames : MARKER_NAMES;
 }

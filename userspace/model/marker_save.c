@@ -19,8 +19,8 @@ static void ranges_archive(struct archive *a, struct thread *t)
 {
 	archive_count(a, &t->open, GP_RANGE_DEPTH, sizeof(*t->ranges));
 	if (archive_reads(a) && t->open) {
-		t->ranges = archive_alloc(a, GP_RANGE_DEPTH, sizeof(*t->ranges));
-		t->open = t->ranges ? t->open : 0;
+		t->ranges = archive_alloc(a, t->open, sizeof(*t->ranges));
+		t->ranges_cap = t->open = t->ranges ? t->open : 0;
 		t->steps = 0;
 	}
 	for (uint32_t i = 0; i < t->open; i++) {
@@ -71,12 +71,20 @@ void marker_archive(struct archive *a, struct marker **at)
 		return;
 	n = m->nthreads;
 	archive_count(a, &n, MARKER_THREADS, sizeof(struct thread));
+	if (archive_reads(a) && n) {
+		m->threads = archive_alloc(a, n, sizeof(struct thread *));
+		m->threads_cap = n = m->threads ? n : 0;
+	}
 	for (uint32_t i = 0; i < n && !a->error; i++) {
 		thread_archive(a, &m->threads[i]);
 		m->nthreads = archive_reads(a) && m->threads[i] ? i + 1 : m->nthreads;
 	}
 	n = m->nnames;
 	archive_count(a, &n, MARKER_NAMES, GP_NAME_MAX);
+	if (archive_reads(a) && n) {
+		m->names = archive_alloc(a, n, sizeof(char *));
+		m->names_cap = n = m->names ? n : 0;
+	}
 	for (uint32_t i = 0; i < n && !a->error; i++) {
 		name_archive(a, &m->names[i]);
 		m->nnames = archive_reads(a) && m->names[i] ? i + 1 : m->nnames;

@@ -33,6 +33,8 @@ void phase_free(struct phase_finder *pf)
 	if (!pf)
 		return;
 	free(pf->marks);
+	free(pf->threads);
+	free(pf->breaks);
 	free(pf);
 }
 
@@ -51,9 +53,13 @@ static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct 
 
 static struct phase_thread *thread_new(struct phase_finder *pf)
 {
-	struct phase_thread *t = &pf->threads[0];
+	uint32_t n = pf->nthreads < PHASE_THREADS ? pf->nthreads + 1 : PHASE_THREADS;
+	struct phase_thread *t = grow_items(pf->threads, &pf->threads_cap, n, PHASE_THREADS, sizeof(*t));
 
-	if (pf->nthreads < PHASE_THREADS)
+	if (!t)
+		return NULL;
+	pf->threads = t;
+	if (pf->nthreads < n)
 		return &pf->threads[pf->nthreads++];
 	for (uint32_t i = 1; i < PHASE_THREADS; i++) {
 		if (pf->threads[i].seen_ns < t->seen_ns)
@@ -67,16 +73,17 @@ static struct phase_thread *thread_new(struct phase_finder *pf)
 
 struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s)
 {
-	struct phase_thread *t = pf->last;
+	struct phase_thread *t;
 
-	if (!t || t->tid != s->tid) {
+	if (!pf->nthreads || pf->threads[pf->last].tid != s->tid) {
 		t = (struct phase_thread *)phase_thread_find(pf, s->tid);
-		if (!t) {
-			t = thread_new(pf);
-			t->tid = s->tid;
-		}
-		pf->last = t;
+		t = t ? t : thread_new(pf);
+		if (!t)
+			return NULL;
+		t->tid = s->tid;
+		pf->last = (uint32_t)(t - pf->threads);
 	}
+	t = &pf->threads[pf->last];
 	t->seen_ns = s->ts_ns;
 	return t;
 }
@@ -127,6 +134,16 @@ static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct s
 
 static void break_add(struct phase_finder *pf, const struct span *s, bool estimated)
 {
+	struct phase_break *breaks;
+
+	breaks = grow_items(pf->breaks, &pf->breaks_cap,
+			    pf->nbreaks < PHASE_BREAKS ? pf->nbreaks + 1 : PHASE_BREAKS, PHASE_BREAKS,
+			    sizeof(*breaks));
+	if (!breaks) {
+		pf->error = -ENOMEM;
+		return;
+	}
+	pf->breaks = breaks;
 	if (pf->nbreaks == PHASE_BREAKS)
 		memmove(pf->breaks, pf->breaks + 1, --pf->nbreaks * sizeof(*pf->breaks));
 	pf->breaks[pf->nbreaks++] = (struct phase_break){s->begin_ns, s->end_ns, s->tid, estimated};
@@ -397,7 +414,7 @@ static int feed_thread(struct phase_finder *pf, struct phase_thread *t, const st
 	}
 }
 
-int phase_feed(struct phase_finder *pf, const struct signal *s)
+static int feed_signal(struct phase_finder *pf, const struct signal *s)
 {
 	struct phase_thread *t;
 
@@ -417,7 +434,18 @@ int phase_feed(struct phase_finder *pf, const struct signal *s)
 		break;
 	}
 	t = phase_thread_of(pf, s);
+	if (!t)
+		return -ENOMEM;
 	if (t->restore.active && s->kind != SIGNAL_RESTORE)
 		restore_end(pf, t, s);
 	return feed_thread(pf, t, s);
+}
+
+int phase_feed(struct phase_finder *pf, const struct signal *s)
+{
+	int err = feed_signal(pf, s);
+
+	err = err ? err : pf->error;
+	pf->error = 0;
+	return err;
 }

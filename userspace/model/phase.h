@@ -39,7 +39,7 @@ typedef void span_fn(void *ctx, const struct span *s); /* s is valid during the 
 struct phase_finder;
 struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
-/* 0 or -ENOMEM (the signal is then not known inside steps). */
+/* 0 or -ENOMEM (the signal, or what a call before this one told, is then not known inside steps). */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
 /* Files, from who opened them (begin_ns) to who closed them (ts_ns; text: path, count: bytes). What a marker
  * shows too is the same checkpoint. likely: the file alone makes one. Returns whether it is part of one. */

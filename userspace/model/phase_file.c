@@ -2,6 +2,7 @@
 /* phase_file.c - checkpoints by their files, beside what their writers and readers show of themselves. */
 #include "userspace/model/phase_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* A marker's file is counted by its marker: what is seen of it is a second look at the same. */
@@ -17,8 +18,13 @@ static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct bu
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 {
 	struct phase_thread *t = phase_thread_of(pf, s);
-	struct burst *b = &t->save;
+	struct burst *b;
 
+	if (!t) {
+		pf->error = -ENOMEM;
+		return false;
+	}
+	b = &t->save;
 	if (s->begin_ns < t->saved_ns) /* closed late, when its checkpoint had been told */
 		return true;
 	/* Open while this thread trained: a log, not what was known at one moment. */
@@ -35,11 +41,14 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 void phase_opened(struct phase_finder *pf, const struct signal *s)
 {
 	struct phase_thread *t = phase_thread_of(pf, s);
-	struct burst *b = &t->restore;
+	struct burst *b;
 	bool again;
 
-	if (t->fetching)
+	if (!t)
+		pf->error = -ENOMEM;
+	if (!t || t->fetching)
 		return;
+	b = &t->restore;
 	/* safetensors opens its file twice: for the header, and to map it. */
 	again = b->active && b->seen && !strcmp(b->file, s->text);
 	burst_see(pf, t, b, s, again ? 0 : s->count);
@@ -51,10 +60,13 @@ void phase_opened(struct phase_finder *pf, const struct signal *s)
 void phase_read(struct phase_finder *pf, const struct signal *s)
 {
 	struct phase_thread *t = phase_thread_of(pf, s);
-	struct burst *b = &t->restore;
+	struct burst *b;
 
-	if (!b->active || s->begin_ns < b->begin_ns)
+	if (!t)
+		pf->error = -ENOMEM;
+	if (!t || !t->restore.active || s->begin_ns < t->restore.begin_ns)
 		return;
+	b = &t->restore;
 	b->open = false;
 	if (s->ts_ns > b->end_ns)
 		b->end_ns = s->ts_ns;

@@ -4,6 +4,7 @@
 #define MODEL_PHASE_INTERNAL_H
 
 #include "bpf/gp_abi.h"
+#include "userspace/base/grow.h"
 #include "userspace/model/phase.h"
 
 #define PHASE_THREADS	64   /* followed at once; the one idle longest gives way */
@@ -55,14 +56,15 @@ struct phase_thread {
 struct phase_finder {
 	span_fn *emit;
 	void *ctx;
-	struct phase_thread threads[PHASE_THREADS];
-	uint32_t nthreads;
-	struct phase_thread *last;
-	bool trained;	 /* some thread ran a backward or an update */
-	uint32_t bursts; /* active ones */
-	uint32_t seen;	 /* bit per mark_kind: ever */
-	struct phase_break breaks[PHASE_BREAKS];
-	uint32_t nbreaks;
+	struct phase_thread *threads; /* PHASE_THREADS at most; they move when there is one more */
+	uint32_t nthreads, threads_cap;
+	uint32_t last;		    /* index of the thread of the signal before */
+	bool trained;		    /* some thread ran a backward or an update */
+	uint32_t bursts;	    /* active ones */
+	uint32_t seen;		    /* bit per mark_kind: ever */
+	struct phase_break *breaks; /* PHASE_BREAKS at most */
+	uint32_t nbreaks, breaks_cap;
+	int error;		  /* what found no memory since the call before */
 	struct phase_mark *marks; /* ring: index of a mark modulo cap, see phase_mark_at() */
 	uint64_t first, next;
 	uint32_t cap;	     /* 0, or a power of two */
@@ -78,7 +80,7 @@ static inline struct phase_mark *phase_mark_at(const struct phase_finder *pf, ui
 }
 
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid);
-struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s);
+struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s); /* NULL: no memory */
 void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s);
 
 #endif

@@ -78,6 +78,10 @@ void phase_archive(struct archive *a, struct phase_finder **at, span_fn *emit, v
 		pf->ctx = ctx;
 	}
 	archive_count(a, &pf->nthreads, PHASE_THREADS, sizeof(*pf->threads));
+	if (archive_reads(a) && pf->nthreads) {
+		pf->threads = archive_alloc(a, pf->nthreads, sizeof(*pf->threads));
+		pf->threads_cap = pf->nthreads = pf->threads ? pf->nthreads : 0;
+	}
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
 		thread_archive(a, &pf->threads[i]);
 		if (archive_reads(a))
@@ -86,6 +90,10 @@ void phase_archive(struct archive *a, struct phase_finder **at, span_fn *emit, v
 	archive_number(a, &pf->trained);
 	archive_number(a, &pf->seen);
 	archive_count(a, &pf->nbreaks, PHASE_BREAKS, sizeof(*pf->breaks));
+	if (archive_reads(a) && pf->nbreaks) {
+		pf->breaks = archive_alloc(a, pf->nbreaks, sizeof(*pf->breaks));
+		pf->breaks_cap = pf->nbreaks = pf->breaks ? pf->nbreaks : 0;
+	}
 	for (uint32_t i = 0; i < pf->nbreaks; i++)
 		break_archive(a, &pf->breaks[i]);
 	marks_archive(a, pf);

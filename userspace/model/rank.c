@@ -52,6 +52,9 @@ void rank_free(struct rank *r)
 		recent_free(r->loops[i]->late);
 		free(r->loops[i]);
 	}
+	free(r->notes);
+	free(r->ranges);
+	free(r->start.compiles);
 	free(r);
 }
 

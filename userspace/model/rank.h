@@ -142,8 +142,8 @@ struct rank {
 	uint32_t run;	    /* of that job */
 	uint64_t step_base; /* steps of the runs before it */
 
-	struct rank_note notes[RANK_NOTES];
-	uint32_t nnotes;
+	struct rank_note *notes; /* RANK_NOTES at most */
+	uint32_t nnotes, notes_cap;
 	uint64_t ledger_told_ns;
 	bool ledger_due;
 
@@ -155,8 +155,8 @@ struct rank {
 	uint64_t wrote_ns; /* began what it wrote last; 0: none since its last step */
 
 	struct rank_start start;
-	struct rank_range ranges[RANK_RANGES]; /* open, in order */
-	uint32_t nranges;
+	struct rank_range *ranges; /* open, in order; RANK_RANGES at most */
+	uint32_t nranges, ranges_cap;
 	struct rank_hang hang;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
 	uint64_t slow_told_ns, slow_untold; /* slow steps: when one was told, and how many since */

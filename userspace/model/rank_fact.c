@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/rank.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/grow.h"
 
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
 {
@@ -134,7 +136,7 @@ void rank_notes(struct rank *r, uint64_t before_ns)
 }
 
 /* In order of time: an evaluation is known later than the checkpoint that follows it. */
-static void note_add(struct rank *r, const struct span *s, uint32_t pid)
+static int note_add(struct rank *r, const struct span *s, uint32_t pid)
 {
 	struct rank_note *n;
 	uint32_t i;
@@ -144,6 +146,10 @@ static void note_add(struct rank *r, const struct span *s, uint32_t pid)
 			tell_note(r, &r->notes[0]);
 		notes_drop(r, 1);
 	}
+	n = grow_items(r->notes, &r->notes_cap, r->nnotes + 1, RANK_NOTES, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	r->notes = n;
 	for (i = r->nnotes; i && r->notes[i - 1].span.begin_ns > s->begin_ns; i--)
 		;
 	n = &r->notes[i];
@@ -152,6 +158,7 @@ static void note_add(struct rank *r, const struct span *s, uint32_t pid)
 	n->span.file = NULL;
 	n->pid = pid;
 	snprintf(n->file, sizeof(n->file), "%s", s->file);
+	return 0;
 }
 
 void rank_span(void *ctx, const struct span *s)
@@ -170,7 +177,8 @@ void rank_span(void *ctx, const struct span *s)
 	if (trains) { /* written for it: told with its steps */
 		aside.async = true;
 		trains->checkpoints++;
-		note_add(trains, &aside, r->pid);
+		err = note_add(trains, &aside, r->pid);
+		r->error = err ? err : r->error;
 		return;
 	}
 	if (!s->async)
@@ -186,7 +194,8 @@ void rank_span(void *ctx, const struct span *s)
 		if (s->end_ns - s->begin_ns > r->longest_save_ns)
 			r->longest_save_ns = s->end_ns - s->begin_ns;
 	}
-	note_add(r, s, r->pid);
+	err = note_add(r, s, r->pid);
+	r->error = err ? err : r->error;
 }
 
 /* About us, not about the process: told at once. */

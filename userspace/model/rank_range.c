@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/rank.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "userspace/base/grow.h"
 
 static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_ns)
 {
@@ -60,7 +63,7 @@ static void range_make(struct rank_range *o, const struct signal *s, const struc
 void rank_range_signal(struct rank *r, const struct signal *s)
 {
 	const struct range_rule *rule;
-	struct rank_range one;
+	struct rank_range one, *ranges;
 	uint32_t i = r->nranges;
 
 	if (s->kind == SIGNAL_RANGE) {
@@ -78,10 +81,19 @@ void rank_range_signal(struct rank *r, const struct signal *s)
 	if (!rule)
 		return;
 	range_make(&one, s, rule);
-	if (s->kind == SIGNAL_RANGE)
+	if (s->kind == SIGNAL_RANGE) {
 		range_over(r, &one, s->ts_ns);
-	else if (r->nranges < RANK_RANGES)
-		r->ranges[r->nranges++] = one;
+		return;
+	}
+	if (r->nranges == RANK_RANGES)
+		return;
+	ranges = grow_items(r->ranges, &r->ranges_cap, r->nranges + 1, RANK_RANGES, sizeof(*ranges));
+	if (!ranges) {
+		r->error = -ENOMEM;
+		return;
+	}
+	r->ranges = ranges;
+	r->ranges[r->nranges++] = one;
 }
 
 void rank_range_step(struct rank *r, uint64_t end_ns)
@@ -102,6 +114,10 @@ void rank_range_close(struct rank *r, uint64_t now_ns)
 void rank_range_archive(struct archive *a, struct rank *r)
 {
 	archive_count(a, &r->nranges, RANK_RANGES, sizeof(*r->ranges));
+	if (archive_reads(a) && r->nranges) {
+		r->ranges = archive_alloc(a, r->nranges, sizeof(*r->ranges));
+		r->ranges_cap = r->nranges = r->ranges ? r->nranges : 0;
+	}
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		struct rank_range *o = &r->ranges[i];
 

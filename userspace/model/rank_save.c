@@ -158,6 +158,10 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	life_archive(a, r);
 	archive_number(a, &r->seen);
 	archive_count(a, &r->nnotes, RANK_NOTES, sizeof(*r->notes));
+	if (archive_reads(a) && r->nnotes) {
+		r->notes = archive_alloc(a, r->nnotes, sizeof(*r->notes));
+		r->notes_cap = r->nnotes = r->notes ? r->nnotes : 0;
+	}
 	for (uint32_t i = 0; i < r->nnotes; i++)
 		note_archive(a, &r->notes[i]);
 	archive_number(a, &r->ledger_told_ns);

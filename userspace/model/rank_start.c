@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/rank.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "userspace/base/grow.h"
 
 bool range_compiles(const char *text)
 {
@@ -82,12 +85,20 @@ static void compile_begun(struct rank *r, const struct signal *s)
 static void compile_over(struct rank *r, const struct signal *s)
 {
 	struct rank_start *st = &r->start;
+	struct start_compile *compiles;
 
 	if (!st->compiling || st->compile_tid != s->tid || --st->compiling)
 		return;
 	start_claim(r, BUCKET_PROGRAM_STARTUP, st->compile_ns, s->ts_ns);
 	if (st->over || st->ncompiles == START_COMPILES)
 		return;
+	compiles = grow_items(st->compiles, &st->compiles_cap, st->ncompiles + 1, START_COMPILES,
+			      sizeof(*compiles));
+	if (!compiles) {
+		r->error = -ENOMEM;
+		return;
+	}
+	st->compiles = compiles;
 	st->compiles[st->ncompiles].from_ns = st->compile_ns;
 	st->compiles[st->ncompiles++].to_ns = s->ts_ns;
 }
@@ -136,14 +147,15 @@ void rank_start_over(struct rank *r, uint64_t at_ns)
 	if (st->over)
 		return;
 	st->over = true;
-	if (!from_ns)
-		return;
-	for (uint32_t i = 0; i < st->ncompiles && st->compiles[i].from_ns < at_ns; i++) {
+	for (uint32_t i = 0; from_ns && i < st->ncompiles && st->compiles[i].from_ns < at_ns; i++) {
 		start_claim(r, BUCKET_TRAINING_PREP, from_ns, st->compiles[i].from_ns);
 		if (st->compiles[i].to_ns > from_ns)
 			from_ns = st->compiles[i].to_ns;
 	}
-	start_claim(r, BUCKET_TRAINING_PREP, from_ns, at_ns);
+	if (from_ns)
+		start_claim(r, BUCKET_TRAINING_PREP, from_ns, at_ns);
+	st->ncompiles = 0;
+	st->compiles = grow_free(st->compiles, &st->compiles_cap);
 }
 
 void rank_start_archive(struct archive *a, struct rank_start *st)
@@ -156,6 +168,10 @@ void rank_start_archive(struct archive *a, struct rank_start *st)
 	archive_number(a, &st->compile_ns);
 	archive_number(a, &st->over);
 	archive_below(a, &st->ncompiles, START_COMPILES + 1);
+	if (archive_reads(a) && st->ncompiles) {
+		st->compiles = archive_alloc(a, st->ncompiles, sizeof(*st->compiles));
+		st->compiles_cap = st->ncompiles = st->compiles ? st->ncompiles : 0;
+	}
 	for (uint32_t i = 0; i < st->ncompiles; i++) {
 		archive_number(a, &st->compiles[i].from_ns);
 		archive_number(a, &st->compiles[i].to_ns);

@@ -31,11 +31,11 @@ struct rank_start {
 	uint32_t group_tid;
 	uint32_t compile_tid, compiling; /* ranges of a compiler that are open there */
 	uint64_t compile_ns;		 /* since when */
-	uint32_t ncompiles;
+	uint32_t ncompiles, compiles_cap;
 	bool over; /* there was a step */
-	struct {
+	struct start_compile {
 		uint64_t from_ns, to_ns;
-	} compiles[START_COMPILES]; /* in order of time */
+	} * compiles; /* in order of time, START_COMPILES at most; none once it is over */
 };
 
 /* torch/_dynamo/utils.py names them so; up to some version before 2.15 it told them to all, since then to

@@ -8,12 +8,14 @@
 static void on_trace(void *ctx, const struct ledger_span *s)
 {
 	struct rank *r = ctx;
+	int err;
 
 	if (s->from_ns < r->ledger_start_ns) {
 		window_reach_back(r->window, s->from_ns);
 		r->ledger_start_ns = s->from_ns;
 	}
-	window_add(r->window, s);
+	err = window_add(r->window, s);
+	r->error = err ? err : r->error;
 }
 
 void rank_window_trace(struct rank *r)
@@ -35,7 +37,8 @@ int rank_window_open(struct rank *r)
 		before.bucket = away_at(&r->env->away, before.from_ns, &before.to_ns) ? BUCKET_EXCLUDED
 										      : BUCKET_UNOBSERVED;
 		before.ns = before.to_ns - before.from_ns;
-		window_add(r->window, &before);
+		if (window_add(r->window, &before))
+			return -ENOMEM;
 	}
 	rank_window_trace(r);
 	return 0;

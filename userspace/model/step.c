@@ -62,62 +62,6 @@ void step_finder_free(struct step_finder *sf)
 
 /* ---- threads ------------------------------------------------------------------------------------ */
 
-static void thread_reset(struct step_finder *sf, uint32_t i)
-{
-	for (int f = 0; f < FAMILY_COUNT; f++) {
-		if (!sf->trackers[f])
-			continue;
-		tracker_settle(sf, sf->trackers[f]); /* what is held knows threads by their index */
-		sf->trackers[f]->lane_of[i] = 0;
-	}
-	anon_free(sf->anon[i]);
-	sf->anon[i] = NULL;
-	if (sf->threads[i].update_open)
-		sf->updates_open--;
-	sf->threads[i] = (struct step_thread){0};
-	if (sf->backward_thread == i + 1)
-		sf->backward_thread = 0;
-}
-
-static const struct step_thread *thread_find(const struct step_finder *sf, uint32_t tid)
-{
-	for (uint32_t i = 0; i < sf->nthreads; i++) {
-		if (sf->threads[i].tid == tid)
-			return &sf->threads[i];
-	}
-	return NULL;
-}
-
-/* NULL: no memory. */
-static struct step_thread *thread_of(struct step_finder *sf, uint32_t tid)
-{
-	struct step_thread *threads;
-	uint32_t idle = 0, i;
-
-	for (i = 0; i < sf->nthreads; i++) {
-		if (sf->threads[i].tid == tid)
-			break;
-		if (sf->threads[i].seen_seq < sf->threads[idle].seen_seq)
-			idle = i;
-	}
-	if (i == sf->nthreads && i == STEP_THREADS) {
-		i = idle;
-		thread_reset(sf, i);
-	} else if (i == sf->nthreads) {
-		threads = grow_items(sf->threads, &sf->threads_cap, i + 1, STEP_THREADS, sizeof(*threads));
-		if (!threads) {
-			sf->error = -ENOMEM;
-			return NULL;
-		}
-		sf->threads = threads;
-		sf->nthreads++;
-	}
-	sf->threads[i].tid = tid;
-	sf->threads[i].seen_seq = sf->seq;
-	sf->threads[i].seen_ns = sf->now_ns;
-	return &sf->threads[i];
-}
-
 /* What the threads that a mark listens to did since its mark before. */
 static void mark_listen(struct step_finder *sf, enum family f, struct step_thread *t, struct mark *m)
 {
@@ -171,7 +115,7 @@ static void threads_separate(struct step_finder *sf, const struct step_thread *b
 		for (uint32_t i = 0; t && i < t->nlanes; i++) {
 			struct lane *l = t->lanes[i];
 
-			if ((l->open || l->loose) && (to = thread_find(sf, l->group.tid)) &&
+			if ((l->open || l->loose) && (to = step_thread_find(sf, l->group.tid)) &&
 			    thread_listens(sf, grouped[k], by, to))
 				lane_close(sf, l, true);
 		}
@@ -408,7 +352,7 @@ static void thread_first(struct step_finder *sf, struct step_thread *t, uint64_t
 
 static void feed_thread(struct step_finder *sf, const struct signal *s)
 {
-	struct step_thread *t = thread_of(sf, s->tid);
+	struct step_thread *t = step_thread_of(sf, s->tid);
 
 	if (!t)
 		return;

@@ -211,16 +211,21 @@ struct step_finder {
 	bool fixed; /* by the user */
 	struct tracker *trackers[FAMILY_COUNT];
 	struct anon *anon[STEP_THREADS];
-	bool anonymous; /* a range without a name was seen */
+	bool anonymous;		     /* a range without a name was seen */
 	struct step_thread *threads; /* STEP_THREADS at most; they move when there is one more */
 	uint32_t nthreads, threads_cap;
-	uint32_t backward_thread; /* index + 1: rule E listens to it */
+	uint32_t backward_thread;	/* index + 1: rule E listens to it */
 	struct loop *loops[STEP_LOOPS]; /* the first one, and those that any tracker has a lane of */
 	uint32_t nloops;
 	struct step *out;
 	uint32_t nout, out_cap, out_head;
 	int error;
 };
+
+/* step_thread.c */
+const struct step_thread *step_thread_find(const struct step_finder *sf, uint32_t tid);
+/* The one idle longest gives way. NULL: no memory (sf->error). Valid until the next call. */
+struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid);
 
 /* step_stream.c */
 void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m);

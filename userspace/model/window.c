@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/window.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct window {
 	uint64_t start_us;
 	uint64_t newest[WIDTHS]; /* slot number: time / width */
 	uint64_t total_ns[BUCKET_COUNT];
-	uint32_t us[SLOTS][BUCKET_COUNT];
+	uint32_t *us[BUCKET_COUNT]; /* SLOTS of each; NULL: none of it yet */
 };
 
 struct window *window_new(uint64_t start_ns)
@@ -45,15 +46,35 @@ struct window *window_new(uint64_t start_ns)
 
 void window_free(struct window *w)
 {
+	for (int b = 0; w && b < BUCKET_COUNT; b++)
+		free(w->us[b]);
 	free(w);
+}
+
+static bool has_bucket(struct window *w, int b)
+{
+	if (!w->us[b])
+		w->us[b] = calloc(SLOTS, sizeof(*w->us[b]));
+	return w->us[b];
 }
 
 struct window *window_copy(const struct window *w)
 {
 	struct window *copy = malloc(sizeof(*copy));
 
-	if (copy)
-		*copy = *w;
+	if (!copy)
+		return NULL;
+	*copy = *w;
+	memset(copy->us, 0, sizeof(copy->us));
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		if (!w->us[b])
+			continue;
+		if (!has_bucket(copy, b)) {
+			window_free(copy);
+			return NULL;
+		}
+		memcpy(copy->us[b], w->us[b], SLOTS * sizeof(*w->us[b]));
+	}
 	return copy;
 }
 
@@ -73,9 +94,14 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint32_t *slot_of(struct window *w, int i, uint64_t number)
+static uint32_t slot_of(int i, uint64_t number)
 {
-	return w->us[widths[i].first + number % widths[i].slots];
+	return widths[i].first + (uint32_t)(number % widths[i].slots);
+}
+
+static uint32_t slot_us(const struct window *w, int b, uint32_t slot)
+{
+	return w->us[b] ? w->us[b][slot] : 0;
 }
 
 /* The oldest slot that is kept. */
@@ -86,12 +112,15 @@ static uint64_t oldest_of(const struct window *w, int i)
 
 static void make_room(struct window *w, int i, uint64_t number)
 {
+	uint64_t first = later(w->newest[i] + 1,
+			       number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
+
 	if (number <= w->newest[i])
 		return;
-	for (uint64_t n =
-		     later(w->newest[i] + 1, number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
-	     n <= number; n++)
-		memset(slot_of(w, i, n), 0, sizeof(w->us[0]));
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		for (uint64_t n = first; w->us[b] && n <= number; n++)
+			w->us[b][slot_of(i, n)] = 0;
+	}
 	w->newest[i] = number;
 }
 
@@ -109,21 +138,21 @@ static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us,
 	uint64_t newest_us = w->newest[i] * widths[i].us, last, n;
 
 	if (from_us >= newest_us && to_us <= newest_us + widths[i].us) { /* as a rule */
-		slot_of(w, i, w->newest[i])[b] += (uint32_t)(to_us - from_us);
+		w->us[b][slot_of(i, w->newest[i])] += (uint32_t)(to_us - from_us);
 		return;
 	}
 	last = (to_us - 1) / widths[i].us;
 	make_room(w, i, last);
 	for (n = later(from_us / widths[i].us, oldest_of(w, i)); n <= last; n++)
-		slot_of(w, i, n)[b] += (uint32_t)overlap_us(i, n, from_us, to_us);
+		w->us[b][slot_of(i, n)] += (uint32_t)overlap_us(i, n, from_us, to_us);
 }
 
-static uint64_t slot_move(uint32_t *us, const struct ledger_span *s, uint64_t most_us)
+static uint64_t slot_move(struct window *w, uint32_t slot, const struct ledger_span *s, uint64_t most_us)
 {
-	uint64_t moved_us = earlier(us[s->was], most_us);
+	uint64_t moved_us = earlier(w->us[s->was][slot], most_us);
 
-	us[s->was] -= (uint32_t)moved_us;
-	us[s->bucket] += (uint32_t)moved_us;
+	w->us[s->was][slot] -= (uint32_t)moved_us;
+	w->us[s->bucket][slot] += (uint32_t)moved_us;
 	return moved_us;
 }
 
@@ -136,16 +165,20 @@ static void width_move(struct window *w, int i, const struct ledger_span *s, uin
 
 	for (uint64_t k = 0; us && first <= last && k <= last - first; k++) {
 		n = s->bucket == BUCKET_PROGRAM_STARTUP ? first + k : last - k;
-		us -= slot_move(slot_of(w, i, n), s, earlier(us, overlap_us(i, n, from_us, to_us)));
+		us -= slot_move(w, slot_of(i, n), s, earlier(us, overlap_us(i, n, from_us, to_us)));
 	}
 }
 
-void window_add(struct window *w, const struct ledger_span *s)
+int window_add(struct window *w, const struct ledger_span *s)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
 
 	if (s->bucket >= BUCKET_COUNT || s->to_ns < s->from_ns)
-		return;
+		return 0;
+	if (s->was < BUCKET_COUNT && !w->us[s->was]) /* there never was any of it */
+		return 0;
+	if (!has_bucket(w, (int)s->bucket))
+		return -ENOMEM;
 	if (s->was < BUCKET_COUNT) {
 		uint64_t ns = earlier(s->ns, w->total_ns[s->was]);
 
@@ -153,11 +186,12 @@ void window_add(struct window *w, const struct ledger_span *s)
 		w->total_ns[s->bucket] += ns;
 		for (int i = 0; i < WIDTHS; i++)
 			width_move(w, i, s, (ns + US / 2) / US);
-		return;
+		return 0;
 	}
 	w->total_ns[s->bucket] += s->to_ns - s->from_ns;
 	for (int i = 0; to_us > from_us && i < WIDTHS; i++)
 		width_add(w, i, from_us, to_us, s->bucket);
+	return 0;
 }
 
 /* Takes so much from us. */
@@ -184,17 +218,19 @@ static void width_merge(struct window *w, const struct window *other, int i, uin
 
 	for (; n <= other->newest[i]; n++) {
 		uint64_t begun_us = later(n * widths[i].us, other->start_us);
-		uint32_t more[BUCKET_COUNT], *us;
+		uint32_t more[BUCKET_COUNT];
 
-		memcpy(more, other->us[widths[i].first + n % widths[i].slots], sizeof(more));
+		for (int b = 0; b < BUCKET_COUNT; b++)
+			more[b] = slot_us(other, b, slot_of(i, n));
 		for (int b = 0; then_us && n == from_us / widths[i].us && b < BUCKET_COUNT; b++)
 			more[b] -= (uint32_t)earlier(more[b], then_us[b]);
 		if (!then_us && from_us > begun_us)
 			give_way(more, from_us - begun_us);
 		make_room(w, i, n);
-		us = slot_of(w, i, n);
-		for (int b = 0; b < BUCKET_COUNT; b++)
-			us[b] += more[b];
+		for (int b = 0; b < BUCKET_COUNT; b++) {
+			if (more[b])
+				w->us[b][slot_of(i, n)] += more[b];
+		}
 	}
 }
 
@@ -203,9 +239,10 @@ void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret
 	for (int i = 0; i < WIDTHS; i++) {
 		uint64_t n = at_ns / US / widths[i].us;
 
-		memset(ret->us[i], 0, sizeof(ret->us[i]));
-		if (n >= oldest_of(w, i) && n <= w->newest[i])
-			memcpy(ret->us[i], w->us[widths[i].first + n % widths[i].slots], sizeof(ret->us[i]));
+		bool kept = n >= oldest_of(w, i) && n <= w->newest[i];
+
+		for (int b = 0; b < BUCKET_COUNT; b++)
+			ret->us[i][b] = kept ? slot_us(w, b, slot_of(i, n)) : 0;
 	}
 }
 
@@ -215,13 +252,18 @@ void window_edge_archive(struct archive *a, struct window_edge *e)
 		archive_numbers(a, e->us[i]);
 }
 
-void window_merge(struct window *w, const struct window *other, uint64_t from_ns,
-		  const struct window_edge *then)
+int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
+		 const struct window_edge *then)
 {
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		if (other->us[b] && !has_bucket(w, b))
+			return -ENOMEM;
+	}
 	for (int i = 0; i < WIDTHS; i++)
 		width_merge(w, other, i, from_ns / US, then ? then->us[i] : NULL);
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		w->total_ns[b] += other->total_ns[b];
+	return 0;
 }
 
 uint64_t window_total(const struct window *w, enum bucket b)
@@ -251,11 +293,11 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 	*ret = (struct window_view){.length_ns = length_ns, .whole = edge_us <= w->start_us};
 	edge_us = later(edge_us, w->start_us);
 	for (n = later(edge_us / widths[i].us, oldest_of(w, i)); n <= w->newest[i]; n++) {
-		const uint32_t *us = w->us[widths[i].first + n % widths[i].slots];
-
 		for (int b = 0; b < BUCKET_COUNT; b++) {
-			ret->ns[b] += us[b] * US;
-			sum_us += us[b];
+			uint32_t us = slot_us(w, b, slot_of(i, n));
+
+			ret->ns[b] += us * US;
+			sum_us += us;
 		}
 	}
 	ret->from_ns = edge_us * US;
@@ -307,8 +349,11 @@ void window_archive(struct archive *a, struct window **at)
 	archive_number(a, &w->start_us);
 	archive_numbers(a, w->newest);
 	archive_numbers(a, w->total_ns);
-	for (int i = 0; i < SLOTS; i++)
-		archive_numbers(a, w->us[i]);
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		w->us[b] = archive_object(a, w->us[b], SLOTS * sizeof(*w->us[b]));
+		for (int i = 0; w->us[b] && i < SLOTS; i++)
+			archive_number(a, &w->us[b][i]);
+	}
 	for (int i = 0; i < WIDTHS; i++)
 		archive_require(a, w->newest[i] <= UINT64_MAX / US / widths[i].us);
 	for (int i = 0; i < WIDTHS; i++) /* what has not been is empty */
