@@ -164,6 +164,33 @@ static void check_ledgers(struct run *r, const struct snapshot *s)
 		fail_msg("%s: the ledger was violated", r->path);
 }
 
+static void same_ledger(const struct ledger_view *a, const struct ledger_view *b)
+{
+	assert_memory_equal(a->ns, b->ns, sizeof(a->ns));
+	assert_int_equal(a->now_ns, b->now_ns);
+	assert_int_equal(a->steps, b->steps);
+}
+
+/* A brief snapshot has all of a whole one but what it leaves out. */
+static void check_brief(struct run *r, const struct snapshot *whole)
+{
+	struct snapshot *s = model_snapshot_brief(r->model);
+
+	assert_non_null(s);
+	assert_int_equal(s->nranks, whole->nranks);
+	assert_int_equal(s->njobs, whole->njobs);
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		assert_int_equal(s->ranks[i].pid, whole->ranks[i].pid);
+		same_ledger(&s->ranks[i].ledger, &whole->ranks[i].ledger);
+		assert_int_equal(s->ranks[i].windows[0].length_ns, 0);
+	}
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		same_ledger(&s->jobs[i].ledger, &whole->jobs[i].ledger);
+		assert_int_equal(s->jobs[i].windows[0].length_ns, 0);
+	}
+	snapshot_unref(s);
+}
+
 static void run_block(struct run *r, struct script *s)
 {
 	script_block(s);
@@ -181,6 +208,7 @@ static void run_block(struct run *r, struct script *s)
 		snap = model_snapshot(r->model);
 		assert_non_null(snap);
 		check_ledgers(r, snap);
+		check_brief(r, snap);
 		snapshot_unref(snap);
 	}
 	if (*r->seen.error)

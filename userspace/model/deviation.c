@@ -140,6 +140,11 @@ static void last_view(const struct deviation *d, uint32_t count, struct times_vi
 	ret->p99_ns = order_quantile(a, n, 99);
 }
 
+uint64_t deviation_p99(const struct deviation *d)
+{
+	return d->count ? quantile(d, 99) : 0;
+}
+
 void deviation_view(const struct deviation *d, struct deviation_view *ret)
 {
 	struct deviation_view v = {.count = d->count};

@@ -34,6 +34,8 @@ void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns);
 void deviation_add(struct deviation *d, uint64_t step_ns);
 /* Ideal and MAD alone: cheaper. 0 and 0 under 3 steps. */
 void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns);
+/* Likewise p99_ns; 0: no steps. */
+uint64_t deviation_p99(const struct deviation *d);
 void deviation_view(const struct deviation *d, struct deviation_view *ret);
 void deviation_archive(struct archive *a, struct deviation **d);
 

@@ -105,8 +105,9 @@ void jobs_free(struct jobs *js);
 void jobs_tick(struct rank_env *env, uint64_t now_ns);
 /* We stop watching: nothing more will be known. */
 void jobs_stop(struct rank_env *env);
-/* windows_ns: lengths of WINDOWS_MAX windows, 0: no more. */
-void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, struct job_view *ret);
+void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
+/* Its windows, which job_view() leaves zero. windows_ns: lengths of WINDOWS_MAX of them, 0: no more. */
+void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v);
 /* A rank of it that has not ended. */
 void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators);
 /* Once its ranks were told: what follows from them. */

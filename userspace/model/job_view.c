@@ -14,7 +14,7 @@ static void falls_view(const struct job *j, struct job_view *ret)
 	ret->nfalls = (uint32_t)n;
 }
 
-void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, struct job_view *ret)
+void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 {
 	*ret = (struct job_view){
 		.key = j->key,
@@ -39,8 +39,12 @@ void job_view(const struct job *j, uint64_t now_ns, const uint64_t *windows_ns, 
 	if (j->ref)
 		ledger_view_idle(&ret->ledger, j->away, now_ns);
 	job_work_view(j, now_ns, ret);
-	job_windows(j, ret->ledger.now_ns, windows_ns, ret->windows);
 	falls_view(j, ret);
+}
+
+void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v)
+{
+	job_windows(j, v->ledger.now_ns, windows_ns, v->windows);
 }
 
 /* ---- state --------------------------------------------------------------------------------------- */

@@ -31,6 +31,9 @@ int model_feed(struct model *m, const struct event *ev);
 
 /* What is known now, as of the last event. The caller owns one reference; NULL: no memory. */
 struct snapshot *model_snapshot(struct model *m);
+/* The same without step-time statistics (time and late of loops) and windows, which are most of its cost:
+ * they are zero. For who wants one of every second of a tape. */
+struct snapshot *model_snapshot_brief(struct model *m);
 
 /* The whole state, appended to out. 0 or -ENOMEM. */
 int model_save(const struct model *m, struct buffer *out);

@@ -58,7 +58,20 @@ static int compare_views(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static int snapshot_ranks(struct model *m, struct snapshot *s)
+static int snapshot_rank(const struct model *m, const struct rank *r, struct snapshot *s, bool figures)
+{
+	struct rank_view *v = &s->ranks[s->nranks];
+	int err = rank_view(r, m->now_ns, v);
+
+	if (err)
+		return err;
+	if (figures)
+		rank_view_figures(r, m->now_ns, v);
+	s->nranks++;
+	return 0;
+}
+
+static int snapshot_ranks(const struct model *m, struct snapshot *s, bool figures)
 {
 	struct rank *r;
 	size_t at = 0;
@@ -67,16 +80,10 @@ static int snapshot_ranks(struct model *m, struct snapshot *s)
 	s->ranks = calloc(table_count(m->live) + m->ndead + 1, sizeof(*s->ranks));
 	if (!s->ranks)
 		return -ENOMEM;
-	for (uint32_t i = 0; !err && i < m->ndead; i++) {
-		err = rank_view(m->dead[i], m->now_ns, &s->ranks[s->nranks]);
-		s->nranks += !err;
-	}
-	while (!err && (r = table_next(m->live, &at, NULL))) {
-		if (!rank_shown(r))
-			continue;
-		err = rank_view(r, m->now_ns, &s->ranks[s->nranks]);
-		s->nranks += !err;
-	}
+	for (uint32_t i = 0; !err && i < m->ndead; i++)
+		err = snapshot_rank(m, m->dead[i], s, figures);
+	while (!err && (r = table_next(m->live, &at, NULL)))
+		err = rank_shown(r) ? snapshot_rank(m, r, s, figures) : 0;
 	qsort(s->ranks, s->nranks, sizeof(*s->ranks), compare_views);
 	return err;
 }
@@ -89,15 +96,18 @@ static struct job_view *view_of(const struct snapshot *s, uint64_t key)
 	return NULL;
 }
 
-static int snapshot_jobs(const struct model *m, struct snapshot *s)
+static int snapshot_jobs(const struct model *m, struct snapshot *s, bool figures)
 {
 	const struct jobs *js = &m->env.jobs;
 
 	s->jobs = calloc(js->count + 1, sizeof(*s->jobs));
 	if (!s->jobs)
 		return -ENOMEM;
-	for (s->njobs = 0; s->njobs < js->count; s->njobs++)
-		job_view(js->job[s->njobs], m->now_ns, rank_window_lengths(&m->env), &s->jobs[s->njobs]);
+	for (s->njobs = 0; s->njobs < js->count; s->njobs++) {
+		job_view(js->job[s->njobs], m->now_ns, &s->jobs[s->njobs]);
+		if (figures)
+			job_view_windows(js->job[s->njobs], rank_window_lengths(&m->env), &s->jobs[s->njobs]);
+	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
 		struct job_view *j = r->alive && r->job_key ? view_of(s, r->job_key) : NULL;
@@ -110,14 +120,15 @@ static int snapshot_jobs(const struct model *m, struct snapshot *s)
 	return 0;
 }
 
-struct snapshot *model_snapshot(struct model *m)
+static struct snapshot *snapshot_new(struct model *m, bool figures)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->references = 1;
-	if (snapshot_ranks(m, s) || snapshot_jobs(m, s) || model_probes_view(&m->probes, &s->attach)) {
+	if (snapshot_ranks(m, s, figures) || snapshot_jobs(m, s, figures) ||
+	    model_probes_view(&m->probes, &s->attach)) {
 		snapshot_unref(s);
 		return NULL;
 	}
@@ -139,4 +150,14 @@ struct snapshot *model_snapshot(struct model *m)
 	s->forgotten = m->forgotten;
 	s->dropped = m->dropped;
 	return s;
+}
+
+struct snapshot *model_snapshot(struct model *m)
+{
+	return snapshot_new(m, true);
+}
+
+struct snapshot *model_snapshot_brief(struct model *m)
+{
+	return snapshot_new(m, false);
 }

@@ -246,6 +246,8 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h);
 
 /* rank_view.c */
 int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret); /* 0 or -ENOMEM */
+/* Step-time statistics and windows, which rank_view() leaves zero. */
+void rank_view_figures(const struct rank *r, uint64_t now_ns, struct rank_view *v);
 
 /* rank_save.c */
 void rank_archive(struct archive *a, struct rank **r, struct rank_env *env);

@@ -178,8 +178,6 @@ static void hang_evidence(const struct rank_hang *h, uint64_t now_ns, char *out,
 
 static void hang_case(const struct rank *r, struct hang_case *ret)
 {
-	struct deviation_view time;
-
 	*ret = (struct hang_case){
 		.user_ns = r->env->hang_ns,
 		.longest_ns = r->hang.longest_ns,
@@ -189,11 +187,11 @@ static void hang_case(const struct rank *r, struct hang_case *ret)
 	};
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		const struct rank_loop *lp = r->loops[i];
+		uint64_t p99_ns = deviation_p99(lp->time);
 
 		ret->stepping |= lp->steps >= STEPS_MIN;
-		deviation_view(lp->time, &time);
-		if (time.p99_ns > ret->p99_ns)
-			ret->p99_ns = time.p99_ns;
+		if (p99_ns > ret->p99_ns)
+			ret->p99_ns = p99_ns;
 	}
 }
 

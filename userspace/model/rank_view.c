@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void loop_view(const struct rank_loop *lp, uint64_t now_ns, struct loop_view *ret)
+static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 {
 	uint64_t n = lp->recent < SNAPSHOT_RECENT ? lp->recent : SNAPSHOT_RECENT;
 
@@ -19,9 +19,7 @@ static void loop_view(const struct rank_loop *lp, uint64_t now_ns, struct loop_v
 	/* The state is a second old at most; these are of now. */
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
-	deviation_view(lp->time, &ret->time);
 	change_view(lp->change, &ret->change);
-	recent_view(lp->late, now_ns, ret->late);
 	for (uint64_t i = 0; i < n; i++)
 		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];
 	memcpy(ret->phase_ns, lp->phase_ns, sizeof(ret->phase_ns));
@@ -84,13 +82,22 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 	memcpy(ret->job, r->process.job, sizeof(ret->job));
 	memcpy(ret->command, r->process.command, sizeof(ret->command));
 	for (uint32_t i = 0; i < r->nloops; i++)
-		loop_view(r->loops[i], r->alive ? now_ns : r->end_ns, &loops[i]);
+		loop_view(r->loops[i], &loops[i]);
 	ret->secured = job_secured(r, &ret->secured_step, &ret->secured_ns);
 	ret->resumed = r->resume.best;
 	overhead_view(&r->overhead, &ret->overhead);
 	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
-	rank_windows(r, r->alive ? now_ns : r->end_ns, ret->windows);
 	rank_hang_view(r, now_ns, &ret->hang);
 	events_view(r, ret);
 	return 0;
+}
+
+void rank_view_figures(const struct rank *r, uint64_t now_ns, struct rank_view *v)
+{
+	now_ns = r->alive ? now_ns : r->end_ns;
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		deviation_view(r->loops[i]->time, &v->loops[i].time);
+		recent_view(r->loops[i]->late, now_ns, v->loops[i].late);
+	}
+	rank_windows(r, now_ns, v->windows);
 }

@@ -22,8 +22,10 @@ static void wait_due(struct store_writer *w)
 	struct timespec until = {.tv_sec = (time_t)(w->next_ns / 1000000000),
 				 .tv_nsec = (long)(w->next_ns % 1000000000)};
 
+	w->idle = true;
 	while (!w->stop && !w->wanted && !intake_due(w->intake))
 		pthread_cond_wait(&w->asked, &w->lock);
+	w->idle = false;
 	while (!w->stop && !w->wanted && clock_mono_ns() < w->next_ns)
 		pthread_cond_timedwait(&w->asked, &w->lock, &until);
 }
@@ -206,7 +208,7 @@ void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, boo
 	intake_snapshot(w->intake, s);
 	if (wait && (s->ended || intake_unplaced(w->intake) || w->intake->rows >= WAIT_ROWS)) {
 		wait_written(w);
-	} else if (intake_due(w->intake)) {
+	} else if (w->idle && intake_due(w->intake)) {
 		pthread_cond_signal(&w->asked);
 	}
 	pthread_mutex_unlock(&w->lock);
