@@ -22,6 +22,8 @@ struct line { /* step times of a job's reference rank */
 	char key[INTAKE_KEY_MAX];
 	uint32_t pid;
 	struct series *series;
+	struct program_view rates; /* as of the last snapshot */
+	double accelerator_ns[BUCKET_COUNT];
 };
 
 struct page {
@@ -30,6 +32,7 @@ struct page {
 	struct table *seen; /* by pid: processes that a snapshot has shown */
 	struct line lines[LINES_MAX];
 	uint32_t nlines;
+	struct program_config program;
 	uint32_t pid; /* whose steps wait; 0: none do */
 	struct {
 		int64_t at_ns;
@@ -127,6 +130,15 @@ static void line_new(struct page *p, const char *key)
 	p->nlines++;
 }
 
+static void line_look(struct line *l, const struct job_view *j)
+{
+	if (!l)
+		return;
+	l->pid = j->reference_pid ? j->reference_pid : l->pid;
+	l->rates = j->program;
+	memcpy(l->accelerator_ns, j->accelerator_ns, sizeof(l->accelerator_ns));
+}
+
 static void step_put(struct page *p, uint32_t pid, int64_t at_ns, uint64_t step_ns)
 {
 	for (uint32_t i = 0; i < p->nlines; i++)
@@ -184,9 +196,9 @@ void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
 		intake_key(key, s, j);
 		if (!line_of(p, key))
 			line_new(p, key);
-		if (line_of(p, key) && j->reference_pid)
-			line_of(p, key)->pid = j->reference_pid;
+		line_look(line_of(p, key), j);
 	}
+	p->program = s->program;
 	for (uint32_t i = 0; i < s->nranks; i++)
 		if (s->ranks[i].trainer && s->ranks[i].alive && table_put(p->seen, s->ranks[i].pid, p))
 			p->error = -ENOMEM;
@@ -246,6 +258,19 @@ static struct series *series_of(struct page *p, const struct store_job *j)
 	return s;
 }
 
+static void worth_put(const struct page *p, struct story *s)
+{
+	for (uint32_t i = 0; i < p->nlines; i++) {
+		const struct line *l = &p->lines[i];
+
+		if (strcmp(l->key, s->job.key) != 0)
+			continue;
+		s->program = p->program;
+		s->rates = l->rates;
+		memcpy(s->accelerator_ns, l->accelerator_ns, sizeof(s->accelerator_ns));
+	}
+}
+
 static int tell(void *ctx, struct store *st)
 {
 	static const struct store_span everything;
@@ -261,6 +286,7 @@ static int tell(void *ctx, struct store *st)
 	else if (err)
 		log_error("--html %s: %s", m->page->file, store_why(err));
 	if (!err) {
+		worth_put(m->page, s);
 		err = page_put(m->page->file, s);
 		m->page->made = false;
 	}

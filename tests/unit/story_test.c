@@ -152,6 +152,66 @@ static void same_numbers(void **state)
 	story_close(s);
 }
 
+static char *page_of(const struct story *s)
+{
+	struct buffer page = {0};
+
+	html_report(&page, s);
+	assert_false(page.failed);
+	return page.data;
+}
+
+/* What accelerators did and cost is on the page where it is known, and no word of it where it is not. */
+static void worth(void **state)
+{
+	static const char *const said[] = {"<dt>MFU</dt><dd>12.5 %</dd><dd>of observed time; in steps 25.0 %",
+					   ">3200<",
+					   ">50.0 T<",
+					   "Accelerators: 8 &lt;X&gt;",
+					   "<dt>Cost</dt><dd>€12.50</dd><dd>5.0000 accelerator-hours",
+					   "<td>goodput</td><td class=\"n\">4.0000",
+					   "<td>hang</td><td class=\"n\">&lt;0.0001",
+					   "20.0 %",
+					   "€10.00",
+					   ">sum<"};
+	static const char *const unknown[] = {"h-worth", "h-rates", "MFU", "Cost", "ccelerator"};
+	struct story *s = story_of(0, 0);
+	char *page = page_of(s);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		assert_null(strstr(page, unknown[i]));
+	free(page);
+	s->program = (struct program_config){
+		.samples = 32, .flops = 1e12, .peak_flops = 5e13, .accelerator = "<X>"};
+	s->rates.accelerators = 8;
+	s->rates.steps = (struct program_rate){.samples = 3200, .flops = 1e14, .mfu = 0.25};
+	s->rates.elapsed = (struct program_rate){.samples = 1600, .flops = 5e13, .mfu = 0.125};
+	s->accelerator_ns[BUCKET_GOODPUT] = 4 * 3600e9;
+	s->accelerator_ns[BUCKET_OTHER] = 3600e9;
+	s->accelerator_ns[BUCKET_HANG] = 1;
+	page = page_of(s); /* nobody asked what it costs */
+	assert_non_null(strstr(page, "h-rates"));
+	assert_null(strstr(page, "h-worth"));
+	free(page);
+	s->program.price = 2.5;
+	snprintf(s->program.currency, sizeof(s->program.currency), "€");
+	page = page_of(s);
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (!strstr(page, said[i]))
+			fail_msg("no %s in the page", said[i]);
+	assert_null(strstr(page, "<X>"));
+	assert_null(strstr(page, ">tokens<"));
+	free(page);
+	s->program.price = 0;
+	s->program.accelerators = 8;
+	page = page_of(s);
+	assert_non_null(strstr(page, "<dt>Accelerator-hours</dt><dd>5.0000"));
+	assert_null(strstr(page, "cost"));
+	free(page);
+	story_close(s);
+}
+
 static void nothing_is_markup(void **state)
 {
 	struct story *s = story_of(0, 0);
@@ -304,10 +364,11 @@ static void ideal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers),	 cmocka_unit_test(nothing_is_markup),
-		cmocka_unit_test(escaping),	 cmocka_unit_test(spans),
-		cmocka_unit_test(left_out_here), cmocka_unit_test(columns),
-		cmocka_unit_test(far_apart),	 cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers), cmocka_unit_test(nothing_is_markup),
+		cmocka_unit_test(worth),	cmocka_unit_test(escaping),
+		cmocka_unit_test(spans),	cmocka_unit_test(left_out_here),
+		cmocka_unit_test(columns),	cmocka_unit_test(far_apart),
+		cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -138,6 +138,8 @@ void html_report(struct buffer *out, const struct story *s)
 		      html_style);
 	html_head(out, s);
 	html_waterfall(out, s);
+	html_worth(out, s);
+	html_rates(out, s);
 	html_timeline(out, s);
 	html_steps(out, s);
 	html_histogram(out, s);

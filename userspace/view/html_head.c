@@ -28,7 +28,7 @@ static void step_card(struct buffer *out, const struct story *s)
 {
 	const struct sketch *t = &s->totals.times;
 
-	card(out, "Step time, median");
+	card(out, "Median step");
 	if (!t->count) {
 		buffer_printf(out, "unknown</dd></div>\n");
 		return;
@@ -93,5 +93,6 @@ void html_head(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</dd></div>\n");
 	fall_card(out, s);
 	step_card(out, s);
+	html_worth_cards(out, s);
 	buffer_printf(out, "</dl>\n");
 }

@@ -35,6 +35,10 @@ uint64_t html_cut_ns(const struct sketch *t);
 /* html_head.c, html_fall.c (waterfall), html_line.c (timeline), html_step.c, html_often.c, html_table.c */
 void html_head(struct buffer *out, const struct story *s);
 void html_waterfall(struct buffer *out, const struct story *s);
+/* html_worth.c: nothing where it is not known. */
+void html_worth_cards(struct buffer *out, const struct story *s);
+void html_rates(struct buffer *out, const struct story *s);
+void html_worth(struct buffer *out, const struct story *s);
 void html_timeline(struct buffer *out, const struct story *s);
 void html_steps(struct buffer *out, const struct story *s);
 void html_histogram(struct buffer *out, const struct story *s);

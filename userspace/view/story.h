@@ -58,6 +58,7 @@ struct story {
 	/* What was asked of accelerators, and where their time went; 0: not known. */
 	struct program_config program;
 	double accelerator_ns[BUCKET_COUNT];
+	struct program_view rates;	   /* of a watch alone: a store does not know what a step is */
 	struct store_comparison *compared; /* beside its peers; NULL: nobody asked. Freed with it */
 	struct series *series;		   /* step times; from minutes, unless they were given */
 	bool every_step;		   /* ... from each step */
