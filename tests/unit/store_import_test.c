@@ -167,7 +167,7 @@ static void test_names(void **state)
 		assert_int_equal(store_job(st, name, &job), 0);
 		assert_int_equal(sums_total(&job.totals.sums), 20 * (int64_t)S);
 	}
-	assert_int_equal(number("SELECT count(*) FROM names"), SUMS_SLOTS);
+	assert_int_equal(number("SELECT count(*) FROM names"), SUMS_NAMES_MAX);
 	assert_int_equal(job.totals.sums.ns[BUCKET_CUSTOM], 20 * (int64_t)S);
 	assert_int_equal(job.totals.sums.ns[BUCKET_OTHER], 0);
 	assert_int_equal(number("SELECT count(*) FROM names WHERE name LIKE '%' || char(27) || '%'"), 0);

@@ -49,7 +49,7 @@ int import_names(struct import *im)
 			continue;
 		text = goodput_name(im->in->names, p->name);
 		log_escape(type, sizeof(type), text, strlen(text));
-		snprintf(name, sizeof(name), "%s.%s", bucket_name[BUCKET_CUSTOM], type);
+		sum_name_of_type(name, type);
 		err = store_slot(im->st, name, &slot);
 		im->slots[im->nslots].name = p->name;
 		im->slots[im->nslots++].slot = slot;

@@ -294,6 +294,13 @@ static void job_anew(struct intake_rank *r)
 	r->rebased = true;
 }
 
+static void types_look(struct intake *t, const struct ledger_view *l)
+{
+	for (uint32_t i = 0; i < l->ntypes; i++)
+		if (l->types[i].ns && l->types[i].name && l->types[i].name < LEDGER_TYPES)
+			t->typed |= 1u << l->types[i].name;
+}
+
 static void jobs_look(struct intake *t, const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->njobs; i++) {
@@ -319,6 +326,7 @@ static void jobs_look(struct intake *t, const struct snapshot *s)
 		r->about.start_ns = s->real_ns - (int64_t)(s->mono_ns - start_ns);
 		r->about.world_size = j->world_size;
 		ledger_look(r, s, &j->ledger);
+		types_look(t, &j->ledger);
 		falls_look(t, r, s, j);
 		if (r->placed)
 			intake_form(t, r);
@@ -351,6 +359,7 @@ void intake_snapshot(struct intake *t, const struct snapshot *s)
 {
 	if (!s->real_ns) /* no minute to put it in */
 		return;
+	t->types = s->types;
 	for (uint32_t i = 0; i < t->count; i++)
 		t->ranks[i]->absent++;
 	jobs_look(t, s);
@@ -364,6 +373,7 @@ void intake_snapshot(struct intake *t, const struct snapshot *s)
 		if (r->settled)
 			continue;
 		rank_look(r, s, v);
+		types_look(t, &v->ledger);
 		if (r->placed)
 			intake_form(t, r);
 	}

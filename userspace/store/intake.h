@@ -105,6 +105,8 @@ struct intake {
 	uint32_t count;
 	struct intake_note notes[INTAKE_NOTES]; /* in order */
 	uint32_t nnotes, ready;			/* ready: those before the last snapshot */
+	struct type_names types;		/* of custom events, as the last snapshot has them */
+	uint32_t typed;				/* a bit for each that had time */
 	uint64_t told;				/* number of the last fact that came */
 	uint64_t closed;  /* ... before the last snapshot: what is handed out holds up to here */
 	uint64_t skip;	  /* facts up to here are in the store */

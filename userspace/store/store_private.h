@@ -56,5 +56,8 @@ int store_names_load(struct store *st, bool write);
 /* The slot of a bucket's name, which is added where it is not there yet; BUCKET_CUSTOM: there is no room for
  * one more. Outside of a transaction. */
 int store_slot(struct store *st, const char *name, uint32_t *ret);
+/* Slots are those of a model's types from here on (sums.h); each is told once. Likewise. */
+int store_types(struct store *st);
+int store_type(struct store *st, uint32_t type, const char *name);
 
 #endif

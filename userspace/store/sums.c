@@ -14,10 +14,40 @@ void sum_names_init(struct sum_names *n)
 		snprintf(n->name[n->count++], SUMS_NAME_MAX, "%s", bucket_name[b]);
 }
 
+void sum_names_reserve(struct sum_names *n)
+{
+	n->count = SUMS_TYPE(LEDGER_TYPES);
+}
+
+void sum_name_of_type(char out[SUMS_NAME_MAX], const char *type)
+{
+	snprintf(out, SUMS_NAME_MAX, "%s.%.*s", bucket_name[BUCKET_CUSTOM], LEDGER_TYPE_MAX - 1, type);
+}
+
+void sum_names_type(struct sum_names *n, uint32_t type, const char *name)
+{
+	uint32_t slot = SUMS_TYPE(type);
+	char full[SUMS_NAME_MAX];
+
+	if (!type || type >= LEDGER_TYPES || *n->name[slot])
+		return;
+	sum_name_of_type(full, name);
+	for (uint32_t i = SUMS_TYPE(LEDGER_TYPES); i < n->count; i++) {
+		if (strcmp(n->name[i], full) != 0)
+			continue;
+		n->id[slot] = n->id[i];
+		n->id[i] = 0;
+		*n->name[i] = '\0';
+	}
+	memcpy(n->name[slot], full, sizeof(full));
+}
+
 int sum_names_add(struct sum_names *n, const char *name, int64_t id)
 {
 	uint32_t i = 0;
 
+	if (!*name) /* none of ours; slots that are free have it */
+		name = "?";
 	while (i < n->count && strcmp(n->name[i], name) != 0)
 		i++;
 	if (i == SUMS_SLOTS)
@@ -33,6 +63,14 @@ void sums_of_ledger(struct sums *ret, const struct ledger_view *v)
 	memset(ret, 0, sizeof(*ret));
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		ret->ns[b] = (int64_t)v->ns[b];
+	for (uint32_t i = 0; i < v->ntypes; i++) {
+		const struct ledger_type *t = &v->types[i];
+
+		if (t->name == LEDGER_REST || t->name >= LEDGER_TYPES)
+			continue;
+		ret->ns[SUMS_TYPE(t->name)] += (int64_t)t->ns;
+		ret->ns[BUCKET_CUSTOM] -= (int64_t)t->ns;
+	}
 }
 
 /* What comes out of a file may be anything: it wraps, and is not undefined. */
@@ -57,14 +95,26 @@ int64_t sums_total(const struct sums *s)
 	return (int64_t)sum;
 }
 
+static void pair_write(struct buffer *out, int64_t id, int64_t ns)
+{
+	if (!ns)
+		return;
+	varint_write(out, (uint64_t)id);
+	varint_write(out, zigzag(ns));
+}
+
 void sums_write(const struct sums *s, const struct sum_names *n, struct buffer *out)
 {
-	for (uint32_t i = 0; i < n->count; i++) {
-		if (!s->ns[i])
-			continue;
-		varint_write(out, (uint64_t)n->id[i]);
-		varint_write(out, zigzag(s->ns[i]));
-	}
+	uint64_t custom_ns = (uint64_t)s->ns[BUCKET_CUSTOM];
+
+	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS; i++)
+		if (i >= n->count || !n->id[i])
+			custom_ns += (uint64_t)s->ns[i];
+	for (uint32_t i = 0; i < n->count; i++)
+		if (i == BUCKET_CUSTOM)
+			pair_write(out, n->id[i], (int64_t)custom_ns);
+		else if (n->id[i])
+			pair_write(out, n->id[i], s->ns[i]);
 }
 
 static uint32_t slot_of(const struct sum_names *n, int64_t id)

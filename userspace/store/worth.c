@@ -25,8 +25,8 @@ static int take_rank(void *ctx, const struct store_rank *r)
 	if (err)
 		return err;
 	w->run += n;
-	for (int i = 0; i < SUMS_SLOTS; i++) /* names of another version count as OTHER */
-		w->ns[i < BUCKET_COUNT ? i : BUCKET_OTHER] += (double)t.sums.ns[i] * n;
+	for (int i = 0; i < SUMS_SLOTS; i++) /* types, and names of another version */
+		w->ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += (double)t.sums.ns[i] * n;
 	return 0;
 }
 

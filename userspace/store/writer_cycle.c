@@ -64,6 +64,8 @@ int writer_connect(struct store_writer *w)
 	int err = store_open(&w->store, w->path, STORE_WRITE);
 	char limit[64];
 
+	w->typed = 0;
+	err = err ? err : store_types(w->store);
 	if (err || !w->options.pages_max)
 		return err;
 	snprintf(limit, sizeof(limit), "PRAGMA max_page_count = %u", w->options.pages_max);
@@ -112,6 +114,27 @@ static int store_ready(struct store_writer *w)
 	if (err) {
 		store_close(w->store);
 		w->store = NULL;
+	}
+	return err;
+}
+
+/* Types of custom events that have time get a name there. */
+static int types(struct store_writer *w)
+{
+	struct type_names names;
+	uint32_t typed;
+	int err = 0;
+
+	pthread_mutex_lock(&w->lock);
+	names = w->intake->types;
+	typed = w->intake->typed & ~w->typed;
+	pthread_mutex_unlock(&w->lock);
+	for (uint32_t i = 1; !err && i < LEDGER_TYPES; i++) {
+		if (!(typed & 1u << i) || !*names.name[i])
+			continue;
+		err = store_type(w->store, i, names.name[i]);
+		if (!err)
+			w->typed |= 1u << i;
 	}
 	return err;
 }
@@ -286,6 +309,7 @@ int writer_cycle(struct store_writer *w)
 	uint64_t now = clock_mono_ns();
 	int err = store_ready(w);
 
+	err = err ? err : types(w);
 	for (int round = 0; !err && round < PLACE_ROUNDS; round++) {
 		err = places(w);
 		err = err ? err : minutes(w);

@@ -27,6 +27,7 @@ struct store_writer {
 	struct intake *intake;
 	struct write_session session;
 	struct store *store; /* NULL: could not be opened */
+	uint32_t typed;	     /* a bit for each type that it was told of */
 	bool known;	     /* the session was written into this store */
 	int trouble;	     /* of the last transaction; 0: none */
 	uint64_t trouble_ns, next_ns, reopen_ns, retain_ns;

@@ -207,7 +207,7 @@ static void types_make(struct story *s, const struct store *st)
 
 		ns = ns < left_ns ? ns : left_ns;
 		name = store_bucket(st, i);
-		if (!ns || !name)
+		if (!ns || !name || !*name)
 			continue;
 		if (!strncmp(name, bucket_name[BUCKET_CUSTOM], prefix - 1) && name[prefix - 1] == '.')
 			name += prefix;
