@@ -45,6 +45,33 @@ static void on_fact(void *ctx, const struct fact *f)
 		plain_fact(out->plain, f);
 }
 
+/* Before anybody else has the snapshot. */
+static void store_look(const struct output *out, struct snapshot *s)
+{
+	struct store_writer_stats is;
+
+	_Static_assert((int)STORE_TROUBLE_COUNT <= STORE_CAUSES, "a place for each cause");
+	if (!out->store)
+		return;
+	store_writer_stats(out->store, &is);
+	s->store = (struct store_view){
+		.kept = true,
+		.up = is.up,
+		.transactions = is.written,
+		.bytes = is.bytes,
+		.waiting = is.waiting,
+		.last_ns = is.last_ns,
+		.nfailed = STORE_TROUBLE_COUNT,
+		.lost_ranks = is.lost_ranks,
+		.lost_notes = is.lost_notes,
+		.lost_facts = is.lost_facts,
+	};
+	for (uint32_t i = 0; i < STORE_TROUBLE_COUNT; i++) {
+		s->store.failed[i].cause = store_trouble_name[i];
+		s->store.failed[i].count = is.failed[i];
+	}
+}
+
 static void keep_snapshot(struct output *out)
 {
 	struct snapshot *s = model_snapshot_brief(out->model); /* all that these two read */
@@ -269,6 +296,7 @@ void output_tick(struct output *out)
 
 	if (!s)
 		return;
+	store_look(out, s);
 	export_set_snapshot(out->exports, s);
 	if (out->store)
 		store_writer_snapshot(out->store, s, false);
@@ -347,6 +375,8 @@ int output_close(struct output *out, bool report)
 			stream_finish(out->stream);
 		s = model_snapshot(out->model);
 	}
+	if (s)
+		store_look(out, s);
 	if (s)
 		export_set_snapshot(out->exports, s);
 	if (s && out->store)

@@ -80,6 +80,10 @@ void page_loop_slowdowns(struct page *p, const struct family *f, const struct ra
 #define PAGE_PROGRAM_FAMILIES 7
 extern const struct family page_program_families[PAGE_PROGRAM_FAMILIES];
 
+/* prometheus_store.c */
+#define PAGE_STORE_FAMILIES 7
+extern const struct family page_store_families[PAGE_STORE_FAMILIES];
+
 /* prometheus_probe.c */
 int page_attach_order(const void *a, const void *b); /* of page.attach */
 void page_probe_hits(struct page *p, const struct family *f);

@@ -424,8 +424,10 @@ static void family_text(struct page *p, const struct family *f)
 		for (uint32_t j = 0; f->loop && j < p->ranks[i]->nloops && !p->out->failed; j++)
 			f->loop(p, f, p->ranks[i], &p->ranks[i]->loops[j]);
 	}
-	if (p->out->len == header && !p->out->failed) /* no sample: no family */
+	if (p->out->len == header && !p->out->failed) { /* no sample: no family */
 		p->out->len = start;
+		p->out->data[start] = '\0';
+	}
 }
 
 /* A pid that was used again names the process that has it now: a series must not appear twice. */
@@ -479,6 +481,8 @@ void prometheus_text(struct buffer *out, const struct snapshot *s)
 		family_text(p, &families[i]);
 	for (size_t i = 0; i < PAGE_PROGRAM_FAMILIES && !out->failed; i++)
 		family_text(p, &page_program_families[i]);
+	for (size_t i = 0; i < PAGE_STORE_FAMILIES && !out->failed; i++)
+		family_text(p, &page_store_families[i]);
 	buffer_free(&p->labels);
 	free(p->attach);
 	free(p);

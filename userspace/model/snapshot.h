@@ -91,6 +91,23 @@ struct attach_view {
 	uint32_t given_up; /* how often the budget took it, counting included */
 };
 
+/* Of the history that is kept: the model does not know of it, who keeps it says it. */
+#define STORE_CAUSES 8
+struct store_view {
+	bool kept; /* else nothing else is known */
+	bool up;   /* the last attempt to write worked */
+	uint64_t transactions;
+	uint64_t bytes;	  /* of its files; 0: unknown */
+	uint64_t waiting; /* minutes that are not written yet */
+	int64_t last_ns;  /* of the last transaction, UTC; 0: none */
+	struct {
+		const char *cause; /* static text */
+		uint64_t count;
+	} failed[STORE_CAUSES];
+	uint32_t nfailed;
+	uint64_t lost_ranks, lost_notes, lost_facts;
+};
+
 struct snapshot {
 	uint64_t number; /* 1, 2...: newer is larger */
 	uint64_t mono_ns;
@@ -109,6 +126,7 @@ struct snapshot {
 	uint64_t lost[GP_LOSS_CAUSE_COUNT];
 	uint64_t budget_ppm; /* of a rank's time; 0: no bound */
 	struct program_config program;
+	struct store_view store;
 	uint64_t events;
 	uint64_t ledger_violations;
 	uint64_t unfollowed; /* processes beyond MODEL_RANKS */

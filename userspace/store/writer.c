@@ -91,6 +91,7 @@ int store_writer_open(struct store_writer **ret, const struct store_writer_optio
 	snprintf(w->path, sizeof(w->path), "%s", o->path);
 	w->intake = intake_new();
 	err = w->intake ? writer_connect(w) : -ENOMEM;
+	w->stats.up = !err;
 	if (err && err != -ENOMEM && err != -EMEDIUMTYPE && err != -EPROTO &&
 	    (!o->named || err == -EBUSY || err == -ENOSPC || err == -EIO)) {
 		store_close(w->store);
@@ -231,6 +232,7 @@ void store_writer_stats(struct store_writer *w, struct store_writer_stats *ret)
 {
 	pthread_mutex_lock(&w->lock);
 	*ret = w->stats;
+	ret->waiting = w->intake->rows;
 	ret->lost_ranks = w->intake->lost.ranks;
 	ret->lost_notes = w->intake->lost.notes;
 	ret->lost_facts = w->intake->lost.facts;

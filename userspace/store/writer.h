@@ -39,8 +39,14 @@ enum store_trouble {
 		STORE_TROUBLE_COUNT
 };
 
+extern const char *const store_trouble_name[STORE_TROUBLE_COUNT];
+
 struct store_writer_stats {
+	bool up;	  /* the last attempt worked */
 	uint64_t written; /* transactions */
+	int64_t last_ns;  /* of the last one, UTC; 0: none */
+	uint64_t bytes;	  /* of the file and its journal; 0: not known */
+	uint64_t waiting; /* minutes that are not written yet */
 	uint64_t failed[STORE_TROUBLE_COUNT];
 	uint64_t lost_ranks, lost_notes, lost_facts;
 	uint64_t merged; /* minutes that became one with a neighbour */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
@@ -23,6 +24,12 @@ struct taken {			 /* copied under the lock, written without it */
 
 /* ---- trouble ----------------------------------------------------------------------------------------- */
 
+const char *const store_trouble_name[STORE_TROUBLE_COUNT] = {
+#define X(name, e) #name,
+	STORE_TROUBLES(X)
+#undef X
+};
+
 enum store_trouble writer_trouble(int err)
 {
 	static const int errors[] = {
@@ -37,9 +44,32 @@ enum store_trouble writer_trouble(int err)
 	return (enum store_trouble)t;
 }
 
+/* On this thread: a disk that does not answer holds up nobody else. */
+static uint64_t files_size(const struct store_writer *w)
+{
+	char journal[PATH_MAX + 8];
+	struct stat is;
+	uint64_t bytes = 0;
+
+	snprintf(journal, sizeof(journal), "%s-wal", w->path);
+	if (!stat(w->path, &is))
+		bytes += (uint64_t)is.st_size;
+	if (!stat(journal, &is))
+		bytes += (uint64_t)is.st_size;
+	return bytes;
+}
+
+/* Called with the lock held. */
+static void transaction_done(struct store_writer *w)
+{
+	w->stats.written++;
+	w->stats.last_ns = clock_real_ns();
+}
+
 /* Said when it begins, or is another one, and when it is over. */
 static void trouble(struct store_writer *w, int err)
 {
+	uint64_t bytes = files_size(w);
 	char took[16];
 
 	if (err && err != w->trouble)
@@ -52,6 +82,8 @@ static void trouble(struct store_writer *w, int err)
 			 w->path, clock_duration(took, sizeof(took), clock_mono_ns() - w->trouble_ns));
 	w->trouble = err;
 	pthread_mutex_lock(&w->lock);
+	w->stats.up = !err;
+	w->stats.bytes = bytes;
 	if (err)
 		w->stats.failed[writer_trouble(err)]++;
 	pthread_mutex_unlock(&w->lock);
@@ -211,7 +243,7 @@ static int places(struct store_writer *w)
 		pthread_mutex_lock(&w->lock);
 		for (uint32_t i = 0; i < n; i++)
 			intake_place(w->intake, ranks[i], &at[i]);
-		w->stats.written++;
+		transaction_done(w);
 		pthread_mutex_unlock(&w->lock);
 		w->known = true;
 	}
@@ -296,7 +328,8 @@ static int minutes(struct store_writer *w)
 		intake_written(w->intake, k.of[i], !err);
 	if (!err) {
 		intake_noted(w->intake, k.nnotes);
-		w->stats.written += k.nranks || k.nnotes;
+		if (k.nranks || k.nnotes)
+			transaction_done(w);
 	}
 	intake_forget(w->intake);
 	pthread_mutex_unlock(&w->lock);
