@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
@@ -13,15 +15,31 @@
 #include "userspace/command.h"
 #include "userspace/history.h"
 #include "userspace/store/query.h"
+#include "userspace/view/columns.h"
 #include "userspace/view/words.h"
 
 #define JOBS_SCHEMA 1
+
+enum {
+	COL_ID,
+	COL_JOB,
+	COL_STATE,
+	COL_RUNS,
+	COL_FELL,
+	COL_STEPS,
+	COL_P50,
+	COL_ELAPSED,
+	COL_GOODPUT,
+	COL_SEEN,
+	COLS
+};
 
 struct listing {
 	struct store *store;
 	struct buffer out;
 	const char *only; /* name, key or number */
-	bool json, any, excluded;
+	struct column columns[COLS];
+	bool json, any, excluded, brief;
 };
 
 static uint64_t positive(int64_t v)
@@ -35,23 +53,62 @@ static uint64_t observed_ns(const struct sums *s)
 	return positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
 }
 
+#define SEEN_BRIEF 11 /* "11-21 12:00" of "2026-11-21 12:00:00" */
+#define YEAR	   5
+
+/* On a terminal; cols 0: all, as wide as they are. */
+static void columns_begin(struct listing *l, int cols)
+{
+	static const struct column whole[COLS] = {
+		[COL_ID] = {"ID", 4, true},	      [COL_JOB] = {" JOB", 25, false},
+		[COL_STATE] = {"STATE", 8, false},    [COL_RUNS] = {"RUNS", 4, true},
+		[COL_FELL] = {"DISRUPTED", 9, true},  [COL_STEPS] = {"STEPS", 9, true},
+		[COL_P50] = {"STEP (P50)", 11, true}, [COL_ELAPSED] = {"ELAPSED", 8, true},
+		[COL_GOODPUT] = {"GOODPUT", 8, true}, [COL_SEEN] = {"LAST SEEN (UTC)", 19, false},
+	};
+	static const struct column_way ways[] = {
+		{COL_SEEN, SEEN_BRIEF}, {COL_P50, 0},	{COL_RUNS, 0},	{COL_JOB, 13},	  {COL_SEEN, 0},
+		{COL_FELL, 0},		{COL_STEPS, 0}, {COL_STATE, 0}, {COL_ELAPSED, 0}, {COL_JOB, 5},
+	};
+
+	memcpy(l->columns, whole, sizeof(whole));
+	columns_fit(l->columns, COLS, ways, sizeof(ways) / sizeof(ways[0]), cols);
+	l->brief = l->columns[COL_SEEN].width < whole[COL_SEEN].width;
+	if (l->brief && l->columns[COL_SEEN].width) {
+		l->columns[COL_SEEN].head = "SEEN (UTC)";
+		l->columns[COL_SEEN].width = SEEN_BRIEF;
+	}
+}
+
 static void job_line(struct listing *l, const struct store_job *j, const struct store_totals *counts)
 {
 	const struct sums *s = &counts->sums;
-	char goodput[WORD_MAX], step[WORD_MAX], when[EPOCH_TEXT_MAX], took[16], name[200];
+	char id[24], runs[16], fell[24], steps[24], name[168], goodput[WORD_MAX], step[WORD_MAX],
+		when[EPOCH_TEXT_MAX], took[16];
+	const char *const cells[COLS] = {
+		[COL_ID] = id,
+		[COL_JOB] = name,
+		[COL_STATE] = *j->state ? j->state : "-",
+		[COL_RUNS] = runs,
+		[COL_FELL] = fell,
+		[COL_STEPS] = steps,
+		[COL_P50] = view_duration(step, sketch_quantile(&j->totals.times, 0.5)),
+		[COL_ELAPSED] = took,
+		[COL_GOODPUT] = view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]), observed_ns(s)),
+		[COL_SEEN] = epoch_text(when, j->last_ns / 1000, 0) + (l->brief ? YEAR : 0),
+	};
 
 	if (!l->any)
-		buffer_printf(&l->out, "%4s  %-24s %-8s %4s %9s %9s %11s %8s %8s %s\n", "ID", "JOB", "STATE",
-			      "RUNS", "DISRUPTED", "STEPS", "STEP (P50)", "ELAPSED", "GOODPUT",
-			      "LAST SEEN (UTC)");
+		columns_row(&l->out, l->columns, COLS, NULL);
+	snprintf(id, sizeof(id), "%lld", (long long)j->id);
+	snprintf(name, sizeof(name), " %s", *j->name ? j->name : j->key);
+	snprintf(runs, sizeof(runs), "%u", j->runs);
+	snprintf(fell, sizeof(fell), "%llu", (unsigned long long)j->disruptions);
+	snprintf(steps, sizeof(steps), "%llu", (unsigned long long)j->totals.steps);
 	clock_duration(took, sizeof(took), positive(sums_total(s)));
-	snprintf(name, sizeof(name), j->logged ? "%.18s (log)" : "%s", *j->name ? j->name : j->key);
-	buffer_printf(&l->out, "%4lld  %-24.24s %-8s %4u %9llu %9llu %11s %8s %8s %s\n", (long long)j->id,
-		      name, *j->state ? j->state : "-", j->runs, (unsigned long long)j->disruptions,
-		      (unsigned long long)j->totals.steps,
-		      view_duration(step, sketch_quantile(&j->totals.times, 0.5)), took,
-		      view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]), observed_ns(s)),
-		      epoch_text(when, j->last_ns / 1000, 0));
+	if (l->brief)
+		when[YEAR + SEEN_BRIEF] = '\0';
+	columns_row(&l->out, l->columns, COLS, cells);
 }
 
 static void times_json(struct buffer *out, const struct sketch *t)
@@ -130,6 +187,14 @@ static int list(struct listing *l)
 	return err;
 }
 
+/* 0: it is none, or does not say. */
+static int terminal_cols(void)
+{
+	struct winsize size = {0};
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
 static int jobs(const struct options *o)
 {
 	struct listing l = {.json = o->json, .only = o->argc ? o->argv[0] : NULL};
@@ -137,6 +202,7 @@ static int jobs(const struct options *o)
 
 	if (err)
 		return EXIT_RUNTIME;
+	columns_begin(&l, o->wide ? 0 : terminal_cols());
 	if (l.json) {
 		json_open(&l.out, NULL, '{');
 		json_uint(&l.out, "schema", JOBS_SCHEMA);

@@ -44,7 +44,7 @@ struct options {
 	int64_t overhead_ppm; /* millionths; 0: no bound */
 	int64_t overhead_pause_ns;
 	int64_t remove; /* id; 0: none */
-	bool durable, handover, takeover, list;
+	bool durable, handover, takeover, list, wide;
 	bool quiet, json, live, follow, best_effort, print_config, help, version;
 	char **argv; /* what follows the options: CMD, or files */
 	int argc;

@@ -57,6 +57,8 @@ const struct option_row option_rows[] = {
 	{"until", "TIME", 0, OPTION_STRING, AT(until), 0, 0, CMD_REPORT, NULL, "only what was before"},
 	{"exclude", "FROM,TO,WHY", 0, OPTION_LIST, AT(excludes), 0, 0, CMD_WATCH, "exclude",
 	 "leave this time (maintenance) out of elapsed time and of every bucket (repeatable)"},
+	{"wide", NULL, 0, OPTION_FLAG, AT(wide), 0, 0, CMD_JOBS, NULL,
+	 "every column, also on a terminal that is narrower"},
 	{"list", NULL, 0, OPTION_FLAG, AT(list), 0, 0, CMD_MARK | CMD_EXCLUDE, NULL,
 	 "show those there are, with their ids"},
 	{"remove", "ID", 0, OPTION_NUMBER, AT(remove), 1, INT64_MAX, CMD_MARK | CMD_EXCLUDE, NULL,
