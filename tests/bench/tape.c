@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tape - makes a tape without a kernel, and counts what is on one.
  *
- * tape make EVENTS FILE   what two ranks of a plain PyTorch loop with steps of a millisecond would write:
- *                         loader, backward, optimizer and zero_grad in each step; an evaluation every 200
- *                         steps; a checkpoint every 2000; frames, drain marks, ticks and counters as live
- * tape count FILE         one line "KIND COUNT" for each kind of record
+ * tape make EVENTS FILE [MS]  what two ranks of a plain PyTorch loop with steps of MS milliseconds (1) would
+ *                             write: loader, backward, optimizer and zero_grad in each step; an evaluation
+ *                             every 200 steps; a checkpoint every 2000; frames, drain marks, ticks and
+ *                             counters as live
+ * tape count FILE             one line "KIND COUNT" for each kind of record
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -92,6 +93,7 @@ struct maker {
 	struct buffer ring, own;
 	struct rank ranks[RANKS];
 	uint64_t position; /* of the ring */
+	uint64_t step_ms;
 	uint64_t records, hashes[PROBES];
 	int error;
 };
@@ -217,7 +219,7 @@ static void rank_move(struct maker *m, struct rank *r)
 			r->script = next_script(r);
 		}
 	}
-	r->next_ns += r->script->moves[r->at].after_ns;
+	r->next_ns += r->script->moves[r->at].after_ns * m->step_ms;
 }
 
 static void add_second(struct maker *m, uint64_t now_ns)
@@ -246,9 +248,9 @@ static void add_drain(struct maker *m, uint64_t now_ns)
 	flush(m, &m->own, TAPE_USER);
 }
 
-static int make(uint64_t events, const char *path)
+static int make(uint64_t events, const char *path, uint64_t step_ms)
 {
-	struct maker m = {0};
+	struct maker m = {.step_ms = step_ms};
 	uint64_t drain_ns = START_NS + FRAME_NS;
 	struct rank *a = &m.ranks[0], *b = &m.ranks[1];
 	struct gp_end *end;
@@ -320,12 +322,12 @@ int main(int argc, char **argv)
 {
 	int err;
 
-	if (argc == 4 && !strcmp(argv[1], "make"))
-		err = make(strtoull(argv[2], NULL, 10), argv[3]);
+	if ((argc == 4 || argc == 5) && !strcmp(argv[1], "make"))
+		err = make(strtoull(argv[2], NULL, 10), argv[3], argc == 5 ? strtoull(argv[4], NULL, 10) : 1);
 	else if (argc == 3 && !strcmp(argv[1], "count"))
 		err = count(argv[2]);
 	else {
-		fprintf(stderr, "usage: tape make EVENTS FILE | tape count FILE\n");
+		fprintf(stderr, "usage: tape make EVENTS FILE [MS] | tape count FILE\n");
 		return 2;
 	}
 	if (err)

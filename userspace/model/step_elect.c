@@ -142,10 +142,10 @@ void step_elect(struct step_finder *sf, bool final)
 {
 	if (sf->fixed)
 		return;
+	/* zero_grad and operators come around every update; only ranges clear the others. */
+	if (family_last(sf, FAMILY_RANGES) == sf->seq)
+		families_forget(sf, FAMILY_RANGES);
 	for (int f = 0; f < FAMILY_COUNT; f++) {
-		/* zero_grad and operators come around every update; only ranges clear the others. */
-		if (f == FAMILY_RANGES && family_last(sf, FAMILY_RANGES) == sf->seq)
-			families_forget(sf, FAMILY_RANGES);
 		if (sf->trackers[f] && (int)sf->elected != f && family_ready(sf, (enum family)f, final)) {
 			if (sf->elected == FAMILY_NONE || f == FAMILY_RANGES ||
 			    sf->elected == FAMILY_RANGES || f < (int)sf->elected)
