@@ -63,12 +63,12 @@ static void columns_begin(struct listing *l, int cols)
 		[COL_ID] = {"ID", 4, true},	      [COL_JOB] = {" JOB", 25, false},
 		[COL_STATE] = {"STATE", 8, false},    [COL_RUNS] = {"RUNS", 4, true},
 		[COL_FELL] = {"DISRUPTED", 9, true},  [COL_STEPS] = {"STEPS", 9, true},
-		[COL_P50] = {"STEP (P50)", 11, true}, [COL_ELAPSED] = {"ELAPSED", 8, true},
+		[COL_P50] = {"STEP (P50)", 11, true}, [COL_ELAPSED] = {"ELAPSED", 10, true},
 		[COL_GOODPUT] = {"GOODPUT", 8, true}, [COL_SEEN] = {"LAST SEEN (UTC)", 19, false},
 	};
 	static const struct column_way ways[] = {
 		{COL_SEEN, SEEN_BRIEF}, {COL_P50, 0},	{COL_RUNS, 0},	{COL_JOB, 13},	  {COL_SEEN, 0},
-		{COL_FELL, 0},		{COL_STEPS, 0}, {COL_STATE, 0}, {COL_ELAPSED, 0}, {COL_JOB, 5},
+		{COL_FELL, 0},		{COL_STEPS, 0}, {COL_STATE, 0}, {COL_ELAPSED, 0}, {COL_JOB, 9},
 	};
 
 	memcpy(l->columns, whole, sizeof(whole));
@@ -78,6 +78,18 @@ static void columns_begin(struct listing *l, int cols)
 		l->columns[COL_SEEN].head = "SEEN (UTC)";
 		l->columns[COL_SEEN].width = SEEN_BRIEF;
 	}
+}
+
+/* That it is from a log is told, however long the name is; characters stay whole. */
+static void job_name(char out[168], const struct store_job *j, int width)
+{
+	const char *name = *j->name ? j->name : j->key, *tail = j->logged ? " (log)" : "";
+	size_t len = strlen(name), room = j->logged ? (size_t)width - 1 - strlen(tail) : len;
+
+	len = len < room ? len : room;
+	while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
+		len--;
+	snprintf(out, 168, " %.*s%s", (int)len, name, tail);
 }
 
 static void job_line(struct listing *l, const struct store_job *j, const struct store_totals *counts)
@@ -101,7 +113,7 @@ static void job_line(struct listing *l, const struct store_job *j, const struct 
 	if (!l->any)
 		columns_row(&l->out, l->columns, COLS, NULL);
 	snprintf(id, sizeof(id), "%lld", (long long)j->id);
-	snprintf(name, sizeof(name), " %s", *j->name ? j->name : j->key);
+	job_name(name, j, l->columns[COL_JOB].width);
 	snprintf(runs, sizeof(runs), "%u", j->runs);
 	snprintf(fell, sizeof(fell), "%llu", (unsigned long long)j->disruptions);
 	snprintf(steps, sizeof(steps), "%llu", (unsigned long long)j->totals.steps);

@@ -140,6 +140,48 @@ log_of() { # job start steps
 	grep -q "read, written after step 2" "$T/page.html"
 }
 
+# Elapsed and what is left out are the whole; text, object and page say the same.
+left_out_is() { # seconds of the whole, seconds left out
+	local page
+	run -0 "$GP_BPF" report --json --store "$STORE" 1
+	equal "$2" "$(jq '.excluded_ns / 1e9' <<<"$output")" "left out"
+	equal "$1" "$(jq '(.elapsed_ns + .excluded_ns) / 1e9 | floor' <<<"$output")" whole
+	equal 0 "$(jq '.elapsed_ns - ([.buckets[]] | add)' <<<"$output")" "what the buckets leave over"
+	"$GP_BPF" report --html "$T/page.html" --store "$STORE" 1
+	page=$(grep -o 'class="elapsed_ns" value="[0-9]*"' "$T/page.html" | grep -o '[0-9]*')
+	equal "$(jq .elapsed_ns <<<"$output")" "$page" "elapsed of the page"
+	equal 1 "$("$GP_BPF" report --store "$STORE" 1 | grep -c '= elapsed')" "the sum of the text"
+}
+left_out() { # FROM TO, of 2025-01-01, one after the other; what was before is taken back
+	local id
+	for id in $("$GP_BPF" exclude --list --json --store "$STORE" 2>/dev/null | jq '.exclusions[].id'); do
+		"$GP_BPF" exclude --remove "$id" --store "$STORE"
+	done
+	while [ "$#" -gt 1 ]; do
+		"$GP_BPF" exclude --store "$STORE" "2025-01-01T$1Z" "2025-01-01T$2Z" maintenance
+		shift 2
+	done
+}
+
+@test "what is left out: overlapping, beyond the ends, at a disruption, everything, taken back" {
+	put "$VECTORS/multi_restart.jsonl" # 10:00:00 to 10:42:13; a disruption at 10:03:35
+	left_out_is 2533 0
+	left_out 10:05:00 10:08:00 10:07:00 10:10:00 10:07:00 10:08:00
+	left_out_is 2533 300
+	left_out 09:00:00 10:02:00
+	left_out_is 2533 120
+	left_out 10:03:30 10:03:40 # minutes are whole
+	left_out_is 2533 60
+	left_out 10:40:00 12:00:00
+	left_out_is 2533 133.275818
+	left_out 08:00:00 09:00:00
+	left_out_is 2533 0
+	left_out 09:00:00 12:00:00
+	left_out_is 2533 2533.275818
+	left_out
+	left_out_is 2533 0
+}
+
 @test "where the store is; several jobs; what does not go with it" {
 	cat <(log_of one 1735725600 9) <(log_of two 1735725600 9) <(log_of $'x\e[31m<b>' 1735725600 9) >"$T/log"
 	run -0 --separate-stderr "$GP_BPF" account --quiet --json --store default --state-dir "$T/state" "$T/log"
