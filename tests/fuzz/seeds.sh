@@ -3,7 +3,7 @@
 # seeds.sh FOLDER: makes the inputs to start from that a tool can make.
 set -eu
 out=$1
-mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip}
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store}
 cp probes/*.yaml "$out/probe_file/"
 printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
 	>"$out/probe_file/short.yaml"
@@ -79,3 +79,16 @@ printf '\377[\n%s%s},\n{"active_slices":1,"elastic_slice_counts_timestamp":1}]\n
 } >"$out/goodput_gzip/packed"
 printf '%s%s}%s%s}' "$entry" "$step" "$entry" "$step" >"$out/goodput_gzip/plain"
 printf '%s\n%s\n' "$step" "$save" | gzip -nc >"$out/goodput_gzip/gzip"
+
+# Step times (format, coarse, sum, least, span, classes: number and count of each) and sums (name, time), by themselves and in
+# the rows of a store
+times='\0001\0000\0310\0001\0144\0000\0001\0244\0003\0002' ledger='\0020\0310\0001\0014\0144'
+printf '%b' '\0000\0012' "$times$times" >"$out/store/times"
+printf '%b' '\0001' "$ledger" >"$out/store/sums"
+printf '\002\200\001\377\377\377\377\377\377\377\377\377\001' >"$out/store/varints"
+{
+	printf '\003'
+	for _ in 1 2 3 4 5; do
+		printf '%b' '\0005' "$ledger" '\0012' "$times"
+	done
+} >"$out/store/rows"

@@ -30,9 +30,9 @@ static int totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct stor
 	struct sketch times;
 	int err = store_sums(st, stmt, at, &ret->sums);
 
-	err = err ? err : store_sketch(stmt, at + 2, &ret->times);
+	err = err ? err : store_sketch(st, stmt, at + 2, &ret->times);
 	err = err ? err : store_sums(st, stmt, at + 3, &now);
-	err = err ? err : store_sketch(stmt, at + 5, &times);
+	err = err ? err : store_sketch(st, stmt, at + 5, &times);
 	if (err)
 		return err;
 	ret->steps = (uint64_t)store_int(stmt, at + 1) + (uint64_t)store_int(stmt, at + 4);

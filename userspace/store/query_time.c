@@ -44,7 +44,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		memset(&t, 0, sizeof(t));
 		err = store_sums(st, stmt, 1, &t.sums);
 		t.steps = (uint64_t)store_int(stmt, 2);
-		err = err ? err : store_sketch(stmt, 3, &t.times);
+		err = err ? err : store_sketch(st, stmt, 3, &t.times);
 		ns = sums_total(&t.sums);
 		totals_leave_out(&t);
 		ns = ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns > LONG_NS ? ns : STORE_MINUTE_NS;

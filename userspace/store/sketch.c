@@ -176,7 +176,7 @@ static int classes_read(struct sketch *s, struct varint_reader *r, uint64_t used
 
 int sketch_read(struct sketch *ret, const void *data, size_t len)
 {
-	struct varint_reader r = {data, (const unsigned char *)data + len, false};
+	struct varint_reader r = varint_reader_of(data, len);
 	struct sketch s = {0};
 	uint64_t format, coarse, span;
 	int err;

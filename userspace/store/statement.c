@@ -204,23 +204,45 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 	log_escape(out, len, text ? text : "", text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
 }
 
+/* Told when the first one is found: a row that cannot be read must not hide the others. */
+static int unreadable(struct store *st, const char *what)
+{
+	if (!st->unreadable++)
+		log_warn("%s: %s in it cannot be read and count as nothing: damaged, or of a newer gp-bpf",
+			 st->path, what);
+	return 0;
+}
+
+uint64_t store_unreadable(const struct store *st)
+{
+	return st->unreadable;
+}
+
 int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *ret)
 {
 	const void *data = sqlite3_column_blob(stmt, column);
 	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
 	int err = sums_read(ret, &st->names, data, len);
 
-	if (err != -ENOENT)
-		return err;
-	/* Another version has begun to write names that were not there when we came. */
-	err = store_names_load(st, false);
-	err = err ? err : sums_read(ret, &st->names, data, len);
-	return err == -ENOENT ? -EBADMSG : err;
+	if (err == -ENOENT) { /* another version has begun to write names that were not there when we came */
+		err = store_names_load(st, false);
+		if (err)
+			return err;
+		err = sums_read(ret, &st->names, data, len);
+	}
+	if (!err)
+		return 0;
+	memset(ret, 0, sizeof(*ret));
+	return unreadable(st, "sums");
 }
 
-int store_sketch(sqlite3_stmt *stmt, int column, struct sketch *ret)
+int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch *ret)
 {
 	const void *data = sqlite3_column_blob(stmt, column);
+	int err = sketch_read(ret, data, (size_t)sqlite3_column_bytes(stmt, column));
 
-	return sketch_read(ret, data, (size_t)sqlite3_column_bytes(stmt, column));
+	if (!err)
+		return 0;
+	memset(ret, 0, sizeof(*ret));
+	return unreadable(st, "step times");
 }

@@ -32,6 +32,9 @@ int store_open(struct store **ret, const char *path, enum store_mode mode);
 void store_close(struct store *st); /* NULL is fine */
 const char *store_path(const struct store *st);
 
+/* How many sums and step times that were asked for since it was opened are damaged: they count as nothing. */
+uint64_t store_unreadable(const struct store *st);
+
 /* Where the store is when nobody says: in the state directory, else /var/lib/gp-bpf for root, else
  * $XDG_STATE_HOME/gp-bpf (default ~/.local/state/gp-bpf). -ENAMETOOLONG, -ENOENT: no home. */
 int store_default_path(char out[PATH_MAX], const char *state_dir);

@@ -24,6 +24,7 @@ struct store {
 	} cache[STORE_STATEMENTS];
 	uint32_t cached;
 	struct buffer ledger, sketch; /* of a row that is being written */
+	uint64_t unreadable;	      /* ledgers and sketches that were none */
 };
 
 int store_error(int rc); /* of SQLite to -errno */
@@ -46,8 +47,9 @@ int64_t store_int(sqlite3_stmt *stmt, int column); /* NULL is STORE_NULL */
 int64_t store_int_or(sqlite3_stmt *stmt, int column, int64_t null);
 double store_real(sqlite3_stmt *stmt, int column); /* NULL is NAN */
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len);
+/* What is none is told once, counted, and nothing: 0. -errno is of the file. */
 int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *ret);
-int store_sketch(sqlite3_stmt *stmt, int column, struct sketch *ret);
+int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch *ret);
 
 /* The file at its path is another one now, or none. */
 bool store_moved(const struct store *st);

@@ -128,7 +128,7 @@ static uint32_t slot_of(const struct sum_names *n, int64_t id)
 
 int sums_read(struct sums *ret, const struct sum_names *n, const void *data, size_t len)
 {
-	struct varint_reader r = {data, (const unsigned char *)data + len, false};
+	struct varint_reader r = varint_reader_of(data, len);
 	struct sums s = {0};
 
 	while (r.at != r.end) {

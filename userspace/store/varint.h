@@ -14,6 +14,14 @@ struct varint_reader {
 	bool failed; /* it ended early, or a number was longer than 64 bits; from then on all are 0 */
 };
 
+/* data may be NULL where there is none. */
+static inline struct varint_reader varint_reader_of(const void *data, size_t len)
+{
+	const unsigned char *at = len ? data : (const void *)"";
+
+	return (struct varint_reader){at, at + len, false};
+}
+
 static inline void varint_write(struct buffer *out, uint64_t v)
 {
 	unsigned char bytes[10];

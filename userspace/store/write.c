@@ -47,7 +47,7 @@ static int running_read(struct store *st, int64_t rank, struct intake_minute *re
 	ret->until_ns = store_int(stmt, 1);
 	ret->steps = (uint64_t)store_int(stmt, 3);
 	err = store_sums(st, stmt, 2, &ret->sums);
-	err = err ? err : store_sketch(stmt, 4, &ret->times);
+	err = err ? err : store_sketch(st, stmt, 4, &ret->times);
 	store_done(stmt);
 	return err;
 }
@@ -72,11 +72,40 @@ static sqlite3_stmt *place_ask(struct store *st, const char *boot_id, const stru
 			 "iiit", (int64_t)a->pid, start - START_SLACK_NS, start + START_SLACK_NS, boot_id);
 }
 
+/* A rank whose sums cannot be read has what its minutes add up to. */
+static int place_rebuild(struct store *st, struct intake_place *p)
+{
+	struct sketch times;
+	sqlite3_stmt *stmt;
+	struct sums sums;
+	int err, more = 0;
+
+	memset(&p->closed, 0, sizeof(p->closed));
+	memset(&p->closed_times, 0, sizeof(p->closed_times));
+	p->closed_steps = 0;
+	stmt = store_ask(st, &err, "SELECT ledger, steps, sketch, until_ns FROM minutes WHERE rank = ?", "i",
+			 p->id);
+	while (stmt && !err && (more = store_row(stmt)) > 0) {
+		err = store_sums(st, stmt, 0, &sums);
+		err = err ? err : store_sketch(st, stmt, 2, &times);
+		if (err) {
+			store_done(stmt);
+			break;
+		}
+		sums_add(&p->closed, &sums);
+		sketch_merge(&p->closed_times, &times);
+		p->closed_steps += (uint64_t)store_int(stmt, 1);
+	}
+	return err ? err : more;
+}
+
 /* 1: the store has it. */
 static int place_find(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
 		      struct intake_place *ret)
 {
+	uint64_t unreadable = st->unreadable, before;
 	sqlite3_stmt *stmt;
+	int64_t until_ns;
 	int err, more;
 
 	stmt = place_ask(st, boot_id, a, &err);
@@ -90,10 +119,15 @@ static int place_find(struct store *st, int64_t session, const char *boot_id, co
 	ret->closed_steps = (uint64_t)store_int(stmt, 3);
 	ret->ended = store_int(stmt, 7);
 	err = store_sums(st, stmt, 2, &ret->closed);
-	err = err ? err : store_sketch(stmt, 4, &ret->closed_times);
+	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
+	before = st->unreadable;
 	err = err ? err : store_sums(st, stmt, 6, &ret->base);
-	ret->until_ns = sums_total(&ret->closed) ? store_int(stmt, 5) : 0;
+	ret->gone_on &= st->unreadable == before; /* what of the model's is not ours is not known */
+	until_ns = store_int(stmt, 5);
 	store_done(stmt);
+	if (!err && st->unreadable != unreadable)
+		err = place_rebuild(st, ret);
+	ret->until_ns = sums_total(&ret->closed) ? until_ns : 0;
 	err = err ? err : running_read(st, ret->id, &ret->running);
 	err = err ? err : store_run(st, "UPDATE ranks SET session = ? WHERE id = ?", "ii", session, ret->id);
 	return err ? err : 1;
@@ -228,7 +262,7 @@ static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 	had.until_ns = store_int(stmt, 0);
 	had.steps = (uint64_t)store_int(stmt, 2);
 	err = store_sums(st, stmt, 1, &had.sums);
-	err = err ? err : store_sketch(stmt, 3, &had.times);
+	err = err ? err : store_sketch(st, stmt, 3, &had.times);
 	store_done(stmt);
 	m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
 	m->steps += had.steps;

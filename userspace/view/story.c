@@ -365,6 +365,7 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 	}
 	ledger_make(s);
 	types_make(s, st);
+	s->unreadable = store_unreadable(st);
 	s->ideal_ns = story_ideal_ns(&s->totals.times);
 	story_say(s);
 	*ret = s;

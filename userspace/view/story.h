@@ -52,6 +52,7 @@ struct story {
 	int64_t secured_step;	   /* of the last whole save; STORE_NONE */
 	uint64_t recovery_ns, wasted_ns,
 		unrecovered; /* of all disruptions in it; those with no step after them */
+	uint64_t unreadable; /* rows that are damaged: they count as nothing */
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
 	struct story_list ranks; /* of the last run of several in it, else of its last run */
 	uint32_t attempt;	 /* of that run */

@@ -138,6 +138,8 @@ static void say_ranks(struct story *s)
 
 void story_say(struct story *s)
 {
+	if (s->unreadable)
+		say(s, "Sums or step times of the store could not be read: what they held is missing here.");
 	if (s->job.logged)
 		say_log(s);
 	if (s->job.alive)
