@@ -25,9 +25,10 @@
 #define GP_HOT_ROWS    32  /* rows that are counted, not sent */
 #define GP_SLOTS       512 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
 #define GP_SLOT_NONE   0xffffffffu
-#define GP_ARGS	       4  /* captured scalars of one call */
-#define GP_KEEP	       8  /* name prefixes of one row that are exempt from its rate bound */
-#define GP_RANGE_DEPTH 64 /* nesting of ranges on one thread that can be told apart */
+#define GP_ARGS	       4    /* captured scalars of one call */
+#define GP_KEEP	       8    /* name prefixes of one row that are exempt from its rate bound */
+#define GP_CARRY_MAX   1024 /* bytes of what goes with a job from node to node */
+#define GP_RANGE_DEPTH 64   /* nesting of ranges on one thread that can be told apart */
 
 /* Header of every record. */
 struct gp_rec {
@@ -258,6 +259,14 @@ enum gp_why {
 #define GP_BLOCKED_CALL 1 /* probe names the call, which was entered and has not returned */
 #define GP_BLOCKED_LOOK 2 /* seen by looking at /proc */
 
+/* What another node knew of a job, as it was read: text, hostile (userspace/model/carry.h). Before the job
+ * begins another run here. */
+struct gp_carry {
+	__u32 len; /* of the text, which has no terminator */
+	__u32 reserved;
+	char text[GP_CARRY_MAX];
+};
+
 struct gp_end {	      /* last record of a tape that was closed in order */
 	__u32 reason; /* enum gp_end_reason */
 	__s32 status; /* of CMD, as wait(2) reports it, or -1 */
@@ -289,7 +298,8 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(73, config, struct gp_config)                                                                      \
 	X(74, end, struct gp_end)                                                                            \
 	X(75, gap, struct gp_gap)                                                                            \
-	X(76, blocked, struct gp_blocked)
+	X(76, blocked, struct gp_blocked)                                                                    \
+	X(77, carry, struct gp_carry)
 
 #define GP_KIND_USER 64 /* first kind of user space */
 #define GP_KIND_MAX  128

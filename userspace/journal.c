@@ -255,6 +255,8 @@ static void say_settings(struct journal *j, const struct options *o)
 
 	if (o->marker)
 		say_config(j, "marker", o->marker);
+	if (o->job_uid)
+		say_config(j, "job_uid", o->job_uid);
 	if (o->multiply > 1) {
 		snprintf(number, sizeof(number), "%lld", (long long)o->multiply);
 		say_config(j, "multiply", number);

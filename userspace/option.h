@@ -30,6 +30,7 @@ struct options {
 	struct option_list spans, excludes, ats;
 	char *since, *until, *html;
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
+	char *carry, *job_uid;
 	char *output; /* of CMD (run), or the tape (record) */
 	char *user, *library, *store;
 	char *semantics, *calculator, *now;

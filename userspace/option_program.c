@@ -8,6 +8,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/utf8.h"
 #include "userspace/model/accelerator_peak.h"
+#include "userspace/model/job.h"
 #include "userspace/model/program.h"
 #include "userspace/option.h"
 
@@ -74,6 +75,19 @@ static bool tag_fits(const char *name, const char *tag)
 	return false;
 }
 
+/* It becomes part of keys. */
+static bool uid_fits(const char *uid)
+{
+	size_t len = uid ? strlen(uid) : 1;
+
+	if (!uid ||
+	    (len && len < JOB_UID_MAX &&
+	     strspn(uid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == len))
+		return true;
+	log_error("--job-uid: not 1 to %d letters, digits or . _ : -", JOB_UID_MAX - 1);
+	return false;
+}
+
 int options_program(const struct options *o)
 {
 	char currency[OPTION_CURRENCY_MAX];
@@ -88,7 +102,10 @@ int options_program(const struct options *o)
 			  o->accelerator);
 		return -EINVAL;
 	}
-	return tag_fits("perf-tag", o->perf_tag) && tag_fits("session-tag", o->session_tag) ? 0 : -EINVAL;
+	return uid_fits(o->job_uid) && tag_fits("perf-tag", o->perf_tag) &&
+			       tag_fits("session-tag", o->session_tag)
+		       ? 0
+		       : -EINVAL;
 }
 
 void options_program_say(const struct options *o, const char *model, option_say_fn *say, void *ctx)

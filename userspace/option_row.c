@@ -33,6 +33,10 @@ const struct option_row option_rows[] = {
 	{"listen", "ADDR:PORT", 0, OPTION_STRING, AT(listen), 0, 0, CMD_WATCH, "listen",
 	 "serve Prometheus metrics there, or at unix:PATH (default 127.0.0.1:9847 with --export prometheus)"},
 	{"job", "NAME", 0, OPTION_STRING, AT(job), 0, 0, CMD_WATCH, "job.name", "name of the job"},
+	{"job-uid", "UID", 0, OPTION_STRING, AT(job_uid), 0, 0, CMD_WATCH, "job.uid",
+	 "with its name what makes it the same job: one of another uid is another one"},
+	{"carry", "DIR", 0, OPTION_STRING, AT(carry), 0, 0, CMD_WATCH, "carry",
+	 "folder that nodes share: the history of a job that has a name goes with it from node to node"},
 	{"marker", "NAME", 0, OPTION_STRING, AT(marker), 0, 0, CMD_WATCH, "steps.marker",
 	 "end steps by update_exit, zero_grad, backward, reducer, update_op, execute or sync; default: "
 	 "elect"},

@@ -30,7 +30,7 @@ struct option_row {
 };
 
 /* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this. */
-#define OPTION_ROWS 68
+#define OPTION_ROWS 70
 extern const struct option_row option_rows[OPTION_ROWS];
 
 #endif

@@ -314,6 +314,11 @@ int output_key(struct output *out)
 	return out->live ? live_key(out->live) : 0;
 }
 
+int output_carry(const struct output *out, uint32_t i, struct carry *ret)
+{
+	return model_carry(out->model, i, ret);
+}
+
 unsigned output_roles(const struct output *out)
 {
 	return model_roles(out->model);

@@ -39,6 +39,8 @@ void output_by_events(struct output *out);
 int output_feed(struct output *out, const void *records, size_t len);
 /* Who is to be looked at (model_silent). */
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
+/* As model_carry(). */
+int output_carry(const struct output *out, uint32_t i, struct carry *ret);
 /* A second passed: snapshot to exporters and view. */
 void output_tick(struct output *out);
 /* As model_roles(). */

@@ -55,6 +55,7 @@ static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 	 */
 	if (w->event_ns)
 		((struct gp_rec *)own - 1)->ts_ns = w->event_ns;
+	carrier_process(w->carrier, p);
 }
 
 void watch_gone(void *ctx, pid_t pid)
@@ -185,6 +186,7 @@ static void on_drain(void *ctx, uint64_t value)
 
 	(void)value;
 	watch_drain(w);
+	carrier_poll(w->carrier);
 	processes_due(w->processes, clock_mono_ns());
 	if (!w->child && !processes_alive(w->processes))
 		finish(w, GP_END_TARGETS_GONE);
@@ -213,6 +215,7 @@ static void on_tick(void *ctx, uint64_t value)
 	journal_flush(w->journal);
 	loader_commit(w->loader);
 	journal_keep(w->journal);
+	carrier_tick(w->carrier);
 	output_tick(w->out);
 }
 
@@ -351,6 +354,7 @@ static int open_loop(struct watch *w)
 static int begin(struct watch *w, const struct watch_config *cfg)
 {
 	journal_begin(w->journal, w->options, w->probes, cfg->run, cfg->command);
+	carrier_start(w->carrier);
 	return journal_save(w->journal);
 }
 
@@ -372,6 +376,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	err = watch_probes(o, &w->probes);
 	if (!err)
 		err = journal_open(&w->journal, out, cfg->tape, w->durable);
+	if (!err)
+		err = carrier_new(&w->carrier, o, out, w->journal);
 	if (!err)
 		err = open_kernel(w);
 	if (!err)
@@ -430,6 +436,10 @@ static void watch_finish(struct watch *w)
 		w->loader = NULL;
 		return;
 	}
+	if (w->carrier) { /* the end is ours, not the job's */
+		output_finish(w->out);
+		carrier_finish(w->carrier);
+	}
 	if (goes_on)
 		journal_stop(w->journal);
 	end = journal_record(w->journal, GP_KIND_end, 0, 0); /* now, and not when all is detached */
@@ -464,6 +474,7 @@ int watch_close(struct watch *w)
 		return 0;
 	if (w->loop && w->ring[0] && w->ring[1])
 		watch_finish(w);
+	carrier_free(w->carrier);
 	err = journal_close(w->journal);
 	processes_free(w->processes);
 	blocked_free(w->blocked);

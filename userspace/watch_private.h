@@ -8,6 +8,7 @@
 #include "userspace/base/buffer.h"
 #include "userspace/base/loop.h"
 #include "userspace/ingest/ring.h"
+#include "userspace/carrier.h"
 #include "userspace/journal.h"
 #include "userspace/watch.h"
 #include "userspace/watch_process.h"
@@ -25,6 +26,7 @@ struct watch {
 	struct durable *durable; /* NULL: nothing outlives us */
 	struct loop *loop;
 	struct processes *processes;
+	struct carrier *carrier; /* NULL: history stays here */
 	struct blocked *blocked; /* who does not get on */
 	struct buffer batch;	 /* of a ring */
 	pid_t child;

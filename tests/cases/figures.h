@@ -218,6 +218,7 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		uint64_t value;
 	} table[] = {
 		{"runs", j->runs},
+		{"carried", j->carried_runs},
 		{"members", j->members},
 		{"starts", j->starts},
 		{"disruptions", j->ledger.disruptions},

@@ -19,6 +19,7 @@
 #include "userspace/ingest/event.h"
 
 #define SCRIPT_BASE_NS 1000000000000ull
+#define SCRIPT_REAL_NS 1700000000000000000ll /* UTC then */
 #define SCRIPT_EVENTS  60000
 #define SCRIPT_PIDS    10
 #define SCRIPT_THREADS 10
@@ -199,7 +200,7 @@ static inline void script_session(struct script *s)
 	gs->abi = GP_ABI_VERSION;
 	snprintf(gs->version, sizeof(gs->version), "0");
 	c = script_add(s, GP_KIND_clock, 0, 0, -1);
-	c->real_ns = 1700000000000000000ll;
+	c->real_ns = SCRIPT_REAL_NS;
 	for (int i = 0; i < P_COUNT; i++) {
 		struct gp_probe *p = script_add(s, GP_KIND_probe, 0, 0, i);
 

@@ -8,7 +8,7 @@
 struct move {
 	uint64_t at_ns;
 	int argc;
-	char *argv[10];
+	char *argv[24];
 };
 
 static inline uint64_t move_ns(const struct move *m, int i, uint64_t otherwise)
@@ -166,6 +166,35 @@ static inline bool word_library(struct script *s, const struct move *m)
 	return true;
 }
 
+/* AGO KEY=VALUE[,VALUE...]...: lines of userspace/model/carry.h; "fall"'s second value is a time ago too. */
+static inline void word_carry(struct script *s, const struct move *m)
+{
+	struct gp_carry *c = script_add(s, GP_KIND_carry, m->at_ns, 0, -1);
+	int64_t until_ns = SCRIPT_REAL_NS + (int64_t)m->at_ns - (int64_t)move_ns(m, 1, 0);
+	int len = snprintf(c->text, sizeof(c->text), "gp-bpf carry 1\nuntil %lld\n", (long long)until_ns);
+	uint64_t ns;
+
+	for (int i = 2; i < m->argc; i++) {
+		char word[64], *value, *save = NULL;
+
+		snprintf(word, sizeof(word), "%s", m->argv[i]);
+		value = strtok_r(word, "=,", &save);
+		for (int n = 0; value; value = strtok_r(NULL, "=,", &save), n++) {
+			char *at = c->text + len;
+			size_t left = sizeof(c->text) - (size_t)len;
+			bool time = script_duration(value, &ns);
+
+			if (time && !strcmp(word, "fall"))
+				ns = (uint64_t)until_ns - ns;
+			len += time ? snprintf(at, left, " %llu", (unsigned long long)ns)
+				    : snprintf(at, left, "%s%s", n ? " " : "", value);
+		}
+		len += snprintf(c->text + len, sizeof(c->text) - (size_t)len, "\n");
+	}
+	len += snprintf(c->text + len, sizeof(c->text) - (size_t)len, "end\n");
+	c->len = (__u32)len;
+}
+
 static inline void word_sent(struct script *s, const struct move *m)
 {
 	struct gp_signal *g = script_add(s, GP_KIND_signal, m->at_ns, script_pid(s), -1);
@@ -239,13 +268,15 @@ static inline bool word_life(struct script *s, const struct move *m)
 	};
 	const char *w = m->argv[0];
 
-	if (!strcmp(w, "process")) { /* [age D] [rank R W] [target] */
+	if (!strcmp(w, "process")) { /* [age D] [rank R W] [job NAME] [target] */
 		uint64_t age_ns = m->argc > 2 && !strcmp(m->argv[1], "age") ? move_ns(m, 2, 0) : 0;
 		struct gp_process *p = script_process(s, m->at_ns, age_ns);
 
 		for (int i = 1; i < m->argc; i++) {
 			if (!strcmp(m->argv[i], "target"))
 				p->flags |= GP_PROCESS_TARGET;
+			if (!strcmp(m->argv[i], "job") && i + 1 < m->argc)
+				snprintf(p->job, sizeof(p->job), "%s", m->argv[i + 1]);
 			if (!strcmp(m->argv[i], "rank")) {
 				p->rank = (int)move_number(m, i + 1, 0);
 				p->world_size = (int)move_number(m, i + 2, 0);
@@ -283,6 +314,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 
 		snprintf(c->text, sizeof(c->text), "%s%s%s", move_text(m, ""), m->argc > 2 ? " " : "",
 			 m->argc > 2 ? m->argv[2] : "");
+	} else if (!strcmp(w, "carry")) {
+		word_carry(s, m);
 	} else if (!strcmp(w, "end")) {
 		script_add(s, GP_KIND_end, m->at_ns, 0, -1);
 	} else if (!strcmp(w, "look") || !strcmp(w, "call")) {
@@ -333,7 +366,7 @@ static inline void script_move(struct script *s, char *text)
 	w = strtok_r(NULL, " \t\n", &save);
 	if (w && script_who(s, w))
 		w = strtok_r(NULL, " \t\n", &save);
-	for (; w && m.argc < 10; w = strtok_r(NULL, " \t\n", &save))
+	for (; w && m.argc < 24; w = strtok_r(NULL, " \t\n", &save))
 		m.argv[m.argc++] = w;
 	if (!m.argc) {
 		script_fail(s, "a time without a move");
@@ -345,7 +378,7 @@ static inline void script_move(struct script *s, char *text)
 	}
 	if (!s->named[s->pid] && strcmp(m.argv[0], "process") && strcmp(m.argv[0], "config") &&
 	    strcmp(m.argv[0], "end") && strcmp(m.argv[0], "lose") && strcmp(m.argv[0], "wait") &&
-	    strcmp(m.argv[0], "gap"))
+	    strcmp(m.argv[0], "gap") && strcmp(m.argv[0], "carry"))
 		script_process(s, m.at_ns, 0);
 	if (!word_training(s, &m) && !word_library(s, &m) && !word_life(s, &m))
 		script_fail(s, "no such move: %s", m.argv[0]);

@@ -225,16 +225,48 @@ static int answer_await(struct aside *a, struct answer *ret)
 	return -ETIMEDOUT;
 }
 
-static int ask_one(struct aside *a, const struct ask *ask, size_t len, struct answer *ret)
+static int ask_send(struct aside *a, const struct ask *ask)
 {
 	int err = a->pid ? 0 : start(a);
 
 	if (err)
 		return err;
-	err = send(a->fd, ask, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -EIO : answer_await(a, ret);
+	if (send(a->fd, ask, offsetof(struct ask, arg) + ask->len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return 0;
+	stop(a);
+	return -EIO;
+}
+
+static int ask_one(struct aside *a, const struct ask *ask, struct answer *ret)
+{
+	int err = ask_send(a, ask);
+
+	if (err)
+		return err;
+	err = answer_await(a, ret);
 	if (err)
 		stop(a);
 	return err;
+}
+
+static bool room(struct aside *a)
+{
+	if (reap(a))
+		return true;
+	if (!a->stuck_told)
+		log_warn("%d processes that look at others hang and cannot be killed: no more are looked at "
+			 "until one of them ends",
+			 STUCK_MAX);
+	a->stuck_told = true;
+	return false;
+}
+
+static ssize_t answered(struct aside *a, const struct answer *answer, const void **ret)
+{
+	a->stuck_told = false;
+	a->cpu_ns += answer->cpu_ns;
+	*ret = a->shared;
+	return answer->result;
 }
 
 ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len, const void **ret)
@@ -248,20 +280,46 @@ ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_le
 	memcpy(ask.arg, arg, arg_len);
 	/* One that is gone (killed by somebody, out of memory) is replaced once. */
 	for (int i = 0; i < 2 && (err == -EBUSY || err == -EIO); i++) {
-		if (!reap(a)) {
-			if (!a->stuck_told)
-				log_warn("%d processes that look at others hang and cannot be killed: no "
-					 "more are looked at until one of them ends",
-					 STUCK_MAX);
-			a->stuck_told = true;
+		if (!room(a))
 			return -EBUSY;
-		}
-		err = ask_one(a, &ask, offsetof(struct ask, arg) + arg_len, &answer);
+		err = ask_one(a, &ask, &answer);
 	}
-	if (err)
-		return err;
-	a->stuck_told = false;
-	a->cpu_ns += answer.cpu_ns;
-	*ret = a->shared;
-	return answer.result;
+	return err ? err : answered(a, &answer, ret);
+}
+
+int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len)
+{
+	struct ask ask = {.fn = fn, .len = arg_len};
+	int err = -EIO;
+
+	if (arg_len > sizeof(ask.arg))
+		return -E2BIG;
+	memcpy(ask.arg, arg, arg_len);
+	for (int i = 0; i < 2 && err == -EIO; i++)
+		err = room(a) ? ask_send(a, &ask) : -EBUSY;
+	return err;
+}
+
+ssize_t aside_answer(struct aside *a, int wait_ms, const void **ret)
+{
+	struct pollfd p = {.fd = a->fd, .events = POLLIN};
+	struct answer answer;
+	ssize_t n;
+
+	if (!a->pid)
+		return -EIO;
+	poll(&p, 1, wait_ms);
+	n = recv(a->fd, &answer, sizeof(answer), MSG_DONTWAIT);
+	if (n == sizeof(answer))
+		return answered(a, &answer, ret);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	stop(a);
+	return -EIO;
+}
+
+void aside_drop(struct aside *a)
+{
+	if (a->pid)
+		stop(a);
 }

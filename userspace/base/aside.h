@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ASIDE_ARG_MAX 256
+#define ASIDE_ARG_MAX 2048
 #define ASIDE_KEPT_FD 4 /* what aside_keep() named has this number there */
 
 struct aside;
@@ -33,6 +33,13 @@ void aside_keep(struct aside *a, int fd);
  * last seconds went into waiting; longer, 2 s at most, only while the other process waits for nothing but a
  * CPU. */
 ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len, const void **ret);
+/* The same without waiting: 0, and the answer is asked for until it is there; nothing else may be asked
+ * before that. As aside_call() else. */
+int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len);
+/* Waits so long at most. -EAGAIN: not yet; else as aside_call(). */
+ssize_t aside_answer(struct aside *a, int wait_ms, const void **ret);
+/* What was asked has used up its time. */
+void aside_drop(struct aside *a);
 /* CPU time that calls have taken there. */
 uint64_t aside_cpu_ns(const struct aside *a);
 

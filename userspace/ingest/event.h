@@ -36,7 +36,7 @@ char *event_text(char *out, size_t out_len, const char *field, size_t field_len)
 
 /* A record being made by user space: header and zeroed payload of this kind in buf (GP_RECORD_MAX
  * bytes suffice for any). Returns the payload. */
-#define GP_RECORD_MAX 512
+#define GP_RECORD_MAX 1088
 void *event_init(void *buf, unsigned kind, __u64 ts_ns, __u32 pid, __u32 probe);
 
 #endif

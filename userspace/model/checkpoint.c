@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/checkpoint.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,19 @@ static struct checkpoint *checkpoint_add(struct checkpoints *c)
 	}
 	c->items[c->count] = (struct checkpoint){.number = ++c->number};
 	return &c->items[c->count++];
+}
+
+int checkpoints_know(struct checkpoints *c, const struct checkpoint *k)
+{
+	struct checkpoint *own = checkpoint_add(c);
+	uint64_t number;
+
+	if (!own)
+		return -ENOMEM;
+	number = own->number;
+	*own = *k;
+	own->number = number;
+	return 0;
 }
 
 /* FNV-1a, as gp_probe_hash(): of the last part, whatever is added to it until it is whole. */

@@ -48,6 +48,9 @@ struct checkpoints *checkpoints_new(void); /* NULL: no memory */
 void checkpoints_free(struct checkpoints *c);
 void checkpoints_archive(struct archive *a, struct checkpoints **c);
 
+/* One that is known from elsewhere, the newest of all. 0 or -ENOMEM. */
+int checkpoints_know(struct checkpoints *c, const struct checkpoint *k);
+
 struct checkpoint_write {
 	struct checkpoint_file file;
 	const char *path;

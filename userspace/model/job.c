@@ -56,9 +56,11 @@ static bool jobs_forget(struct jobs *js)
 	return false;
 }
 
-static int jobs_get(struct jobs *js, const struct rank *r, struct job **ret)
+/* *ret NULL: there are too many. */
+static int jobs_get(struct rank_env *env, uint64_t key, const char *name, const char *uid, struct job **ret)
 {
-	struct job *j = jobs_find(js, r->job_key);
+	struct jobs *js = &env->jobs;
+	struct job *j = jobs_find(js, key);
 
 	*ret = j;
 	if (j)
@@ -70,16 +72,21 @@ static int jobs_get(struct jobs *js, const struct rank *r, struct job **ret)
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
-	j->key = r->job_key;
-	j->away = &r->env->away;
-	j->first_pid = r->pid;
-	j->world_size = -1;
+	j->key = key;
+	j->away = &env->away;
+	j->world_size = j->ref_rank = -1;
 	j->state = JOB_ENDED;
-	if (*r->process.job)
-		snprintf(j->name, sizeof(j->name), "%s", r->process.job);
+	snprintf(j->name, sizeof(j->name), "%s", name);
+	if (*name)
+		snprintf(j->uid, sizeof(j->uid), "%s", uid);
 	js->job[js->count++] = j;
 	*ret = j;
 	return 0;
+}
+
+int jobs_named(struct rank_env *env, const char *name, const char *uid, struct job **ret)
+{
+	return jobs_get(env, job_name_key(name, uid), name, uid, ret);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------- */
@@ -116,7 +123,7 @@ int job_join(struct rank *r, uint64_t now_ns)
 
 	if (r->job)
 		return 0;
-	err = jobs_get(&r->env->jobs, r, &j);
+	err = jobs_get(r->env, r->job_key, r->process.job, r->env->job_uid, &j);
 	if (err || !j)
 		return err;
 	begins = job_begins(j, r);
@@ -125,6 +132,7 @@ int job_join(struct rank *r, uint64_t now_ns)
 	j->members++;
 	r->job = j;
 	r->run = j->runs;
+	j->first_pid = j->first_pid ? j->first_pid : r->pid;
 	if (r->process.world_size > 0)
 		j->world_size = r->process.world_size;
 	if (begins && j->ref) /* of the run before, which is dying */
@@ -143,8 +151,7 @@ static const struct job_point *job_last_point(const struct job *j)
 	return j->npoints ? &j->points[(j->npoints - 1) % JOB_POINTS] : NULL;
 }
 
-/* The newest checkpoint of no later step. */
-static const struct job_point *job_point_of(const struct job *j, uint64_t step)
+const struct job_point *job_point_of(const struct job *j, uint64_t step)
 {
 	uint32_t n = j->npoints < JOB_POINTS ? j->npoints : JOB_POINTS;
 
@@ -231,9 +238,9 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 	job_work_step(j, end_ns - start_ns, timed);
 	if (number > j->last_step)
 		j->last_step = number;
-	if (j->fell && end_ns <= j->fall.d.at_ns) /* it is given out only now */
+	if (j->fell && !job_before(j->fall.d.at_ns, end_ns)) /* it is given out only now */
 		j->fall.d.step = (int64_t)number;
-	if (j->fell && start_ns >= j->fall.d.at_ns && !j->untold)
+	if (j->fell && !job_before(start_ns, j->fall.d.at_ns) && !j->untold)
 		job_fall_close(r->env, j, start_ns, end_ns, number);
 	j->starts = 0;
 }

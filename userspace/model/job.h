@@ -7,6 +7,7 @@
  *   job_ledger.c  where the job's time went: its reference rank's ledgers, and what lies between them
  *   job_window.c  the same of late, by the clock
  *   job_work.c    how much it has made, and the time of its accelerators
+ *   job_carry.c   what another node knew of it
  *   job_view.c    its part of a snapshot, its state as bytes
  *
  * A run ends with its processes; the job goes on with the next run. One event that interrupts a job is one
@@ -31,6 +32,7 @@
 
 #define JOBS_MAX    512
 #define JOB_FALLS   16		    /* last disruptions that are shown */
+#define JOB_UID_MAX 40		    /* Kubernetes: 36 characters */
 #define JOB_WAIT_NS 600000000000ull /* design §6: a crashed job is over after 10 minutes, backdated */
 /* From a signal that asks to end to an end that obeys it: Kubernetes grants 30 s by default, Slurm likewise
  * (KillWait), clusters a few minutes. */
@@ -67,6 +69,7 @@ struct job_fall {	 /* a disruption */
 struct job_view {
 	uint64_t key; /* stays, also over restarts of gp-bpf on one boot */
 	char name[64];
+	char uid[JOB_UID_MAX]; /* with its name what makes it the same one; "": its name does */
 	enum job_state state;
 	uint32_t first_pid;	/* its first rank: its name where it has none */
 	uint32_t runs, members; /* ever; ranks that run now */
@@ -89,6 +92,10 @@ struct job_view {
 	struct program_view program;
 	struct job_fall falls[JOB_FALLS]; /* oldest first */
 	uint32_t nfalls;
+	/* Its history goes on from another node's: all but its windows, its accelerators' time and the
+	 * disruptions before the last one, which only that node has. */
+	bool carried;
+	uint32_t carried_runs; /* of runs */
 };
 
 struct rank;
@@ -112,6 +119,15 @@ void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct jo
 void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators);
 /* Once its ranks were told: what follows from them. */
 void job_view_work(struct job_view *v, const struct program_config *c);
+struct carry;
+/* The key of a job of that name; uid may be "". */
+uint64_t job_name_key(const char *name, const char *uid);
+/* What another node knew of a job, as of now_ns, goes before all that it does here from now on: false where
+ * that is nothing new, the job runs here already, or the time between cannot be told. */
+bool jobs_carry(struct rank_env *env, const struct carry *c, uint64_t now_ns);
+/* What this node knows of the job. false: another one is to tell: the job has no name, never ran here, or its
+ * reference is a rank elsewhere. */
+bool job_carry(const struct rank_env *env, const struct job *j, uint64_t now_ns, struct carry *ret);
 void jobs_archive(struct archive *a, struct jobs *js, const struct away *away);
 /* NULL: there is none of that key. */
 struct job *jobs_find(const struct jobs *js, uint64_t key);

@@ -68,7 +68,7 @@ void job_fall_close(struct rank_env *env, struct job *j, uint64_t start_ns, uint
 
 	d->resumed_ns = start_ns;
 	d->resumed_step = (int64_t)step;
-	d->recovery_ns = end_ns > d->at_ns ? end_ns - d->at_ns : 0;
+	d->recovery_ns = job_before(d->at_ns, end_ns) ? end_ns - d->at_ns : 0;
 	fall_split(j, end_ns);
 	j->fall.over = true;
 	j->fell = false;

@@ -34,7 +34,7 @@ struct job_point { /* up to here progress is secured */
 
 struct job {
 	uint64_t key;
-	char name[64];
+	char name[64], uid[JOB_UID_MAX];
 	const struct away *away; /* its model's; not saved */
 	enum job_state state;
 	uint32_t first_pid;
@@ -59,7 +59,19 @@ struct job {
 	uint64_t fall_past_ns[BUCKET_COUNT]; /* the job's sums when it began */
 	uint64_t nfalls;		     /* ever, those that were told */
 	struct job_fall falls[JOB_FALLS];
+	/* Of another node: */
+	uint32_t carried_runs;	/* 0: nothing is */
+	uint64_t carried_falls; /* of nfalls, those whose details are not here */
+	bool joins;		/* nothing was done here since */
+	int ref_rank;		/* of who was its reference last; -1: unknown */
 };
+
+/* Instants of a job that was carried here may lie before the boot, which is 0: then they are large numbers,
+ * of which differences are right. */
+static inline bool job_before(uint64_t a, uint64_t b)
+{
+	return (int64_t)(a - b) < 0;
+}
 
 /* job_ledger.c */
 void job_time_refer(struct job *j, struct rank *r, bool midway); /* r's ledger counts from here on */
@@ -85,6 +97,12 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns);
 void job_work_leave(struct job *j, const struct rank *r, uint64_t now_ns);
 void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
 void job_work_archive(struct archive *a, struct job_work *w);
+
+/* job.c */
+/* The newest checkpoint of no later step. */
+const struct job_point *job_point_of(const struct job *j, uint64_t step);
+/* Made where it is not there. *ret NULL: there are too many. 0 or -ENOMEM. */
+int jobs_named(struct rank_env *env, const char *name, const char *uid, struct job **ret);
 
 /* job_fall.c */
 void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns, const struct job_cause *why);

@@ -103,6 +103,16 @@ static void types_view(struct ledger_view *v, const uint64_t *past_ns, const uin
 	}
 }
 
+/* Clocks of two nodes differ: what the other one saw last cannot be later than what begins here. */
+static void job_time_shift(struct job *j, uint64_t ns)
+{
+	j->time.start_ns -= ns;
+	j->time.edge_ns -= ns;
+	j->fall.d.at_ns -= ns;
+	if (j->fell && !j->untold)
+		j->falls[(j->nfalls - 1) % JOB_FALLS] = j->fall;
+}
+
 void job_time_refer(struct job *j, struct rank *r, bool midway)
 {
 	struct job_time *t = &j->time;
@@ -121,9 +131,13 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 	}
 	if (!t->edge_ns)
 		t->start_ns = t->edge_ns = from_ns;
-	t->skip_ns = from_ns < t->edge_ns ? t->edge_ns - from_ns : 0;
+	if (j->joins && job_before(from_ns, t->edge_ns))
+		job_time_shift(j, t->edge_ns - from_ns);
+	j->joins = false;
+	j->ref_rank = r->process.rank;
+	t->skip_ns = job_before(from_ns, t->edge_ns) ? t->edge_ns - from_ns : 0;
 	job_window_refer(j, r, midway, from_ns, job_between(j));
-	if (from_ns > t->edge_ns) {
+	if (job_before(t->edge_ns, from_ns)) {
 		job_idle(j, t->past_ns, t->edge_ns, from_ns);
 		t->edge_ns = from_ns;
 	}
@@ -191,7 +205,7 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 		ledger_view(j->ref->ledger, &v);
 		len_ns = job_part(j, &v, ns);
 		types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
-	} else if (now_ns > t->edge_ns && j->state != JOB_OVER && j->state != JOB_ENDED) {
+	} else if (job_before(t->edge_ns, now_ns) && j->state != JOB_OVER && j->state != JOB_ENDED) {
 		len_ns = now_ns - t->edge_ns;
 		job_idle(j, ns, t->edge_ns, now_ns);
 	}

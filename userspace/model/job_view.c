@@ -5,7 +5,7 @@
 
 static void falls_view(const struct job *j, struct job_view *ret)
 {
-	uint64_t n = j->nfalls < JOB_FALLS ? j->nfalls : JOB_FALLS;
+	uint64_t here = j->nfalls - j->carried_falls, n = here < JOB_FALLS ? here : JOB_FALLS;
 
 	for (uint64_t i = 0; i < n; i++)
 		ret->falls[i] = j->falls[(j->nfalls - n + i) % JOB_FALLS];
@@ -31,6 +31,9 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.starts = j->starts,
 	};
 	memcpy(ret->name, j->name, sizeof(ret->name));
+	memcpy(ret->uid, j->uid, sizeof(ret->uid));
+	ret->carried_runs = j->carried_runs;
+	ret->carried = j->carried_runs;
 	if (j->npoints) {
 		ret->secured_step = j->points[(j->npoints - 1) % JOB_POINTS].step;
 		ret->secured_ns = j->points[(j->npoints - 1) % JOB_POINTS].goodput_ns;
@@ -89,10 +92,10 @@ static void time_archive(struct archive *a, struct job_time *t)
 	archive_numbers(a, t->past_types_ns);
 	archive_numbers(a, t->base_types_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++) {
-		archive_require(a, t->past_ns[b] <= t->edge_ns);
+		archive_require(a, t->past_ns[b] <= t->edge_ns - t->start_ns);
 		sum_ns += t->past_ns[b];
 	}
-	archive_require(a, t->start_ns <= t->edge_ns && sum_ns == t->edge_ns - t->start_ns);
+	archive_require(a, !job_before(t->edge_ns, t->start_ns) && sum_ns == t->edge_ns - t->start_ns);
 }
 
 static void job_archive(struct archive *a, struct job **at)
@@ -105,6 +108,11 @@ static void job_archive(struct archive *a, struct job **at)
 		return;
 	archive_number(a, &j->key);
 	archive_text(a, j->name);
+	archive_text(a, j->uid);
+	archive_number(a, &j->carried_runs);
+	archive_number(a, &j->carried_falls);
+	archive_number(a, &j->joins);
+	archive_number(a, &j->ref_rank);
 	archive_below(a, &j->state, JOB_ENDED + 1);
 	archive_number(a, &j->first_pid);
 	archive_number(a, &j->runs);
@@ -136,7 +144,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->nfalls);
 	for (uint64_t i = 0; i < JOB_FALLS && i < j->nfalls; i++)
 		fall_archive(a, &j->falls[i]);
-	archive_require(a, !j->fell || j->untold || j->nfalls);
+	archive_require(a, (!j->fell || j->untold || j->nfalls) && j->carried_falls <= j->nfalls);
 }
 
 void jobs_archive(struct archive *a, struct jobs *js, const struct away *away)

@@ -39,12 +39,13 @@ static const struct window_edge *edge_of(const struct job *j)
 void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t from_ns, enum bucket between)
 {
 	/* Where it overlaps what is past the slot's share is not known. */
-	j->ref_midway = midway && from_ns >= j->time.edge_ns;
+	j->ref_midway = midway && !job_before(from_ns, j->time.edge_ns);
 	if (j->ref_midway)
 		window_edge(r->window, from_ns, &j->ref_edge);
 	if (!j->window) /* without memory for it there are none */
 		j->window = window_new(from_ns);
-	past_add(j, between, j->time.edge_ns, from_ns);
+	/* What lies before the boot no window of this node has. */
+	past_add(j, between, (int64_t)j->time.edge_ns > 0 ? j->time.edge_ns : 0, from_ns);
 }
 
 void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v, uint64_t edge_ns)
@@ -87,5 +88,7 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);
 		window_leave_out(&ret[i], away_ns);
 	}
+	for (int i = 0; i < WINDOWS_MAX && j->carried_runs; i++) /* another node has the rest */
+		ret[i].whole = false;
 	window_free(w);
 }

@@ -2,10 +2,12 @@
 #include "userspace/model/model_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/base/hash.h"
+#include "userspace/model/carry.h"
 
 struct model *model_new(fact_fn *sink, void *ctx)
 {
@@ -94,7 +96,7 @@ static uint64_t model_job_key(struct model *m, const struct rank *r)
 	uint64_t hash = HASH_START;
 
 	if (*p->job)
-		return hash_bytes(hash, p->job, strlen(p->job));
+		return job_name_key(p->job, m->env.job_uid);
 	if (parent && parent->job_key)
 		return parent->job_key;
 	if (r->job_key)
@@ -358,6 +360,8 @@ static void feed_config(struct model *m, const struct event *ev)
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
 		range_rules_add(&m->env.ranges, value); /* what wrote it has told of what is none */
+	else if (!strcmp(text, "job_uid"))
+		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
 	else if (!strcmp(text, "excludes"))		/* likewise */
 		away_forget(&m->env.away);
 	else if (!strcmp(text, "exclude"))
@@ -370,6 +374,22 @@ static void feed_config(struct model *m, const struct event *ev)
 				m->env.step.force = (enum step_boundary)b;
 		}
 	}
+}
+
+static void feed_carry(struct model *m, const struct event *ev)
+{
+	size_t len = ev->carry->len;
+	struct carry c;
+
+	if (len <= sizeof(ev->carry->text) && !carry_parse(&c, ev->carry->text, len))
+		jobs_carry(&m->env, &c, ev->rec->ts_ns);
+}
+
+int model_carry(const struct model *m, uint32_t i, struct carry *ret)
+{
+	if (i >= m->env.jobs.count)
+		return -ENOENT;
+	return job_carry(&m->env, m->env.jobs.job[i], m->now_ns, ret);
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
@@ -420,6 +440,9 @@ static int model_event(struct model *m, const struct event *ev)
 		return 0;
 	case GP_KIND_config:
 		feed_config(m, ev);
+		return 0;
+	case GP_KIND_carry:
+		feed_carry(m, ev);
 		return 0;
 	case GP_KIND_session:
 		feed_session(m, ev);

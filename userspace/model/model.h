@@ -18,6 +18,7 @@
 
 #define MODEL_RANKS 4096 /* processes followed at once; more are counted, not followed */
 
+struct carry;
 struct model;
 
 /* sink may be NULL. It is called during model_feed(), in order, with facts that are never taken back. */
@@ -57,6 +58,10 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
 /* By which roles (bit 1 << enum gp_role) steps are found now, or may be, while that is not known yet; those
  * of group marker left out, which nobody takes. */
 uint32_t model_roles(const struct model *m);
+
+/* What is to go with the i-th job to the next node (carry.h), as of the last event. 1: *ret; 0: it is not this
+ * node's to tell; -ENOENT: there are no more. */
+int model_carry(const struct model *m, uint32_t i, struct carry *ret);
 
 /* How often the ledger did not add up; anything but 0 is a bug of ours. */
 uint64_t model_ledger_violations(const struct model *m);

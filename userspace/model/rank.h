@@ -54,6 +54,7 @@ struct rank_env {      /* what all ranks of a model share */
 	uint64_t windows_ns[WINDOWS_MAX]; /* the user's; 0: no more. None: the usual ones */
 	uint64_t budget_ppm; /* of a rank's time that probes beyond the marker may cost; 0: no bound */
 	struct program_config program;
+	char job_uid[JOB_UID_MAX]; /* of jobs that have a name */
 	uint64_t ledger_violations;
 	uint64_t facts; /* told so far: the number of the last one */
 	struct jobs jobs;

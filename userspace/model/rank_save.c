@@ -15,6 +15,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	archive_numbers(a, env->windows_ns);
 	archive_number(a, &env->budget_ppm);
 	program_config_archive(a, &env->program);
+	archive_text(a, env->job_uid);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
 	jobs_archive(a, &env->jobs, &env->away);

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/carry.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/log.h"
+
+#define MAGIC "gp-bpf carry "
+
+/* Short ones: all buckets are to have room. */
+static const char *const bucket_word[BUCKET_COUNT] = {
+	[BUCKET_UNOBSERVED] = "unseen",
+	[BUCKET_HANG] = "hang",
+	[BUCKET_RECOVERY] = "recovery",
+	[BUCKET_WASTED] = "wasted",
+	[BUCKET_SLICE_DOWN] = "slice",
+	[BUCKET_SCALE_UP] = "scale",
+	[BUCKET_REINIT] = "reinit",
+	[BUCKET_CHECKPOINT_SAVE] = "save",
+	[BUCKET_CHECKPOINT_RESTORE] = "restore",
+	[BUCKET_CUSTOM] = "custom",
+	[BUCKET_EVAL] = "eval",
+	[BUCKET_DATA_LOADING] = "data",
+	[BUCKET_ACCELERATOR_INIT] = "init",
+	[BUCKET_TRAINING_PREP] = "prep",
+	[BUCKET_PROGRAM_STARTUP] = "startup",
+	[BUCKET_GOODPUT] = "goodput",
+	[BUCKET_OTHER] = "other",
+	[BUCKET_EXCLUDED] = "out",
+};
+
+uint64_t carry_elapsed_ns(const struct carry *c)
+{
+	uint64_t sum_ns = 0;
+
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		sum_ns += c->ns[b];
+	return sum_ns;
+}
+
+bool carry_newer(const struct carry *a, const struct carry *b)
+{
+	return a->attempt != b->attempt ? a->attempt > b->attempt : a->until_ns > b->until_ns;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+struct text {
+	char *at;
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(t->at + t->len, CARRY_MAX + 1 - t->len, fmt, args);
+	va_end(args);
+	t->len += n > 0 ? (size_t)n : 0;
+	t->len = t->len < CARRY_MAX ? t->len : CARRY_MAX;
+}
+
+/* Of a name that is none of ours, what may stand in a line. */
+static void put_word(struct text *t, const char *key, const char *value, size_t cap)
+{
+	char word[GP_PATH_MAX];
+
+	log_escape(word, cap < sizeof(word) ? cap : sizeof(word), value, strnlen(value, cap));
+	if (*word)
+		put(t, "%s %s\n", key, word);
+}
+
+static void put_fall(struct text *t, const struct carry *c)
+{
+	const struct job_fall *f = &c->fall;
+
+	if (!c->fell)
+		return;
+	put(t, "fall %s %lld %lld %d %d %d %llu %u %d %d\n", *f->why.cause ? f->why.cause : "unseen",
+	    (long long)c->fell_ns, (long long)f->d.step, f->why.rank, f->why.exit_code, f->why.signal,
+	    (unsigned long long)f->d.wasted_ns, f->d.starts, f->d.graceful, c->untold);
+}
+
+static void put_saved(struct text *t, const struct carry_saved *s)
+{
+	static const char end[] = "end\n", key[] = "path \n";
+	const char *path = s->path;
+	size_t room;
+
+	put(t, "saved %llu %d %d\n", (unsigned long long)s->step, s->stepped, s->folder);
+	if (s->filed)
+		put(t, "file %u %llu %llu\n", s->file.name, (unsigned long long)s->file.bytes,
+		    (unsigned long long)s->file.mtime_ns);
+	room = t->len + sizeof(end) + sizeof(key) < CARRY_MAX ? CARRY_MAX - t->len - sizeof(end) - sizeof(key)
+							      : 0;
+	while (strlen(path) > room) { /* part by part; a name that is too long by itself is not told */
+		path = strchr(path + 1, '/');
+		if (!path)
+			return;
+	}
+	put_word(t, "path", path, sizeof(s->path));
+}
+
+size_t carry_text(char *out, const struct carry *c)
+{
+	struct text t = {.at = out};
+
+	put(&t, MAGIC "%d\n", CARRY_VERSION);
+	put_word(&t, "job", c->job, sizeof(c->job));
+	put_word(&t, "uid", c->uid, sizeof(c->uid));
+	put_word(&t, "node", c->node, sizeof(c->node));
+	put(&t, "attempt %u\nstate %s\n", c->attempt, job_state_name[c->state]);
+	put(&t, "until %lld\nrun %lld\n", (long long)c->until_ns, (long long)c->run_ns);
+	put(&t, "steps %llu %llu %llu\n", (unsigned long long)c->last_step, (unsigned long long)c->steps,
+	    (unsigned long long)c->lost);
+	put(&t, "gross %llu %llu\nfalls %llu\n", (unsigned long long)c->gross_ns,
+	    (unsigned long long)c->wasted_ns, (unsigned long long)c->falls);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		if (c->ns[b])
+			put(&t, "%s %llu\n", bucket_word[b], (unsigned long long)c->ns[b]);
+	put_fall(&t, c);
+	if (c->secures)
+		put(&t, "secured %llu %llu\n", (unsigned long long)c->secured_step,
+		    (unsigned long long)c->secured_ns);
+	if (c->saves)
+		put_saved(&t, &c->saved);
+	put(&t, "end\n");
+	return t.len;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+struct line {
+	char text[GP_PATH_MAX + 16];
+	char *at; /* what is not read yet */
+	bool bad;
+};
+
+/* The next word; "": there is none. */
+static const char *word(struct line *l)
+{
+	char *from = l->at, *space = strchr(from, ' ');
+
+	l->at = space ? space + 1 : from + strlen(from);
+	if (space)
+		*space = '\0';
+	return from;
+}
+
+static uint64_t number(struct line *l, uint64_t most)
+{
+	const char *w = word(l);
+	uint64_t v = 0;
+
+	l->bad |= !*w || strlen(w) > 20;
+	for (; *w && !l->bad; w++) {
+		unsigned digit = (unsigned)(*w - '0');
+
+		l->bad |= digit > 9 || v > (UINT64_MAX - digit) / 10;
+		v = v * 10 + digit;
+	}
+	l->bad |= v > most;
+	return l->bad ? 0 : v;
+}
+
+static int64_t signed_number(struct line *l, int64_t least, int64_t most)
+{
+	bool minus = *l->at == '-';
+	uint64_t v;
+
+	l->at += minus;
+	v = number(l, minus ? (uint64_t) - (least + 1) + 1 : (uint64_t)most);
+	return minus ? (int64_t)(0 - v) : (int64_t)v;
+}
+
+static bool flag(struct line *l)
+{
+	return number(l, 1);
+}
+
+/* The rest of the line. */
+static void name(struct line *l, char *out, size_t cap)
+{
+	l->bad |= !*l->at || strlen(l->at) >= cap;
+	log_escape(out, cap, l->at, strlen(l->at));
+	l->at += strlen(l->at);
+}
+
+static void read_state(struct carry *c, struct line *l)
+{
+	const char *w = word(l);
+	int s = 0;
+
+	while (s <= JOB_ENDED && strcmp(w, job_state_name[s]) != 0)
+		s++;
+	l->bad |= s > JOB_ENDED;
+	c->state = s > JOB_ENDED ? JOB_ENDED : (enum job_state)s;
+}
+
+static void read_fall(struct carry *c, struct line *l)
+{
+	struct job_fall *f = &c->fall;
+	const char *w = word(l);
+
+	l->bad |= !*w || strlen(w) >= sizeof(f->why.cause);
+	log_escape(f->why.cause, sizeof(f->why.cause), w, strlen(w));
+	c->fell = true;
+	c->fell_ns = signed_number(l, 0, INT64_MAX);
+	f->d.step = signed_number(l, INT64_MIN, CARRY_STEPS_MAX);
+	f->why.rank = (int)signed_number(l, -1, CARRY_TIMES_MAX);
+	f->why.exit_code = (int)signed_number(l, -1, 255);
+	f->why.signal = (int)number(l, 127);
+	f->d.wasted_ns = number(l, CARRY_NS_MAX);
+	f->d.starts = (uint32_t)number(l, CARRY_TIMES_MAX);
+	f->d.graceful = flag(l);
+	c->untold = flag(l);
+}
+
+static void read_saved(struct carry *c, struct line *l)
+{
+	c->saves = true;
+	c->saved.step = number(l, CARRY_STEPS_MAX);
+	c->saved.stepped = flag(l);
+	c->saved.folder = flag(l);
+}
+
+static void read_file(struct carry *c, struct line *l)
+{
+	c->saved.filed = true;
+	c->saved.file.name = (uint32_t)number(l, UINT32_MAX);
+	c->saved.file.bytes = number(l, CARRY_NS_MAX);
+	c->saved.file.mtime_ns = number(l, INT64_MAX);
+}
+
+enum seen { SEEN_JOB = 1, SEEN_ATTEMPT = 2, SEEN_UNTIL = 4, SEEN_END = 8 };
+
+static void read_bucket(struct carry *c, struct line *l, const char *key)
+{
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		if (!strcmp(key, bucket_word[b]))
+			c->ns[b] = number(l, CARRY_NS_MAX);
+}
+
+/* Of a line that is of an older or the same version; the fact that it is there, if that is needed. */
+static unsigned read_line(struct carry *c, struct line *l)
+{
+	const char *key = word(l);
+
+	if (!strcmp(key, "job")) {
+		name(l, c->job, sizeof(c->job));
+		return SEEN_JOB;
+	}
+	if (!strcmp(key, "uid")) {
+		name(l, c->uid, sizeof(c->uid));
+	} else if (!strcmp(key, "node")) {
+		name(l, c->node, sizeof(c->node));
+	} else if (!strcmp(key, "attempt")) {
+		c->attempt = (uint32_t)number(l, CARRY_TIMES_MAX);
+		l->bad |= !c->attempt;
+		return SEEN_ATTEMPT;
+	} else if (!strcmp(key, "state")) {
+		read_state(c, l);
+	} else if (!strcmp(key, "until")) {
+		c->until_ns = signed_number(l, 0, INT64_MAX / 2);
+		return SEEN_UNTIL;
+	} else if (!strcmp(key, "run")) {
+		c->run_ns = signed_number(l, 0, INT64_MAX / 2);
+	} else if (!strcmp(key, "steps")) {
+		c->last_step = number(l, CARRY_STEPS_MAX);
+		c->steps = number(l, CARRY_STEPS_MAX);
+		c->lost = number(l, CARRY_STEPS_MAX);
+	} else if (!strcmp(key, "gross")) {
+		c->gross_ns = number(l, CARRY_NS_MAX);
+		c->wasted_ns = number(l, CARRY_NS_MAX);
+	} else if (!strcmp(key, "falls")) {
+		c->falls = number(l, CARRY_TIMES_MAX);
+	} else if (!strcmp(key, "fall")) {
+		read_fall(c, l);
+	} else if (!strcmp(key, "saved")) {
+		read_saved(c, l);
+	} else if (!strcmp(key, "secured")) {
+		c->secures = true;
+		c->secured_step = number(l, CARRY_STEPS_MAX);
+		c->secured_ns = number(l, CARRY_NS_MAX);
+	} else if (!strcmp(key, "file")) {
+		read_file(c, l);
+	} else if (!strcmp(key, "path")) {
+		name(l, c->saved.path, sizeof(c->saved.path));
+	} else if (!strcmp(key, "end")) {
+		return SEEN_END;
+	} else {
+		read_bucket(c, l, key);
+	}
+	return 0;
+}
+
+/* 1: a line; 0: no more whole ones; -EBADMSG: one that is too long, or is no text. */
+static int next_line(struct line *ret, const char **at, size_t *len)
+{
+	const char *end = memchr(*at, '\n', *len);
+	size_t n = end ? (size_t)(end - *at) : 0;
+
+	if (!end)
+		return 0;
+	if (n >= sizeof(ret->text) || memchr(*at, '\0', n))
+		return -EBADMSG;
+	memcpy(ret->text, *at, n);
+	ret->text[n] = '\0';
+	ret->at = ret->text;
+	ret->bad = false;
+	*len -= n + 1;
+	*at = end + 1;
+	return 1;
+}
+
+static bool adds_up(const struct carry *c)
+{
+	return carry_elapsed_ns(c) <= CARRY_NS_MAX && (int64_t)carry_elapsed_ns(c) <= c->until_ns &&
+	       c->run_ns <= c->until_ns && c->fell_ns <= c->until_ns && (!c->fell || c->untold || c->falls) &&
+	       (!c->untold || c->fell) && (c->saves || !c->saved.filed);
+}
+
+int carry_parse(struct carry *ret, const char *text, size_t len)
+{
+	struct carry c = {.state = JOB_ENDED};
+	unsigned seen = 0;
+	struct line l;
+	uint64_t version;
+	int err;
+
+	if (len > CARRY_MAX || next_line(&l, &text, &len) != 1 || strncmp(l.text, MAGIC, strlen(MAGIC)) != 0)
+		return -EBADMSG;
+	l.at += strlen(MAGIC);
+	version = number(&l, UINT32_MAX);
+	if (l.bad || !version)
+		return -EBADMSG;
+	if (version > CARRY_VERSION)
+		return -EPROTO;
+	while (!(seen & SEEN_END) && (err = next_line(&l, &text, &len)) == 1) {
+		seen |= read_line(&c, &l);
+		if (l.bad)
+			return -EBADMSG;
+	}
+	if (seen != (SEEN_JOB | SEEN_ATTEMPT | SEEN_UNTIL | SEEN_END) || len || !adds_up(&c))
+		return -EBADMSG;
+	*ret = c;
+	return 0;
+}

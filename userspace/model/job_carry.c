@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job that another node knew: its history goes on here. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/hash.h"
+#include "userspace/model/carry.h"
+#include "userspace/model/job_internal.h"
+
+uint64_t job_name_key(const char *name, const char *uid)
+{
+	uint64_t key = hash_bytes(HASH_START, name, strlen(name));
+
+	return *uid ? hash_bytes(hash_word(key, 'u'), uid, strlen(uid)) : key;
+}
+
+/* ---- coming ---------------------------------------------------------------------------------------- */
+
+static void carry_time(struct job *j, const struct carry *c, uint64_t edge_ns)
+{
+	struct job_time *t = &j->time;
+
+	*t = (struct job_time){
+		.start_ns = edge_ns - carry_elapsed_ns(c),
+		.edge_ns = edge_ns,
+		.steps = c->steps,
+		.gross_ns = c->gross_ns,
+		.wasted_ns = c->wasted_ns,
+	};
+	memcpy(t->past_ns, c->ns, sizeof(t->past_ns));
+	t->past_types_ns[LEDGER_REST] = c->ns[BUCKET_CUSTOM]; /* by type only that node knows it */
+}
+
+/* Its end was not seen there: what is known last is where it fell, if it goes on. */
+static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
+{
+	j->fell = j->untold = true;
+	j->fall = (struct job_fall){
+		.why = {.cause = "unseen", .rank = -1, .exit_code = -1},
+		.d = {.at_ns = edge_ns,
+		      .step = c->last_step ? (int64_t)c->last_step : DISRUPTION_NO_STEP,
+		      .resumed_step = DISRUPTION_NO_STEP},
+	};
+}
+
+static void carry_fall(struct job *j, const struct carry *c, uint64_t edge_ns)
+{
+	uint64_t since_ns = (uint64_t)(c->until_ns - c->fell_ns), *down_ns;
+
+	j->fell = j->untold = false;
+	memset(&j->fall, 0, sizeof(j->fall));
+	memset(j->falls, 0, sizeof(j->falls));
+	memcpy(j->fall_past_ns, c->ns, sizeof(j->fall_past_ns));
+	j->nfalls = j->carried_falls = c->falls;
+	if (c->fell) {
+		j->fell = true;
+		j->untold = c->untold;
+		j->fall = c->fall;
+		j->fall.number = c->untold ? 0 : c->falls;
+		j->fall.d.at_ns = edge_ns - since_ns;
+		j->fall.d.resumed_step = DISRUPTION_NO_STEP;
+		down_ns = &j->fall_past_ns[BUCKET_RECOVERY];
+		*down_ns -= since_ns < *down_ns ? since_ns : *down_ns;
+		if (!c->untold) {
+			j->carried_falls--;
+			j->falls[(j->nfalls - 1) % JOB_FALLS] = j->fall;
+		}
+	} else if (c->state != JOB_ENDED) {
+		carry_unseen(j, c, edge_ns);
+	}
+}
+
+static void carry_saved(struct job *j, const struct carry *c)
+{
+	const struct carry_saved *s = &c->saved;
+	struct checkpoint_name n = checkpoint_name(s->path);
+	struct checkpoint k = {
+		.step = s->step,
+		.stepped = s->stepped,
+		.folder = s->folder,
+		.files = s->filed,
+		.bytes = s->file.bytes,
+		.file = {{.name = s->file.name, .bytes = s->file.bytes, .mtime_ns = s->file.mtime_ns}},
+		.format = n.format,
+		.numbered = n.numbered,
+		.named_step = n.step,
+		.likely = true,
+		.whole = true,
+	};
+
+	checkpoints_free(j->files);
+	j->files = NULL;
+	j->npoints = 0;
+	if (c->secures)
+		j->points[j->npoints++] = (struct job_point){c->secured_step, c->secured_ns};
+	if (!c->saves)
+		return;
+	memcpy(k.path, s->path, sizeof(k.path));
+	j->files = checkpoints_new();
+	if (j->files)
+		checkpoints_know(j->files, &k);
+}
+
+bool jobs_carry(struct rank_env *env, const struct carry *c, uint64_t now_ns)
+{
+	int64_t real_ns = anchors_real(&env->anchors, now_ns), ago_ns = real_ns - c->until_ns;
+	struct job *j = NULL;
+	uint64_t edge_ns;
+
+	if (!real_ns || strcmp(c->uid, env->job_uid) != 0)
+		return false;
+	if (jobs_named(env, c->job, c->uid, &j) || !j || j->members || j->runs >= c->attempt)
+		return false;
+	edge_ns = now_ns - (ago_ns > 0 ? (uint64_t)ago_ns : 0);
+	edge_ns += !edge_ns; /* 0: none */
+	carry_time(j, c, edge_ns);
+	carry_fall(j, c, edge_ns);
+	carry_saved(j, c);
+	j->state = c->state == JOB_RUNNING ? JOB_DOWN : c->state;
+	j->runs = j->based_run = j->carried_runs = c->attempt;
+	j->run_start_ns = edge_ns - (uint64_t)(c->until_ns - c->run_ns);
+	j->last_step = j->step_base = c->last_step;
+	j->work = (struct job_work){.made = c->steps, .lost = c->lost};
+	j->starts = c->fell ? c->fall.d.starts : 0;
+	j->fell_ns = 0;
+	j->joins = true;
+	return true;
+}
+
+/* ---- going ----------------------------------------------------------------------------------------- */
+
+static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
+{
+	const struct checkpoint *k = j->files ? checkpoints_newest(j->files, now_ns) : NULL;
+	const struct job_point *p = job_point_of(j, k ? k->step : UINT64_MAX);
+	const struct checkpoint_file *f;
+
+	ret->secures = p;
+	if (p) {
+		ret->secured_step = p->step;
+		ret->secured_ns = p->goodput_ns;
+	}
+	ret->saves = k;
+	if (!k)
+		return;
+	ret->saved.step = k->step;
+	ret->saved.stepped = k->stepped;
+	ret->saved.folder = k->folder;
+	memcpy(ret->saved.path, k->path, sizeof(ret->saved.path));
+	ret->saved.filed = k->files;
+	if (!k->files)
+		return;
+	f = &k->file[(k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES) - 1];
+	ret->saved.file.name = f->name;
+	ret->saved.file.bytes = f->bytes;
+	ret->saved.file.mtime_ns = f->mtime_ns;
+}
+
+bool job_carry(const struct rank_env *env, const struct job *j, uint64_t now_ns, struct carry *ret)
+{
+	struct ledger_view v;
+
+	if (!*j->name || j->joins || !j->runs || j->ref_rank > 0)
+		return false;
+	job_time_view(j, j->ref ? now_ns : j->time.edge_ns, &v);
+	*ret = (struct carry){
+		.attempt = j->runs,
+		.state = j->members ? JOB_RUNNING : j->state,
+		.until_ns = anchors_real(&env->anchors, v.now_ns),
+		.run_ns = anchors_real(&env->anchors, j->run_start_ns),
+		.last_step = j->last_step,
+		.steps = v.steps,
+		.lost = j->work.lost,
+		.gross_ns = v.productive_gross_ns,
+		.wasted_ns = j->time.wasted_ns,
+		.falls = j->nfalls,
+		.fell = j->fell,
+		.untold = j->fell && j->untold,
+		.fall = j->fall,
+	};
+	memcpy(ret->job, j->name, sizeof(ret->job));
+	memcpy(ret->uid, j->uid, sizeof(ret->uid));
+	memcpy(ret->ns, v.ns, sizeof(ret->ns));
+	ret->run_ns = ret->run_ns < ret->until_ns ? ret->run_ns : ret->until_ns;
+	if (j->fell)
+		ret->fell_ns = ret->until_ns - (job_before(j->fall.d.at_ns, v.now_ns)
+							? (int64_t)(v.now_ns - j->fall.d.at_ns)
+							: 0);
+	leave_saved(j, v.now_ns, ret);
+	return ret->until_ns > 0;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/store/carry_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/hash.h"
+
+#define READABLE 40 /* of the job's name, for people */
+
+void carry_file_name(char out[CARRY_NAME_MAX], const char *job, const char *uid)
+{
+	uint64_t hash = hash_bytes(HASH_START, job, strlen(job) + 1);
+	char word[READABLE + 1];
+	size_t n = 0;
+
+	hash = hash_bytes(hash, uid, strlen(uid));
+	for (; n < READABLE && job[n]; n++)
+		word[n] = (char)(isalnum((unsigned char)job[n]) && !(job[n] & 0x80) ? job[n] : '_');
+	word[n] = '\0';
+	snprintf(out, CARRY_NAME_MAX, "%s-%016llx.carry", word, (unsigned long long)hash);
+}
+
+static int folder_open(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	return errno == ENOENT ? -ENOTDIR : -errno;
+}
+
+/* Whole, or -EBADMSG: a byte more than it may have, and it is none. */
+static ssize_t text_read(int fd, char out[CARRY_MAX])
+{
+	char text[CARRY_MAX + 1];
+	size_t len = 0;
+	ssize_t n;
+
+	while (len < sizeof(text)) {
+		n = read(fd, text + len, sizeof(text) - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		len += (size_t)n;
+	}
+	if (len > CARRY_MAX)
+		return -EBADMSG;
+	memcpy(out, text, len);
+	return (ssize_t)len;
+}
+
+static ssize_t file_read(int folder, const char *name, char out[CARRY_MAX])
+{
+	/* A FIFO would wait for who writes to it. */
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	ssize_t len;
+
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO ? -EBADMSG : -errno;
+	if (fstat(fd, &st))
+		len = -errno;
+	else if (!S_ISREG(st.st_mode) || st.st_size > CARRY_MAX)
+		len = -EBADMSG;
+	else
+		len = text_read(fd, out);
+	close(fd);
+	return len;
+}
+
+ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
+{
+	int folder = folder_open(dir);
+	ssize_t len;
+
+	if (folder < 0)
+		return folder;
+	len = file_read(folder, name, out);
+	close(folder);
+	return len;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static bool stays(const struct carry *there, const struct carry *c)
+{
+	if (there->attempt != c->attempt)
+		return there->attempt > c->attempt;
+	return strcmp(there->node, c->node) != 0 && there->run_ns >= c->run_ns;
+}
+
+/* What is there, and is none, gives way. */
+static int may_write(int folder, const char *name, const struct carry *c, struct carry *had)
+{
+	char text[CARRY_MAX];
+	ssize_t len = file_read(folder, name, text);
+	int err;
+
+	if (len < 0)
+		return len == -ENOENT || len == -EBADMSG ? 0 : (int)len;
+	err = carry_parse(had, text, (size_t)len);
+	if (err)
+		return err == -EPROTO ? err : 0;
+	if (strcmp(had->job, c->job) != 0 || strcmp(had->uid, c->uid) != 0)
+		return -EEXIST;
+	return stays(had, c) ? -ESTALE : 0;
+}
+
+static int text_write(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		text += n;
+		len -= (size_t)n;
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+static int file_write(int folder, const char *name, const char *text, size_t len)
+{
+	char temporary[CARRY_NAME_MAX + 32];
+	int fd, err;
+
+	snprintf(temporary, sizeof(temporary), ".%s.%d", name, getpid());
+	unlinkat(folder, temporary, 0); /* of one of that number who was killed */
+	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	err = text_write(fd, text, len);
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && renameat(folder, temporary, folder, name))
+		err = -errno;
+	if (err)
+		unlinkat(folder, temporary, 0);
+	else
+		fsync(folder); /* not every file system can */
+	return err;
+}
+
+int carry_file_write(const char *dir, const struct carry *c, struct carry *had)
+{
+	int folder = folder_open(dir), err;
+	char text[CARRY_MAX + 1], name[CARRY_NAME_MAX];
+	size_t len;
+
+	if (folder < 0)
+		return folder;
+	carry_file_name(name, c->job, c->uid);
+	len = carry_text(text, c);
+	err = may_write(folder, name, c, had);
+	err = err ? err : file_write(folder, name, text, len);
+	close(folder);
+	return err;
+}
