@@ -145,8 +145,10 @@ static void job_json(struct listing *l, const struct store_job *j, const struct 
 	json_int(out, "id", j->id);
 	json_string(out, "key", j->key);
 	json_known(out, "name", j->name);
+	json_known(out, "uid", j->uid);
 	json_known(out, "state", j->state);
 	json_string(out, "source", j->logged ? "log" : "watch");
+	json_string(out, "history", job_history(j->carried));
 	json_time(out, "first_seen", j->first_ns);
 	json_time(out, "last_seen", j->last_ns);
 	json_uint(out, "runs", j->runs);

@@ -12,6 +12,7 @@ struct buffer *page_job(struct page *p, const struct family *f, const struct job
 
 	snprintf(unnamed, sizeof(unnamed), "pid-%u", j->first_pid);
 	metric_label(page_sample(p, f->name, NULL), "job_id", *j->name ? j->name : unnamed);
+	metric_label(p->out, "history", job_history(j->carried));
 	return p->out;
 }
 

@@ -45,6 +45,8 @@ enum job_state {
 	JOB_ENDED, /* finished */
 };
 extern const char *const job_state_name[];
+/* "carried", from another node, or "this_node". */
+const char *job_history(bool carried);
 
 struct job_cause {
 	char cause[12]; /* "killed", "crashed", "exit", "oom", "exec", "unseen" */

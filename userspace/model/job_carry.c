@@ -15,6 +15,11 @@ uint64_t job_name_key(const char *name, const char *uid)
 	return *uid ? hash_bytes(hash_word(key, 'u'), uid, strlen(uid)) : key;
 }
 
+const char *job_history(bool carried)
+{
+	return carried ? "carried" : "this_node";
+}
+
 /* ---- coming ---------------------------------------------------------------------------------------- */
 
 static void carry_time(struct job *j, const struct carry *c, uint64_t edge_ns)

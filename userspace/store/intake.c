@@ -189,7 +189,7 @@ static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
 void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j)
 {
 	if (*j->name)
-		snprintf(out, INTAKE_KEY_MAX, "name/%s", j->name);
+		snprintf(out, INTAKE_KEY_MAX, *j->uid ? "name/%s/uid/%s" : "name/%s", j->name, j->uid);
 	else
 		snprintf(out, INTAKE_KEY_MAX, "boot/%.40s/%016llx", s->session.boot_id,
 			 (unsigned long long)j->key);
@@ -201,9 +201,11 @@ static void job_look(struct intake_about *a, const struct snapshot *s, const str
 {
 	const char *name = j && *j->name ? j->name : v ? v->job : "";
 
-	if (j)
+	if (j) {
 		intake_key(a->key, s, j);
-	else if (*name)
+		memcpy(a->uid, j->uid, sizeof(a->uid));
+		a->carried = j->carried_runs;
+	} else if (*name)
 		snprintf(a->key, sizeof(a->key), "name/%s", name);
 	else if (v)
 		snprintf(a->key, sizeof(a->key), "process/%.40s/%u/%llu", s->session.boot_id, v->pid,
@@ -319,12 +321,15 @@ static void jobs_look(struct intake *t, const struct snapshot *s)
 			if (s->ranks[k].job_key == j->key)
 				job_look(&r->about, s, j, &s->ranks[k]);
 		snprintf(r->about.state, sizeof(r->about.state), "%s", job_state_name[j->state]);
-		if (r->placed && start_ns > r->about.until_mono_ns)
+		/* One that was carried here may have begun before the boot. */
+		if (r->placed && (int64_t)(start_ns - r->about.until_mono_ns) > 0)
 			job_anew(r);
 		r->about.until_mono_ns = j->ledger.now_ns;
 		r->about.start_mono_ns = start_ns;
 		r->about.start_ns = s->real_ns - (int64_t)(s->mono_ns - start_ns);
 		r->about.world_size = j->world_size;
+		r->about.falls = j->carried ? j->ledger.disruptions : 0;
+		r->about.steps = j->carried ? j->ledger.steps : 0;
 		ledger_look(r, s, &j->ledger);
 		types_look(t, &j->ledger);
 		falls_look(t, r, s, j);

@@ -42,9 +42,12 @@ struct intake_about { /* of a rank or a job, as last seen */
 	bool job;
 	uint32_t pid; /* 0: a job */
 	char key[INTAKE_KEY_MAX],
-		title[160]; /* of its job: what makes it the same one, and what people call it */
-	char state[12];	    /* of a job */
-	uint64_t job_key;   /* of a job */
+		title[160];    /* of its job: what makes it the same one, and what people call it */
+	char state[12];	       /* of a job */
+	char uid[JOB_UID_MAX]; /* of its job */
+	uint32_t carried;      /* runs of its job that other nodes had */
+	uint64_t falls, steps; /* of such a job, ever */
+	uint64_t job_key;      /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
 	int rank, world_size;		    /* -1: unknown */

@@ -140,7 +140,12 @@ void intake_place(struct intake *t, struct intake_rank *r, const struct intake_p
 	r->runs = p->running.until_ns;
 	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
 	r->base = p->base;
-	if (!p->gone_on && sums_total(&had))
+	/* What was carried here holds what this node had of it before. */
+	r->rebased = !p->gone_on && r->about.job && r->about.carried &&
+		     sums_total(&r->first) >= sums_total(&had);
+	if (r->rebased)
+		memset(&r->base, 0, sizeof(r->base));
+	else if (!p->gone_on && sums_total(&had))
 		rebase(r, &had, until_ns, p->ended);
 	if (!r->settled)
 		intake_form(t, r);

@@ -218,6 +218,8 @@ static int own_sums(struct store *st, int64_t job, struct sums *ret)
 
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 {
+	uint64_t falls, steps;
+	uint32_t attempts;
 	sqlite3_stmt *stmt;
 	int err;
 
@@ -232,7 +234,9 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 		" (SELECT count(*) FROM disruptions WHERE job = jobs.id), (SELECT count(*) FROM checkpoints "
 		"AS c"
 		" JOIN ranks AS r ON r.id = c.rank WHERE r.job = jobs.id AND op = 'save'), (SELECT"
-		" max(max_step) FROM ranks WHERE job = jobs.id), source = 'log', imported_ns FROM jobs WHERE "
+		" max(max_step) FROM ranks WHERE job = jobs.id), source = 'log', imported_ns, job_uid, "
+		"carried,"
+		" all_falls, all_steps, (SELECT max(attempt) FROM runs WHERE job = jobs.id) FROM jobs WHERE "
 		"id = ?",
 		"i", id);
 	if (!stmt)
@@ -252,8 +256,18 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->max_step = (uint64_t)store_int_or(stmt, 9, 0);
 	ret->logged = store_int_or(stmt, 10, 0);
 	ret->imported_ns = store_int(stmt, 11);
+	store_text(stmt, 12, ret->uid, sizeof(ret->uid));
+	ret->carried = (uint32_t)store_int(stmt, 13);
+	falls = (uint64_t)store_int(stmt, 14);
+	steps = (uint64_t)store_int(stmt, 15);
+	attempts = (uint32_t)store_int_or(stmt, 16, 0);
 	store_done(stmt);
 	err = store_runs(st, id, take_run, ret);
+	if (ret->carried) { /* rows know of this node alone */
+		ret->runs = ret->runs > attempts ? ret->runs : attempts;
+		ret->disruptions = ret->disruptions > falls ? ret->disruptions : falls;
+		ret->totals.steps = ret->totals.steps > steps ? ret->totals.steps : steps;
+	}
 	return err ? err : own_sums(st, id, &ret->totals.sums);
 }
 

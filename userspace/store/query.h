@@ -37,7 +37,9 @@ struct store_job {
 	bool logged;			     /* a log told of it (import.h); it was not watched */
 	int64_t imported_ns;		     /* since when it is here; STORE_NONE: it was watched */
 	int64_t first_ns, last_ns;
-	uint32_t runs, ranks, alive; /* alive: ranks whose end was not seen */
+	char uid[64];		     /* "": none */
+	uint32_t carried;	     /* runs that other nodes had: in the sums, not in the lists; 0: none */
+	uint32_t runs, ranks, alive; /* runs: with those; alive: ranks whose end was not seen */
 	uint64_t disruptions, checkpoints, max_step;
 	struct store_totals totals;
 };

@@ -176,12 +176,13 @@ static int run_goes_on(struct store *st, int64_t run, const struct intake_about 
 static int run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
 		    int64_t *ret_id)
 {
-	int err = store_run(st,
-			    "INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns, perf_tag,"
-			    " session_tag) SELECT ?, coalesce(max(attempt), 0) + 1, ?, ?, ?, ?, ? FROM runs"
-			    " WHERE job = ?",
-			    "itiitti", job, boot_id, a->start_ns, (int64_t)a->start_mono_ns, a->perf_tag,
-			    a->session_tag, job);
+	int err = store_run(
+		st,
+		"INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns, perf_tag,"
+		" session_tag) SELECT ?, max(coalesce(max(attempt), 0), ?) + 1, ?, ?, ?, ?, ? FROM runs"
+		" WHERE job = ?",
+		"iitiitti", job, (int64_t)a->carried, boot_id, a->start_ns, (int64_t)a->start_mono_ns,
+		a->perf_tag, a->session_tag, job);
 
 	if (!err)
 		*ret_id = sqlite3_last_insert_rowid(st->sql);
@@ -331,9 +332,13 @@ static int job_write(struct store *st, const struct intake_rank *r)
 {
 	return store_run(
 		st,
-		"UPDATE jobs SET state = ?1, name = ?2 WHERE id = (SELECT job FROM ranks WHERE id = ?3)"
-		" AND (state <> ?1 OR name <> ?2)",
-		"tti", r->about.state, r->about.title, r->id);
+		"UPDATE jobs SET state = ?1, name = ?2, job_uid = ?4, carried = max(carried, ?5), all_falls "
+		"= max(all_falls,"
+		" ?6), all_steps = max(all_steps, ?7) WHERE id = (SELECT job FROM ranks WHERE id = ?3) AND "
+		"(state <> ?1 OR"
+		" name <> ?2 OR job_uid <> ?4 OR carried < ?5 OR all_falls < ?6 OR all_steps < ?7)",
+		"ttitiii", r->about.state, r->about.title, r->id, r->about.uid, (int64_t)r->about.carried,
+		(int64_t)r->about.falls, (int64_t)r->about.steps);
 }
 
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n)

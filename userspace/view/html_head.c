@@ -61,7 +61,7 @@ static void fall_card(struct buffer *out, const struct story *s)
 
 void html_head(struct buffer *out, const struct story *s)
 {
-	uint64_t runs = s->runs.count + s->runs.earlier;
+	uint64_t runs = s->runs.count + s->runs.earlier + s->elsewhere;
 
 	buffer_printf(out, "<header>\n<h1>");
 	html_text(out, story_name(s));

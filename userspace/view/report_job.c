@@ -140,6 +140,9 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 	canvas_put(c, STYLE_BOLD, "job%s%s", *j->name ? " " : "", j->name);
 	canvas_put(c, STYLE_PLAIN, "  %u run%s of %u process%s, %s", j->runs, j->runs == 1 ? "" : "s", ranks,
 		   ranks == 1 ? "" : "es", job_state_name[j->state]);
+	if (j->carried)
+		canvas_put(c, STYLE_DIM, "; %u of the runs on other nodes, joined by their clocks",
+			   j->carried_runs);
 	field(c, "steps");
 	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)j->last_step);
 	canvas_put(c, STYLE_DIM, "  that count; made: %llu", (unsigned long long)j->ledger.steps);
@@ -209,7 +212,10 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	json_open(out, NULL, '{');
 	json_known(out, "job", j->name);
 	json_string(out, "state", job_state_name[j->state]);
+	json_known(out, "uid", j->uid);
+	json_string(out, "history", job_history(j->carried));
 	json_uint(out, "runs", j->runs);
+	json_uint(out, "carried_runs", j->carried_runs);
 	json_uint(out, "ranks", job_ranks(s, j));
 	json_uint(out, "starts", j->starts);
 	json_uint(out, "last_step", j->last_step);

@@ -248,6 +248,8 @@ static void ledger_make(struct story *s)
 	l->steps = s->totals.steps;
 	l->max_step = s->job.max_step;
 	l->disruptions = s->disruptions.count + s->disruptions.earlier;
+	if (s->elsewhere && l->disruptions < s->job.disruptions)
+		l->disruptions = s->job.disruptions;
 }
 
 struct weighted {
@@ -363,6 +365,8 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 		story_close(s);
 		return err;
 	}
+	if (job->carried && is_whole(span) && !s->exclusions.count)
+		s->elsewhere = job->runs > s->runs.count ? job->runs - s->runs.count : 0;
 	ledger_make(s);
 	types_make(s, st);
 	s->unreadable = store_unreadable(st);

@@ -56,6 +56,8 @@ struct story {
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
 	struct story_list ranks; /* of the last run of several in it, else of its last run */
 	uint32_t attempt;	 /* of that run */
+	uint32_t elsewhere;	 /* runs that other nodes had, where everything is asked for: they are in the
+				    ledger */
 	/* What was asked of accelerators, and where their time went; 0: not known. */
 	struct program_config program;
 	double accelerator_ns[BUCKET_COUNT];

@@ -241,9 +241,14 @@ void story_json(struct buffer *out, const struct story *s)
 	json_int(out, "id", s->job.id);
 	json_string(out, "key", s->job.key);
 	json_known(out, "name", s->job.name);
+	json_known(out, "uid", s->job.uid);
 	json_known(out, "state", s->job.state);
 	json_string(out, "source", s->job.logged ? "log" : "watch");
 	json_time(out, "imported", s->job.imported_ns == STORE_NONE ? 0 : s->job.imported_ns);
+	json_string(out, "history", job_history(s->job.carried));
+	json_uint(out, "attempts", s->job.runs);
+	json_uint(out, "disruptions_in_all", s->job.disruptions);
+	json_uint(out, "steps_in_all", s->job.totals.steps);
 	json_time(out, "from", s->from_ns);
 	json_time(out, "to", s->to_ns);
 	json_time(out, "since", s->span.from_ns);

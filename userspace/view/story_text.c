@@ -109,7 +109,9 @@ static void text_runs(struct canvas *c, const struct story *s)
 	char text[WORD_MAX], fate[64];
 
 	field(c, "runs");
-	canvas_put(c, STYLE_PLAIN, "%llu", in_all(&s->runs));
+	canvas_put(c, STYLE_PLAIN, "%llu", s->elsewhere ? (unsigned long long)s->job.runs : in_all(&s->runs));
+	if (s->elsewhere)
+		canvas_put(c, STYLE_DIM, "  %u of them on other nodes", s->elsewhere);
 	for (uint32_t i = first_shown(c, &s->runs); i < s->runs.count; i++) {
 		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
 		uint64_t ns = r->run.last_ns > r->run.start_ns ? (uint64_t)(r->run.last_ns - r->run.start_ns)

@@ -41,6 +41,20 @@ static void say_time(struct story *s)
 		       "lies in the span.");
 }
 
+static void say_carried(struct story *s)
+{
+	uint64_t steps = s->job.totals.steps > s->totals.steps ? s->job.totals.steps - s->totals.steps : 0;
+
+	if (s->elsewhere)
+		say(s,
+		    "Other nodes had %u of its runs, with %llu steps: where their time went is in the sums, "
+		    "their "
+		    "step times, checkpoints and accelerators are not here. Nodes are joined by their "
+		    "clocks, which "
+		    "differ; what lies between counts as recovery.",
+		    s->elsewhere, (unsigned long long)steps);
+}
+
 static void say_disruptions(struct story *s)
 {
 	uint64_t guessed = 0;
@@ -146,6 +160,7 @@ void story_say(struct story *s)
 		say(s,
 		    "The job had not ended when it was last seen: these numbers are of the time until then.");
 	say_time(s);
+	say_carried(s);
 	say_disruptions(s);
 	say_steps(s);
 	say_ranks(s);
