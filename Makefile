@@ -89,6 +89,8 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(USER_LIBS) -lcmocka
 $(O)/tests/unit/program_test: $(O)/userspace/option_program.o
+$(O)/tests/unit/carrier_test: $(O)/userspace/carrier.o
+$(O)/tests/unit/carrier_test: USER_LIBS := $(O)/libgpuser.a $(USER_LIBS)
 unit: $(UNIT_BIN)
 
 deps:

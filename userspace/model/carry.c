@@ -331,7 +331,6 @@ int carry_parse(struct carry *ret, const char *text, size_t len)
 	unsigned seen = 0;
 	struct line l;
 	uint64_t version;
-	int err;
 
 	if (len > CARRY_MAX || next_line(&l, &text, &len) != 1 || strncmp(l.text, MAGIC, strlen(MAGIC)) != 0)
 		return -EBADMSG;
@@ -341,7 +340,7 @@ int carry_parse(struct carry *ret, const char *text, size_t len)
 		return -EBADMSG;
 	if (version > CARRY_VERSION)
 		return -EPROTO;
-	while (!(seen & SEEN_END) && (err = next_line(&l, &text, &len)) == 1) {
+	while (!(seen & SEEN_END) && next_line(&l, &text, &len) == 1) {
 		seen |= read_line(&c, &l);
 		if (l.bad)
 			return -EBADMSG;

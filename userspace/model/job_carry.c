@@ -140,6 +140,7 @@ static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 	const struct checkpoint *k = j->files ? checkpoints_newest(j->files, now_ns) : NULL;
 	const struct job_point *p = job_point_of(j, k ? k->step : UINT64_MAX);
 	const struct checkpoint_file *f;
+	uint32_t last;
 
 	ret->secures = p;
 	if (p) {
@@ -156,7 +157,8 @@ static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 	ret->saved.filed = k->files;
 	if (!k->files)
 		return;
-	f = &k->file[(k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES) - 1];
+	last = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
+	f = &k->file[last ? last - 1 : 0];
 	ret->saved.file.name = f->name;
 	ret->saved.file.bytes = f->bytes;
 	ret->saved.file.mtime_ns = f->mtime_ns;

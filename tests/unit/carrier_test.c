@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* carrier: what is read when a job begins goes onto the tape once, what is none does not; what is known here
+ * is left there when something happened; who gives way says so; a folder that is not there holds up nothing.
+ * The tape and the model are made by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/carrier.h"
+#include "userspace/store/carry_file.h"
+
+/* ---- what it works with ------------------------------------------------------------------------------- */
+
+static struct {
+	_Alignas(8) char record[GP_RECORD_MAX];
+	uint32_t records; /* on the tape */
+	struct carry own; /* what the model knows; attempt 0: nothing */
+	char said[4096];
+} world;
+
+void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe)
+{
+	(void)j;
+	assert_int_equal(kind, GP_KIND_carry);
+	world.records++;
+	return event_init(world.record, kind, clock_mono_ns(), pid, probe);
+}
+
+void journal_flush(struct journal *j)
+{
+	(void)j;
+}
+
+int output_carry(const struct output *out, uint32_t i, struct carry *ret)
+{
+	(void)out;
+	if (i || !world.own.attempt)
+		return i ? -ENOENT : world.own.attempt ? 1 : -ENOENT;
+	*ret = world.own;
+	return 1;
+}
+
+static void on_log(void *ctx, enum log_level level, const char *line)
+{
+	(void)ctx;
+	(void)level;
+	snprintf(world.said + strlen(world.said), sizeof(world.said) - strlen(world.said), "%s\n", line);
+}
+
+static bool said(const char *text)
+{
+	return strstr(world.said, text);
+}
+
+static char dir[] = "/tmp/carrier_test.XXXXXX";
+static char job[] = "llama";
+static struct options options;
+static struct carrier *carrier;
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
+	if (!mkdtemp(dir))
+		return -1;
+	log_sink(on_log, NULL);
+	options = (struct options){.carry = dir, .job = job};
+	return carrier_new(&carrier, &options, NULL, NULL);
+}
+
+static int end(void **state)
+{
+	DIR *d = opendir(dir);
+
+	(void)state;
+	carrier_free(carrier);
+	log_sink(NULL, NULL);
+	if (!d)
+		return 0;
+	for (struct dirent *e; (e = readdir(d));)
+		if (*e->d_name != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	closedir(d);
+	return rmdir(dir);
+}
+
+static struct carry at(const char *node, uint32_t attempt, int64_t ago_s)
+{
+	struct carry c = {
+		.job = "llama",
+		.attempt = attempt,
+		.state = JOB_RUNNING,
+		.until_ns = clock_real_ns() - ago_s * 1000000000,
+		.ns = {[BUCKET_GOODPUT] = 5000000000},
+		.last_step = 50,
+		.steps = 50,
+	};
+
+	snprintf(c.node, sizeof(c.node), "%s", node);
+	c.run_ns = c.until_ns - 5000000000;
+	return c;
+}
+
+static void leave(const struct carry *c)
+{
+	struct carry had;
+
+	assert_int_equal(carry_file_write(dir, c, &had), 0);
+}
+
+static void leave_text(const char *text)
+{
+	char name[CARRY_NAME_MAX], path[200];
+	FILE *f;
+
+	carry_file_name(name, "llama", "");
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* 0: nothing is there. */
+static uint32_t there(struct carry *ret)
+{
+	char name[CARRY_NAME_MAX], text[CARRY_MAX];
+	ssize_t len;
+
+	carry_file_name(name, "llama", "");
+	len = carry_file_read(dir, name, text);
+	return len > 0 && !carry_parse(ret, text, (size_t)len) ? ret->attempt : 0;
+}
+
+/* Until it has been written, or what is there is what was to be. */
+static void tick_until(uint32_t attempt, uint64_t falls)
+{
+	struct carry c = {0};
+
+	for (int i = 0; i < 6000 && (there(&c) != attempt || c.falls != falls); i++) {
+		carrier_tick(carrier);
+		usleep(1000);
+	}
+	assert_int_equal(there(&c), attempt);
+	assert_int_equal(c.falls, falls);
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------- */
+
+static void test_comes(void **state)
+{
+	struct carry c = at("host-a", 2, 30), got;
+	const struct gp_carry *r = (const struct gp_carry *)(const void *)(world.record +
+									   sizeof(struct gp_rec));
+	struct gp_process p = {.job = "llama"};
+
+	(void)state;
+	leave(&c);
+	carrier_start(carrier);
+	assert_int_equal(world.records, 1);
+	assert_int_equal(carry_parse(&got, r->text, r->len), 0);
+	assert_int_equal(got.attempt, 2);
+	assert_string_equal(got.node, "host-a");
+	for (int i = 0; i < 100; i++) { /* each of its processes is told */
+		carrier_process(carrier, &p);
+		carrier_poll(carrier);
+		usleep(1000);
+	}
+	assert_int_equal(world.records, 1);
+	assert_true(said("goes on from node host-a: attempt 2 up to step 50"));
+	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
+}
+
+static void test_none(void **state)
+{
+	struct carry c = at("host-a", 2, 30);
+
+	(void)state;
+	carrier_start(carrier);
+	assert_int_equal(world.records, 0);
+	assert_string_equal(world.said, "");
+	snprintf(c.job, sizeof(c.job), "other");
+	leave(&c); /* another one's */
+	carrier_start(carrier);
+	assert_int_equal(world.records, 0);
+	leave_text("gp-bpf carry 1\nattempt");
+	carrier_start(carrier);
+	carrier_start(carrier);
+	assert_int_equal(world.records, 0);
+	assert_true(said("it is damaged, or none"));
+	assert_null(strchr(strchr(world.said, '\n') + 1, '\n')); /* said once */
+}
+
+static void test_of_no_later_run(void **state)
+{
+	struct carry c = at("host-a", 2, 30);
+
+	(void)state;
+	leave(&c);
+	world.own = at("", 2, 10);
+	world.own.state = JOB_DOWN;
+	carrier_start(carrier);
+	assert_int_equal(world.records, 0);
+}
+
+static void test_goes(void **state)
+{
+	struct carry c;
+	char host[CARRY_NODE_MAX] = "";
+
+	(void)state;
+	gethostname(host, sizeof(host) - 1);
+	carrier_start(carrier);
+	world.own = at("", 1, 0);
+	tick_until(1, 0);
+	assert_true(there(&c));
+	assert_string_equal(c.node, host);
+	world.own.falls = 1; /* at once, not when it is due */
+	tick_until(1, 1);
+	world.own.attempt = 2;
+	tick_until(2, 1);
+	world.own.last_step = 77;
+	world.own.until_ns++;
+	carrier_finish(carrier);
+	assert_int_equal(there(&c), 2);
+	assert_int_equal(c.last_step, 77);
+	assert_string_equal(world.said, "");
+}
+
+/* Another node is further: its word stays, and that is said once. */
+static void test_gives_way(void **state)
+{
+	struct carry c = at("host-b", 5, 0);
+
+	(void)state;
+	carrier_start(carrier);
+	leave(&c);
+	world.own = at("", 1, 0);
+	for (int i = 0; i < 6000 && !said("attempt 5 on node host-b"); i++) {
+		carrier_tick(carrier);
+		usleep(1000);
+	}
+	assert_true(said("attempt 5 on node host-b"));
+	assert_int_equal(there(&c), 5);
+	world.own.falls++;
+	carrier_finish(carrier);
+	assert_int_equal(there(&c), 5);
+	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
+}
+
+static void test_no_folder(void **state)
+{
+	(void)state;
+	assert_int_equal(rmdir(dir), 0);
+	carrier_start(carrier);
+	assert_true(said("the history of jobs stays on this node"));
+	world.own = at("", 1, 0);
+	for (int i = 0; i < 10; i++)
+		carrier_tick(carrier);
+	carrier_finish(carrier);
+	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_comes, begin, end),
+		cmocka_unit_test_setup_teardown(test_none, begin, end),
+		cmocka_unit_test_setup_teardown(test_of_no_later_run, begin, end),
+		cmocka_unit_test_setup_teardown(test_goes, begin, end),
+		cmocka_unit_test_setup_teardown(test_gives_way, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_folder, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
