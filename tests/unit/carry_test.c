@@ -67,7 +67,7 @@ static struct carry largest(void)
 	put_text(c.saved.path, sizeof(c.saved.path), 'p');
 	for (size_t i = 20; i + 1 < sizeof(c.saved.path); i += 20)
 		c.saved.path[i] = '/';
-	for (int b = 0; b < BUCKET_COUNT; b++) /* no eighteenth digit: nine years are all there are */
+	for (int b = 0; b < BUCKET_COUNT; b++) /* all that there can be */
 		c.ns[b] = CARRY_NS_MAX / BUCKET_COUNT;
 
 	return c;

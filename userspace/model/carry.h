@@ -28,7 +28,7 @@
 #define CARRY_NODE_MAX	32
 #define CARRY_TIMES_MAX 9999999 /* runs, disruptions, ranks */
 #define CARRY_STEPS_MAX 999999999999999ull
-#define CARRY_NS_MAX	(1ull << 58) /* nine years: more time than that no job has */
+#define CARRY_NS_MAX	(1ull << 57) /* four and a half years: more time than that no job has */
 
 struct carry_saved { /* the last whole checkpoint */
 	uint64_t step;

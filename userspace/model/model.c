@@ -362,7 +362,7 @@ static void feed_config(struct model *m, const struct event *ev)
 		range_rules_add(&m->env.ranges, value); /* what wrote it has told of what is none */
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
-	else if (!strcmp(text, "excludes"))		/* likewise */
+	else if (!strcmp(text, "excludes")) /* likewise */
 		away_forget(&m->env.away);
 	else if (!strcmp(text, "exclude"))
 		config_exclude(m, value, ev->rec->ts_ns);

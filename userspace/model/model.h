@@ -59,8 +59,8 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
  * of group marker left out, which nobody takes. */
 uint32_t model_roles(const struct model *m);
 
-/* What is to go with the i-th job to the next node (carry.h), as of the last event. 1: *ret; 0: it is not this
- * node's to tell; -ENOENT: there are no more. */
+/* What is to go with the i-th job to the next node (carry.h), as of the last event. 1: *ret; 0: it is not
+ * this node's to tell; -ENOENT: there are no more. */
 int model_carry(const struct model *m, uint32_t i, struct carry *ret);
 
 /* How often the ledger did not add up; anything but 0 is a bug of ours. */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a store has of a job that another node had: all its time, once, also where it had a part of it before.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/store_feed.h"
+#include "userspace/base/log.h"
+#include "userspace/view/story.h"
+
+static char dir[64], path[96];
+
+static int set_up(void **state)
+{
+	(void)state;
+	log_setup(LOG_ERROR, LOG_TEXT);
+	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	feed_remove(dir);
+	return 0;
+}
+
+/* Another node had so many runs of it, for so long before this one began to watch. */
+static void carried(struct feed *f, uint64_t session_ns, uint32_t runs, uint64_t before_ns)
+{
+	feed_init(f, "llama", 1, session_ns);
+	f->wait = true;
+	f->s.session_ns = session_ns;
+	f->job.carried = true;
+	f->job.carried_runs = runs;
+	f->job.runs = runs + 1;
+	f->job.ledger.start_ns -= before_ns; /* before the boot, too: modulo 2^64 */
+	f->job.ledger.ns[BUCKET_GOODPUT] = before_ns;
+	f->job.ledger.steps = 5000;
+	f->job.ledger.disruptions = runs;
+}
+
+static void run(struct feed *f, uint64_t seconds, int status)
+{
+	struct store_writer_options o = {.path = path};
+
+	assert_int_equal(store_writer_open(&f->writer, &o), 0);
+	feed_open(f, f->writer);
+	for (uint64_t i = 0; i < seconds; i++)
+		feed_go(f, S);
+	feed_end(f, status);
+	assert_int_equal(store_writer_close(f->writer), 0);
+	f->writer = NULL;
+}
+
+static void has(const struct feed *f, uint32_t attempts, uint32_t rows)
+{
+	struct feed_found *found = malloc(sizeof(*found));
+	struct store_job *job = malloc(sizeof(*job));
+	struct story *story;
+	struct store *st;
+
+	assert_true(found && job);
+	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	assert_int_equal(feed_find(st, "llama", job, found), 0);
+	assert_int_equal(found->runs, rows);
+	assert_int_equal(found->run[rows - 1].attempt, attempts);
+	assert_int_equal(job->runs, attempts);
+	assert_int_equal(job->carried, f->job.carried_runs);
+	assert_int_equal(job->disruptions, f->job.ledger.disruptions);
+	assert_int_equal(job->totals.steps, f->job.ledger.steps);
+	assert_true(feed_same(&job->totals.sums, &f->job.ledger));
+	assert_int_equal(story_open(&story, st, job, &everything, NULL), 0);
+	assert_true(story->ledger.now_ns == f->job.ledger.now_ns - f->job.ledger.start_ns);
+	assert_int_equal(story->elsewhere, attempts - rows);
+	story_close(story);
+	store_close(st);
+	free(found);
+	free(job);
+}
+
+static void test_new_here(void **state)
+{
+	static struct feed f;
+
+	(void)state;
+	carried(&f, 100 * S, 2, 900 * S);
+	run(&f, 150, 0);
+	has(&f, 3, 1);
+}
+
+/* Run 1 was here, run 2 elsewhere, run 3 here again: what was carried holds run 1, which counts once. */
+static void test_back_here(void **state)
+{
+	static struct feed f;
+
+	(void)state;
+	feed_init(&f, "llama", 1, 1200 * S);
+	f.wait = true;
+	run(&f, 20, 0x0100);
+	carried(&f, 2000 * S, 2, 700 * S);
+	run(&f, 90, 0);
+	has(&f, 3, 2);
+}
+
+/* What was carried is older than what is here: nothing of that is taken away. */
+static void test_older(void **state)
+{
+	struct store_job *job = malloc(sizeof(*job));
+	static struct feed f;
+	struct store *st;
+	uint64_t goodput_ns;
+
+	(void)state;
+	assert_non_null(job);
+	feed_init(&f, "llama", 1, 1200 * S);
+	f.wait = true;
+	run(&f, 200, 0x0100);
+	goodput_ns = f.job.ledger.ns[BUCKET_GOODPUT];
+	carried(&f, 2000 * S, 1, 10 * S);
+	run(&f, 60, 0);
+	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	assert_int_equal(store_job(st, "llama", job), 0);
+	assert_true((uint64_t)job->totals.sums.ns[BUCKET_GOODPUT] >= goodput_ns + 30 * S);
+	store_close(st);
+	free(job);
+}
+
+/* One name, two uids: two jobs. */
+static void test_uid(void **state)
+{
+	static struct feed f;
+	struct store_job *job = malloc(sizeof(*job));
+	struct store *st;
+
+	(void)state;
+	assert_non_null(job);
+	carried(&f, 1200 * S, 1, 10 * S);
+	snprintf(f.job.uid, sizeof(f.job.uid), "a1");
+	run(&f, 5, 0);
+	carried(&f, 1300 * S, 4, 10 * S);
+	snprintf(f.job.uid, sizeof(f.job.uid), "b2");
+	run(&f, 5, 0);
+	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	assert_int_equal(store_job(st, "name/llama/uid/a1", job), 0);
+	assert_string_equal(job->uid, "a1");
+	assert_int_equal(job->runs, 2);
+	assert_int_equal(store_job(st, "name/llama/uid/b2", job), 0);
+	assert_int_equal(job->runs, 5);
+	store_close(st);
+	free(job);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_new_here, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_back_here, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_older, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_uid, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
