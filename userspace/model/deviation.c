@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/deviation.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include "userspace/base/grow.h"
 #include "userspace/model/order.h"
 #include "userspace/model/time_class.h"
 
@@ -16,16 +18,19 @@ const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
 #define MAD_SCALE 1.4826
 
 /* Histogram of all times: exact below 2^7 ns, then 64 classes per power of two, so that the middle of a
- * class is within 1/128 of whatever fell into it. */
+ * class is within 1/128 of whatever fell into it. A power of two that no time fell into has none. */
 #define FINE	6
 #define EXACT	(2u << FINE)
 #define CLASSES (EXACT + ((64 - FINE - 1) << FINE))
+#define OCTAVE	(1u << FINE)
+#define OCTAVES (CLASSES / OCTAVE)
 
 struct deviation {
 	uint64_t count, sum_ns, min_ns, max_ns;
 	uint64_t ideal_ns; /* the user's; 0: found */
-	uint64_t last_ns[WINDOW];
-	uint32_t classes[CLASSES];
+	uint64_t *last_ns; /* WINDOW at most */
+	uint32_t last_cap;
+	uint32_t *octaves[OCTAVES]; /* OCTAVE classes of each; NULL: none of them */
 };
 
 struct deviation *deviation_new(void)
@@ -35,6 +40,10 @@ struct deviation *deviation_new(void)
 
 void deviation_free(struct deviation *d)
 {
+	for (uint32_t i = 0; d && i < OCTAVES; i++)
+		free(d->octaves[i]);
+	if (d)
+		free(d->last_ns);
 	free(d);
 }
 
@@ -43,8 +52,26 @@ void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns)
 	d->ideal_ns = ideal_ns;
 }
 
-void deviation_add(struct deviation *d, uint64_t step_ns)
+/* Room for one more time, of that octave. */
+static bool deviation_room(struct deviation *d, uint32_t octave)
 {
+	uint32_t need = d->count < WINDOW ? (uint32_t)d->count + 1 : WINDOW;
+	uint64_t *last_ns = grow_items(d->last_ns, &d->last_cap, need, WINDOW, sizeof(*last_ns));
+
+	if (!last_ns)
+		return false;
+	d->last_ns = last_ns;
+	if (!d->octaves[octave])
+		d->octaves[octave] = calloc(OCTAVE, sizeof(uint32_t));
+	return d->octaves[octave];
+}
+
+int deviation_add(struct deviation *d, uint64_t step_ns)
+{
+	uint32_t class = time_class(step_ns, FINE);
+
+	if (!deviation_room(d, class / OCTAVE))
+		return -ENOMEM;
 	d->last_ns[d->count % WINDOW] = step_ns;
 	if (!d->count || step_ns < d->min_ns)
 		d->min_ns = step_ns;
@@ -52,7 +79,8 @@ void deviation_add(struct deviation *d, uint64_t step_ns)
 		d->max_ns = step_ns;
 	d->count++;
 	d->sum_ns += step_ns;
-	d->classes[time_class(step_ns, FINE)]++;
+	d->octaves[class / OCTAVE][class % OCTAVE]++;
+	return 0;
 }
 
 /* The last n times, n <= WINDOW, in no particular order. */
@@ -76,7 +104,9 @@ static uint64_t quantile(const struct deviation *d, unsigned percent)
 		return order_nth(a, n, (uint32_t)rank - 1);
 	}
 	for (i = 0; i < CLASSES - 1; i++) {
-		seen += d->classes[i];
+		if (!d->octaves[i / OCTAVE])
+			continue;
+		seen += d->octaves[i / OCTAVE][i % OCTAVE];
 		if (seen >= rank)
 			break;
 	}
@@ -169,6 +199,7 @@ void deviation_view(const struct deviation *d, struct deviation_view *ret)
 void deviation_archive(struct archive *a, struct deviation **at)
 {
 	struct deviation *d = *at = archive_object(a, *at, sizeof(*d));
+	uint32_t n;
 
 	if (!d)
 		return;
@@ -177,7 +208,17 @@ void deviation_archive(struct archive *a, struct deviation **at)
 	archive_number(a, &d->min_ns);
 	archive_number(a, &d->max_ns);
 	archive_number(a, &d->ideal_ns);
-	for (uint64_t i = 0; i < WINDOW && i < d->count; i++)
+	n = d->count < WINDOW ? (uint32_t)d->count : WINDOW;
+	if (archive_reads(a) && n) {
+		d->last_ns = archive_alloc(a, n, sizeof(*d->last_ns));
+		d->last_cap = d->last_ns ? n : 0;
+		d->count = d->last_ns ? d->count : 0;
+	}
+	for (uint32_t i = 0; d->last_ns && i < n; i++)
 		archive_number(a, &d->last_ns[i]);
-	archive_numbers(a, d->classes);
+	for (uint32_t i = 0; i < OCTAVES; i++) {
+		d->octaves[i] = archive_object(a, d->octaves[i], OCTAVE * sizeof(uint32_t));
+		for (uint32_t k = 0; d->octaves[i] && k < OCTAVE; k++)
+			archive_number(a, &d->octaves[i][k]);
+	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deviation.h - step-time statistics online, in fixed memory: count, mean, quantiles, ideal step,
- * deviation, jitter. Pure. Times in ns. */
+/* deviation.h - step-time statistics online, in bounded memory: count, mean, quantiles, ideal step,
+ * deviation, jitter. Pure. 8 KiB for the last times and a quarter of one for each power of two that times
+ * fell into, so 26 KiB at most. Times in ns. */
 #ifndef MODEL_DEVIATION_H
 #define MODEL_DEVIATION_H
 
@@ -31,7 +32,8 @@ struct deviation *deviation_new(void);
 void deviation_free(struct deviation *d);
 /* The user's ideal step, instead of the one that is found; 0: as found. */
 void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns);
-void deviation_add(struct deviation *d, uint64_t step_ns);
+/* 0, or -ENOMEM: it is as if there had been no such step. */
+int deviation_add(struct deviation *d, uint64_t step_ns);
 /* Ideal and MAD alone: cheaper. 0 and 0 under 3 steps. */
 void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns);
 /* Likewise p99_ns; 0: no steps. */

@@ -304,7 +304,8 @@ static void settle_run(struct settling *s)
 		settle_silence(s, t.from_us, t.to_us, t.count);
 		settle_step(s, t.from_us, t.to_us, t.number, t.count);
 		if (!s->hung) {
-			deviation_add(s->time, ns_of(t.net_us) / t.count);
+			if (deviation_add(s->time, ns_of(t.net_us) / t.count))
+				w->error = -ENOMEM;
 			s->timed++;
 		}
 		w->warnings[WARN_GAPS] += t.count - 1;

@@ -164,10 +164,8 @@ void rank_step(struct rank *r, const struct step *s)
 	if (r->wrote_ns)
 		rank_files_step(r, step_saved_from(&fs.step), fs.step.number);
 	loop_slow(r, lp, &fs.step, ns);
-	if (timed) {
-		deviation_add(lp->time, ns);
-		recent_add(lp->late, fs.step.end_ns, ns);
-	}
+	if (timed && (deviation_add(lp->time, ns) || recent_add(lp->late, fs.step.end_ns, ns)))
+		r->error = -ENOMEM;
 	if (ideal_due(lp->steps)) {
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 		rank_ideal(r, false);
