@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the model keeps of a rank that trains, a share of its job included: after a minute, and after eight days,
+"""What the model keeps of a rank that trains, a share of its job included: after an hour, and after eight days,
 when every window is full. As a program it also tells which parts of the model have it."""
 import collections
 import os
@@ -13,9 +13,9 @@ RANKS, STEP_NS = 8, 2000000000
 SPANS = [("1 hour", 1), ("8 days", 192)]
 
 
-def measure(hours, ranks=RANKS):
+def measure(hours, ranks=RANKS, kind="1"):
     """(bytes, {address: bytes}) of each rank"""
-    done = subprocess.run([program("memory"), str(ranks), str(STEP_NS), str(hours)], check=True,
+    done = subprocess.run([program("memory"), str(ranks), str(STEP_NS), str(hours), kind], check=True,
                           stdout=subprocess.PIPE, text=True)
     lines = [line.split() for line in done.stdout.splitlines()]
     return int(lines[0][1]) / ranks, {at: int(size) / ranks for at, size in lines[1:]}
@@ -43,6 +43,8 @@ def bench():
     for name, hours in SPANS:
         yield Row(f"model, a rank of {RANKS}, {name}", [measure(hours)[0] / 1024], "KiB", (64, "max"))
     yield Row("model, a rank alone with its job, 1 hour", [measure(1, 1)[0] / 1024], "KiB")
+    yield Row("model, compiled optimizers, 1 hour", [measure(1, kind="compiled")[0] / 1024], "KiB", (64, "max"))
+    yield Row("model, four loops at once in a rank, 1 hour", [measure(1, kind="4")[0] / 1024], "KiB")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,10 @@ struct loop_feed {
 	struct model *model;
 	uint64_t now_ns, step_ns; /* step_ns: usual; each takes up to a sixteenth more */
 	uint32_t ranks;
-	uint64_t steps; /* of each rank */
+	uint32_t threads; /* of each rank, each with a loop of its own; 0: one */
+	uint32_t thread;  /* whose turn it is */
+	bool compiled;	  /* its optimizer shows no steps */
+	uint64_t steps;	  /* of each rank */
 	uint32_t seed;
 	bool refused; /* a record found no memory */
 	struct {
@@ -53,7 +56,7 @@ static inline void *loop_record(struct loop_feed *f, unsigned kind, uint32_t pid
 	memset(&f->record, 0, sizeof(f->record));
 	payload = event_init(f->record.bytes, kind, f->now_ns, pid,
 			     probe ? (uint32_t)gp_probe_hash(probe) : 0);
-	((struct gp_rec *)f->record.bytes)->tid = pid;
+	((struct gp_rec *)f->record.bytes)->tid = pid + f->thread * LOOP_PID;
 	return payload;
 }
 
@@ -139,29 +142,42 @@ static inline void loop_beside(struct loop_feed *f, uint32_t pid, uint64_t ns)
 	loop_move(f, pid, SAVE_END, NULL, ns / 2);
 }
 
-/* One step of each rank: one after the other within each part of it, all in one step's time. */
-static inline void loop_step(struct loop_feed *f)
+static inline void loop_update(struct loop_feed *f, uint32_t pid, uint64_t ns)
 {
-	uint64_t ns = (f->step_ns +
-		       f->step_ns / 16 * ((f->seed = f->seed * 1664525u + 1013904223u) >> 16) / 65536) /
-		      f->ranks / 8;
-
-	f->steps++;
-	for (uint32_t i = 0; i < f->ranks; i++)
-		loop_fetch(f, LOOP_PID + i, ns);
-	for (uint32_t i = 0; i < f->ranks; i++)
-		loop_move(f, LOOP_PID + i, BACKWARD, NULL, 2 * ns);
-	for (uint32_t i = 0; i < f->ranks; i++) {
-		uint32_t pid = LOOP_PID + i;
-
+	if (!f->compiled) {
 		loop_move(f, pid, BEGIN, "Optimizer.step#AdamW.step", ns);
 		loop_move(f, pid, LIST_OP, NULL, ns / 2);
 		loop_move(f, pid, SYNC, NULL, ns / 2);
 		loop_move(f, pid, END, NULL, ns);
-		loop_range(f, pid, "Optimizer.zero_grad#AdamW.zero_grad", ns);
 	}
-	for (uint32_t i = 0; i < f->ranks; i++)
-		loop_beside(f, LOOP_PID + i, 8 * ns);
+	loop_range(f, pid, "Optimizer.zero_grad#AdamW.zero_grad", ns);
+}
+
+/* One step of each rank: one after the other within each part of it, all in one step's time. */
+static inline void loop_step(struct loop_feed *f)
+{
+	uint32_t threads = f->threads ? f->threads : 1, all = f->ranks * threads;
+	uint64_t ns;
+
+	f->seed = f->seed * 1664525u + 1013904223u;
+	ns = (f->step_ns + f->step_ns / 16 * (f->seed >> 16) / 65536) / all / 8;
+	f->steps++;
+	for (int part = 0; part < 4; part++) {
+		for (uint32_t i = 0; i < all; i++) {
+			uint32_t pid = LOOP_PID + i / threads;
+
+			f->thread = i % threads;
+			if (part == 0)
+				loop_fetch(f, pid, ns);
+			else if (part == 1)
+				loop_move(f, pid, BACKWARD, NULL, 2 * ns);
+			else if (part == 2)
+				loop_update(f, pid, ns);
+			else if (!f->thread)
+				loop_beside(f, pid, 8 * ns);
+		}
+	}
+	f->thread = 0;
 }
 
 static inline void loop_tick(struct loop_feed *f)

@@ -99,8 +99,13 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 static void families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
-		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++)
-			lane_spare(sf->trackers[f]->lanes[i]);
+		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++) {
+			struct lane *l = sf->trackers[f]->lanes[i];
+
+			if (!l->live && !lane_hopes(sf, l))
+				l->nheld = 0;
+			lane_spare(l);
+		}
 	}
 }
 

@@ -244,6 +244,8 @@ void lane_close(struct step_finder *sf, struct lane *l, bool by_backward); /* no
 void lane_digest(struct step_finder *sf, struct lane *l); /* what is held, as far as it is settled */
 void lane_finish(struct step_finder *sf, struct lane *l);
 void lane_forget(struct lane *l); /* what is held */
+/* Its family may come to be elected, and then goes on from what it holds. */
+bool lane_hopes(const struct step_finder *sf, const struct lane *l);
 void lane_spare(struct lane *l);  /* memory that a search took, when nothing is held */
 
 /* step_emit.c */

@@ -51,6 +51,16 @@ void lane_spare(struct lane *l)
 		l->held = grow_free(l->held, &l->held_cap);
 }
 
+/* One of less trust takes over from step ranges alone, whose first mark clears what it holds; but unnamed
+ * ranges are read after the backwards that came before them. */
+bool lane_hopes(const struct step_finder *sf, const struct lane *l)
+{
+	if (sf->fixed)
+		return false;
+	return sf->elected == FAMILY_NONE || sf->elected == FAMILY_RANGES || sf->elected >= FAMILY_ANON ||
+	       l->family < sf->elected;
+}
+
 static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group *g)
 {
 	struct group *held;
@@ -308,6 +318,8 @@ static void lane_push(struct step_finder *sf, struct lane *l, const struct group
 			lane_unfit(sf, l, g);
 		return;
 	}
+	if (!l->live && !lane_hopes(sf, l))
+		return;
 	if (l->nheld == STEP_HELD)
 		held_drop(l, STEP_HELD / 2);
 	if (lane_hold(sf, l, g) && l->live)
