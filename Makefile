@@ -91,6 +91,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a
 $(O)/tests/unit/program_test: $(O)/userspace/option_program.o
 $(O)/tests/unit/carrier_test: $(O)/userspace/carrier.o
 $(O)/tests/unit/carrier_test: USER_LIBS := $(O)/libgpuser.a $(USER_LIBS)
+$(O)/tests/unit/memory_test: override LDFLAGS += $(HEAP_WRAP)
 unit: $(UNIT_BIN)
 
 deps:

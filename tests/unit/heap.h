@@ -19,7 +19,8 @@ struct heap_head { /* before each piece */
 static struct heap {
 	size_t bytes;	/* with what the C library needs beside each piece */
 	uint64_t calls; /* ever */
-	uint64_t fail;	/* the call that fails, and those after it; 0: none */
+	uint64_t fail;	/* the first call that fails; 0: none */
+	uint64_t fails; /* so many do */
 	struct {
 		uintptr_t caller;
 		size_t bytes;
@@ -66,7 +67,8 @@ static void *heap_take(struct heap_head *have, size_t size, void *caller)
 	struct heap_head *h;
 
 	heap.calls++;
-	if ((heap.fail && heap.calls >= heap.fail) || size > SIZE_MAX / 2)
+	if ((heap.fail && heap.calls >= heap.fail && heap.calls - heap.fail < heap.fails) ||
+	    size > SIZE_MAX / 2)
 		return NULL;
 	if (have)
 		heap_count(have, -1);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/grow.h"
 #include "userspace/model/job_internal.h"
 
 #define SURE 0.8 /* of which checkpoint was read */
@@ -21,6 +22,7 @@ static void job_free(struct job *j)
 {
 	checkpoints_free(j->files);
 	window_free(j->window);
+	free(j->points);
 	free(j);
 }
 
@@ -297,13 +299,24 @@ static uint64_t goodput_at(const struct rank *r, uint64_t step)
 	return job_time_goodput(r->job);
 }
 
+int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns)
+{
+	uint32_t need = j->npoints < JOB_POINTS ? j->npoints + 1 : JOB_POINTS;
+	struct job_point *points = grow_items(j->points, &j->points_cap, need, JOB_POINTS, sizeof(*points));
+
+	if (!points)
+		return -ENOMEM;
+	j->points = points;
+	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, goodput_ns};
+	return 0;
+}
+
 void job_saved(struct rank *r, uint64_t step)
 {
 	struct job *j = r->job;
 
-	if (!j || r != j->ref)
-		return;
-	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, goodput_at(r, step)};
+	if (j && r == j->ref && job_point_add(j, step, goodput_at(r, step)))
+		r->error = -ENOMEM;
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------- */

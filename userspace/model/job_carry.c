@@ -98,7 +98,7 @@ static void carry_saved(struct job *j, const struct carry *c)
 	j->files = NULL;
 	j->npoints = 0;
 	if (c->secures)
-		j->points[j->npoints++] = (struct job_point){c->secured_step, c->secured_ns};
+		job_point_add(j, c->secured_step, c->secured_ns);
 	if (!c->saves)
 		return;
 	memcpy(k.path, s->path, sizeof(k.path));

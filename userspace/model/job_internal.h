@@ -49,12 +49,12 @@ struct job {
 	bool ref_midway; /* ... holds what the reference did before it was the reference */
 	struct job_time time;
 	struct job_work work;
-	struct checkpoints *files; /* NULL: none yet */
-	struct job_point points[JOB_POINTS];
-	uint32_t npoints;
-	uint64_t fell_ns; /* when one of a run last ended other than by finishing */
-	bool fell;	  /* a disruption is open: */
-	bool untold;	  /* ... it is none unless the job goes on */
+	struct checkpoints *files;    /* NULL: none yet */
+	struct job_point *points;     /* the last JOB_POINTS */
+	uint32_t npoints, points_cap; /* npoints: ever */
+	uint64_t fell_ns;	      /* when one of a run last ended other than by finishing */
+	bool fell;		      /* a disruption is open: */
+	bool untold;		      /* ... it is none unless the job goes on */
 	struct job_fall fall;
 	uint64_t fall_past_ns[BUCKET_COUNT]; /* the job's sums when it began */
 	uint64_t nfalls;		     /* ever, those that were told */
@@ -72,6 +72,9 @@ static inline bool job_before(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b) < 0;
 }
+
+/* job.c */
+int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns); /* 0 or -ENOMEM */
 
 /* job_ledger.c */
 void job_time_refer(struct job *j, struct rank *r, bool midway); /* r's ledger counts from here on */

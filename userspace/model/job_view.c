@@ -98,6 +98,23 @@ static void time_archive(struct archive *a, struct job_time *t)
 	archive_require(a, !job_before(t->edge_ns, t->start_ns) && sum_ns == t->edge_ns - t->start_ns);
 }
 
+static void points_archive(struct archive *a, struct job *j)
+{
+	uint32_t n;
+
+	archive_number(a, &j->npoints);
+	n = j->npoints < JOB_POINTS ? j->npoints : JOB_POINTS;
+	if (archive_reads(a) && n) {
+		j->points = archive_alloc(a, n, sizeof(*j->points));
+		j->points_cap = n = j->points ? n : 0;
+		j->npoints = n ? j->npoints : 0;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		archive_number(a, &j->points[i].step);
+		archive_number(a, &j->points[i].goodput_ns);
+	}
+}
+
 static void job_archive(struct archive *a, struct job **at)
 {
 	struct job *j = *at = archive_object(a, *at, sizeof(*j));
@@ -131,11 +148,7 @@ static void job_archive(struct archive *a, struct job **at)
 	window_archive(a, &j->window);
 	window_edge_archive(a, &j->ref_edge);
 	archive_number(a, &j->ref_midway);
-	archive_number(a, &j->npoints);
-	for (uint32_t i = 0; i < JOB_POINTS && i < j->npoints; i++) {
-		archive_number(a, &j->points[i].step);
-		archive_number(a, &j->points[i].goodput_ns);
-	}
+	points_archive(a, j);
 	archive_number(a, &j->fell_ns);
 	archive_number(a, &j->fell);
 	archive_number(a, &j->untold);

@@ -252,6 +252,8 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 	}
 	if (!t->lane_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
+	if (sf->error) /* held, it would wait for others of its thread */
+		return;
 	if (t->lane_of[m->thread] && !t->nqueue) {
 		tracker_route(sf, t, f, m);
 		return;
