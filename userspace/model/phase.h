@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phase.h - what a process does beside stepping, and inside its steps: batches, evaluations, checkpoints,
- * phases. Pure and deterministic; memory is bounded.
+ * phases. Pure and deterministic; 7 KiB as a rule, under 256 KiB whatever the process does.
  *
  * Signals come here before they go to the step finder, so a span that ended before a step did is told
  * before that step can be asked about.

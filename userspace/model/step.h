@@ -5,6 +5,10 @@
  * step.c and of the step_*.c that has the rule. Pure and deterministic. Input is struct signal (marker.h
  * turns records into them); output is a sequence of finished steps per loop, numbered from 1, never
  * rewritten. Nothing is given out before the lock; what was held is given out then (back-filled).
+ *
+ * Memory: 11 KiB for one loop. What a search takes on top (23 KiB for each loop and kind of marker, 120 KiB
+ * while it is not known whose loop a thread's marks are of) is given back when it is over. Under 6 MiB
+ * whatever the process does, beside the steps that nobody took yet.
  */
 #ifndef MODEL_STEP_H
 #define MODEL_STEP_H
