@@ -246,7 +246,7 @@ void lane_finish(struct step_finder *sf, struct lane *l);
 void lane_forget(struct lane *l); /* what is held */
 /* Its family may come to be elected, and then goes on from what it holds. */
 bool lane_hopes(const struct step_finder *sf, const struct lane *l);
-void lane_spare(struct lane *l);  /* memory that a search took, when nothing is held */
+void lane_spare(struct lane *l); /* memory that a search took, when nothing is held */
 
 /* step_emit.c */
 void step_emit(struct step_finder *sf, struct lane *l, const struct group *g);
