@@ -202,7 +202,7 @@ static bool lane_resume(struct step_finder *sf, struct lane *l, const struct tok
 {
 	uint32_t size = l->unit.size, need = size + 1;
 
-	if (n < need)
+	if (!size || n < need)
 		return false;
 	for (uint32_t i = 0; i < need; i++) {
 		if (!token_equal(&t[n - need + i], &l->unit.pattern[i % size], l->unit.by_class))
