@@ -184,17 +184,19 @@ static void line_disruption(struct buffer *out, const struct job_fall *fall)
 	json_known(out, "how", fall->how);
 }
 
-static void line_window(struct buffer *out, const struct window_view *w)
+static void line_window(struct buffer *out, const struct window_view *w, const struct type_names *types)
 {
 	static const char *const cumulative[] = {
 		"productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions"};
-	char name[16];
+	char name[16], room[LEDGER_NAME_MAX];
+	const char *part;
+	uint64_t ns;
 
 	json_uint(out, "elapsed_ns", window_elapsed(w));
 	json_uint(out, "excluded_ns", w->ns[BUCKET_EXCLUDED]);
 	json_open(out, "buckets", '{');
-	for (int i = 0; i < BUCKETS_TOLD; i++)
-		json_uint(out, bucket_name[i], w->ns[i]);
+	for (uint32_t i = 0; (part = window_part(w, types, i, room, &ns)); i++)
+		json_uint(out, part, ns);
 	json_close(out, '}');
 	json_open(out, "async", '{');
 	json_close(out, '}');
@@ -340,7 +342,7 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		break;
 	case FACT_LEDGER:
 		if (f->window)
-			line_window(out, f->window);
+			line_window(out, f->window, f->types);
 		else
 			line_ledger(out, f->ledger, f->types);
 		break;

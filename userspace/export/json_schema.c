@@ -98,7 +98,7 @@ LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/se
 	"wasted_ns": {"$ref": "#/$defs/ns_or_null"}, "recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "down_ns": {"$ref": "#/$defs/ns_or_null"},
 	"recovery": {"type": "object", "description": "recovery_ns by bucket", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"estimated": {"type": "boolean"}, "how": {"$ref": "#/$defs/text_or_null"}}},)
-LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns; custom events by type in CUSTOM_BADPUT_EVENTS.TYPE, of a window in CUSTOM_BADPUT_EVENTS",)
+LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns; custom events by type in CUSTOM_BADPUT_EVENTS.TYPE, of a window those that were in it",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
 LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},

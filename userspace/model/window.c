@@ -15,6 +15,7 @@
 #define HALVES	50
 #define HOURS	170
 #define SLOTS	(MINUTES + HALVES + HOURS)
+#define COLUMNS WINDOW_COLUMNS
 
 static const struct width {
 	uint64_t us;
@@ -28,8 +29,8 @@ static const struct width {
 struct window {
 	uint64_t start_us;
 	uint64_t newest[WIDTHS]; /* slot number: time / width */
-	uint64_t total_ns[BUCKET_COUNT];
-	uint32_t *us[BUCKET_COUNT]; /* SLOTS of each; NULL: none of it yet */
+	uint64_t total_ns[COLUMNS];
+	uint32_t *us[COLUMNS]; /* SLOTS of each; NULL: none of it yet */
 };
 
 struct window *window_new(uint64_t start_ns)
@@ -46,12 +47,20 @@ struct window *window_new(uint64_t start_ns)
 
 void window_free(struct window *w)
 {
-	for (int b = 0; w && b < BUCKET_COUNT; b++)
+	for (int b = 0; w && b < COLUMNS; b++)
 		free(w->us[b]);
 	free(w);
 }
 
-static bool has_bucket(struct window *w, int b)
+/* A custom event has its type's column; one without a type, its bucket's. */
+static int column_of(enum bucket b, uint32_t type)
+{
+	bool typed = b == BUCKET_CUSTOM && type != LEDGER_REST && type < LEDGER_TYPES;
+
+	return typed ? (int)(BUCKET_COUNT + type - 1) : (int)b;
+}
+
+static bool has_column(struct window *w, int b)
 {
 	if (!w->us[b])
 		w->us[b] = calloc(SLOTS, sizeof(*w->us[b]));
@@ -66,10 +75,10 @@ struct window *window_copy(const struct window *w)
 		return NULL;
 	*copy = *w;
 	memset(copy->us, 0, sizeof(copy->us));
-	for (int b = 0; b < BUCKET_COUNT; b++) {
+	for (int b = 0; b < COLUMNS; b++) {
 		if (!w->us[b])
 			continue;
-		if (!has_bucket(copy, b)) {
+		if (!has_column(copy, b)) {
 			window_free(copy);
 			return NULL;
 		}
@@ -117,7 +126,7 @@ static void make_room(struct window *w, int i, uint64_t number)
 
 	if (number <= w->newest[i])
 		return;
-	for (int b = 0; b < BUCKET_COUNT; b++) {
+	for (int b = 0; b < COLUMNS; b++) {
 		for (uint64_t n = first; w->us[b] && n <= number; n++)
 			w->us[b][slot_of(i, n)] = 0;
 	}
@@ -133,7 +142,7 @@ static uint64_t overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to
 	return end_us > begin_us ? end_us - begin_us : 0;
 }
 
-static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us, enum bucket b)
+static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us, int b)
 {
 	uint64_t newest_us = w->newest[i] * widths[i].us, last, n;
 
@@ -149,10 +158,11 @@ static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us,
 
 static uint64_t slot_move(struct window *w, uint32_t slot, const struct ledger_span *s, uint64_t most_us)
 {
-	uint64_t moved_us = earlier(w->us[s->was][slot], most_us);
+	int was = column_of(s->was, s->type), is = column_of(s->bucket, s->type);
+	uint64_t moved_us = earlier(w->us[was][slot], most_us);
 
-	w->us[s->was][slot] -= (uint32_t)moved_us;
-	w->us[s->bucket][slot] += (uint32_t)moved_us;
+	w->us[was][slot] -= (uint32_t)moved_us;
+	w->us[is][slot] += (uint32_t)moved_us;
 	return moved_us;
 }
 
@@ -172,25 +182,26 @@ static void width_move(struct window *w, int i, const struct ledger_span *s, uin
 int window_add(struct window *w, const struct ledger_span *s)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
+	int is = column_of(s->bucket, s->type), was = column_of(s->was, s->type);
 
 	if (s->bucket >= BUCKET_COUNT || s->to_ns < s->from_ns)
 		return 0;
-	if (s->was < BUCKET_COUNT && !w->us[s->was]) /* there never was any of it */
+	if (s->was < BUCKET_COUNT && !w->us[was]) /* there never was any of it */
 		return 0;
-	if (!has_bucket(w, (int)s->bucket))
+	if (!has_column(w, is))
 		return -ENOMEM;
 	if (s->was < BUCKET_COUNT) {
-		uint64_t ns = earlier(s->ns, w->total_ns[s->was]);
+		uint64_t ns = earlier(s->ns, w->total_ns[was]);
 
-		w->total_ns[s->was] -= ns;
-		w->total_ns[s->bucket] += ns;
+		w->total_ns[was] -= ns;
+		w->total_ns[is] += ns;
 		for (int i = 0; i < WIDTHS; i++)
 			width_move(w, i, s, (ns + US / 2) / US);
 		return 0;
 	}
-	w->total_ns[s->bucket] += s->to_ns - s->from_ns;
+	w->total_ns[is] += s->to_ns - s->from_ns;
 	for (int i = 0; to_us > from_us && i < WIDTHS; i++)
-		width_add(w, i, from_us, to_us, s->bucket);
+		width_add(w, i, from_us, to_us, is);
 	return 0;
 }
 
@@ -200,10 +211,9 @@ static void give_way(uint32_t *us, uint64_t left_us)
 	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP,
 					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP, BUCKET_OTHER};
 
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]) + BUCKET_COUNT && left_us; i++) {
-		enum bucket b = i < sizeof(first) / sizeof(first[0])
-					? first[i]
-					: (enum bucket)(i - sizeof(first) / sizeof(first[0]));
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]) + COLUMNS && left_us; i++) {
+		size_t b = i < sizeof(first) / sizeof(first[0]) ? (size_t)first[i]
+								: i - sizeof(first) / sizeof(first[0]);
 		uint32_t part_us = (uint32_t)earlier(us[b], left_us);
 
 		us[b] -= part_us;
@@ -218,16 +228,16 @@ static void width_merge(struct window *w, const struct window *other, int i, uin
 
 	for (; n <= other->newest[i]; n++) {
 		uint64_t begun_us = later(n * widths[i].us, other->start_us);
-		uint32_t more[BUCKET_COUNT];
+		uint32_t more[COLUMNS];
 
-		for (int b = 0; b < BUCKET_COUNT; b++)
+		for (int b = 0; b < COLUMNS; b++)
 			more[b] = slot_us(other, b, slot_of(i, n));
-		for (int b = 0; then_us && n == from_us / widths[i].us && b < BUCKET_COUNT; b++)
+		for (int b = 0; then_us && n == from_us / widths[i].us && b < COLUMNS; b++)
 			more[b] -= (uint32_t)earlier(more[b], then_us[b]);
 		if (!then_us && from_us > begun_us)
 			give_way(more, from_us - begun_us);
 		make_room(w, i, n);
-		for (int b = 0; b < BUCKET_COUNT; b++) {
+		for (int b = 0; b < COLUMNS; b++) {
 			if (more[b])
 				w->us[b][slot_of(i, n)] += more[b];
 		}
@@ -241,7 +251,7 @@ void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret
 
 		bool kept = n >= oldest_of(w, i) && n <= w->newest[i];
 
-		for (int b = 0; b < BUCKET_COUNT; b++)
+		for (int b = 0; b < COLUMNS; b++)
 			ret->us[i][b] = kept ? slot_us(w, b, slot_of(i, n)) : 0;
 	}
 }
@@ -255,20 +265,24 @@ void window_edge_archive(struct archive *a, struct window_edge *e)
 int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
 		 const struct window_edge *then)
 {
-	for (int b = 0; b < BUCKET_COUNT; b++) {
-		if (other->us[b] && !has_bucket(w, b))
+	for (int b = 0; b < COLUMNS; b++) {
+		if (other->us[b] && !has_column(w, b))
 			return -ENOMEM;
 	}
 	for (int i = 0; i < WIDTHS; i++)
 		width_merge(w, other, i, from_ns / US, then ? then->us[i] : NULL);
-	for (int b = 0; b < BUCKET_COUNT; b++)
+	for (int b = 0; b < COLUMNS; b++)
 		w->total_ns[b] += other->total_ns[b];
 	return 0;
 }
 
 uint64_t window_total(const struct window *w, enum bucket b)
 {
-	return w->total_ns[b];
+	uint64_t ns = w->total_ns[b];
+
+	for (int i = BUCKET_COUNT; b == BUCKET_CUSTOM && i < COLUMNS; i++)
+		ns += w->total_ns[i];
+	return ns;
 }
 
 /* ---- what is known ------------------------------------------------------------------------------- */
@@ -282,6 +296,15 @@ static int width_for(uint64_t length_us)
 	return i;
 }
 
+static uint64_t column_sum(const struct window *w, int i, int b, uint64_t first)
+{
+	uint64_t us = 0;
+
+	for (uint64_t n = first; w->us[b] && n <= w->newest[i]; n++)
+		us += w->us[b][slot_of(i, n)];
+	return us;
+}
+
 void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,
 		 struct window_view *ret)
 {
@@ -292,13 +315,14 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 	edge_us = now_us > length_us ? (now_us - length_us) / widths[i].us * widths[i].us : 0;
 	*ret = (struct window_view){.length_ns = length_ns, .whole = edge_us <= w->start_us};
 	edge_us = later(edge_us, w->start_us);
-	for (n = later(edge_us / widths[i].us, oldest_of(w, i)); n <= w->newest[i]; n++) {
-		for (int b = 0; b < BUCKET_COUNT; b++) {
-			uint32_t us = slot_us(w, b, slot_of(i, n));
+	n = later(edge_us / widths[i].us, oldest_of(w, i));
+	for (int b = 0; b < COLUMNS; b++) {
+		uint64_t us = column_sum(w, i, b, n);
 
-			ret->ns[b] += us * US;
-			sum_us += us;
-		}
+		ret->ns[b < BUCKET_COUNT ? b : BUCKET_CUSTOM] += us * US;
+		if (b >= BUCKET_COUNT)
+			ret->type_ns[b - BUCKET_COUNT + 1] = us * US;
+		sum_us += us;
 	}
 	ret->from_ns = edge_us * US;
 	ret->to_ns = later(now_us, edge_us + sum_us) * US;
@@ -325,6 +349,27 @@ void window_leave_out(struct window_view *v, uint64_t away_ns)
 	v->unsettled_ns -= away_ns;
 }
 
+const char *window_part(const struct window_view *v, const struct type_names *names, uint32_t i,
+			char out[LEDGER_NAME_MAX], uint64_t *ret_ns)
+{
+	uint32_t left = i - BUCKETS_TOLD;
+
+	if (i < BUCKETS_TOLD) {
+		*ret_ns = v->ns[i];
+		for (uint32_t k = 1; i == BUCKET_CUSTOM && k < LEDGER_TYPES; k++)
+			*ret_ns -= v->type_ns[k];
+		return bucket_name[i];
+	}
+	for (uint32_t k = 1; k < LEDGER_TYPES; k++) {
+		if (!v->type_ns[k] || left--)
+			continue;
+		*ret_ns = v->type_ns[k];
+		snprintf(out, LEDGER_NAME_MAX, "%s.%s", bucket_name[BUCKET_CUSTOM], names->name[k]);
+		return out;
+	}
+	return NULL;
+}
+
 const char *window_name(char out[16], uint64_t length_ns)
 {
 	static const struct {
@@ -349,7 +394,7 @@ void window_archive(struct archive *a, struct window **at)
 	archive_number(a, &w->start_us);
 	archive_numbers(a, w->newest);
 	archive_numbers(a, w->total_ns);
-	for (int b = 0; b < BUCKET_COUNT; b++) {
+	for (int b = 0; b < COLUMNS; b++) {
 		w->us[b] = archive_object(a, w->us[b], SLOTS * sizeof(*w->us[b]));
 		for (int i = 0; w->us[b] && i < SLOTS; i++)
 			archive_number(a, &w->us[b][i]);

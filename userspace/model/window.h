@@ -21,20 +21,23 @@
 #define WINDOW_MOST_NS	(7 * 86400000000000ull)
 
 struct window_view {
-	uint64_t length_ns;	   /* asked for; 0: no window */
-	uint64_t from_ns, to_ns;   /* what it holds; to: now */
-	bool whole;		   /* all there is: it began less than that ago */
-	uint64_t ns[BUCKET_COUNT]; /* add up to to - from */
-	uint64_t unsettled_ns;	   /* part of OTHER that may still be claimed */
+	uint64_t length_ns;		/* asked for; 0: no window */
+	uint64_t from_ns, to_ns;	/* what it holds; to: now */
+	bool whole;			/* all there is: it began less than that ago */
+	uint64_t ns[BUCKET_COUNT];	/* add up to to - from */
+	uint64_t unsettled_ns;		/* part of OTHER that may still be claimed */
+	uint64_t type_ns[LEDGER_TYPES]; /* of BUCKET_CUSTOM: of the type of that number; LEDGER_REST: nothing
+					 */
 };
 
 struct window;
 struct window *window_new(uint64_t start_ns); /* the first instant there is; NULL: no memory */
 void window_free(struct window *w);
 struct window *window_copy(const struct window *w); /* NULL: no memory */
-#define WINDOW_WIDTHS 3
+#define WINDOW_WIDTHS  3
+#define WINDOW_COLUMNS (BUCKET_COUNT + LEDGER_TYPES - 1) /* buckets, then types of custom events */
 struct window_edge { /* of the slots that hold an instant: what was in them then */
-	uint32_t us[WINDOW_WIDTHS][BUCKET_COUNT];
+	uint32_t us[WINDOW_WIDTHS][WINDOW_COLUMNS];
 };
 void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret);
 void window_edge_archive(struct archive *a, struct window_edge *e);
@@ -62,6 +65,10 @@ static inline uint64_t window_elapsed(const struct window_view *v)
 }
 /* All that was ever added to a bucket, less what was moved from it. */
 uint64_t window_total(const struct window *w, enum bucket b);
+/* As ledger_part(): its time by name, of i = 0, 1... until NULL, what adds up to window_elapsed(); types that
+ * have none are left out. */
+const char *window_part(const struct window_view *v, const struct type_names *names, uint32_t i,
+			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
 /* "1h", "24h", "7d", "90s" */
 const char *window_name(char out[16], uint64_t length_ns);
 void window_archive(struct archive *a, struct window **w);

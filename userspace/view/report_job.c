@@ -232,7 +232,7 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 		json_uint(out, name, ns);
 	json_close(out, '}');
 	json_uint(out, "productive_gross_ns", j->ledger.productive_gross_ns);
-	report_windows_json(out, j->windows);
+	report_windows_json(out, j->windows, &s->types);
 	json_uint(out, "wasted_gross_ns", j->wasted_gross_ns);
 	json_nonzero(out, "secured_step", j->secured_step);
 	json_uint(out, "secured_ns", j->secured_ns);

@@ -20,6 +20,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 void report_jobs_json(struct buffer *out, const struct snapshot *s);
 
 /* report_json.c: "windows": [...] */
-void report_windows_json(struct buffer *out, const struct window_view *windows);
+void report_windows_json(struct buffer *out, const struct window_view *windows,
+			 const struct type_names *types);
 
 #endif

@@ -162,9 +162,12 @@ static void json_ledger(struct buffer *out, const struct ledger_view *l, const s
 	json_uint(out, "disruptions", l->disruptions);
 }
 
-void report_windows_json(struct buffer *out, const struct window_view *windows)
+void report_windows_json(struct buffer *out, const struct window_view *windows,
+			 const struct type_names *types)
 {
-	char name[16];
+	char name[16], room[LEDGER_NAME_MAX];
+	const char *part;
+	uint64_t ns;
 
 	json_open(out, "windows", '[');
 	for (int i = 0; i < WINDOWS_MAX && windows[i].length_ns; i++) {
@@ -182,8 +185,8 @@ void report_windows_json(struct buffer *out, const struct window_view *windows)
 		else
 			json_null(out, "goodput_ratio");
 		json_open(out, "buckets", '{');
-		for (int b = 0; b < BUCKETS_TOLD; b++)
-			json_uint(out, bucket_name[b], w->ns[b]);
+		for (uint32_t k = 0; (part = window_part(w, types, k, room, &ns)); k++)
+			json_uint(out, part, ns);
 		json_close(out, '}');
 		json_uint(out, "unsettled_ns", w->unsettled_ns);
 		json_close(out, '}');
@@ -249,7 +252,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 		json_loop(out, &r->loops[i]);
 	json_close(out, ']');
 	json_ledger(out, &r->ledger, &s->types, r->trainer);
-	report_windows_json(out, r->windows);
+	report_windows_json(out, r->windows, &s->types);
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
