@@ -109,7 +109,7 @@ unit() { # make variables...
 memcheck() {
 	local t tests=()
 	for t in build/plain/tests/unit/*_test; do
-		case $t in */loader_attach_test | */loader_file_test | */loader_life_test | */loader_relink_test | */aside_test | */goodput_stream_test | */compare_test) continue ;; esac
+		case $t in */loader_attach_test | */loader_file_test | */loader_life_test | */loader_relink_test | */aside_test | */carrier_test | */goodput_stream_test | */compare_test) continue ;; esac
 		tests+=("$t")
 	done
 	# shellcheck disable=SC2016 # the inner shell expands

@@ -16,11 +16,13 @@
 #define ANSWER_NS 10000000000ull /* a file system that is slower is taken for dead ... */
 #define AGAIN_NS  60000000000ull /* ... and tried again then */
 #define LEAVE_NS  10000000000ull /* between two words of a job to which nothing happened */
+#define READ_NS	  1000000000ull	 /* a job may have a thousand processes a second */
 #define JOINS_NS  5000000000ull	 /* what is on the tape the model has by then */
 
 struct entry { /* a job */
 	char job[64];
 	bool read;	    /* to be read */
+	uint64_t read_ns;   /* ... was asked for last; 0: never */
 	bool known;	    /* had is what was read last: */
 	struct carry had;   /* ... it is on the tape */
 	uint64_t joined_ns; /* since when; 0: looked after */
@@ -146,7 +148,10 @@ static void folder_says(struct carrier *c, int err)
 {
 	if (err && err != c->trouble)
 		log_warn("--carry %s: %s; the history of jobs stays on this node until that works",
-			 c->options->carry, err == -ETIMEDOUT ? "it does not answer" : strerror(-err));
+			 c->options->carry,
+			 err == -ETIMEDOUT ? "it does not answer"
+			 : err == -ENOTDIR ? "there is no such folder"
+					   : strerror(-err));
 	else if (!err && c->trouble)
 		log_warn("--carry %s: that works again", c->options->carry);
 	c->trouble = err;
@@ -243,7 +248,7 @@ static bool due(const struct entry *e, const struct carry *own, uint64_t now_ns)
 		own->fell != l->fell || own->saved.step != l->saved.step || own->saves != l->saves);
 }
 
-static bool ask_write(struct carrier *c, struct entry *e, const struct carry *own)
+static int ask_write(struct carrier *c, struct entry *e, const struct carry *own)
 {
 	struct ask a = {.dir = c->options->carry};
 
@@ -251,16 +256,17 @@ static bool ask_write(struct carrier *c, struct entry *e, const struct carry *ow
 	memcpy(a.carry.node, c->node, sizeof(a.carry.node));
 	c->going = *own;
 	e->left_ns = clock_mono_ns();
-	return !aside_ask(c->aside, write_there, &a, sizeof(a));
+	return aside_ask(c->aside, write_there, &a, sizeof(a));
 }
 
-static bool ask_read(struct carrier *c, struct entry *e)
+static int ask_read(struct carrier *c, struct entry *e)
 {
 	struct ask a = {.dir = c->options->carry};
 
 	carry_file_name(a.name, e->job, uid_of(c));
 	e->read = false;
-	return !aside_ask(c->aside, read_there, &a, sizeof(a));
+	e->read_ns = clock_mono_ns();
+	return aside_ask(c->aside, read_there, &a, sizeof(a));
 }
 
 /* ---- one after the other ------------------------------------------------------------------------- */
@@ -293,13 +299,13 @@ static void answer_take(struct carrier *c, int wait_ms)
 	has_read(c, e, text, n);
 }
 
-static void asks(struct carrier *c, struct entry *e, bool writes, bool asked)
+static void asks(struct carrier *c, struct entry *e, bool writes, int err)
 {
-	c->asked = asked ? e : NULL;
+	c->asked = err ? NULL : e;
 	c->writes = writes;
 	c->asked_ns = clock_mono_ns();
-	if (!asked)
-		folder_says(c, -EAGAIN);
+	if (err)
+		folder_says(c, err);
 }
 
 static void read_next(struct carrier *c)
@@ -354,7 +360,7 @@ void carrier_process(struct carrier *c, const struct gp_process *p)
 		return;
 	log_escape(job, sizeof(job), p->job, sizeof(p->job));
 	e = *job ? entry_of(c, job) : NULL;
-	if (!e || e->read || c->asked == e)
+	if (!e || e->read || c->asked == e || (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
 	/* Where it runs or is known as it was left, nothing can have come. */
 	if (e->known && !own_of(c, job, &own))

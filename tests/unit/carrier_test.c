@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,42 @@ static void test_gives_way(void **state)
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
+/* The process that reads there: the only child. */
+static pid_t reader(void)
+{
+	char at[64];
+	pid_t pid = 0;
+	FILE *f;
+
+	snprintf(at, sizeof(at), "/proc/self/task/%d/children", getpid());
+	f = fopen(at, "re");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1); /* NOLINT(cert-err34-c) */
+	fclose(f);
+	return pid;
+}
+
+/* It does not answer: that holds up nobody, and what it says when it does is taken. */
+static void test_hangs(void **state)
+{
+	struct carry c = at("host-a", 2, 30);
+
+	(void)state;
+	carrier_start(carrier);
+	leave(&c);
+	assert_int_equal(kill(reader(), SIGSTOP), 0);
+	carrier_start(carrier);
+	for (int i = 0; i < 100; i++)
+		carrier_tick(carrier);
+	assert_int_equal(world.records, 0);
+	assert_int_equal(kill(reader(), SIGCONT), 0);
+	for (int i = 0; i < 6000 && !world.records; i++) {
+		carrier_poll(carrier);
+		usleep(1000);
+	}
+	assert_int_equal(world.records, 1);
+}
+
 static void test_no_folder(void **state)
 {
 	(void)state;
@@ -281,6 +318,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_of_no_later_run, begin, end),
 		cmocka_unit_test_setup_teardown(test_goes, begin, end),
 		cmocka_unit_test_setup_teardown(test_gives_way, begin, end),
+		cmocka_unit_test_setup_teardown(test_hangs, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_folder, begin, end),
 	};
 
