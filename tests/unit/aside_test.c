@@ -126,6 +126,35 @@ static void what_never_comes_back(void **state)
 	aside_free(a);
 }
 
+static void asked_and_answered_later(void **state)
+{
+	struct aside *a = NULL;
+	const void *answer;
+	ssize_t got = -EAGAIN;
+	int n = 21;
+
+	(void)state;
+	assert_int_equal(aside_new(&a, 64), 0);
+	assert_int_equal(aside_answer(a, 0, &answer), -EIO); /* nothing was asked */
+	assert_int_equal(aside_ask(a, twice, &n, sizeof(n)), 0);
+	for (int i = 0; i < 1000 && got == -EAGAIN; i++)
+		got = aside_answer(a, 100, &answer);
+	assert_int_equal(got, sizeof(n));
+	assert_int_equal(*(const int *)answer, 42);
+	assert_int_equal(aside_ask(a, never, "", 1), 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(aside_answer(a, 0, &answer), -EAGAIN);
+	aside_drop(a);
+	assert_int_equal(aside_answer(a, 0, &answer), -EIO);
+	assert_int_equal(aside_ask(a, die, "", 1), 0);
+	for (got = -EAGAIN; got == -EAGAIN;)
+		got = aside_answer(a, 100, &answer);
+	assert_int_equal(got, -EIO);
+	assert_int_equal(aside_call(a, twice, &n, sizeof(n), &answer), sizeof(n)); /* another one is there */
+	assert_int_equal(*(const int *)answer, 42);
+	aside_free(a);
+}
+
 static void who_dies(void **state)
 {
 	const void *answer;
@@ -168,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls),
 		cmocka_unit_test(what_never_comes_back),
+		cmocka_unit_test(asked_and_answered_later),
 		cmocka_unit_test(who_dies),
 		cmocka_unit_test(what_it_holds),
 	};
