@@ -164,16 +164,29 @@ void job_time_leave(struct job *j)
 	j->ref = NULL;
 }
 
+/* All of its reference's ledger is the job's, as a rule. */
+static bool part_is_all(const struct job_time *t)
+{
+	uint64_t base_ns = 0;
+
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		base_ns |= t->base_ns[b];
+	return !base_ns && !t->skip_ns;
+}
+
 uint64_t job_time_goodput(const struct job *j)
 {
-	uint64_t ns[BUCKET_COUNT] = {0};
+	const struct job_time *t = &j->time;
+	uint64_t ns[BUCKET_COUNT];
 	struct ledger_view v;
 
-	if (j->ref) {
-		ledger_view(j->ref->ledger, &v);
-		job_part(j, &v, ns);
-	}
-	return j->time.past_ns[BUCKET_GOODPUT] + ns[BUCKET_GOODPUT];
+	if (!j->ref)
+		return t->past_ns[BUCKET_GOODPUT];
+	if (part_is_all(t))
+		return t->past_ns[BUCKET_GOODPUT] + ledger_goodput(j->ref->ledger);
+	ledger_view(j->ref->ledger, &v);
+	job_part(j, &v, ns);
+	return t->past_ns[BUCKET_GOODPUT] + ns[BUCKET_GOODPUT];
 }
 
 uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)

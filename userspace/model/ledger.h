@@ -152,6 +152,8 @@ void ledger_end(struct ledger *l, uint64_t now_ns);
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
+/* Of that, GOODPUT alone: cheaper. */
+uint64_t ledger_goodput(const struct ledger *l);
 /* Nothing came until now_ns: that may still be claimed. */
 void ledger_view_idle(struct ledger_view *v, const struct away *a, uint64_t now_ns);
 /* Types seen, the rest first; ret has room for LEDGER_TYPES. */

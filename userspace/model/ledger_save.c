@@ -58,6 +58,11 @@ void ledger_view_idle(struct ledger_view *v, const struct away *a, uint64_t now_
 	v->now_ns = now_ns;
 }
 
+uint64_t ledger_goodput(const struct ledger *l)
+{
+	return l->ns[BUCKET_GOODPUT];
+}
+
 const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
 			char out[LEDGER_NAME_MAX], uint64_t *ret_ns)
 {
