@@ -146,7 +146,8 @@ static int rank_put(struct import *im, const struct goodput_run *run, int64_t ru
 	int64_t from_ns = run ? ns_of(run->from_us) : (int64_t)h->pieces[0].from_ns;
 	int64_t to_ns = run ? ns_of(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
 	int64_t end_ns = run && run->over ? to_ns : STORE_NULL;
-	int64_t max_step = run ? run->max_step : im->in->answer->cumulative.max_productive_step;
+	int64_t most = im->in->answer->cumulative.max_productive_step; /* of a clock that is behind none */
+	int64_t max_step = run && run->max_step < most ? run->max_step : most;
 	struct store_totals t;
 	int64_t id;
 	int err;
