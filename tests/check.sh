@@ -180,6 +180,7 @@ fi
 if wanted account; then
 	suite account/quirks tests/account/quirks.py
 	suite account/vectors tests/account/vectors.py
+	suite account/store tests/account/store.py
 	if [ -n "$ALL" ]; then
 		echo "the goodput library (once, about 200 MB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/goodput):"
 		suite account/differential library_differential
