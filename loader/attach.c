@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "loader/attach.h"
+#include "loader/linger.h"
 #include "loader/pin.h"
 #include "loader/together.h"
 #include "userspace/base/clock.h"
@@ -21,7 +22,7 @@
 struct link {
 	uint64_t tag;
 	unsigned int group;
-	bool old;
+	bool old, lingers;
 	struct bpf_link *object; /* NULL: */
 	int fd;
 	char pin[PIN_NAME_MAX]; /* "": none */
@@ -97,25 +98,26 @@ static int link_room(struct attach *at)
 	return 0;
 }
 
-int attach_adopt(struct attach *at, struct bpf_link *link)
+int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers)
 {
 	int err = link_room(at);
 
 	if (err)
 		bpf_link__destroy(link);
 	else
-		at->links[at->count++] = (struct link){.tag = TAG_ADOPTED, .object = link};
+		at->links[at->count++] = (struct link){
+			.tag = TAG_ADOPTED, .lingers = lingers, .object = link};
 	return err;
 }
 
-int attach_adopt_fd(struct attach *at, int link_fd)
+int attach_adopt_fd(struct attach *at, int link_fd, bool lingers)
 {
 	int err = link_room(at);
 
 	if (err)
 		close(link_fd);
 	else
-		at->links[at->count++] = (struct link){.tag = TAG_ADOPTED, .fd = link_fd};
+		at->links[at->count++] = (struct link){.tag = TAG_ADOPTED, .lingers = lingers, .fd = link_fd};
 	return err;
 }
 
@@ -377,6 +379,24 @@ void attach_drop_aged(struct attach *at, bool old)
 	links_drop(at, link_is_aged, &old);
 }
 
+static int link_fd(const struct link *link)
+{
+	return link->object ? bpf_link__fd(link->object) : link->fd;
+}
+
+/* Those that are refused are waited for. */
+static void links_drop_all(struct attach *at)
+{
+	int folder = linger_open();
+
+	for (size_t i = 0; folder >= 0 && i < at->count; i++)
+		if (at->links[i].lingers)
+			linger_add(folder, i, link_fd(&at->links[i]));
+	links_drop(at, link_is_any, NULL);
+	if (folder >= 0)
+		close(folder);
+}
+
 void attach_free(struct attach *at, bool keep)
 {
 	if (!at)
@@ -388,7 +408,7 @@ void attach_free(struct attach *at, bool keep)
 			if (at->links[i].object)
 				bpf_link__disconnect(at->links[i].object);
 	if (!keep)
-		links_drop(at, link_is_any, NULL);
+		links_drop_all(at);
 	else
 		links_close(at, at->links, at->count);
 	free(at->links);

@@ -266,6 +266,14 @@ static void map_unshare(const struct bpf_map *map, const void *at)
 		munmap((void *)(uintptr_t)at, map_bytes(map));
 }
 
+void kernel_retire(struct kernel *k)
+{
+	if (!k->meta)
+		return;
+	k->meta->complete = 0;
+	__atomic_store_n(&k->meta->silent, 1, __ATOMIC_RELEASE);
+}
+
 void kernel_close(struct kernel *k)
 {
 	struct kernel_objects *o = k->objects;

@@ -58,6 +58,8 @@ uint64_t kernel_abi_hash(void);
  * together. */
 int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, bool adopt,
 		size_t ring_call_bytes, size_t ring_life_bytes);
+/* For good: no successor takes what is pinned for whole, and what still runs says no more. */
+void kernel_retire(struct kernel *k);
 void kernel_close(struct kernel *k);
 
 #endif

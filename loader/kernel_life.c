@@ -48,7 +48,7 @@ static int life_attach(const struct life *l, struct bpf_program *prog, const cha
 	snprintf(name, sizeof(name), "life-%s%s%s", bpf_program__name(prog), *call ? "-" : "", call);
 	fd = l->pins && !l->k->programs_changed ? pins_claim(l->pins, name) : -ENOENT;
 	if (fd >= 0)
-		return attach_adopt_fd(l->links, fd);
+		return attach_adopt_fd(l->links, fd, tracepoint);
 	if (tracepoint) {
 		fd = tracepoint_open(tracepoint);
 		if (fd < 0)
@@ -67,7 +67,7 @@ static int life_attach(const struct life *l, struct bpf_program *prog, const cha
 		bpf_link__destroy(link);
 		return err;
 	}
-	return attach_adopt(l->links, link);
+	return attach_adopt(l->links, link, tracepoint);
 }
 
 /* What both objects declare is one map: the call object's. */

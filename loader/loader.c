@@ -54,8 +54,8 @@ struct loader {
  * whole. */
 static void loader_end(struct loader *l, bool keep)
 {
-	if (l->kernel.meta && !keep)
-		l->kernel.meta->complete = 0;
+	if (!keep)
+		kernel_retire(&l->kernel);
 	if (l->pins && !keep)
 		pins_clear(l->pins);
 	libraries_free(l->libraries);

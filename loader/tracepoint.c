@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,26 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "loader/mount.h"
 #include "loader/tracepoint.h"
-
-/* A detached mount (fsopen(2), Linux 5.2): visible through the descriptor only, gone when it closes. */
-static int tracefs_open(void)
-{
-	int fs, root = -1, err = 0;
-
-	fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
-	if (fs < 0)
-		return -errno;
-	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		err = -errno;
-	if (!err) {
-		root = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-		if (root < 0)
-			err = -errno;
-	}
-	close(fs);
-	return err ? err : root;
-}
 
 static long tracepoint_id_under(int root, const char *name)
 {
@@ -62,7 +43,7 @@ long tracepoint_id(const char *name)
 	}
 	if (id > 0)
 		return id;
-	root = tracefs_open();
+	root = mount_detached("tracefs");
 	if (root < 0)
 		return root;
 	id = tracepoint_id_under(root, name);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs root. */
+#include <bpf/bpf.h>
+#include <dirent.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -296,6 +299,58 @@ static void refusals_are_clean(void **state)
 	assert_int_equal(run_self("in-pid-namespace"), EPERM);
 }
 
+/* ---- the end ------------------------------------------------------------------------------------- */
+
+#define PROGRAMS_MAX 64
+
+/* Numbers of the programs that this process holds; how many. */
+static int programs_held(uint32_t ids[PROGRAMS_MAX])
+{
+	DIR *d = opendir("/proc/self/fdinfo");
+	const struct dirent *e;
+	char path[300], line[128];
+	int n = 0;
+	FILE *f;
+
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%s", e->d_name);
+		f = fopen(path, "r");
+		while (f && n < PROGRAMS_MAX && fgets(line, sizeof(line), f))
+			n += sscanf(line, "prog_id: %u", &ids[n]) == 1;
+		if (f)
+			fclose(f);
+	}
+	closedir(d);
+	return n;
+}
+
+/* Closing some of them is left to the kernel, which takes its time. */
+static void no_program_is_left(void **state)
+{
+	uint32_t ids[PROGRAMS_MAX], held[PROGRAMS_MAX];
+	struct watch *w;
+	int n;
+
+	(void)state;
+	need_root();
+	assert_int_equal(programs_held(held), 0);
+	w = watch_open(NULL);
+	n = programs_held(ids);
+	assert_true(n >= 10);
+	watch_close(w);
+	assert_int_equal(programs_held(held), 0);
+	for (int i = 0; i < n; i++) {
+		int fd, tries = 1000;
+
+		while ((fd = bpf_prog_get_fd_by_id(ids[i])) >= 0 && --tries) {
+			close(fd);
+			poll(NULL, 0, 10);
+		}
+		assert_int_equal(fd, -ENOENT);
+	}
+}
+
 static int mode_run(char **argv)
 {
 	int status = 0;
@@ -322,6 +377,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(mappings_are_bounded),
 		cmocka_unit_test(unknown_features_and_processes),
 		cmocka_unit_test(refusals_are_clean),
+		cmocka_unit_test(no_program_is_left),
 	};
 
 	if (argc > 2 && !strcmp(argv[1], "hits")) {
