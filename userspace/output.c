@@ -290,9 +290,14 @@ void output_silent(const struct output *out, model_silent_fn *fn, void *ctx)
 	model_silent(out->model, fn, ctx);
 }
 
+static bool snapshots_wanted(const struct output *out)
+{
+	return out->store || out->page || out->live || out->plain || export_set_takes_snapshots(out->exports);
+}
+
 void output_tick(struct output *out)
 {
-	struct snapshot *s = model_snapshot(out->model);
+	struct snapshot *s = snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
 
 	if (!s)
 		return;

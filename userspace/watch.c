@@ -25,9 +25,13 @@
 #include "userspace/watch_blocked.h"
 #include "userspace/watch_process.h"
 
-#define DRAIN_PERIOD_NS 10000000ull
-#define VIEW_PERIOD_NS	200000000ull
-#define PEEK_MAX_BYTES	(4u << 20)
+/* Where jobs only step a wakeup costs more than what it reads; a library is attached to before it is used. */
+#define DRAIN_FAST_NS  10000000ull
+#define DRAIN_SLOW_NS  40000000ull
+#define DRAIN_CALM_NS  2000000000ull
+#define DRAIN_MUCH     (128u << 10) /* bytes at once */
+#define VIEW_PERIOD_NS 200000000ull
+#define PEEK_MAX_BYTES (4u << 20)
 #ifndef WATCH_TICK_NS
 #define WATCH_TICK_NS 1000000000ull
 #endif
@@ -130,6 +134,7 @@ static bool drain_ring(struct watch *w, int i)
 		if (journal_batch(w->journal, watch_source[i], &w->batch, from, to))
 			return false;
 		ring_advance(w->ring[i]);
+		w->busy |= watch_source[i] == TAPE_RING_LIFE || w->batch.len > DRAIN_MUCH;
 		if (watch_source[i] == TAPE_RING_LIFE)
 			react(w, &w->batch);
 		else
@@ -183,11 +188,16 @@ static void finish(struct watch *w, enum gp_end_reason why)
 static void on_drain(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
+	uint64_t now_ns;
 
 	(void)value;
 	watch_drain(w);
 	carrier_poll(w->carrier);
-	processes_due(w->processes, clock_mono_ns());
+	now_ns = clock_mono_ns();
+	processes_due(w->processes, now_ns);
+	if (pace_changes(&w->pace, now_ns, w->busy || loader_unfinished(w->loader)))
+		loop_set_timer(w->loop, w->pace.period_ns, on_drain, w);
+	w->busy = false;
 	if (!w->child && !processes_alive(w->processes))
 		finish(w, GP_END_TARGETS_GONE);
 }
@@ -335,7 +345,7 @@ static int open_loop(struct watch *w)
 	if (!err)
 		err = loop_add_signal(w->loop, SIGWINCH, on_resize, w);
 	if (!err)
-		err = loop_add_timer(w->loop, DRAIN_PERIOD_NS, on_drain, w);
+		err = loop_add_timer(w->loop, DRAIN_FAST_NS, on_drain, w);
 	if (!err)
 		err = loop_add_timer(w->loop, WATCH_TICK_NS, on_tick, w);
 	if (!err && o->for_ns)
@@ -371,6 +381,7 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	w->run = cfg->run;
 	w->durable = cfg->durable;
 	w->child_status = -1;
+	w->pace = (struct pace){DRAIN_FAST_NS, DRAIN_SLOW_NS, DRAIN_CALM_NS, clock_mono_ns(), DRAIN_FAST_NS};
 	w->fresh = !cfg->saved;
 	w->end = GP_END_ERROR;
 	err = watch_probes(o, &w->probes);

@@ -7,6 +7,7 @@
 #include "loader/probe_file.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/loop.h"
+#include "userspace/base/pace.h"
 #include "userspace/ingest/ring.h"
 #include "userspace/carrier.h"
 #include "userspace/journal.h"
@@ -29,6 +30,8 @@ struct watch {
 	struct carrier *carrier; /* NULL: history stays here */
 	struct blocked *blocked; /* who does not get on */
 	struct buffer batch;	 /* of a ring */
+	struct pace pace;	 /* of reading the rings */
+	bool busy;		 /* there was process life to read, or much else */
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;

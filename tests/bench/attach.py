@@ -4,7 +4,8 @@
 
 Attach: from the start of gp-bpf to its line on --ready-fd (program start, BPF load, the price of a hit,
 libraries, symbols, links), less the same for a process without any library of a known runtime, which
-leaves libraries, symbols and links. Detach: from SIGTERM to the end of gp-bpf, its report included."""
+leaves libraries, symbols and links. Detach: from SIGTERM to the end of gp-bpf, its report included; the
+perf events of its tracepoints the kernel closes afterwards, for which the next start waits here."""
 import os
 import shutil
 import statistics
@@ -17,6 +18,8 @@ from benchlib import torch_python
 IDLE = "import sys, torch; print('ready', flush=True); sys.stdin.read()"
 RANKS = 8
 REST_S = 2.0
+CALM_S = 3.0  # after a start, until the rings are read as seldom as they are in the long run
+LINGER_S = 1.0
 
 
 def timings(pid, plain_pid, cache):
@@ -28,6 +31,7 @@ def timings(pid, plain_pid, cache):
         w = Watcher([target], ["--quiet"], state_dir=cache)
         ready.append(w.ready_s * 1e3)
         gone.append(w.stop() * 1e3)
+        time.sleep(LINGER_S)
     return ready, gone
 
 
@@ -56,7 +60,7 @@ def rest_rows(pids, what, probes, bar):
     with Folder() as folder:
         w = Watcher(pids, ["--quiet"], probes=probes, state_dir=folder.path)
         try:
-            time.sleep(1)
+            time.sleep(CALM_S)
             shares, memory = [], []
             for _ in range(RUNS):
                 cpu, start = cpu_ns(w.pid), time.monotonic_ns()

@@ -17,6 +17,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 #include "userspace/base/loop.h"
+#include "userspace/base/pace.h"
 #include "userspace/base/table.h"
 
 /* ---- buffer */
@@ -316,6 +317,28 @@ static void test_table_frees_values(void **state)
 	table_free(t, free); /* the leak checker is the assertion */
 }
 
+/* ---- pace */
+
+static void test_pace(void **state)
+{
+	static const struct {
+		uint64_t now_ns;
+		bool busy, changes;
+		uint64_t period_ns;
+	} looks[] = {
+		{1010, false, false, 10}, {1199, false, false, 10}, {1200, false, true, 40},
+		{9000, false, false, 40}, {9040, true, true, 10},   {9230, true, false, 10},
+		{9240, false, false, 10}, {9430, false, true, 40},
+	};
+	struct pace p = {.often_ns = 10, .seldom_ns = 40, .calm_ns = 200, .busy_ns = 1000, .period_ns = 10};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+		assert_int_equal(pace_changes(&p, looks[i].now_ns, looks[i].busy), looks[i].changes);
+		assert_int_equal(p.period_ns, looks[i].period_ns);
+	}
+}
+
 /* ---- loop */
 
 struct probe {
@@ -392,6 +415,22 @@ static void test_loop_timer(void **state)
 	loop_free(p.loop);
 }
 
+static void test_loop_sets_a_timer(void **state)
+{
+	struct probe p = {0};
+
+	(void)state;
+	assert_int_equal(loop_new(&p.loop), 0);
+	assert_int_equal(loop_set_timer(p.loop, 1000000, on_stop, &p), -ENOENT);
+	assert_int_equal(loop_add_timer(p.loop, UINT64_C(1000000000) << 20, on_stop, &p), 0);
+	assert_int_equal(loop_set_timer(p.loop, 1000000, on_stop, &p.calls), -ENOENT);
+	assert_int_equal(loop_set_timer(p.loop, 0, on_stop, &p), -EINVAL);
+	assert_int_equal(loop_set_timer(p.loop, 1000000, on_stop, &p), 0);
+	assert_int_equal(loop_run(p.loop), 42);
+	assert_int_equal(p.calls, 3);
+	loop_free(p.loop);
+}
+
 static void test_loop_signals(void **state)
 {
 	struct probe usr1 = {0}, usr2 = {.calls = 2};
@@ -442,8 +481,10 @@ int main(void)
 		cmocka_unit_test(test_table_keeps_order),
 		cmocka_unit_test(test_table_random),
 		cmocka_unit_test(test_table_frees_values),
+		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_loop_removes_during_dispatch),
 		cmocka_unit_test(test_loop_timer),
+		cmocka_unit_test(test_loop_sets_a_timer),
 		cmocka_unit_test(test_loop_signals),
 		cmocka_unit_test(test_loop_refuses_bad_fd),
 	};

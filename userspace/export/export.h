@@ -30,6 +30,7 @@ struct export_set; /* those that the user asked for */
 int export_set_new(struct export_set **ret, const struct export_options *opt);
 int export_set_add(struct export_set *set, const char *spec); /* "json:out.jsonl"; -EINVAL logged */
 void export_set_fact(struct export_set *set, const struct fact *f);
+bool export_set_takes_snapshots(const struct export_set *set); /* else none need be made */
 void export_set_snapshot(struct export_set *set, struct snapshot *s);
 uint64_t export_set_told(const struct export_set *set); /* the highest; 0: none is known */
 int export_set_close(struct export_set *set);

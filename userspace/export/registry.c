@@ -81,6 +81,15 @@ void export_set_fact(struct export_set *set, const struct fact *f)
 			set->open[i].exporter->fact(set->open[i].state, f);
 }
 
+bool export_set_takes_snapshots(const struct export_set *set)
+{
+	bool takes = false;
+
+	for (size_t i = 0; i < set->count; i++)
+		takes |= set->open[i].exporter->snapshot != NULL;
+	return takes;
+}
+
 void export_set_snapshot(struct export_set *set, struct snapshot *s)
 {
 	for (size_t i = 0; i < set->count; i++)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/base/pace.h"
+
+bool pace_changes(struct pace *p, uint64_t now_ns, bool busy)
+{
+	uint64_t was_ns = p->period_ns;
+
+	if (busy)
+		p->busy_ns = now_ns;
+	p->period_ns = now_ns - p->busy_ns < p->calm_ns ? p->often_ns : p->seldom_ns;
+	return p->period_ns != was_ns;
+}
