@@ -360,13 +360,26 @@ static void rank_drop(struct intake *t, uint32_t i)
 	intake_rank_free(t, r);
 }
 
+/* What comes after the snapshot goes with the next one, also where the place becomes known in between. */
+static void steps_shown(struct intake_rank *r)
+{
+	if (!r->told_steps)
+		return;
+	r->shown_steps += r->told_steps;
+	sketch_merge(&r->shown_times, &r->told_times);
+	r->told_steps = 0;
+	memset(&r->told_times, 0, sizeof(r->told_times));
+}
+
 void intake_snapshot(struct intake *t, const struct snapshot *s)
 {
 	if (!s->real_ns) /* no minute to put it in */
 		return;
 	t->types = s->types;
-	for (uint32_t i = 0; i < t->count; i++)
+	for (uint32_t i = 0; i < t->count; i++) {
 		t->ranks[i]->absent++;
+		steps_shown(t->ranks[i]);
+	}
 	jobs_look(t, s);
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *v = &s->ranks[i];

@@ -85,6 +85,8 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	uint64_t taken;			       /* minutes up to this number are being written */
 	uint64_t told_steps;		       /* since the last snapshot */
 	struct sketch told_times;
+	uint64_t shown_steps; /* before it, of no minute yet: the place was not known */
+	struct sketch shown_times;
 };
 
 struct intake_note {

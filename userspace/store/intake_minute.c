@@ -79,7 +79,7 @@ void intake_form(struct intake *t, struct intake_rank *r)
 
 	sums_take(&more, &r->base);
 	sums_take(&more, &r->formed);
-	if (r->about.ended && r->formed_ns && !r->runs && !r->told_steps &&
+	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
 	    !memcmp(&more, &nothing, sizeof(more)))
 		return;
 	/* Told from a state before the one that is stored, and on its way there. */
@@ -92,11 +92,11 @@ void intake_form(struct intake *t, struct intake_rank *r)
 	r->runs = true;
 	sums_add(&r->formed, &more);
 	sums_add(&r->running.sums, &more);
-	r->running.steps += r->told_steps;
-	sketch_merge(&r->running.times, &r->told_times);
+	r->running.steps += r->shown_steps;
+	sketch_merge(&r->running.times, &r->shown_times);
 	r->running.until_ns = r->formed_ns = r->about.until_ns;
-	r->told_steps = 0;
-	memset(&r->told_times, 0, sizeof(r->told_times));
+	r->shown_steps = 0;
+	memset(&r->shown_times, 0, sizeof(r->shown_times));
 	r->changed = true;
 	if (r->about.ended)
 		minute_close(t, r);
@@ -179,9 +179,9 @@ void intake_again(struct intake *t)
 	for (uint32_t i = 0; i < t->count; i++) {
 		struct intake_rank *r = t->ranks[i];
 
-		r->told_steps += r->closed_steps + r->running.steps;
-		sketch_merge(&r->told_times, &r->closed_times);
-		sketch_merge(&r->told_times, &r->running.times);
+		r->shown_steps += r->closed_steps + r->running.steps;
+		sketch_merge(&r->shown_times, &r->closed_times);
+		sketch_merge(&r->shown_times, &r->running.times);
 		minutes_drop(t, r, UINT64_MAX);
 		memset(&r->running, 0, sizeof(r->running));
 		memset(&r->formed, 0, sizeof(r->formed));
