@@ -199,7 +199,7 @@ if wanted e2e; then
 	# What looks at the whole machine, or at how fast things go, runs alone. Real torch keeps a CPU busy, and
 	# its boundaries are compared with clocks of its own: one at a time, where there are few. The rest waits a lot.
 	alone=(budget life slow)
-	torch=(steps_current steps_debian hang)
+	torch=(steps_current steps_debian hang truth)
 	[ "$jobs" -ge 4 ] || torch=("${torch[*]}")
 	others=()
 	for f in tests/e2e/*.bats; do

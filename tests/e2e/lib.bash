@@ -11,7 +11,7 @@
 TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 GP_BPF=${GP_BPF:-$TOP/build/plain/gp-bpf}
 FAKE=${E2E_FAKE:-$TOP/build/plain/tests/fake} # since setup_file a copy: see there
-export TRAIN=$FAKE/train LOOP=$TOP/tests/workloads/loop.py
+export TRAIN=$FAKE/train LOOP=$TOP/tests/workloads/loop.py RESTART=$TOP/tests/workloads/restart.py
 READY_S=120 # the longest wait for anything that is to happen at once
 export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-900}
 bats_require_minimum_version 1.5.0
@@ -273,4 +273,22 @@ loop_exact() { # current|1.13 kind
 	if [ "$1" = current ] && [ "$expect" != none ]; then
 		equal "\"$(kind_field "$2" boundary)\"" "$(of_type step "$T/out" .boundary | sort -u)" boundary
 	fi
+}
+
+# ---- a training that keeps a journal of its whole life ------------------------------------------------
+
+# A shell that runs the command until it ends with 0.
+until_done() { # command...
+	echo "ulimit -c 0; until $(printf ' %q' "$@"); do sleep 0.3; done"
+}
+watch_until_done() { # command...
+	until_done "$@" >"$T/loop.sh"
+	"$GP_BPF" run --json --export "json:$T/out" -- bash "$T/loop.sh" >"$T/report"
+}
+
+# The report says what the journal of restart.py says: runs, falls with their causes, steps, and each bucket.
+truth_is() { # causes, one for each fall; options of ledger_truth.py...
+	run "$TOP/tests/tools/ledger_truth.py" "$T/journal.0" "$T/report" --steps "$T/out" --causes "$@"
+	echo "# ${output//$'\n'/$'\n'# }" >&3
+	equal 0 "$status" "ledger_truth.py: $output"
 }

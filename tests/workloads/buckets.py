@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+from journal import process_start
+
 rank, log = int(os.environ["RANK"]), {}
 
 
@@ -16,11 +18,7 @@ def note(what):
     log[what] = time.monotonic_ns()
 
 
-# The interpreter's own start is not this program's to see.
-with open("/proc/self/stat") as stat:
-    ticks = int(stat.read().rpartition(")")[2].split()[19])
-log["begin"] = ticks * (10**9 // os.sysconf("SC_CLK_TCK")) - (
-    time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns())
+log["begin"] = process_start()
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from torch.autograd.profiler import record_function  # noqa: E402
