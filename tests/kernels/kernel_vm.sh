@@ -62,7 +62,7 @@ get_one() { # DIR SCRATCH SERIES
 	[ -n "$release" ] || die "the Debian mirrors have no kernel $3"
 	packages=("linux-image-$release")
 	# Since 7.x that one is empty.
-	! apt-cache "${APT[@]}" depends "${packages[0]}" | grep -q linux-binary- ||
+	[[ $(apt-cache "${APT[@]}" depends "${packages[0]}") != *linux-binary-* ]] ||
 		packages=("linux-binary-$release" "linux-modules-$release")
 	mkdir -p "$tmp/all" "$tmp/kernel/mods"
 	(cd "$tmp" && apt-get "${APT[@]}" download "${packages[@]}") || die "$release: the download failed"

@@ -66,7 +66,8 @@ def told(what, watch, last, status):
     found = collections.Counter(step["pid"] for step in steps_of(lines))
     lost = sum(x["count"] for x in lines if x["type"] == "loss" and x["source"] not in ("unpaired", "slots_full"))
     yield row(f"{what}: trainers missed", 0, truth["trainers"] - len(found), f"{truth['trainers']} among {truth['born']} born")
-    yield row(f"{what}: trainers whose steps are not exact", 0, sum(n != STEPS for n in found.values()))
+    wrong = {pid: n for pid, n in found.items() if n != STEPS}
+    yield row(f"{what}: trainers whose steps are not exact", 0, len(wrong), f"{wrong} of {STEPS}" if wrong else "")
     yield row(f"{what}: records lost", 0, lost)
     yield row(f"{what}: trainers that failed", 0, truth["failed"])
     yield row(f"{what}: status of job, of gp-bpf", "0 0", f"{status[0]} {status[1]}")
