@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# gp-bpf. Targets for people: all demo check unit cases bench fuzz kernels torture install clean deps format.
+# gp-bpf. Targets for people: all demo check unit cases bench fuzz kernels torture soak install clean deps format.
 #   V=1 shows commands; SAN=address,undefined builds into its own directory; WERROR=1 as CI does.
 #   CC=gcc or clang; PREFIX, DESTDIR as usual; PYTHON= the Python whose torch the tests use.
 

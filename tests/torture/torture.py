@@ -43,6 +43,13 @@ def run_part(name, plan, rows):
     return bad
 
 
+def finish(rows, bad):
+    """The table, and the exit status."""
+    print(f"1..{len(rows)}\n#")
+    print("\n".join("# " + line for line in table(rows).splitlines()))
+    sys.exit(bad > 0)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--short", action="store_true")
@@ -54,10 +61,7 @@ def main():
         print("1..0 # skip probes need root")
         return
     rows, plan = [], Plan(args.short, args.full)
-    bad = sum(run_part(name, plan, rows) for name in args.parts or PARTS)
-    print(f"1..{len(rows)}\n#")
-    print("\n".join("# " + line for line in table(rows).splitlines()))
-    sys.exit(bad > 0)
+    finish(rows, sum(run_part(name, plan, rows) for name in args.parts or PARTS))
 
 
 if __name__ == "__main__":

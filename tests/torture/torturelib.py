@@ -148,10 +148,12 @@ def torch_python():
 class Durable:
     """gp-bpf --durable with one state directory, started again and again."""
 
-    def __init__(self, folder, pids, name="durable", probes=None, options=()):
+    def __init__(self, folder, pids, name="durable", probes=None, options=(), lines=True):
         self.state, self.json = folder.file(name), folder.file(name + ".json")
         self.errors_path, self.report_path = folder.file(name + ".err"), None
         self.pids, self.probes, self.options = list(pids), probes, list(options)
+        if lines:
+            self.options += ["--export", f"json:{self.json}"]
         self.ids, self.starts, self.process, self.ready = set(), 0, None, None
         digest = 14695981039346656037
         for byte in os.path.realpath(self.state).encode():
@@ -160,8 +162,8 @@ class Durable:
 
     def start(self, program=GP_BPF, wait=True, more=()):
         read_fd, write_fd = os.pipe()
-        argv = [program, "--durable", "--state-dir", self.state, "--export", f"json:{self.json}", "--json", "--quiet",
-                "--ready-fd", str(write_fd), *self.options, *more]
+        argv = [program, "--durable", "--state-dir", self.state, "--json", "--quiet", "--ready-fd",
+                str(write_fd), *self.options, *more]
         for pid in self.pids:
             argv += ["--pid", str(pid)]
         if self.probes:
