@@ -57,7 +57,7 @@ resumed() { # cause
 	equal "$(job b '.last_disruptions[0].down_ns')" "$(down_here_ns)"
 	equal '[101,1]' "$(jq -c 'select(.type == "step" and .run_step == 1) | [.step, .run_step]' "$T/b/out")" "first step of the second run"
 	# The other node's part, to the nanosecond, but for what the restart disproved and the time between.
-	equal "$(job a '.elapsed_ns')" "$(job b '([.buckets[]] | add)' | jq --argjson own "$(own_ns)" --argjson down "$(down_here_ns)" '. - $own - $down')" "what was carried"
+	equal "$(job a '.elapsed_ns')" "$(job b '| [.buckets[]] | add' | jq --argjson own "$(own_ns)" --argjson down "$(down_here_ns)" '. - $own - $down')" "what was carried"
 	equal '["carried",2,1,197]' "$(stored b '[.history, .attempts, .disruptions_in_all, .steps_in_all]')" "in the store of the second node"
 	equal '[2]' "$(stored b '[.runs[].attempt]')" "runs it had itself"
 }
