@@ -28,6 +28,7 @@ RATE = 1.1  # transactions a second; each start has some of its own
 
 # Runs until it is told to stop; the steps of each run are told by it, so counted, before it dies.
 SUPERVISOR = """
+read -r go # all is in place by then: the first run is exact too
 i=0
 while [ ! -e "$1" ]; do
 	i=$((i + 1))
@@ -45,8 +46,13 @@ class Jobs:
         for path in self.truth:
             with open(path, "wb") as out:
                 self.processes.append(subprocess.Popen(["sh", "-c", SUPERVISOR, "soak", self.stop, folder.file("fake/train")],
-                                                       stdin=subprocess.DEVNULL, stdout=out, cwd=folder.path,
+                                                       stdin=subprocess.PIPE, stdout=out, cwd=folder.path,
                                                        start_new_session=True))
+
+    def go(self):
+        for p in self.processes:
+            p.stdin.write(b"\n")
+            p.stdin.close()
 
     def lines(self):
         for path in self.truth:
@@ -180,6 +186,7 @@ def run(plan):
             Durable(folder, [p.pid for p in jobs.processes], lines=False) as watch:
         store = os.path.join(watch.state, "store.db")
         watch.start()
+        jobs.go()
         until(lambda: os.path.exists(store), "a store")
         samples, rate = soak(watch, jobs, store, seconds)
         statuses = jobs.end()

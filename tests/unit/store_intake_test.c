@@ -59,9 +59,59 @@ static void test_placed_between(void **state)
 	intake_free(t);
 }
 
+static void watch(struct feed *f, const char *path)
+{
+	struct store_writer_options o = {.path = path};
+
+	feed_init(f, "away", 1, 1000 * S);
+	f->wait = true;
+	f->ranks[0].rank = -1; /* nobody knows it: only its end tells that the next one is of another run */
+	assert_int_equal(store_writer_open(&f->writer, &o), 0);
+	feed_open(f, f->writer);
+}
+
+/* Its process ended and the next one began while nobody wrote: those are two runs. */
+static void test_ended_meanwhile(void **state)
+{
+	static struct feed_found found;
+	static struct store_job job;
+	static struct feed f;
+	char dir[64], path[96];
+	struct store *st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
+	watch(&f, path);
+	feed_go(&f, S);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	watch(&f, path);
+	f.s.mono_ns += S;
+	f.s.real_ns += (int64_t)S;
+	f.ranks[0].alive = false;
+	f.ranks[0].ledger.ended = true;
+	feed_ledger(&f.ranks[0].ledger, S);
+	f.ranks[1] = f.ranks[0];
+	f.ranks[1].pid++;
+	f.ranks[1].alive = true;
+	f.ranks[1].start_mono_ns = f.s.mono_ns + MS;
+	f.ranks[1].ledger = (struct ledger_view){.start_ns = f.s.mono_ns + MS, .now_ns = f.s.mono_ns + MS};
+	f.s.nranks = 2;
+	feed_go(&f, S);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	assert_int_equal(feed_find(st, "away", &job, &found), 0);
+	assert_int_equal(found.ranks, 2);
+	assert_int_equal(found.runs, 2);
+	store_close(st);
+	feed_remove(dir);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_placed_between)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_placed_between),
+		cmocka_unit_test(test_ended_meanwhile),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

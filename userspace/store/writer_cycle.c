@@ -213,8 +213,10 @@ static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks, str
 	return n;
 }
 
+/* ended has room for all of them too: one that the store has as running may have ended while nobody wrote,
+ * and another one begun. */
 static int places_write(struct store_writer *w, const struct intake_about *about, struct intake_place *places,
-			uint32_t n, const struct write_ended *ended, uint32_t nended)
+			uint32_t n, struct write_ended *ended, uint32_t nended)
 {
 	int64_t session;
 	int err = store_exec(w->store, "BEGIN IMMEDIATE");
@@ -222,9 +224,12 @@ static int places_write(struct store_writer *w, const struct intake_about *about
 	if (err)
 		return err;
 	err = write_session(w->store, &w->session, &session);
-	for (uint32_t i = 0; !err && i < n; i++)
+	for (uint32_t i = 0; !err && i < n; i++) {
 		err = write_place(w->store, session, w->session.boot_id, &about[i], ended, nended,
 				  &places[i]);
+		if (!err && about[i].ended && !about[i].job)
+			ended[nended++] = (struct write_ended){places[i].id, about[i].end_mono_ns};
+	}
 	return finish(w->store, err);
 }
 
