@@ -6,26 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/unit/store_feed.h"
-#include "userspace/base/log.h"
+#include "tests/unit/store_folder.h"
 #include "userspace/export/prometheus_text.h"
-
-static char dir[64], path[96];
-
-static int set_up(void **state)
-{
-	(void)state;
-	log_setup(LOG_ERROR, LOG_TEXT);
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	feed_remove(dir);
-	return 0;
-}
 
 static void has(const char *text, const char *line)
 {
@@ -99,7 +81,7 @@ static void test_writer(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {TEST(test_page), TEST(test_writer)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,26 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/unit/store_feed.h"
-#include "userspace/base/log.h"
+#include "tests/unit/store_folder.h"
 #include "userspace/view/story.h"
-
-static char dir[64], path[96];
-
-static int set_up(void **state)
-{
-	(void)state;
-	log_setup(LOG_ERROR, LOG_TEXT);
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	feed_remove(dir);
-	return 0;
-}
 
 /* Another node had so many runs of it, for so long before this one began to watch. */
 static void carried(struct feed *f, uint64_t session_ns, uint32_t runs, uint64_t before_ns)
@@ -64,7 +46,7 @@ static void has(const struct feed *f, uint32_t attempts, uint32_t rows)
 	struct store *st;
 
 	assert_true(found && job);
-	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	st = opened(STORE_READ);
 	assert_int_equal(feed_find(st, "llama", job, found), 0);
 	assert_int_equal(found->runs, rows);
 	assert_int_equal(found->run[rows - 1].attempt, attempts);
@@ -122,7 +104,7 @@ static void test_older(void **state)
 	goodput_ns = f.job.ledger.ns[BUCKET_GOODPUT];
 	carried(&f, 2000 * S, 1, 10 * S);
 	run(&f, 60, 0);
-	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	st = opened(STORE_READ);
 	assert_int_equal(store_job(st, "llama", job), 0);
 	assert_true((uint64_t)job->totals.sums.ns[BUCKET_GOODPUT] >= goodput_ns + 30 * S);
 	store_close(st);
@@ -144,7 +126,7 @@ static void test_uid(void **state)
 	carried(&f, 1300 * S, 4, 10 * S);
 	snprintf(f.job.uid, sizeof(f.job.uid), "b2");
 	run(&f, 5, 0);
-	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	st = opened(STORE_READ);
 	assert_int_equal(store_job(st, "name/llama/uid/a1", job), 0);
 	assert_string_equal(job->uid, "a1");
 	assert_int_equal(job->runs, 2);
@@ -157,10 +139,10 @@ static void test_uid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_new_here, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_back_here, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_older, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_uid, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_new_here, store_set_up, store_tear_down),
+		cmocka_unit_test_setup_teardown(test_back_here, store_set_up, store_tear_down),
+		cmocka_unit_test_setup_teardown(test_older, store_set_up, store_tear_down),
+		cmocka_unit_test_setup_teardown(test_uid, store_set_up, store_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,28 +9,10 @@
 
 #include <sqlite3.h>
 
-#include "tests/unit/store_feed.h"
+#include "tests/unit/store_folder.h"
 #include "tests/unit/store_version3.h"
-#include "userspace/base/log.h"
 #include "userspace/store/schema.h"
 #include "userspace/view/story.h"
-
-static char dir[64], path[96];
-
-static int set_up(void **state)
-{
-	(void)state;
-	log_setup(LOG_ERROR, LOG_TEXT);
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	feed_remove(dir);
-	return 0;
-}
 
 struct taken {
 	struct store_checkpoint at[4];
@@ -192,7 +174,7 @@ static void test_version3(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {TEST(test_told), TEST(test_reported), TEST(test_version3)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

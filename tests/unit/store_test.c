@@ -11,36 +11,10 @@
 
 #include <sqlite3.h>
 
-#include "tests/unit/store_feed.h"
-#include "userspace/base/log.h"
+#include "tests/unit/store_folder.h"
 #include "userspace/store/schema.h"
 #include "userspace/store/store_private.h"
 #include "userspace/store/write.h"
-
-static char dir[64], path[96];
-
-static int set_up(void **state)
-{
-	(void)state;
-	log_setup(LOG_ERROR, LOG_TEXT);
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	feed_remove(dir);
-	return 0;
-}
-
-static struct store *opened(enum store_mode mode)
-{
-	struct store *st;
-
-	assert_int_equal(store_open(&st, path, mode), 0);
-	return st;
-}
 
 static int64_t number(struct store *st, const char *sql)
 {
@@ -387,7 +361,7 @@ static void test_by_size(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_made),    TEST(test_migrated), TEST(test_newer),   TEST(test_foreign),
 		TEST(test_damaged), TEST(test_places),	 TEST(test_windows), TEST(test_long_minute),

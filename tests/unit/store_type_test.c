@@ -6,27 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/unit/store_feed.h"
-#include "userspace/base/log.h"
+#include "tests/unit/store_folder.h"
 #include "userspace/store/store_private.h"
 
-static char dir[64], path[96];
 static struct feed f;
-
-static int set_up(void **state)
-{
-	(void)state;
-	log_setup(LOG_ERROR, LOG_TEXT);
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	feed_remove(dir);
-	return 0;
-}
 
 static void named(uint32_t number, const char *name)
 {
@@ -85,7 +68,7 @@ static void is(const char *name, int64_t seconds)
 	struct store *st;
 	int64_t rank;
 
-	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	st = opened(STORE_READ);
 	assert_int_equal(store_job(st, "typed", &job), 0);
 	assert_int_equal(of_name(st, &job.totals.sums, name), seconds * (int64_t)S);
 	assert_int_equal(sums_total(&job.totals.sums), f.job.ledger.now_ns - f.job.ledger.start_ns);
@@ -143,7 +126,7 @@ static void test_full(void **state)
 	uint32_t slot;
 
 	(void)state;
-	assert_int_equal(store_open(&st, path, STORE_WRITE), 0);
+	st = opened(STORE_WRITE);
 	for (int i = 0; i < SUMS_NAMES_MAX; i++) {
 		snprintf(name, sizeof(name), "CUSTOM_BADPUT_EVENTS.OLD_%d", i);
 		assert_int_equal(store_slot(st, name, &slot), 0);
@@ -163,7 +146,7 @@ static void test_full(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {TEST(test_by_name), TEST(test_full)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

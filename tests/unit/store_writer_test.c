@@ -13,25 +13,7 @@
 
 #include <sqlite3.h>
 
-#include "tests/unit/store_feed.h"
-#include "userspace/base/log.h"
-
-static char dir[64], path[96];
-
-static int set_up(void **state)
-{
-	(void)state;
-	log_setup(LOG_ERROR, LOG_TEXT);
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	feed_remove(dir);
-	return 0;
-}
+#include "tests/unit/store_folder.h"
 
 static struct store_writer *writer(void)
 {
@@ -55,14 +37,6 @@ static void finish(struct feed *f)
 	f->writer = NULL;
 }
 
-static struct store *look(void)
-{
-	struct store *st;
-
-	assert_int_equal(store_open(&st, path, STORE_READ), 0);
-	return st;
-}
-
 static void minutes_of(struct store *st, int64_t rank, struct feed_minutes *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -76,7 +50,7 @@ static void agrees(const struct feed *f)
 {
 	static struct feed_found found;
 	static struct store_job job;
-	struct store *st = look();
+	struct store *st = opened(STORE_READ);
 	struct feed_minutes m;
 
 	assert_int_equal(feed_find(st, f->job.name, &job, &found), 0);
@@ -204,7 +178,7 @@ static void test_another_watch(void **state)
 	for (int i = 0; i < 130; i++)
 		feed_go(&second, S);
 	finish(&second);
-	st = look();
+	st = opened(STORE_READ);
 	assert_int_equal(feed_find(st, "two", &job, &found), 0);
 	assert_int_equal(found.runs, 1);
 	assert_int_equal(found.ranks, 1);
@@ -274,7 +248,7 @@ static void test_runs(void **state)
 		feed_go(&f, S);
 	}
 	finish(&f);
-	st = look();
+	st = opened(STORE_READ);
 	assert_int_equal(feed_find(st, "fallen", &job, &found), 0);
 	assert_int_equal(found.runs, 2);
 	assert_int_equal(found.ranks, 4);
@@ -372,7 +346,7 @@ static void test_full(void **state)
 	store_writer_stats(f.writer, &stats);
 	assert_true(stats.failed[STORE_TROUBLE_room] > 0);
 	assert_int_equal(store_writer_close(f.writer), -EIO); /* said, not hidden */
-	st = look();					      /* and whole */
+	st = opened(STORE_READ);			      /* and whole */
 	assert_true(store_job(st, "full", &job) == 0 || store_job(st, "full", &job) == -ENOENT);
 	store_close(st);
 }
@@ -462,7 +436,7 @@ static void test_killed(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		alive += WIFSIGNALED(status);
 		if (i % 50 == 10) { /* it is whole in between, too */
-			assert_int_equal(store_open(&st, path, STORE_WRITE), 0);
+			st = opened(STORE_WRITE);
 			store_close(st);
 		}
 	}
@@ -478,7 +452,7 @@ static void test_killed(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_sums),	  TEST(test_told_late), TEST(test_not_waited), TEST(test_goes_on),
 		TEST(test_another_watch), TEST(test_runs),	TEST(test_locked),     TEST(test_no_room),
