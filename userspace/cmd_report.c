@@ -181,6 +181,22 @@ static int worth(struct store *st, const struct options *o, struct story *s)
 	return err;
 }
 
+/* options_parse() has seen to it that they are durations, and not too many. */
+static int windows(struct store *st, const struct options *o, struct story *s)
+{
+	uint64_t length_ns[WINDOWS_MAX] = {0};
+	int64_t ns;
+	int err;
+
+	for (int i = 0; i < o->windows.count && i < WINDOWS_MAX; i++)
+		if (!option_duration(o->windows.item[i], &ns))
+			length_ns[i] = (uint64_t)ns;
+	err = story_windows(s, st, o->windows.count ? length_ns : window_usual_ns);
+	if (err)
+		log_error("report: %s", store_why(err));
+	return err;
+}
+
 static int told(struct store *st, const struct options *o, const struct store_span *span)
 {
 	struct store_job *job = malloc(sizeof(*job));
@@ -192,6 +208,7 @@ static int told(struct store *st, const struct options *o, const struct store_sp
 		if (err)
 			log_error("report: %s", store_why(err));
 	}
+	err = err ? err : windows(st, o, s);
 	err = err ? err : worth(st, o, s);
 	err = err ? err : compare(st, o, s);
 	err = err ? err : show(o, s);

@@ -79,7 +79,7 @@ const struct option_row option_rows[] = {
 	 "ideal step time, instead of the one that is found"},
 	{"hang-after", "DURATION", 0, OPTION_DURATION, AT(hang_after_ns), 0, 0, CMD_WATCH, "steps.hang_after",
 	 "silence of a loop that is called a hang (default: 5 x p99 of its steps, 30s to 10m)"},
-	{"window-length", "DURATION", 0, OPTION_LIST, AT(windows), 0, 0, CMD_WATCH, "windows",
+	{"window-length", "DURATION", 0, OPTION_LIST, AT(windows), 0, 0, CMD_WATCH | CMD_REPORT, "windows",
 	 "tell where the time of so long went, 1m to 7d (at most four; default 1h, 24h, 7d)"},
 	{"flops", "N", 0, OPTION_REAL, AT(flops), 0, 0, CMD_WATCH, "steps.flops",
 	 "floating-point operations of one step of the whole job (3.2e15, 1.5P): gives TFLOP/s and MFU"},

@@ -152,6 +152,44 @@ static void same_numbers(void **state)
 	story_close(s);
 }
 
+/* A window ends where the report ends, begins at the edge of a minute, and is the same as a report of it. */
+static void windows(void **state)
+{
+	static const uint64_t lengths[WINDOWS_MAX] = {2 * MINUTE, 3600 * S};
+	struct story *s = story_of(0, 0), *late;
+	struct buffer text = {0}, json = {0};
+	const struct story_window *w;
+	const cJSON *told;
+	cJSON *o;
+
+	(void)state;
+	assert_int_equal(story_windows(s, store, lengths), 0);
+	assert_int_equal(s->nwindows, 2);
+	w = &s->windows[0];
+	assert_false(w->whole);
+	assert_int_equal(w->from_ns % STORE_MINUTE_NS, 0);
+	assert_in_range(s->to_ns - w->from_ns, 2 * MINUTE, 3 * MINUTE - 1);
+	late = story_of((w->from_ns - FEED_REAL) / (int64_t)S, 0);
+	assert_int_equal(w->steps, late->totals.steps);
+	assert_in_range(w->steps, 1, s->totals.steps - 1);
+	assert_memory_equal(w->ledger.ns, late->ledger.ns, sizeof(w->ledger.ns));
+	assert_true(s->windows[1].whole);
+	assert_int_equal(s->windows[1].steps, s->totals.steps);
+	assert_memory_equal(s->windows[1].ledger.ns, s->ledger.ns, sizeof(s->ledger.ns));
+	story_text(&text, s, false);
+	assert_non_null(strstr(text.data, "goodput last 2m "));
+	story_json(&json, s);
+	o = cJSON_Parse(json.data);
+	told = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "windows"), 0);
+	assert_int_equal(number(told, "steps"), w->steps);
+	assert_int_equal(number(told, "elapsed_ns"), ledger_elapsed(&w->ledger));
+	cJSON_Delete(o);
+	buffer_free(&text);
+	buffer_free(&json);
+	story_close(late);
+	story_close(s);
+}
+
 static char *page_of(const struct story *s)
 {
 	struct buffer page = {0};
@@ -364,11 +402,11 @@ static void ideal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers), cmocka_unit_test(nothing_is_markup),
-		cmocka_unit_test(worth),	cmocka_unit_test(escaping),
-		cmocka_unit_test(spans),	cmocka_unit_test(left_out_here),
-		cmocka_unit_test(columns),	cmocka_unit_test(far_apart),
-		cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers),	     cmocka_unit_test(windows),
+		cmocka_unit_test(nothing_is_markup), cmocka_unit_test(worth),
+		cmocka_unit_test(escaping),	     cmocka_unit_test(spans),
+		cmocka_unit_test(left_out_here),     cmocka_unit_test(columns),
+		cmocka_unit_test(far_apart),	     cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -46,10 +46,7 @@ int rank_window_open(struct rank *r)
 
 const uint64_t *rank_window_lengths(const struct rank_env *env)
 {
-	static const uint64_t usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull,
-						       604800000000000ull};
-
-	return env->windows_ns[0] ? env->windows_ns : usual_ns;
+	return env->windows_ns[0] ? env->windows_ns : window_usual_ns;
 }
 
 void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret)

@@ -17,6 +17,8 @@
 #define SLOTS	(MINUTES + HALVES + HOURS)
 #define COLUMNS WINDOW_COLUMNS
 
+const uint64_t window_usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull, 604800000000000ull};
+
 static const struct width {
 	uint64_t us;
 	uint32_t slots, first; /* of struct window's */

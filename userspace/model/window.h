@@ -20,6 +20,8 @@
 #define WINDOW_LEAST_NS 60000000000ull
 #define WINDOW_MOST_NS	(7 * 86400000000000ull)
 
+extern const uint64_t window_usual_ns[WINDOWS_MAX]; /* where nobody asks for others; 0: no more */
+
 struct window_view {
 	uint64_t length_ns;		/* asked for; 0: no window */
 	uint64_t from_ns, to_ns;	/* what it holds; to: now */

@@ -11,7 +11,7 @@ static void card(struct buffer *out, const char *name)
 static void goodput_card(struct buffer *out, const struct story *s)
 {
 	uint64_t observed_ns = view_observed_ns(&s->ledger);
-	char text[WORD_MAX];
+	char text[WORD_MAX], lately[128];
 
 	card(out, "Goodput");
 	buffer_printf(out, "%s</dd><dd>",
@@ -21,7 +21,12 @@ static void goodput_card(struct buffer *out, const struct story *s)
 	html_duration(out, "GOODPUT", s->ledger.ns[BUCKET_GOODPUT]);
 	buffer_printf(out, " of ");
 	html_duration(out, "observed_ns", observed_ns);
-	buffer_printf(out, " observed</dd></div>\n");
+	buffer_printf(out, " observed");
+	if (story_lately(lately, sizeof(lately), s)) {
+		buffer_printf(out, "; last ");
+		html_text(out, lately);
+	}
+	buffer_printf(out, "</dd></div>\n");
 }
 
 static void step_card(struct buffer *out, const struct story *s)

@@ -194,16 +194,16 @@ static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct s
 /* ---- what comes of it -------------------------------------------------------------------------------- */
 
 /* Custom events by type, as far as a ledger tells them apart; together never more than their bucket has. */
-static void types_make(struct story *s, const struct store *st)
+static void types_make(const struct store *st, const struct sums *from, struct ledger_view *l,
+		       struct type_names *names)
 {
-	struct ledger_view *l = &s->ledger;
 	uint64_t left_ns = l->ns[BUCKET_CUSTOM];
 	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
 	const char *name;
 
 	l->ntypes = 1; /* the rest */
 	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS && l->ntypes < LEDGER_TYPES; i++) {
-		uint64_t ns = bounded(s->totals.sums.ns[i]) > 0 ? (uint64_t)bounded(s->totals.sums.ns[i]) : 0;
+		uint64_t ns = bounded(from->ns[i]) > 0 ? (uint64_t)bounded(from->ns[i]) : 0;
 
 		ns = ns < left_ns ? ns : left_ns;
 		name = store_bucket(st, i);
@@ -211,7 +211,7 @@ static void types_make(struct story *s, const struct store *st)
 			continue;
 		if (!strncmp(name, bucket_name[BUCKET_CUSTOM], prefix - 1) && name[prefix - 1] == '.')
 			name += prefix;
-		snprintf(s->types.name[l->ntypes], LEDGER_TYPE_MAX, "%s", name);
+		snprintf(names->name[l->ntypes], LEDGER_TYPE_MAX, "%s", name);
 		l->types[l->ntypes] = (struct ledger_type){l->ntypes, ns};
 		l->ntypes++;
 		left_ns -= ns;
@@ -221,11 +221,9 @@ static void types_make(struct story *s, const struct store *st)
 
 /* Buckets that this version has no name for are named events; what was moved out of the span by what came
  * after it is taken from what may be anything. Elapsed stays the sum. */
-static void ledger_make(struct story *s)
+static void ledger_make(const struct sums *from, struct ledger_view *l)
 {
-	const struct sums *from = &s->totals.sums;
 	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
-	struct ledger_view *l = &s->ledger;
 
 	for (int i = 0; i < SUMS_SLOTS; i++)
 		ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += bounded(from->ns[i]);
@@ -245,6 +243,12 @@ static void ledger_make(struct story *s)
 		l->ns[i] = (uint64_t)ns[i];
 		l->now_ns += (uint64_t)ns[i];
 	}
+}
+
+static void ledger_count(struct story *s)
+{
+	struct ledger_view *l = &s->ledger;
+
 	l->steps = s->totals.steps;
 	l->max_step = s->job.max_step;
 	l->disruptions = s->disruptions.count + s->disruptions.earlier;
@@ -367,13 +371,42 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 	}
 	if (job->carried && is_whole(span) && !s->exclusions.count)
 		s->elsewhere = job->runs > s->runs.count ? job->runs - s->runs.count : 0;
-	ledger_make(s);
-	types_make(s, st);
+	ledger_make(&s->totals.sums, &s->ledger);
+	ledger_count(s);
+	types_make(st, &s->totals.sums, &s->ledger, &s->types);
 	s->unreadable = store_unreadable(st);
 	s->ideal_ns = story_ideal_ns(&s->totals.times);
 	story_say(s);
 	*ret = s;
 	return 0;
+}
+
+int story_windows(struct story *s, struct store *st, const uint64_t *length_ns)
+{
+	struct store_totals *t = calloc(1, sizeof(*t));
+	int err = t ? 0 : -ENOMEM;
+
+	for (int i = 0; !err && i < WINDOWS_MAX && length_ns[i]; i++) {
+		struct story_window *w = &s->windows[s->nwindows++];
+		struct store_span span = {.to_ns = s->span.to_ns};
+
+		*w = (struct story_window){.length_ns = length_ns[i], .from_ns = s->from_ns, .whole = true};
+		if (s->to_ns - s->from_ns > (int64_t)length_ns[i]) {
+			w->from_ns = s->to_ns - (int64_t)length_ns[i];
+			w->from_ns -= w->from_ns % STORE_MINUTE_NS;
+			w->from_ns = w->from_ns > s->from_ns ? w->from_ns : s->from_ns;
+			w->whole = false;
+		}
+		span.from_ns = w->from_ns;
+		*t = (struct store_totals){0};
+		err = store_job_totals(st, s->job.id, w->whole ? &s->span : &span, true, t);
+		ledger_make(&t->sums, &w->ledger);
+		types_make(st, &t->sums, &w->ledger, &w->types);
+		w->steps = t->steps;
+		w->excluded_ns = t->excluded_ns;
+	}
+	free(t);
+	return err;
 }
 
 void story_close(struct story *s)

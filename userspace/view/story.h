@@ -14,6 +14,7 @@
 #include "userspace/base/buffer.h"
 #include "userspace/model/ledger.h"
 #include "userspace/model/program.h"
+#include "userspace/model/window.h"
 #include "userspace/store/compare.h"
 #include "userspace/store/query.h"
 #include "userspace/view/series.h"
@@ -39,6 +40,16 @@ struct story_list {
 
 #define STORY_AT(list, type, i) (&((const type *)(list).at)[i])
 
+/* Where the time of so long before the end of what is told went. */
+struct story_window {
+	uint64_t length_ns; /* asked for */
+	int64_t from_ns;
+	bool whole; /* all that is told: it began less than that ago */
+	struct ledger_view ledger;
+	struct type_names types;
+	uint64_t steps, excluded_ns;
+};
+
 struct story {
 	struct store_job job;
 	struct store_span span;	   /* asked for */
@@ -53,6 +64,8 @@ struct story {
 	uint64_t recovery_ns, wasted_ns,
 		unrecovered; /* of all disruptions in it; those with no step after them */
 	uint64_t unreadable; /* rows that are damaged: they count as nothing */
+	struct story_window windows[WINDOWS_MAX];
+	uint32_t nwindows; /* 0: none was asked for */
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
 	struct story_list ranks; /* of the last run of several in it, else of its last run */
 	uint32_t attempt;	 /* of that run */
@@ -73,6 +86,9 @@ struct story {
  * fails; NULL: as the store has them. 0 or -errno. */
 int story_open(struct story **ret, struct store *st, const struct store_job *job,
 	       const struct store_span *span, struct series *series);
+/* Windows of these lengths, WINDOWS_MAX at most, up to the first that is 0; minutes are whole (query.h). 0 or
+ * -errno. */
+int story_windows(struct story *s, struct store *st, const uint64_t *length_ns);
 void story_close(struct story *s); /* NULL is fine */
 
 /* What a person calls it. */
@@ -81,6 +97,8 @@ const char *story_name(const struct story *s);
 uint64_t story_ideal_ns(const struct sketch *times);
 /* Elapsed without UNOBSERVED; 0 where that is none. */
 uint64_t story_observed_ns(const struct sums *s);
+/* Goodput of the windows that are not all of it: "1h 91.2 %, 24h 93.0 %". NULL: there is none. */
+const char *story_lately(char *out, size_t len, const struct story *s);
 /* "killed, signal 9 by bash", "exit, status 3", "asked to end". */
 const char *story_cause(char *out, size_t len, const struct store_disruption *d);
 const char *story_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; decimal units */

@@ -61,6 +61,26 @@ static void ledger_json(struct buffer *out, const struct ledger_view *l, const s
 	json_close(out, '}');
 }
 
+static void windows_json(struct buffer *out, const struct story *s)
+{
+	char name[16];
+
+	json_open(out, "windows", '[');
+	for (uint32_t i = 0; i < s->nwindows; i++) {
+		const struct story_window *w = &s->windows[i];
+
+		json_open(out, NULL, '{');
+		json_string(out, "window", window_name(name, w->length_ns));
+		json_time(out, "from", w->from_ns);
+		json_bool(out, "whole", w->whole);
+		ledger_json(out, &w->ledger, &w->types);
+		json_uint(out, "excluded_ns", w->excluded_ns);
+		json_uint(out, "steps", w->steps);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
 static void status_json(struct buffer *out, int64_t end_ns, int status)
 {
 	char fate[64];
@@ -259,6 +279,7 @@ void story_json(struct buffer *out, const struct story *s)
 	json_uint(out, "steps", s->totals.steps);
 	json_nonzero(out, "max_step", s->job.max_step);
 	times_json(out, &s->totals.times, s->ideal_ns);
+	windows_json(out, s);
 	runs_json(out, s);
 	ranks_json(out, s);
 	events_json(out, s);

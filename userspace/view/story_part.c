@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "userspace/view/story.h"
+#include "userspace/view/words.h"
 
 const char *story_name(const struct story *s)
 {
@@ -17,6 +18,24 @@ uint64_t story_observed_ns(const struct sums *s)
 	uint64_t ns = (uint64_t)sums_total(s) - (uint64_t)s->ns[BUCKET_UNOBSERVED];
 
 	return ns > INT64_MAX ? 0 : ns;
+}
+
+const char *story_lately(char *out, size_t len, const struct story *s)
+{
+	char name[16], share[WORD_MAX];
+	size_t at = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < s->nwindows && at < len; i++) {
+		const struct story_window *w = &s->windows[i];
+
+		if (w->whole)
+			continue;
+		at += (size_t)snprintf(
+			out + at, len - at, "%s%s %s", at ? ", " : "", window_name(name, w->length_ns),
+			view_percent(share, w->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&w->ledger)));
+	}
+	return at ? out : NULL;
 }
 
 const char *story_cause(char *out, size_t len, const struct store_disruption *d)

@@ -104,6 +104,16 @@ static void text_times(struct canvas *c, const struct story *s)
 	figure(c, 3, "min", view_duration(text, t->min_ns));
 }
 
+static void text_windows(struct canvas *c, const struct story *s)
+{
+	char text[128];
+
+	if (!story_lately(text, sizeof(text), s))
+		return;
+	field(c, "goodput last");
+	canvas_put(c, STYLE_PLAIN, "%s", text);
+}
+
 static void text_runs(struct canvas *c, const struct story *s)
 {
 	char text[WORD_MAX], fate[64];
@@ -342,6 +352,7 @@ void story_text(struct buffer *out, const struct story *s, bool color)
 	canvas_line(&c, 0);
 	text_head(&c, s);
 	text_time(&c, s);
+	text_windows(&c, s);
 	text_times(&c, s);
 	text_runs(&c, s);
 	text_disruptions(&c, s);
