@@ -8,7 +8,7 @@
 
 #include "userspace/ingest/goodput_names.h"
 #include "userspace/ingest/goodput_record.h"
-#include "userspace/model/goodput_answer.h"
+#include "userspace/account/answer.h"
 #include "userspace/view/account.h"
 
 struct account;

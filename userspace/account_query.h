@@ -3,7 +3,7 @@
 #ifndef GP_ACCOUNT_QUERY_H
 #define GP_ACCOUNT_QUERY_H
 
-#include "userspace/model/goodput_answer.h"
+#include "userspace/account/answer.h"
 #include "userspace/option.h"
 
 /* What *ret refers to is the caller's to free with account_query_free(). --now now is GOODPUT_UNKNOWN and

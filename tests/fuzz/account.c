@@ -6,7 +6,7 @@
 
 #include "tests/fuzz/shown.h"
 #include "userspace/ingest/goodput_names.h"
-#include "userspace/model/goodput_log.h"
+#include "userspace/account/job_log.h"
 #include "userspace/view/account.h"
 #include "userspace/view/canvas.h"
 

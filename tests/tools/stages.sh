@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 declare -A rank=([bpf]=0 [loader]=1 [userspace/base]=0 [userspace/ingest]=2 [userspace/identity]=3
-	[userspace/model]=4 [userspace/store]=5 [userspace/export]=6 [userspace/view]=6)
+	[userspace/model]=4 [userspace/account]=5 [userspace/store]=6 [userspace/export]=7 [userspace/view]=7)
 bad=0
 
 stage_of() { # path -> stage

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One small log for each rule of goodput_closed.h about runs and steps; what is expected is worked out by
+/* One small log for each rule of account/closed.h about runs and steps; what is expected is worked out by
  * hand. */
 #include <setjmp.h>
 #include <stdarg.h>

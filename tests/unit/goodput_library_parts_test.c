@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "goodput_run.h"
-#include "userspace/model/goodput_library.h"
+#include "userspace/account/library.h"
 
 #define EVAL  3
 #define CHECK 4

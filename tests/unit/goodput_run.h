@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/goodput_log.h"
+#include "userspace/account/job_log.h"
 
 #define START_US 1735725600000000ll
 #define SCALE_UP 7 /* a name of elastic waits for more slices */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "userspace/model/goodput_log.h"
+#include "userspace/account/job_log.h"
 
 #define T0_US 1735725600000000ll
 

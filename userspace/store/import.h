@@ -12,7 +12,7 @@
 #define STORE_IMPORT_H
 
 #include "userspace/ingest/goodput_names.h"
-#include "userspace/model/goodput_answer.h"
+#include "userspace/account/answer.h"
 #include "userspace/store/store.h"
 
 #define IMPORT_COARSE_NS (10 * STORE_MINUTE_NS)

@@ -9,7 +9,7 @@
 
 #include "userspace/base/buffer.h"
 #include "userspace/ingest/goodput_names.h"
-#include "userspace/model/goodput_answer.h"
+#include "userspace/account/answer.h"
 
 #define ACCOUNT_COLS 80
 

@@ -4,7 +4,7 @@
 #define VIEW_ACCOUNT_PART_H
 
 #include "userspace/ingest/goodput_names.h"
-#include "userspace/model/goodput_answer.h"
+#include "userspace/account/answer.h"
 #include "userspace/view/canvas.h"
 
 #define SPAN_TEXT_MAX 32

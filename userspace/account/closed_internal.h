@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_closed_internal.h - what the closed semantics keep of a log, and how a question is worked out.
+/* closed_internal.h - what the closed semantics keep of a log, and how a question is worked out.
  *
  * Kept: runs, the steps that still count (a stack: numbers rise through all runs; a restart pops what it
  * disproves), events as they were told. Everything else is worked out when asked and thrown away. */
-#ifndef MODEL_GOODPUT_CLOSED_INTERNAL_H
-#define MODEL_GOODPUT_CLOSED_INTERNAL_H
+#ifndef ACCOUNT_CLOSED_INTERNAL_H
+#define ACCOUNT_CLOSED_INTERNAL_H
 
-#include "userspace/model/goodput_closed.h"
+#include "userspace/account/closed.h"
 #include "userspace/model/ledger.h"
 
 #define CLOSED_HELD	 3  /* records that must agree before time is believed to have leapt */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_library.h"
+#include "userspace/account/library.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "userspace/model/deviation_batch.h"
+#include "userspace/account/deviation_batch.h"
 
 /* What the library raises. */
 #define VALUE_ERROR   "ValueError"

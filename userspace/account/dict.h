@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_dict.h - numbers (of steps, of names) with a value each, in order of insertion. While they come in
+/* dict.h - numbers (of steps, of names) with a value each, in order of insertion. While they come in
  * ascending order, as the steps of a run do, the entries are all there is; else an index of four to eight
  * bytes an entry is kept beside them. Zero is an empty one. Not thread-safe. */
-#ifndef MODEL_GOODPUT_DICT_H
-#define MODEL_GOODPUT_DICT_H
+#ifndef ACCOUNT_DICT_H
+#define ACCOUNT_DICT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /* deviation_batch.h - statistics of step times that are all at hand, to the last bit as the goodput library
  * (ml-goodput-measurement 0.2.3) takes them from numpy and scipy, means excepted (the last digits). Seconds.
  * Linear in the count whatever the values; no memory. Pure. deviation.h is the one for a running job. */
-#ifndef MODEL_DEVIATION_BATCH_H
-#define MODEL_DEVIATION_BATCH_H
+#ifndef ACCOUNT_DEVIATION_BATCH_H
+#define ACCOUNT_DEVIATION_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

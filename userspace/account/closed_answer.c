@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/model/goodput_closed_internal.h"
+#include "userspace/account/closed_internal.h"
 
 struct sums {
 	uint64_t ns[BUCKET_COUNT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_library.h"
+#include "userspace/account/library.h"
 
 #include <errno.h>
 #include <stdlib.h>

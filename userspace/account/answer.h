@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_answer.h - what is asked about a job's log, and what is answered (gp-bpf account).
+/* answer.h - what is asked about a job's log, and what is answered (gp-bpf account).
  *
  * Seconds and percent are doubles here and nowhere before: engines add integers. Names of badput are the
  * goodput library's, in its order.
  */
-#ifndef MODEL_GOODPUT_ANSWER_H
-#define MODEL_GOODPUT_ANSWER_H
+#ifndef ACCOUNT_ANSWER_H
+#define ACCOUNT_ANSWER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "userspace/model/disruption.h"
-#include "userspace/model/goodput_history.h"
+#include "userspace/account/history.h"
 
 #define GOODPUT_BADPUTS(X) /* id, name */                                                                    \
 	X(INIT, "TPU_INITIALIZATION")                                                                        \

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "userspace/model/deviation.h"
-#include "userspace/model/goodput_closed_internal.h"
+#include "userspace/account/closed_internal.h"
 #include "userspace/model/hang.h"
 
 #define STEPPING   3	    /* steps after which a run's limit is that of steps */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_closed.h - the rules of the closed semantics: where the time of an instrumented job went.
+/* closed.h - the rules of the closed semantics: where the time of an instrumented job went.
  *
  * Every microsecond from the job's start to now is in exactly one bucket of model/ledger, which live jobs
  * use, too. The answer is a function of the records: they are kept, and settled from left to right by a new
@@ -52,10 +52,10 @@
  * of the ideal. A window is what of it the job lived through. DATA_LOADING_ASYNC is 0: a load is told by the
  * thread that trains, so it waits.
  */
-#ifndef MODEL_GOODPUT_CLOSED_H
-#define MODEL_GOODPUT_CLOSED_H
+#ifndef ACCOUNT_CLOSED_H
+#define ACCOUNT_CLOSED_H
 
-#include "userspace/model/goodput_log.h"
+#include "userspace/account/job_log.h"
 
 #define CLOSED_LEAP_US	  (30ll * 86400 * 1000000)
 #define CLOSED_WRITERS_US 1000000

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/model/deviation_batch.h"
-#include "userspace/model/goodput_closed_internal.h"
+#include "userspace/account/deviation_batch.h"
+#include "userspace/account/closed_internal.h"
 #include "userspace/model/order.h"
 
 #define IDEAL_MIN 3  /* steps, as model/deviation */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_library.h - what the calculators of ml-goodput-measurement 0.2.3 make of a log, in parts: what the
- * engine of that name (goodput_log.h) is built from.
+/* library.h - what the calculators of ml-goodput-measurement 0.2.3 make of a log, in parts: what the
+ * engine of that name (job_log.h) is built from.
  *
  * Times are ticks of 2^-30 s. The library adds differences of doubles since the epoch, which between 2004
  * and 2038 are multiples of 2^-22 s; in ticks each is a whole number, so that sums and every comparison come
@@ -8,12 +8,12 @@
  * those of the open segment, and of closed ones as long as they are fewer than CLOSED_MAX in all (a custom
  * event may be told of late); of older ones it keeps sums.
  */
-#ifndef MODEL_GOODPUT_LIBRARY_H
-#define MODEL_GOODPUT_LIBRARY_H
+#ifndef ACCOUNT_LIBRARY_H
+#define ACCOUNT_LIBRARY_H
 
-#include "userspace/model/goodput_answer.h"
-#include "userspace/model/goodput_cover.h"
-#include "userspace/model/goodput_dict.h"
+#include "userspace/account/answer.h"
+#include "userspace/account/cover.h"
+#include "userspace/account/dict.h"
 #include "userspace/ingest/goodput_record.h"
 
 #define LIBRARY_CLOSED_MAX (1u << 20)
@@ -112,7 +112,7 @@ struct library_calc {
 	struct library_exclusion *exclusion; /* owned; NULL: none */
 };
 
-/* What a reader has to know, counted while records pass (goodput_library_watch.c). */
+/* What a reader has to know, counted while records pass (library_watch.c). */
 struct library_watch {
 	uint32_t job;
 	int64_t last_us, write_us; /* latest time; write time of the record before */
@@ -133,7 +133,7 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 void library_calc_free(struct library_calc *c);
 int library_calc_feed(struct library_calc *c, const struct goodput_record *r); /* -ENOMEM */
 
-/* goodput_library_segment.c: adds what the segments make to s. x: as the path of exclusions has it.
+/* library_segment.c: adds what the segments make to s. x: as the path of exclusions has it.
  * -ENOMEM, and s is to be thrown away. */
 int library_segments(const struct library_calc *c, const struct library_segment *segments, size_t count,
 		     struct library_sums *s);
@@ -160,7 +160,7 @@ int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
 int library_raw_copy(const struct library_raw *from, struct library_raw *ret);
 void library_raw_free(struct library_raw *r);
 
-/* goodput_library_part.c: the job's total at now_us (0: no start), and the answer of raw for a total. Values
+/* library_part.c: the job's total at now_us (0: no start), and the answer of raw for a total. Values
  * that the library puts to 0 are put to 0 in raw too, and counted. Takes raw's custom. */
 double library_total_s(const struct library_calc *c, int64_t now_us);
 void library_part(struct library_raw *raw, double total_s, bool elastic, struct goodput_part *ret,
@@ -171,7 +171,7 @@ int library_part_excluded(const struct library_calc *c, const struct goodput_que
 int library_deviation(const struct goodput_dict *times, const struct goodput_query *q, bool is_signed,
 		      struct goodput_part *part, struct goodput_step_time **ret_deviations);
 
-/* goodput_library_elastic.c: what of its own the elastic calculator adds to raw. -ENOMEM. */
+/* library_elastic.c: what of its own the elastic calculator adds to raw. -ENOMEM. */
 int library_elastic(const struct library_calc *c, struct library_raw *raw);
 int library_efficiency(const struct library_calc *c, int64_t from, int64_t to, struct goodput_part *part);
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "userspace/model/goodput_closed_internal.h"
+#include "userspace/account/closed_internal.h"
 
 #define OPEN_MAX 64 /* events open at once, of those that have names */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_history.h - a job's log as a timeline: what is kept of it beyond its answer (closed semantics).
+/* history.h - a job's log as a timeline: what is kept of it beyond its answer (closed semantics).
  * Pieces add up to the answer's cumulative part, to the nanosecond. */
-#ifndef MODEL_GOODPUT_HISTORY_H
-#define MODEL_GOODPUT_HISTORY_H
+#ifndef ACCOUNT_HISTORY_H
+#define ACCOUNT_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

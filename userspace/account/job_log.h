@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_log.h - goodput of one job by the records of its log, under one of two semantics.
+/* job_log.h - goodput of one job by the records of its log, under one of two semantics.
  *
  * library: what ml-goodput-measurement 0.2.3 answers, defects included (facts in gp-bpf.8, "ACCOUNT").
  * closed: every microsecond between the job's start and now in exactly one bucket, by model/ledger.
  * Both are functions of the records fed so far and of the query: batching, and asking in between, change
  * nothing. Pure; memory grows with the steps that still count and with events, not with records.
  */
-#ifndef MODEL_GOODPUT_LOG_H
-#define MODEL_GOODPUT_LOG_H
+#ifndef ACCOUNT_JOB_LOG_H
+#define ACCOUNT_JOB_LOG_H
 
 #include "userspace/ingest/goodput_record.h"
-#include "userspace/model/goodput_answer.h"
+#include "userspace/account/answer.h"
 
 struct goodput_log;
 /* The query is kept by reference. scale_up(ctx, name) tells whether a type of elastic wait is one for more

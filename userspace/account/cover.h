@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_cover.h - how much of what spans of time share with others, for many of both: by sorted sweeps,
+/* cover.h - how much of what spans of time share with others, for many of both: by sorted sweeps,
  * where the goodput library tries each with each. Any unit of time. */
-#ifndef MODEL_GOODPUT_COVER_H
-#define MODEL_GOODPUT_COVER_H
+#ifndef ACCOUNT_COVER_H
+#define ACCOUNT_COVER_H
 
 #include <stdbool.h>
 #include <stddef.h>

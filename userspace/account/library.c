@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_library.h"
+#include "userspace/account/library.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/model/goodput_log.h"
+#include "userspace/account/job_log.h"
 
 /* A calculator that is asked more than once keeps what it last answered: while nothing new is written it
  * tells that, and not what another would find. */

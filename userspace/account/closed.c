@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/model/goodput_closed_internal.h"
+#include "userspace/account/closed_internal.h"
 
 #define SAME_START_US 1000000 /* hosts of one run say that they start */
 

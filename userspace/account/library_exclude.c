@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's second way through a log, which it takes when spans are excluded: other rules in places. */
-#include "userspace/model/goodput_library.h"
+#include "userspace/account/library.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "userspace/model/goodput_closed_internal.h"
+#include "userspace/account/closed_internal.h"
 
 #define SHIFT_MAX 4096 /* steps that a late one may be late */
 

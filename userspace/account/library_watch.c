@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_library.h"
+#include "userspace/account/library.h"
 
 void library_watch_init(struct library_watch *w)
 {

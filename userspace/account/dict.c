@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_dict.h"
+#include "userspace/account/dict.h"
 
 #include <stdlib.h>
 #include <string.h>

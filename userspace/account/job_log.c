@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_log.h"
+#include "userspace/account/job_log.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_cover.h"
+#include "userspace/account/cover.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "userspace/model/goodput_closed_internal.h"
+#include "userspace/account/closed_internal.h"
 
 static int64_t later(int64_t a_us, int64_t b_us)
 {

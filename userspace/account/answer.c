@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/goodput_answer.h"
+#include "userspace/account/answer.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/deviation_batch.h"
+#include "userspace/account/deviation_batch.h"
 
 #include <math.h>
 #include <stdint.h>
