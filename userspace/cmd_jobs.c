@@ -251,7 +251,7 @@ int cmd_jobs(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc > 1) {
-		log_error("jobs takes one name at most, behind the options: gp-bpf jobs [options] [NAME]");
+		log_error("jobs takes one name at most: gp-bpf jobs [options] [NAME]");
 		code = EXIT_USAGE;
 	} else {
 		code = jobs(&o);

@@ -124,7 +124,7 @@ static int list(const struct options *o, bool marks, const char *name)
 	if (!code && l.out.len)
 		fwrite(l.out.data, 1, l.out.len, stdout);
 	else if (!code)
-		log_warn("%s has no %s", store_path(l.store), what);
+		log_warn("%s has no %s%s%s", store_path(l.store), what, name ? " of " : "", name ? name : "");
 	buffer_free(&l.out);
 	store_close(l.store);
 	return code;
@@ -197,12 +197,10 @@ static const char *wrong(const struct options *o, bool marks)
 	if (o->remove)
 		return o->argc ? "--remove takes an id and nothing else; see --list" : "";
 	if (o->list && o->argc > marks)
-		return marks ? "mark --list takes one job at most, behind the options"
-			     : "exclude --list takes nothing else";
-	if (!o->list && o->argc != (marks ? 2 : 3))
-		return marks ? "mark needs a job and a text, behind the options: gp-bpf mark JOB TEXT"
-			     : "exclude needs two instants and a reason, behind the options: gp-bpf exclude "
-			       "FROM TO WHY";
+		return marks ? "mark --list takes one job at most" : "exclude --list takes nothing else";
+	if (!o->list && (o->argc != (marks ? 2 : 3) || !*o->argv[o->argc - 1]))
+		return marks ? "mark needs a job and a text: gp-bpf mark JOB 'TEXT'"
+			     : "exclude needs two instants and a reason: gp-bpf exclude FROM TO 'WHY'";
 	return "";
 }
 

@@ -51,7 +51,7 @@ int cmd_replay(int argc, char **argv)
 	if (err >= 0)
 		return err;
 	if (o.argc != 1) {
-		log_error("replay needs one tape, behind the options: gp-bpf replay [options] FILE (- is "
+		log_error("replay needs one tape: gp-bpf replay [options] FILE (- is "
 			  "standard input)");
 		options_free(&o);
 		return EXIT_USAGE;

@@ -250,7 +250,7 @@ int cmd_report(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc > 1) {
-		log_error("report takes one job at most, behind the options: gp-bpf report [options] [JOB]");
+		log_error("report takes one job at most: gp-bpf report [options] [JOB]");
 		code = EXIT_USAGE;
 	} else {
 		code = report(&o);

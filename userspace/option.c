@@ -228,9 +228,9 @@ static int flag_unknown(unsigned command, char **argv)
 static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[OPTION_ROWS + 1] = {0};
-	/* What follows `run` has options of its own; names of logs have none. */
+	/* What follows `run` and `record` has options of its own; names have none. */
 	char shorts[2 * OPTION_ROWS + 3] = "+:";
-	char *first = shorts + (command == CMD_ACCOUNT);
+	char *first = shorts + !(command & (CMD_RUN | CMD_RECORD));
 	size_t ns = 2, map[OPTION_ROWS];
 	int n = 0, c, index;
 
