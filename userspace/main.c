@@ -55,7 +55,8 @@ static int written(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
-	log_error("standard output: %s", strerror(errno));
+	if (errno != EPIPE) /* whoever read it has seen enough */
+		log_error("standard output: %s", strerror(errno));
 	return code ? code : EXIT_RUNTIME;
 }
 

@@ -202,6 +202,16 @@ static bool name_folder(struct part p, int up, struct checkpoint_name *n)
 	return true;
 }
 
+static bool part_log(struct part p)
+{
+	static const char *const ends[] = {".jsonl", ".log", ".csv", ".tsv"};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (part_ends(p, ends[i]))
+			return true;
+	return part_after(p, ".tfevents.");
+}
+
 struct checkpoint_name checkpoint_name(const char *path)
 {
 	size_t len = strlen(path);
@@ -210,6 +220,7 @@ struct checkpoint_name checkpoint_name(const char *path)
 
 	n.temporary = part_temporary(&whole);
 	name_file(whole, &n);
+	n.log = part_log(file);
 	/* A file of a folder says by its temporary name nothing of the folder. */
 	if (n.folder)
 		n.temporary = false;

@@ -30,6 +30,7 @@ struct checkpoint_name {
 	bool temporary; /* it is to be renamed when it is whole */
 	bool last;	/* the file that is written last, by which the folder is whole */
 	bool data;	/* data sets have such names too */
+	bool log;	/* lines that are added to: no part of a checkpoint, wherever it lies */
 	bool numbered;
 	uint64_t step; /* that the name tells, when numbered */
 	size_t len;    /* of the part of the path that names the checkpoint */

@@ -84,7 +84,7 @@ static int file_written(struct rank *r, const struct file_event *f)
 	/* What data sets are called too is data until somebody trains. */
 	bool likely = f->name.format && (!f->name.data || w.step);
 
-	if (!c)
+	if (!c || f->name.log)
 		return 0;
 	if (!r->phase && likely && rank_open(r))
 		return -ENOMEM;
