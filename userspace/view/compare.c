@@ -25,7 +25,7 @@ static void run_line(struct buffer *out, const char *what, const struct store_co
 	if (c->is.minutes)
 		buffer_printf(out, "%s a step\n", view_duration(step, (uint64_t)exp(c->is.mean)));
 	else
-		buffer_printf(out, "%u minutes: too short\n", c->minutes);
+		buffer_printf(out, "%u minute%s: too short\n", c->minutes, c->minutes == 1 ? "" : "s");
 }
 
 static double percent(double ratio)
