@@ -133,7 +133,7 @@ int options_exclude_file(struct option_exclude_file *f, const char *key, const c
 
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);
-/* RFC 3339, epoch seconds, "now", "2h" (before now): UTC. -EINVAL. */
+/* RFC 3339, epoch seconds, "now", "2h" (before now): UTC, of 1970 to 2116. -EINVAL. */
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns);
 /* "0.1" or "0.1%" is 1000 millionths. -EINVAL. */
 int option_percent(const char *text, int64_t *ret_ppm);

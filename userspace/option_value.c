@@ -47,6 +47,8 @@ int option_duration(const char *text, int64_t *ret_ns)
 	return -EINVAL;
 }
 
+#define INSTANT_MAX_NS (INT64_MAX / 2) /* in the year 2116: two of them can be added */
+
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns)
 {
 	size_t len = strlen(text);
@@ -58,9 +60,9 @@ int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns)
 	}
 	if (len && strchr("smhd", text[len - 1]) && !option_duration(text, &ago_ns)) {
 		*ret_ns = now_ns - ago_ns;
-		return 0;
+		return *ret_ns < 0 ? -EINVAL : 0;
 	}
-	if (epoch_parse(text, len, &us))
+	if (epoch_parse(text, len, &us) || us < 0 || us > INSTANT_MAX_NS / 1000)
 		return -EINVAL;
 	*ret_ns = us * 1000;
 	return 0;

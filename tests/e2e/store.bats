@@ -130,7 +130,7 @@ job_is() { # steps
 	STORE exclude 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z "new year"
 	run -1 --separate-stderr "$GP_BPF" mark --store "$T/state/store.db" nobody text
 	[[ $stderr == *"no such job"* ]]
-	for words in "mark noted" "mark" "exclude now 2h why" "exclude 1h now" "exclude yesterday now why" "jobs a b"; do
+	for words in "mark noted" "mark" "exclude now 2h why" "exclude 1h now" "exclude yesterday now why" "exclude 0 20000000000 why" "mark job" "exclude 2h now" "jobs a b"; do
 		# shellcheck disable=SC2086 # words
 		run -2 --separate-stderr "$GP_BPF" $words
 		[ -n "$stderr" ]
