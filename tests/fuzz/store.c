@@ -33,7 +33,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		" x'', 7, x'', 180000000000);"
 		"INSERT INTO minutes VALUES (1, 1, 120000000000, x'', 7, x''), (2, 1, 120000000000, x'', 0, "
 		"x'');"
-		"INSERT INTO minute_now VALUES (1, 2, 180000000000, x'', 7, x'');"
+		"INSERT INTO minute_now VALUES (1, 2, 180000000000, x'', 7, x'', 7);"
 		"INSERT INTO disruptions (job, at_ns, at_mono_ns, cause, sender_comm, graceful, estimated, "
 		"how,"
 		" split) VALUES (1, 90000000000, 5, '', '', 0, 0, '', x'');"));

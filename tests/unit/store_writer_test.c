@@ -60,6 +60,8 @@ static void agrees(const struct feed *f)
 		assert_true(feed_same(&found.rank[i].totals.sums, &f->ranks[i].ledger));
 		assert_int_equal(found.rank[i].totals.steps, f->step[i]);
 		assert_int_equal(found.rank[i].totals.times.count, f->step[i]);
+		assert_int_equal(found.rank[i].max_step, f->ranks[i].ledger.max_step);
+		assert_true(job.max_step >= found.rank[i].max_step);
 		minutes_of(st, found.rank[i].id, &m);
 		assert_true(feed_same(&m.sum.sums, &f->ranks[i].ledger));
 		assert_int_equal(m.sum.steps, f->step[i]);
@@ -116,6 +118,19 @@ static void test_not_waited(void **state)
 	for (int i = 0; i < 5000; i++)
 		feed_go(&f, S);
 	finish(&f); /* still running: the minute that is open counts */
+	agrees(&f);
+}
+
+/* The watch is over before the first minute and before the job: nothing of it is missing. */
+static void test_short_watch(void **state)
+{
+	static struct feed f;
+
+	(void)state;
+	begin(&f, "short", 2, 1000 * S);
+	for (int i = 0; i < 15; i++)
+		feed_go(&f, S);
+	finish(&f);
 	agrees(&f);
 }
 
@@ -454,9 +469,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_sums),	  TEST(test_told_late), TEST(test_not_waited), TEST(test_goes_on),
-		TEST(test_another_watch), TEST(test_runs),	TEST(test_locked),     TEST(test_no_room),
-		TEST(test_full),	  TEST(test_coarse),	TEST(test_removed),    TEST(test_killed),
+		TEST(test_sums),    TEST(test_told_late),     TEST(test_not_waited), TEST(test_short_watch),
+		TEST(test_goes_on), TEST(test_another_watch), TEST(test_runs),	     TEST(test_locked),
+		TEST(test_no_room), TEST(test_full),	      TEST(test_coarse),     TEST(test_removed),
+		TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

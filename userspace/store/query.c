@@ -11,7 +11,8 @@
 #define RANK_TOTALS                                                                                          \
 	" r.ledger, r.steps, r.sketch, coalesce(n.ledger, x''), coalesce(n.steps, 0),"                       \
 	" coalesce(n.sketch, x''), max(r.until_ns, coalesce(n.until_ns, 0))"
-#define RANKS " FROM ranks AS r LEFT JOIN minute_now AS n ON n.rank = r.id"
+#define MAX_STEP "max(r.max_step, coalesce(n.max_step, 0))"
+#define RANKS	 " FROM ranks AS r LEFT JOIN minute_now AS n ON n.rank = r.id"
 /* The one whose ledger stands for the run's (design, 6). */
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
@@ -82,7 +83,7 @@ int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
 	stmt = store_ask(
 		st, &err,
 		"SELECT r.id, pid, r.rank, world_size, start_ns, end_ns, status, comm, command, tier,"
-		" marker, max_step, accelerators," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
+		" marker, " MAX_STEP ", accelerators," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
 		"i", run);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = rank_read(st, stmt, &r);
@@ -234,7 +235,7 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 		" (SELECT count(*) FROM disruptions WHERE job = jobs.id), (SELECT count(*) FROM checkpoints "
 		"AS c"
 		" JOIN ranks AS r ON r.id = c.rank WHERE r.job = jobs.id AND op = 'save'), (SELECT"
-		" max(max_step) FROM ranks WHERE job = jobs.id), source = 'log', imported_ns, job_uid, "
+		" max(" MAX_STEP ")" RANKS " WHERE r.job = jobs.id), source = 'log', imported_ns, job_uid, "
 		"carried,"
 		" all_falls, all_steps, (SELECT max(attempt) FROM runs WHERE job = jobs.id) FROM jobs WHERE "
 		"id = ?",

@@ -82,6 +82,7 @@ static const char fourth[] = "ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL 
 			     "ALTER TABLE jobs ADD COLUMN all_steps INTEGER NOT NULL DEFAULT 0;"
 			     "ALTER TABLE jobs ADD COLUMN source TEXT NOT NULL DEFAULT '';"
 			     "ALTER TABLE jobs ADD COLUMN imported_ns INTEGER;"
+			     "ALTER TABLE minute_now ADD COLUMN max_step INTEGER NOT NULL DEFAULT 0;"
 			     "ALTER TABLE checkpoints ADD COLUMN run_step INTEGER;"
 			     "ALTER TABLE checkpoints ADD COLUMN saved_step INTEGER;"
 			     "ALTER TABLE checkpoints ADD COLUMN known_by TEXT NOT NULL DEFAULT '';"

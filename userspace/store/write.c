@@ -298,9 +298,10 @@ static int running_write(struct store *st, const struct intake_rank *r)
 	if (!r->runs)
 		return store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", r->id);
 	return store_run(st,
-			 "INSERT OR REPLACE INTO minute_now (rank, minute, until_ns, ledger, steps, sketch)"
-			 " VALUES (?, ?, ?, ?, ?, ?)",
-			 "iiisik", r->id, m->minute, m->until_ns, &m->sums, (int64_t)m->steps, &m->times);
+			 "INSERT OR REPLACE INTO minute_now (rank, minute, until_ns, ledger, steps, sketch,"
+			 " max_step) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			 "iiisiki", r->id, m->minute, m->until_ns, &m->sums, (int64_t)m->steps, &m->times,
+			 (int64_t)r->about.max_step);
 }
 
 static int about_write(struct store *st, const struct intake_rank *r)
