@@ -296,6 +296,11 @@ static void test_skew(void **state)
 	assert_seconds(answer.cumulative.total_s, 53);
 	bad(BADPUT_WASTED, 8);
 	good(30 + 10);
+	/* It ends before the first one did, by its clock: the job does not. */
+	tell("start 0; steps 0 3 1 1; start 2; step 2 3; end 3", NEVER);
+	disrupted(1);
+	assert_seconds(answer.cumulative.total_s, 4);
+	assert_int_equal(answer.cumulative.disruptions, 1);
 }
 
 /* Of windows side by side one has each disruption, where a clock went back too. */

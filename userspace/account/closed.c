@@ -338,20 +338,29 @@ static void closed_work_free(struct closed_work *w)
 	ledger_free(w->ledger);
 }
 
+/* When the last run ended; where its clock is behind, not before what the runs before it showed. */
+static int64_t closed_end(const struct closed *c)
+{
+	int64_t end_us = c->runs[c->nruns - 1].end_us;
+
+	for (size_t r = 0; end_us != GOODPUT_UNKNOWN && r + 1 < c->nruns; r++)
+		end_us = c->runs[r].life_us > end_us ? c->runs[r].life_us : end_us;
+	return end_us;
+}
+
 static void closed_times(struct closed_work *w)
 {
 	const struct closed *c = w->c;
-	const struct closed_run *last = &c->runs[c->nruns - 1];
-	int64_t now_us = c->query->now_us;
+	int64_t now_us = c->query->now_us, end_us = closed_end(c);
 
 	w->start_us = c->runs[0].begin_us;
 	w->until_us = c->last_us;
 	if (now_us == GOODPUT_UNKNOWN)
 		now_us = c->last_us;
-	if (last->end_us != GOODPUT_UNKNOWN) {
-		w->until_us = last->end_us;
-		w->ended = now_us >= last->end_us;
-		now_us = w->ended ? last->end_us : now_us;
+	if (end_us != GOODPUT_UNKNOWN) {
+		w->until_us = end_us;
+		w->ended = now_us >= end_us;
+		now_us = w->ended ? end_us : now_us;
 	} else if (now_us > w->until_us) {
 		w->until_us = now_us;
 	}
