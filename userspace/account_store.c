@@ -39,6 +39,7 @@ static int job_put(struct account *a, size_t job, struct store *st, const struct
 	char command[256];
 	struct store_import in = {.command = command, .answer = &answer, .now_ns = clock_real_ns()};
 	const char *name;
+	int64_t number;
 	int err = account_answer(a, job, &answer, &view);
 
 	if (err)
@@ -46,21 +47,21 @@ static int job_put(struct account *a, size_t job, struct store *st, const struct
 	command_line(o, command, sizeof(command));
 	in.names = view.names;
 	name = goodput_name(view.names, answer.job);
-	err = store_import(st, &in, &fate);
+	err = store_import(st, &in, &fate, &number);
 	if (err == -ENODATA)
 		log_warn("job %s: the log tells of no time of it: nothing was put into the store", name);
 	else if (err == -EEXIST)
-		log_error("job %s: %s has a log of it that overlaps this one and is no part of it; give all "
-			  "its logs at once",
+		log_error("job %s: %s has a log of it that overlaps this one, and neither goes on from the "
+			  "other: nothing was changed; give all its logs at once, or another --store",
 			  name, store_path(st));
 	else if (err)
 		log_error("job %s: store %s: %s", name, store_path(st), store_why(err));
 	else if (fate == STORE_IMPORT_KNOWN)
-		log_warn("job %s: %s knows more of it than this log tells: nothing was changed", name,
-			 store_path(st));
-	else
-		log_info("job %s: %s in %s", name, fate == STORE_IMPORT_NEW ? "put" : "replaced",
-			 store_path(st));
+		log_warn("job %s: job %lld of %s knows more of it than this log tells: nothing was changed",
+			 name, (long long)number, store_path(st));
+	else if (!o->quiet)
+		log_warn("job %s: stored as job %lld in %s%s", name, (long long)number, store_path(st),
+			 fate == STORE_IMPORT_REPLACED ? ", in place of what was there of this log" : "");
 	if (!err && answer.cumulative.disruptions > answer.disruption_count)
 		log_warn("job %s: the first %zu of %llu disruptions were put into the store", name,
 			 answer.disruption_count, (unsigned long long)answer.cumulative.disruptions);

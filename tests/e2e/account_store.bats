@@ -105,6 +105,22 @@ log_of() { # job start steps
 	equal 90000000000 "$(jobs_json | jq '.jobs[1].elapsed_ns')" "elapsed time of both parts"
 }
 
+@test "another log of that name from the same instant is refused, whichever comes first; what is stored is told" {
+	local a=$VECTORS/disruption_wasted.jsonl b=$VECTORS/elastic.jsonl first
+	for first in "$a" "$b"; do
+		rm -f "$STORE"*
+		run -0 --separate-stderr "$GP_BPF" account --json --store "$STORE" "$first"
+		[[ ${stderr##*$'\n'} == *"job job: stored as job 1 in $STORE" ]]
+		first=$(jobs_json)
+		for other in "$a" "$b"; do
+			"$GP_BPF" account --quiet --json --store "$STORE" "$other" >/dev/null 2>>"$T/said" || echo refused >>"$T/said"
+		done
+		equal "$first" "$(jobs_json)" "what is stored"
+	done
+	equal 2 "$(grep -c "neither goes on from the other: nothing was changed" "$T/said")" "what was said"
+	equal 2 "$(grep -c refused "$T/said")" "exit status"
+}
+
 @test "runs, disruptions, checkpoints: text, object and page" {
 	cat >"$T/log" <<-'EOF'
 		{"job_name":"llama","job_start_time":1735725600}

@@ -56,7 +56,7 @@ static int64_t number(const char *sql)
 struct told {
 	struct goodput_piece piece[PIECES];
 	struct goodput_done done[PIECES];
-	struct goodput_run run;
+	struct goodput_run run; /* all but a test of several have one */
 	struct goodput_history history;
 	struct goodput_answer answer;
 };
@@ -92,7 +92,9 @@ static int put(const struct told *t, int64_t now_ns, enum store_imported *ret)
 	const struct store_import in = {
 		.command = "gp-bpf account log", .answer = &t->answer, .names = names, .now_ns = now_ns};
 
-	return store_import(st, &in, ret);
+	int64_t job;
+
+	return store_import(st, &in, ret, &job);
 }
 
 static struct feed_minutes minutes_of(int64_t rank)
@@ -234,11 +236,49 @@ static void test_no_room(void **state)
 	assert_int_equal(sums_total(&job.totals.sums), (100 + 120 * 3000) * (int64_t)S);
 }
 
+/* Two runs, the second one after so long; together so long. */
+static int put_runs(const char *job, int64_t second_ns, int64_t ns, enum store_imported *ret)
+{
+	struct goodput_run runs[2];
+	static struct told t;
+
+	told_begin(&t, job);
+	told_piece(&t, BUCKET_GOODPUT, 0, ns);
+	runs[0] = runs[1] = t.run;
+	if (second_ns) {
+		runs[0].until_us = runs[1].from_us = (START + second_ns) / 1000;
+		t.history.nruns = 2;
+	}
+	t.history.runs = runs;
+	return put(&t, START, ret);
+}
+
+/* What began together is of one log only where the runs of the shorter one are those of the longer one. */
+static void test_another_log(void **state)
+{
+	enum store_imported fate;
+
+	(void)state;
+	assert_int_equal(put_runs("job", 100 * (int64_t)S, 200 * (int64_t)S, &fate), 0);
+	assert_int_equal(put_runs("job", 0, 900 * (int64_t)S, &fate), -EEXIST);
+	assert_int_equal(put_runs("job", 101 * (int64_t)S, 900 * (int64_t)S, &fate), -EEXIST);
+	assert_int_equal(put_runs("job", 50 * (int64_t)S, 90 * (int64_t)S, &fate), -EEXIST);
+	assert_int_equal(put_runs("job", 0, 150 * (int64_t)S, &fate), -EEXIST);
+	assert_int_equal(number("SELECT max(until_ns) FROM ranks"), START + 200 * (int64_t)S);
+	assert_int_equal(put_runs("job", 0, 90 * (int64_t)S, &fate), 0);
+	assert_int_equal(fate, STORE_IMPORT_KNOWN);
+	assert_int_equal(number("SELECT max(until_ns) FROM ranks"), START + 200 * (int64_t)S);
+	assert_int_equal(put_runs("job", 100 * (int64_t)S, 900 * (int64_t)S, &fate), 0);
+	assert_int_equal(fate, STORE_IMPORT_REPLACED);
+	assert_int_equal(number("SELECT max(until_ns) FROM ranks"), START + 900 * (int64_t)S);
+	assert_int_equal(number("SELECT count(*) FROM runs"), 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {TEST(test_rows), TEST(test_names), TEST(test_age),
-					   TEST(test_no_room)};
+					   TEST(test_no_room), TEST(test_another_log)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,23 +85,73 @@ static int next_known(struct import *im, const char *key, int part, int64_t *id,
 	return 1;
 }
 
+/* The runs that a job there had begun before then, beside those of the log: both lists are in order. missing:
+ * that the log does not have; had: those of the log that are there. */
+static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing, size_t *had)
+{
+	const struct goodput_history *h = im->history;
+	sqlite3_stmt *stmt;
+	size_t next = 0;
+	int err, more = 0;
+
+	*missing = *had = 0;
+	stmt = store_ask(im->st, &err,
+			 "SELECT start_ns FROM runs WHERE job = ? AND start_ns < ? ORDER BY start_ns", "ii",
+			 job, before_ns);
+	while (stmt && (more = store_row(stmt)) > 0) {
+		int64_t start_ns = store_int(stmt, 0);
+
+		while (next < h->nruns && ns_of(h->runs[next].from_us) < start_ns)
+			next++;
+		if (next < h->nruns && ns_of(h->runs[next].from_us) == start_ns) {
+			next++;
+			++*had;
+		} else {
+			++*missing;
+		}
+	}
+	return err ? err : more;
+}
+
+/* What becomes of a job there that has time with the log in common: of one log both, the shorter is in the
+ * longer. -EEXIST: they are not. */
+static int known_fate(struct import *im, int64_t job, const struct store_span *is,
+		      const struct store_span *log, enum store_imported *ret)
+{
+	bool longer = log->from_ns <= is->from_ns && is->to_ns <= log->to_ns;
+	size_t missing, had;
+	int err = runs_beside(im, job, longer ? INT64_MAX : log->to_ns, &missing, &had);
+
+	if (err)
+		return err;
+	if (missing)
+		return -EEXIST;
+	if (longer) {
+		*ret = STORE_IMPORT_REPLACED;
+		return part_remove(im, job);
+	}
+	if (log->from_ns != is->from_ns || log->to_ns > is->to_ns || had < im->history->nruns)
+		return -EEXIST;
+	*ret = STORE_IMPORT_KNOWN;
+	return 0;
+}
+
 static int known_look(struct import *im, const char *key, int part, enum store_imported *ret)
 {
 	const struct goodput_history *h = im->history;
-	int64_t from_ns = (int64_t)h->pieces[0].from_ns, to_ns = (int64_t)h->pieces[h->npieces - 1].to_ns;
+	const struct store_span log = {(int64_t)h->pieces[0].from_ns,
+				       (int64_t)h->pieces[h->npieces - 1].to_ns};
 	struct store_span is = {0};
 	int64_t id = 0;
 	int more, err = 0;
 
 	while (!err && (more = next_known(im, key, part, &id, &is)) > 0) {
-		if (from_ns <= is.from_ns && is.to_ns <= to_ns) {
-			err = part_remove(im, id);
-			*ret = STORE_IMPORT_REPLACED;
-		} else if (is.from_ns <= from_ns && to_ns <= is.to_ns) {
-			*ret = STORE_IMPORT_KNOWN;
+		/* Either may be one instant. */
+		if (log.from_ns == is.from_ns || (is.from_ns < log.to_ns && log.from_ns < is.to_ns))
+			err = known_fate(im, id, &is, &log, ret);
+		if (!err && *ret == STORE_IMPORT_KNOWN) {
+			im->job = id;
 			return 0;
-		} else if (is.from_ns < to_ns && from_ns < is.to_ns) {
-			return -EEXIST;
 		}
 	}
 	return err ? err : more;
@@ -240,7 +290,7 @@ static int rows_put(struct import *im, const char *key, const char *name)
 	return err;
 }
 
-int store_import(struct store *st, const struct store_import *in, enum store_imported *ret)
+int store_import(struct store *st, const struct store_import *in, enum store_imported *ret, int64_t *ret_job)
 {
 	struct import im = {.st = st, .in = in, .history = in->answer->history};
 	const char *name = goodput_name(in->names, in->answer->job);
@@ -262,7 +312,9 @@ int store_import(struct store *st, const struct store_import *in, enum store_imp
 		err = store_exec(st, "COMMIT");
 	if (!sqlite3_get_autocommit(st->sql))
 		store_exec(st, "ROLLBACK");
-	if (!err)
+	if (!err) {
 		*ret = fate;
+		*ret_job = im.job;
+	}
 	return err;
 }
