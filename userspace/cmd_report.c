@@ -26,6 +26,18 @@ static int bad_time(const char *option, const char *text)
 	return -EINVAL;
 }
 
+/* What a store knows of a time it knows by the minute: one that is touched is told as a whole, and everything
+ * else is told of the same time. */
+static void whole_minutes(struct store_span *span)
+{
+	int64_t over_ns = span->to_ns % STORE_MINUTE_NS;
+
+	if (span->from_ns > 0)
+		span->from_ns -= span->from_ns % STORE_MINUTE_NS;
+	if (over_ns > 0 && span->to_ns < INT64_MAX - STORE_MINUTE_NS)
+		span->to_ns += STORE_MINUTE_NS - over_ns;
+}
+
 static int span_of(const struct options *o, int64_t now_ns, struct store_span *ret)
 {
 	struct store_span span = {0};
@@ -38,6 +50,7 @@ static int span_of(const struct options *o, int64_t now_ns, struct store_span *r
 		log_error("--until %s is not after --since", o->until);
 		return -EINVAL;
 	}
+	whole_minutes(&span);
 	*ret = span;
 	return 0;
 }

@@ -198,6 +198,18 @@ left_out() { # FROM TO, of 2025-01-01, one after the other; what was before is t
 	left_out_is 2533 0
 }
 
+@test "a part of the time is whole minutes, in the head as in the sums and the lists" {
+	put "$VECTORS/multi_restart.jsonl" # a disruption at 10:03:35
+	run -0 "$GP_BPF" report --json --store "$STORE" --since 2025-01-01T10:03:50Z --until 2025-01-01T10:04:10Z 1
+	equal '["2025-01-01T10:03:00","2025-01-01T10:05:00"]' "$(jq -c '[.from, .to | .[:19]]' <<<"$output")" span
+	equal '["2025-01-01T10:03:00","2025-01-01T10:05:00"]' "$(jq -c '[.since, .until | .[:19]]' <<<"$output")" "told span"
+	equal 120 "$(jq '.elapsed_ns / 1e9 | round' <<<"$output")" elapsed
+	equal '["2025-01-01T10:03:35"]' "$(jq -c '[.disruptions[].time[:19]]' <<<"$output")" disruptions
+	equal 1 "$(jq ".runs | length" <<<"$output")" runs
+	run -0 "$GP_BPF" report --store "$STORE" --since 2025-01-01T10:04:00Z --until 2025-01-01T10:05:00Z 1
+	[[ $output == *"10:04:00 to 2025-01-01 10:05:00 UTC, elapsed 1 m 00 s"* ]]
+}
+
 @test "where the store is; several jobs; what does not go with it" {
 	cat <(log_of one 1735725600 9) <(log_of two 1735725600 9) <(log_of $'x\e[31m<b>' 1735725600 9) >"$T/log"
 	run -0 --separate-stderr "$GP_BPF" account --quiet --json --store default --state-dir "$T/state" "$T/log"

@@ -33,8 +33,8 @@ static void say_time(struct story *s)
 		say(s, "%s was left out: minutes that an exclusion touches.",
 		    clock_duration(took, WORD_MAX, s->totals.excluded_ns));
 	if (s->span.from_ns || s->span.to_ns)
-		say(s,
-		    "Of the span that was asked for, the minutes that begin in it count, each as a whole.");
+		say(s, "Minutes are whole: those that the span that was asked for touches count, each as a "
+		       "whole.");
 	if (s->totals.estimated)
 		say(s, "Estimated: time that is known only as a whole was counted by the part of its length "
 		       "that "
