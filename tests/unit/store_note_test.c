@@ -9,6 +9,7 @@
 
 #include "tests/unit/store_folder.h"
 #include "userspace/store/query.h"
+#include "userspace/view/story.h"
 
 static struct store_note last_note;
 
@@ -98,12 +99,71 @@ static void test_taken_back(void **state)
 	store_close(st);
 }
 
+/* What the story says of time that was left out: who did, and how exactly. */
+static void says_of_left_out(struct store *st, const struct store_job *job, bool watched, bool minutes)
+{
+	bool said_watched = false, said_minutes = false;
+	struct story *s;
+
+	assert_int_equal(story_open(&s, st, job, &(struct store_span){0}, NULL), 0);
+	for (uint32_t i = 0; i < s->nsaid; i++) {
+		said_watched |= strstr(s->said[i], "left out by who watched") != NULL;
+		said_minutes |= strstr(s->said[i], "minutes") != NULL;
+	}
+	assert_int_equal(said_watched, watched);
+	assert_int_equal(said_minutes, minutes);
+	story_close(s);
+}
+
+/* What a watch left out of the time between two runs, which no rank has: exact, and no minute of the store's.
+ */
+static void test_left_out_between_runs(void **state)
+{
+	struct store_writer_options o = {.path = path};
+	struct store_span out = feed_minutes(0, 1);
+	struct store_totals t;
+	struct store_job job;
+	static struct feed f;
+	struct store *st;
+
+	(void)state;
+	feed_init(&f, "between", 1, 1200 * S);
+	f.wait = true;
+	assert_int_equal(store_writer_open(&f.writer, &o), 0);
+	feed_open(&f, f.writer);
+	for (int i = 0; i < 150; i++)
+		feed_go(&f, S);
+	feed_end(&f, 9);
+	f.s.mono_ns += 5 * S;
+	f.s.real_ns += 5 * (int64_t)S;
+	f.job.ledger.now_ns += 5 * S;
+	f.job.ledger.ns[BUCKET_RECOVERY] += 2 * S;
+	f.job.ledger.ns[BUCKET_EXCLUDED] += 3 * S;
+	feed_look(&f);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	st = opened(STORE_NOTE);
+	assert_int_equal(store_job(st, "between", &job), 0);
+	assert_int_equal(job.totals.excluded_ns, 3 * S);
+	assert_int_equal(store_job_totals(st, job.id, &everything, true, &t), 0);
+	assert_int_equal(sums_total(&t.sums), 152 * S);
+	assert_int_equal(t.excluded_ns, 3 * S);
+	assert_int_equal(t.cut_ns, 0);
+	says_of_left_out(st, &job, true, false);
+	assert_int_equal(store_exclude(st, out.from_ns, out.to_ns, "maintenance"), 0);
+	assert_int_equal(store_job_totals(st, job.id, &everything, true, &t), 0);
+	assert_int_equal(t.excluded_ns, MINUTE + 3 * S);
+	assert_int_equal(t.cut_ns, MINUTE);
+	says_of_left_out(st, &job, true, true);
+	store_close(st);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_exclusions),
 		TEST(test_taken_back),
+		TEST(test_left_out_between_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

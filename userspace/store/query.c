@@ -49,6 +49,7 @@ void totals_add(struct store_totals *into, const struct store_totals *more)
 	into->steps += more->steps;
 	sketch_merge(&into->times, &more->times);
 	into->excluded_ns += more->excluded_ns;
+	into->cut_ns += more->cut_ns;
 	into->estimated |= more->estimated;
 }
 
@@ -198,9 +199,9 @@ static int take_run(void *ctx, const struct store_run *r)
 }
 
 /* Of the job's own ledger, where it has one. */
-static int own_sums(struct store *st, int64_t job, struct sums *ret)
+static int own_sums(struct store *st, int64_t job, struct store_totals *ret)
 {
-	struct store_totals t;
+	struct store_totals t = {0};
 	sqlite3_stmt *stmt;
 	int err;
 
@@ -212,8 +213,10 @@ static int own_sums(struct store *st, int64_t job, struct sums *ret)
 		return err;
 	err = totals_read(st, stmt, 0, &t);
 	store_done(stmt);
-	if (!err)
-		*ret = t.sums;
+	if (!err) {
+		ret->sums = t.sums;
+		ret->excluded_ns = t.excluded_ns;
+	}
 	return err;
 }
 
@@ -269,7 +272,7 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 		ret->disruptions = ret->disruptions > falls ? ret->disruptions : falls;
 		ret->totals.steps = ret->totals.steps > steps ? ret->totals.steps : steps;
 	}
-	return err ? err : own_sums(st, id, &ret->totals.sums);
+	return err ? err : own_sums(st, id, &ret->totals);
 }
 
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx)

@@ -27,7 +27,8 @@ struct store_totals {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	uint64_t excluded_ns; /* time of ranks that was left out, here or by who watched */
+	uint64_t excluded_ns; /* time that was left out, by who watched (exact) or here: */
+	uint64_t cut_ns;      /* of it, of minutes that an exclusion of the store touches */
 	bool estimated;	      /* a part of what is known only as a whole was counted by its length */
 };
 

@@ -110,10 +110,12 @@ static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
 		    from_ns >= span_end(&s->span))
 			return 0;
-		if (cuts_within(&s->away, from_ns, to_ns))
+		if (cuts_within(&s->away, from_ns, to_ns)) {
+			s->into->cut_ns += (uint64_t)sums_total(&t.sums);
 			s->into->excluded_ns += (uint64_t)sums_total(&t.sums) + t.excluded_ns;
-		else
+		} else {
 			totals_add(s->into, &t);
+		}
 		return 0;
 	}
 	from = from_ns > s->span.from_ns ? from_ns : s->span.from_ns;
@@ -122,6 +124,7 @@ static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 	away = cuts_within(&s->away, from, to);
 	if (within - away < to_ns - from_ns)
 		part_of(&t, (double)(within - away) / (double)(to_ns - from_ns));
+	s->into->cut_ns += (uint64_t)away;
 	s->into->excluded_ns += (uint64_t)away;
 	totals_add(s->into, &t);
 	return 0;
@@ -194,6 +197,7 @@ static int own_totals(struct store *st, int64_t job, struct job_sum *j)
 		return err;
 	j->sum.sums = t.sums;
 	j->sum.excluded_ns = t.excluded_ns;
+	j->sum.cut_ns = t.cut_ns;
 	j->sum.estimated |= t.estimated;
 	return 0;
 }

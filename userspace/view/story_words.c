@@ -20,7 +20,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct story *s, const cha
 
 static void say_time(struct story *s)
 {
-	uint64_t unseen_ns = s->ledger.ns[BUCKET_UNOBSERVED];
+	uint64_t unseen_ns = s->ledger.ns[BUCKET_UNOBSERVED],
+		 watched_ns = s->totals.excluded_ns - s->totals.cut_ns;
 	char took[WORD_MAX];
 
 	if (unseen_ns)
@@ -29,9 +30,12 @@ static void say_time(struct story *s)
 		    "Shares "
 		    "are of the rest.",
 		    clock_duration(took, WORD_MAX, unseen_ns));
-	if (s->totals.excluded_ns)
-		say(s, "%s was left out: minutes that an exclusion touches.",
-		    clock_duration(took, WORD_MAX, s->totals.excluded_ns));
+	if (watched_ns)
+		say(s, "%s was left out by who watched: exactly what --exclude named there.",
+		    clock_duration(took, WORD_MAX, watched_ns));
+	if (s->totals.cut_ns)
+		say(s, "%s was left out here: whole minutes, each that an exclusion touches.",
+		    clock_duration(took, WORD_MAX, s->totals.cut_ns));
 	if (s->span.from_ns || s->span.to_ns)
 		say(s, "Minutes are whole: those that the span that was asked for touches count, each as a "
 		       "whole.");
