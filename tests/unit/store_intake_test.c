@@ -59,6 +59,35 @@ static void test_placed_between(void **state)
 	intake_free(t);
 }
 
+/* The process runs another program before it was looked at again: what that does is not the first one's. */
+static void test_replaced(void **state)
+{
+	struct intake *t = intake_new();
+	struct fact_step step = {.step = {.number = 1, .end_ns = MS}};
+	struct fact told = {.type = FACT_STEP, .step = &step};
+	static struct feed f;
+
+	(void)state;
+	assert_non_null(t);
+	feed_init(&f, "replaced", 1, 1000 * S);
+	f.s.njobs = 0;
+	tell_steps(t, &f, 7);
+	intake_snapshot(t, &f.s);
+	told.number = ++f.facts;
+	told.pid = f.ranks[0].pid;
+	told.start_ns = 1001 * S;
+	intake_fact(t, &told);
+	f.ranks[1] = f.ranks[0];
+	f.ranks[0].alive = false;
+	f.ranks[1].start_mono_ns = 1001 * S;
+	f.s.nranks = 2;
+	intake_snapshot(t, &f.s);
+	assert_int_equal(t->count, 2);
+	assert_int_equal(t->ranks[0]->shown_steps, 7);
+	assert_int_equal(t->ranks[1]->shown_steps, 1);
+	intake_free(t);
+}
+
 static void watch(struct feed *f, const char *path)
 {
 	struct store_writer_options o = {.path = path};
@@ -106,11 +135,89 @@ static void test_ended_meanwhile(void **state)
 	feed_remove(dir);
 }
 
+static void found_of(const char *path, struct store_job *ret_job, struct feed_found *ret)
+{
+	struct store *st;
+
+	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	assert_int_equal(feed_find(st, "away", ret_job, ret), 0);
+	store_close(st);
+}
+
+/* The next one trains in a process that is older than the end of the one before it, a shell's: which run it
+ * is of the model says. One more of the same run is of that, though another one has ended. */
+static void test_older_process(void **state)
+{
+	static struct feed_found found;
+	static struct store_job job;
+	static struct feed f;
+	char dir[64], path[96];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
+	watch(&f, path);
+	f.ranks[0].run = 1;
+	feed_go(&f, S);
+	feed_end(&f, 1);
+	f.job.state = JOB_RUNNING;
+	f.ranks[1] = f.ranks[0];
+	f.ranks[1].pid = 99;
+	f.ranks[1].run = 2;
+	f.ranks[1].alive = true;
+	f.ranks[1].start_mono_ns -= 100 * MS;
+	f.ranks[2] = f.ranks[1];
+	f.ranks[2].pid = 98;
+	f.ranks[2].start_mono_ns = f.s.mono_ns + S;
+	f.s.nranks = 2;
+	feed_go(&f, S);
+	f.s.nranks = 3;
+	feed_go(&f, S);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	found_of(path, &job, &found);
+	assert_int_equal(found.ranks, 3);
+	assert_int_equal(found.runs, 2);
+	assert_int_equal(job.runs, 2);
+	assert_int_equal(found.rank[0].pid, 100);
+	feed_remove(dir);
+}
+
+/* A process whose program was seen to begin goes on, for who comes late and knows the process's start alone.
+ */
+static void test_program_late(void **state)
+{
+	static struct feed_found found;
+	static struct store_job job;
+	static struct feed f;
+	char dir[64], path[96];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
+	watch(&f, path);
+	f.ranks[0].run = 1;
+	feed_go(&f, S);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	watch(&f, path);
+	f.s.mono_ns += 2 * S;
+	f.s.real_ns += 2 * (int64_t)S;
+	f.ranks[0].run = 1;
+	f.ranks[0].start_mono_ns -= 5 * S;
+	f.ranks[0].ledger.start_ns -= 5 * S;
+	f.ranks[0].ledger.ns[BUCKET_UNOBSERVED] = 7 * S;
+	f.ranks[0].ledger.now_ns += 2 * S;
+	feed_go(&f, S);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	found_of(path, &job, &found);
+	assert_int_equal(found.ranks, 1);
+	assert_int_equal(found.runs, 1);
+	feed_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_placed_between),
-		cmocka_unit_test(test_ended_meanwhile),
+		cmocka_unit_test(test_placed_between),	cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_ended_meanwhile), cmocka_unit_test(test_older_process),
+		cmocka_unit_test(test_program_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

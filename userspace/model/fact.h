@@ -91,6 +91,7 @@ struct fact {
 	uint64_t mono_ns;
 	int64_t real_ns;		  /* 0: no clock anchor seen yet */
 	uint32_t pid;			  /* 0: about no process */
+	uint64_t start_ns;		  /* ... as the start of its rank_view; 0: not told */
 	int rank;			  /* -1: unknown */
 	int world_size;			  /* -1: unknown */
 	const char *job;		  /* "" when unknown */

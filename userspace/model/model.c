@@ -51,11 +51,11 @@ static struct rank *model_rank(struct model *m, uint32_t pid)
 	return m->last;
 }
 
-static void model_bury(struct model *m, struct rank *r)
+static void model_bury(struct model *m, struct rank *r, bool shown)
 {
 	table_take(m->live, r->pid);
 	m->last = NULL;
-	if (!rank_shown(r)) {
+	if (!shown) {
 		rank_free(r);
 		return;
 	}
@@ -114,7 +114,7 @@ static int feed_process(struct model *m, const struct event *ev)
 
 	if (r && !rank_is(r, p->start_ns)) {
 		rank_gone(r, ev->rec->ts_ns);
-		model_bury(m, r);
+		model_bury(m, r, rank_shown(r));
 		r = NULL;
 	}
 	if (!r) {
@@ -139,7 +139,7 @@ static int feed_fork(struct model *m, const struct event *ev)
 		return 0;
 	if (r) {
 		rank_gone(r, ev->rec->ts_ns);
-		model_bury(m, r);
+		model_bury(m, r, rank_shown(r));
 	}
 	err = model_follow(m, ev->fork->child, ev->rec->ts_ns, true, &r);
 	if (err || !r)
@@ -162,29 +162,28 @@ static void feed_life(struct model *m, const struct event *ev)
 		r->oom = true;
 	} else {
 		rank_exit(r, ev);
-		model_bury(m, r);
+		model_bury(m, r, rank_shown(r));
 	}
 }
 
-/* Who trained and runs another program now is a rank of the run before: the job goes on, or begins anew. */
+/* Who trained and runs another program now is a rank of the run before: the job goes on, or begins anew. Of
+ * who did not nothing stays: what it was before is no trainer's time. */
 static int feed_exec(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid), *next;
-	struct gp_process process;
-	uint64_t key;
-	int err;
 
-	if (!r || !r->trainer)
-		return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
-	process = r->process;
-	key = r->job_key;
-	rank_replaced(r, ev->rec->ts_ns);
-	model_bury(m, r);
-	err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, true, &next);
-	if (err || !next)
-		return err;
-	next->process = process;
-	next->job_key = key;
+	if (!r)
+		return 0;
+	next = rank_next(r, ev->rec->ts_ns);
+	if (!next)
+		return -ENOMEM;
+	if (r->trainer)
+		rank_replaced(r, ev->rec->ts_ns);
+	model_bury(m, r, r->trainer);
+	if (table_put(m->live, next->pid, next)) {
+		rank_free(next);
+		return -ENOMEM;
+	}
 	return rank_feed(next, ev, NULL, 0, 0);
 }
 

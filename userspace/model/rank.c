@@ -29,6 +29,19 @@ struct rank *rank_new(struct rank_env *env, uint32_t pid, uint64_t now_ns, bool 
 	return r;
 }
 
+struct rank *rank_next(const struct rank *r, uint64_t now_ns)
+{
+	struct rank *next = rank_new(r->env, r->pid, now_ns, true);
+
+	if (!next)
+		return NULL;
+	next->begun = true;
+	next->target = r->target;
+	next->process = r->process;
+	next->job_key = r->job_key;
+	return next;
+}
+
 static void rank_drop_finders(struct rank *r)
 {
 	marker_free(r->marker);
@@ -86,7 +99,7 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	if (start_ns % START_TICK_NS) /* from the fork: more exact */
 		r->process.start_ns = start_ns;
 	if (r->ledger) { /* its records came before it was introduced */
-		if (first && !start_ns && p->start_mono_ns) {
+		if (first && !r->begun && !start_ns && p->start_mono_ns) {
 			ledger_reach_back(r->ledger, p->start_mono_ns);
 			r->start_ns = p->start_mono_ns < r->start_ns ? p->start_mono_ns : r->start_ns;
 		}
@@ -94,7 +107,7 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	}
 	/* Also of one that we came late to, when it runs another program now. */
 	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
-	if (!first || !p->start_mono_ns || p->start_mono_ns >= r->start_ns)
+	if (!first || r->begun || !p->start_mono_ns || p->start_mono_ns >= r->start_ns)
 		return;
 	/* A fork of ours is dated by its record already. */
 	if (!start_ns)

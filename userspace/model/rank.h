@@ -119,10 +119,11 @@ struct rank {
 	struct rank_env *env;
 	uint32_t pid;
 	struct gp_process process; /* texts escaped */
-	uint64_t start_ns;	   /* on CLOCK_MONOTONIC */
+	uint64_t start_ns;	   /* on CLOCK_MONOTONIC: of its program where that was seen, else of it */
 	uint64_t observed_ns;	   /* watched since */
 	uint64_t end_ns;	   /* when not alive */
 	bool from_start;
+	bool begun;   /* its program's start was seen: what the process was before is another one's */
 	bool settled; /* a tick passed: attaching is over */
 	bool missed;  /* nobody watched for a while before its first marker */
 	bool alive, trainer, target;
@@ -173,6 +174,8 @@ struct rank {
 };
 
 struct rank *rank_new(struct rank_env *env, uint32_t pid, uint64_t now_ns, bool from_start);
+/* The same process from here on, which runs another program now. NULL: no memory. */
+struct rank *rank_next(const struct rank *r, uint64_t now_ns);
 void rank_free(struct rank *r); /* NULL is fine */
 
 /* Is this record about the same process (not another one that got its pid)? */

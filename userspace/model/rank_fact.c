@@ -17,6 +17,7 @@ void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
 	f->mono_ns = mono_ns;
 	f->real_ns = anchors_real(&r->env->anchors, mono_ns);
 	f->pid = r->pid;
+	f->start_ns = r->start_ns;
 	f->rank = r->process.rank;
 	f->world_size = r->process.world_size;
 	f->job = r->process.job;

@@ -66,6 +66,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 		.rank = r->process.rank,
 		.world_size = r->process.world_size,
 		.job_key = r->trainer ? r->job_key : 0,
+		.run = r->run,
 		.trainer = r->trainer,
 		.alive = r->alive,
 		.status = r->status,

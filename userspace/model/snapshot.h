@@ -52,12 +52,13 @@ struct hang_view {	   /* silence of a rank: the one that goes on, else the last 
 
 struct rank_view { /* one process that runs (or ran) a training loop, or that was named by the user */
 	uint32_t pid;
-	uint64_t start_mono_ns;
-	int rank, world_size; /* -1: unknown */
+	uint64_t start_mono_ns; /* of its program where that was seen, else of the process */
+	int rank, world_size;	/* -1: unknown */
 	char comm[GP_COMM_MAX];
 	char job[64];
 	char command[160];
 	uint64_t job_key;      /* of its job_view; 0, or a job that is not there: none */
+	uint32_t run;	       /* of that job, as this model counts them: 1, 2...; 0: of none */
 	bool trainer;	       /* has ever shown a marker */
 	uint32_t accelerators; /* 0: unknown */
 	bool alive;

@@ -67,12 +67,18 @@ static struct intake_rank *rank_new(struct intake *t, uint32_t pid)
 
 /* ---- facts ------------------------------------------------------------------------------------------- */
 
-/* Facts tell no start: they are about the process that has the number now. */
+static bool near(uint64_t a, uint64_t b)
+{
+	return (a > b ? a - b : b - a) < START_SLACK_NS;
+}
+
+/* About the process that has the number now, and the program that it runs now. */
 static struct intake_rank *rank_of_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r = table_get(t->by_pid, f->pid);
+	bool other = r && r->seen && f->start_ns && !near(f->start_ns, r->about.start_mono_ns);
 
-	return r && !r->left ? r : rank_new(t, f->pid);
+	return r && !r->left && !other ? r : rank_new(t, f->pid);
 }
 
 static void step_add(struct intake_rank *r, const struct step *s)
@@ -160,21 +166,19 @@ void intake_fact(struct intake *t, const struct fact *f)
 
 static bool is(const struct intake_rank *r, const struct rank_view *v)
 {
-	uint64_t a = r->about.start_mono_ns, b = v->start_mono_ns;
-
-	return r->about.pid == v->pid && (!r->seen || (a > b ? a - b : b - a) < START_SLACK_NS);
+	return r->about.pid == v->pid && near(r->about.start_mono_ns, v->start_mono_ns);
 }
 
 static struct intake_rank *rank_of_view(struct intake *t, const struct rank_view *v)
 {
 	struct intake_rank *r = table_get(t->by_pid, v->pid);
 
-	if (r && is(r, v))
+	if (r && r->seen && is(r, v))
 		return r;
 	for (uint32_t i = 0; i < t->count; i++)
 		if (!t->ranks[i]->about.job && t->ranks[i]->seen && is(t->ranks[i], v))
 			return t->ranks[i];
-	return rank_new(t, v->pid);
+	return r && !r->seen ? r : rank_new(t, v->pid);
 }
 
 static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
@@ -234,6 +238,7 @@ static void rank_look(struct intake_rank *r, const struct snapshot *s, const str
 	const struct loop_view *l = v->nloops ? &v->loops[0] : NULL;
 
 	job_look(a, s, job_of(s, v->job_key), v);
+	a->run = v->run;
 	a->accelerators = v->accelerators;
 	snprintf(a->perf_tag, sizeof(a->perf_tag), "%s", s->program.perf_tag);
 	snprintf(a->session_tag, sizeof(a->session_tag), "%s", s->program.session_tag);

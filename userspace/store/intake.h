@@ -45,6 +45,7 @@ struct intake_about { /* of a rank or a job, as last seen */
 		title[160];    /* of its job: what makes it the same one, and what people call it */
 	char state[12];	       /* of a job */
 	char uid[JOB_UID_MAX]; /* of its job */
+	uint32_t run;	       /* of its job, as the model counts them in this session; 0: not known */
 	uint32_t carried;      /* runs of its job that other nodes had */
 	uint64_t falls, steps; /* of such a job, ever */
 	uint64_t job_key;      /* of a job */

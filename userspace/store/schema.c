@@ -89,4 +89,8 @@ static const char fourth[] = "ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL 
 			     "ALTER TABLE checkpoints ADD COLUMN confidence REAL;"
 			     "ALTER TABLE checkpoints ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;";
 
-const char *const store_steps[STORE_VERSION] = {first, second, third, fourth};
+/* model_run: the run's number in its job where the model of that session counts them; NULL: not told. */
+static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
+			    "ALTER TABLE runs ADD COLUMN model_run INTEGER;";
+
+const char *const store_steps[STORE_VERSION] = {first, second, third, fourth, fifth};

@@ -52,24 +52,26 @@ static int running_read(struct store *st, int64_t rank, struct intake_minute *re
 	return err;
 }
 
-#define PLACE "SELECT ranks.id, session, ledger, steps, sketch, until_ns, base,"
+#define PLACE "SELECT ranks.id, ranks.session, ledger, steps, sketch, until_ns, base, run,"
 
+/* A rank of a store is a program in a process. Who comes late knows when the process began, and not when its
+ * program did: that is the last one which began in the process's life so far. */
 static sqlite3_stmt *place_ask(struct store *st, const char *boot_id, const struct intake_about *a,
 			       int *ret_err)
 {
-	int64_t start = (int64_t)a->start_mono_ns;
+	int64_t start = (int64_t)a->start_mono_ns, until = start + (a->until_ns - a->start_ns);
 
 	if (a->job)
 		return store_ask(st, ret_err,
 				 PLACE " state IN ('ended', 'over') FROM ranks JOIN jobs ON jobs.id = job"
 				       " WHERE kind = 1 AND key = ?",
 				 "t", a->key);
-	return store_ask(st, ret_err,
-			 PLACE
-			 " ranks.end_ns IS NOT NULL FROM ranks JOIN runs ON runs.id = run WHERE pid = ?"
-			 " AND ranks.start_mono_ns BETWEEN ? AND ? AND boot_id = ? ORDER BY ranks.id DESC"
-			 " LIMIT 1",
-			 "iiit", (int64_t)a->pid, start - START_SLACK_NS, start + START_SLACK_NS, boot_id);
+	return store_ask(
+		st, ret_err,
+		PLACE " ranks.end_ns IS NOT NULL FROM ranks JOIN runs ON runs.id = run WHERE pid = ?"
+		      " AND ranks.start_mono_ns >= ? AND ranks.start_mono_ns < max(?, ?) AND boot_id = ?"
+		      " ORDER BY ranks.id DESC LIMIT 1",
+		"iiiit", (int64_t)a->pid, start - START_SLACK_NS, start + START_SLACK_NS, until, boot_id);
 }
 
 /* A rank whose sums cannot be read has what its minutes add up to. */
@@ -99,13 +101,21 @@ static int place_rebuild(struct store *st, struct intake_place *p)
 	return err ? err : more;
 }
 
+/* By this session's model, from here on. */
+static int run_claim(struct store *st, int64_t session, int64_t run, const struct intake_about *a)
+{
+	return !a->run ? 0
+		       : store_run(st, "UPDATE runs SET session = ?, model_run = ? WHERE id = ?", "iii",
+				   session, (int64_t)a->run, run);
+}
+
 /* 1: the store has it. */
 static int place_find(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
 		      struct intake_place *ret)
 {
 	uint64_t unreadable = st->unreadable, before;
 	sqlite3_stmt *stmt;
-	int64_t until_ns;
+	int64_t until_ns, run;
 	int err, more;
 
 	stmt = place_ask(st, boot_id, a, &err);
@@ -117,7 +127,8 @@ static int place_find(struct store *st, int64_t session, const char *boot_id, co
 	ret->id = store_int(stmt, 0);
 	ret->gone_on = store_int(stmt, 1) == session;
 	ret->closed_steps = (uint64_t)store_int(stmt, 3);
-	ret->ended = store_int(stmt, 7);
+	run = store_int(stmt, 7);
+	ret->ended = store_int(stmt, 8);
 	err = store_sums(st, stmt, 2, &ret->closed);
 	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
 	before = st->unreadable;
@@ -130,6 +141,7 @@ static int place_find(struct store *st, int64_t session, const char *boot_id, co
 	ret->until_ns = sums_total(&ret->closed) ? until_ns : 0;
 	err = err ? err : running_read(st, ret->id, &ret->running);
 	err = err ? err : store_run(st, "UPDATE ranks SET session = ? WHERE id = ?", "ii", session, ret->id);
+	err = err ? err : run_claim(st, session, run, a);
 	return err ? err : 1;
 }
 
@@ -143,17 +155,32 @@ static int job_make(struct store *st, const struct intake_about *a, int64_t *ret
 	return err ? err : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
 }
 
-/* The job's last run, unless that is over for this process: one of its ranks ended before this one began, or
- * this is a second one of the same number. -ENOENT: there is none. */
-static int run_find(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
+/* The run that the model says, where the store has it of this session. Numbers begin anew when the model had
+ * to forget the job: no run goes on that was over as a whole. -ENOENT: the store has it not. */
+static int run_told(struct store *st, int64_t session, int64_t job, const struct intake_about *a,
 		    int64_t *ret_id)
 {
-	return store_number(st, ret_id,
-			    "SELECT id FROM (SELECT id, boot_id FROM runs WHERE job = ? ORDER BY attempt DESC"
-			    " LIMIT 1) AS last WHERE boot_id = ? AND NOT EXISTS (SELECT 1 FROM ranks WHERE"
-			    " run = last.id AND (end_mono_ns <= ? OR rank = ?))",
-			    "itiI", job, boot_id, (int64_t)a->start_mono_ns,
-			    a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
+	return !a->run ? -ENOENT
+		       : store_number(
+				 st, ret_id,
+				 "SELECT id FROM runs WHERE job = ? AND session = ? AND model_run = ? AND"
+				 " (end_mono_ns IS NULL OR end_mono_ns > ?) ORDER BY attempt DESC LIMIT 1",
+				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
+}
+
+/* The first of a run in this session: of the job's last run, if that is one of a session before, unless it is
+ * over for this process: one of its ranks ended before this one began, or this is a second one of the same
+ * number. -ENOENT: there is none. */
+static int run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
+		    const struct intake_about *a, int64_t *ret_id)
+{
+	return store_number(
+		st, ret_id,
+		"SELECT id FROM (SELECT id, boot_id, session FROM runs WHERE job = ? ORDER BY attempt DESC"
+		" LIMIT 1) AS last WHERE boot_id = ? AND (? = 0 OR last.session IS NOT ?) AND NOT EXISTS"
+		" (SELECT 1 FROM ranks WHERE run = last.id AND (end_mono_ns <= ? OR rank = ?))",
+		"itiiiI", job, boot_id, (int64_t)a->run, session, (int64_t)a->start_mono_ns,
+		a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
 }
 
 /* A rank of the run ended before this one began, which is not written yet. -ENOENT: so it is. */
@@ -237,10 +264,14 @@ int write_place(struct store *st, int64_t session, const char *boot_id, const st
 	err = job_make(st, a, &job);
 	if (err || a->job)
 		return err ? err : rank_make(st, session, job, 0, a, &ret->id);
-	err = run_find(st, job, boot_id, a, &run);
-	err = err ? err : run_goes_on(st, run, a, ended, nended);
+	err = run_told(st, session, job, a, &run);
+	if (err == -ENOENT) {
+		err = run_find(st, session, job, boot_id, a, &run);
+		err = err ? err : run_goes_on(st, run, a, ended, nended);
+	}
 	if (err == -ENOENT)
 		err = run_make(st, job, boot_id, a, &run);
+	err = err ? err : run_claim(st, session, run, a);
 	return err ? err : rank_make(st, session, job, run, a, &ret->id);
 }
 
