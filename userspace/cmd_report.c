@@ -187,8 +187,7 @@ static int worth(struct store *st, const struct options *o, struct story *s)
 	s->program.accelerators = (uint32_t)o->accelerators;
 	if (o->price)
 		option_price(o->price, s->program.currency, &s->program.price);
-	err = store_worth(st, s->job.id, &s->span, &s->totals.sums, s->program.accelerators,
-			  s->accelerator_ns);
+	err = store_worth(st, &s->job, &s->span, &s->totals.sums, s->program.accelerators, s->accelerator_ns);
 	if (err)
 		log_error("report: %s", store_why(err));
 	return err;

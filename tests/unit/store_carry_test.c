@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/store_folder.h"
+#include "userspace/store/worth.h"
 #include "userspace/view/story.h"
 
 /* Another node had so many runs of it, for so long before this one began to watch. */
@@ -136,6 +137,108 @@ static void test_uid(void **state)
 	free(job);
 }
 
+/* ---- time of accelerators ---------------------------------------------------------------------------- */
+
+/* The job lost so much, and was down so long, before its run went on at that time. */
+static void fall(struct feed *f, uint32_t pid, uint64_t at_ns, uint64_t wasted_ns, uint64_t down_ns)
+{
+	f->job.falls[f->job.nfalls++] = (struct job_fall){
+		.number = ++f->job.ledger.disruptions,
+		.why = {.pid = pid, .rank = 0, .exit_code = -1},
+		.d = {.at_ns = at_ns,
+		      .resumed_ns = f->s.mono_ns,
+		      .wasted_ns = wasted_ns,
+		      .recovery_ns = down_ns,
+		      .down_ns = down_ns},
+		.over = true,
+	};
+	f->job.ledger.ns[BUCKET_GOODPUT] -= wasted_ns;
+	f->job.ledger.ns[BUCKET_WASTED] += wasted_ns;
+}
+
+static int nothing(void *ctx, struct store *st)
+{
+	(void)ctx;
+	(void)st;
+	return 0;
+}
+
+static void outage(struct feed *f, uint64_t ns)
+{
+	f->s.mono_ns += ns;
+	f->s.real_ns += (int64_t)ns;
+	f->job.ledger.now_ns += ns;
+	f->job.ledger.ns[BUCKET_RECOVERY] += ns;
+}
+
+/* Another process of the job, after the one that there was. */
+static void again(struct feed *f)
+{
+	struct rank_view *r = &f->ranks[0];
+
+	f->ranks[1] = *r;
+	f->ranks[1].alive = false;
+	f->ranks[1].ledger.ended = true;
+	f->s.nranks = 2;
+	r->pid += 50;
+	r->start_mono_ns = f->s.mono_ns;
+	r->ledger = (struct ledger_view){.start_ns = f->s.mono_ns, .now_ns = f->s.mono_ns};
+	feed_look(f);
+}
+
+static void worth(double ret_ns[BUCKET_COUNT], struct sums *ret)
+{
+	struct store_job *job = malloc(sizeof(*job));
+	struct store *st = opened(STORE_READ);
+
+	assert_non_null(job);
+	assert_int_equal(store_job(st, "llama", job), 0);
+	assert_int_equal(store_worth(st, job, &everything, &job->totals.sums, 2, ret_ns), 0);
+	*ret = job->totals.sums;
+	store_close(st);
+	free(job);
+}
+
+/* What another node's runs lost, and how long the job was down there, is none of this node's accelerators;
+ * what befell a run of this node is, and no more of it than the run had made. */
+static void test_worth(void **state)
+{
+	struct store_writer_options o = {.path = path};
+	double ns[BUCKET_COUNT], own_ns = 0;
+	static struct feed f;
+	struct sums sums;
+
+	(void)state;
+	carried(&f, 2000 * S, 1, 700 * S);
+	outage(&f, 5 * S);
+	f.ranks[0].start_mono_ns = f.ranks[0].ledger.start_ns = f.ranks[0].ledger.now_ns = f.s.mono_ns;
+	assert_int_equal(store_writer_open(&f.writer, &o), 0);
+	feed_open(&f, f.writer);
+	fall(&f, 0, f.s.mono_ns - 5 * S, 300 * S, 5 * S);
+	for (int i = 0; i < 100; i++)
+		feed_go(&f, S);
+	feed_look(&f);
+	assert_int_equal(store_writer_read(f.writer, nothing, NULL), 0);
+	own_ns = (double)f.ranks[0].ledger.ns[BUCKET_GOODPUT];
+	worth(ns, &sums);
+	assert_true(sums.ns[BUCKET_WASTED] == 300 * (int64_t)S && ns[BUCKET_WASTED] == 0);
+	assert_true(sums.ns[BUCKET_RECOVERY] == 5 * (int64_t)S && ns[BUCKET_RECOVERY] == 0);
+	assert_true(ns[BUCKET_GOODPUT] == 2 * own_ns);
+
+	outage(&f, 9 * S);
+	again(&f);
+	fall(&f, f.ranks[1].pid, f.s.mono_ns - 9 * S, 200 * S, 9 * S);
+	for (int i = 0; i < 50; i++)
+		feed_go(&f, S);
+	feed_end(&f, 0);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	worth(ns, &sums);
+	assert_int_equal(sums.ns[BUCKET_WASTED], 500 * (int64_t)S);
+	assert_true(ns[BUCKET_WASTED] == 2 * own_ns);
+	assert_true(ns[BUCKET_GOODPUT] == 2 * (double)f.ranks[0].ledger.ns[BUCKET_GOODPUT]);
+	assert_true(ns[BUCKET_RECOVERY] == 18 * (double)S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +246,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_back_here, store_set_up, store_tear_down),
 		cmocka_unit_test_setup_teardown(test_older, store_set_up, store_tear_down),
 		cmocka_unit_test_setup_teardown(test_uid, store_set_up, store_tear_down),
+		cmocka_unit_test_setup_teardown(test_worth, store_set_up, store_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "userspace/ingest/goodput_record.h"
 #include "userspace/store/import.h"
 #include "userspace/store/store_private.h"
+#include "userspace/store/worth.h"
 #include "userspace/store/write.h"
 
 #define DAY   (86400 * (int64_t)S)
@@ -274,11 +275,33 @@ static void test_another_log(void **state)
 	assert_int_equal(number("SELECT count(*) FROM runs"), 2);
 }
 
+/* Its rank has lost progress and outages as the log tells them: they cost its accelerators once. */
+static void test_worth(void **state)
+{
+	static struct store_job job;
+	enum store_imported fate;
+	double ns[BUCKET_COUNT];
+	static struct told t;
+
+	(void)state;
+	told_begin(&t, "lost");
+	told_piece(&t, BUCKET_GOODPUT, 0, 100 * (int64_t)S);
+	told_piece(&t, BUCKET_WASTED, 0, 30 * (int64_t)S);
+	told_piece(&t, BUCKET_RECOVERY, 0, 7 * (int64_t)S);
+	told_piece(&t, BUCKET_GOODPUT, 0, 50 * (int64_t)S);
+	assert_int_equal(put(&t, START, &fate), 0);
+	assert_int_equal(store_job(st, "lost", &job), 0);
+	assert_int_equal(store_worth(st, &job, &everything, &job.totals.sums, 2, ns), 0);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		assert_int_equal((int64_t)ns[b], 2 * job.totals.sums.ns[b]);
+	assert_int_equal((int64_t)ns[BUCKET_WASTED], 60 * (int64_t)S);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {TEST(test_rows), TEST(test_names), TEST(test_age),
-					   TEST(test_no_room), TEST(test_another_log)};
+	const struct CMUnitTest tests[] = {TEST(test_rows),    TEST(test_names),       TEST(test_age),
+					   TEST(test_no_room), TEST(test_another_log), TEST(test_worth)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

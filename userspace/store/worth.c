@@ -4,13 +4,54 @@
 #include <errno.h>
 #include <string.h>
 
+#include "userspace/store/store_private.h"
+
+#define SLACK_NS 1000000000ll /* of UTC, as two snapshots tell it, between a rank's end and its fall */
+
+/* Time that is the job's, and its ranks' at that time. */
+struct owed {
+	int64_t recovery_ns, wasted_ns;
+};
+
 struct worth {
 	struct store *st;
+	const struct store_job *job;
 	const struct store_span *span;
 	uint32_t each;
-	uint32_t run; /* accelerators of the run that is read, of the last one in the end */
+	uint32_t run, attempt; /* of the run that is read, of the last one in the end: its accelerators */
+	int64_t run_id;
+	struct owed left; /* of the job's sums: what its ranks' have not */
+	struct owed fell; /* by what befell the run before, if the next one is here too */
+	int64_t down_ns;  /* since when the job is down; 0: it is not */
 	double ns[BUCKET_COUNT];
 };
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void move(struct worth *w, struct owed of)
+{
+	double lost_ns;
+
+	of.recovery_ns = lesser(of.recovery_ns, w->left.recovery_ns);
+	of.wasted_ns = lesser(of.wasted_ns, w->left.wasted_ns);
+	if (of.recovery_ns > 0) {
+		w->left.recovery_ns -= of.recovery_ns;
+		w->ns[BUCKET_RECOVERY] += (double)of.recovery_ns * w->run;
+	}
+	if (of.wasted_ns > 0) {
+		w->left.wasted_ns -= of.wasted_ns;
+		lost_ns = (double)of.wasted_ns * w->run;
+		if (lost_ns > w->ns[BUCKET_GOODPUT])
+			lost_ns = w->ns[BUCKET_GOODPUT];
+		w->ns[BUCKET_GOODPUT] -= lost_ns;
+		w->ns[BUCKET_WASTED] += lost_ns;
+	}
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------- */
 
 static int take_rank(void *ctx, const struct store_rank *r)
 {
@@ -27,33 +68,83 @@ static int take_rank(void *ctx, const struct store_rank *r)
 	w->run += n;
 	for (int i = 0; i < SUMS_SLOTS; i++) /* types, and names of another version */
 		w->ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += (double)t.sums.ns[i] * n;
+	/* A rank that was watched has none; that of a log has what was moved already. */
+	w->left.recovery_ns -= t.sums.ns[BUCKET_RECOVERY];
+	w->left.wasted_ns -= t.sums.ns[BUCKET_WASTED];
 	return 0;
+}
+
+/* ---- falls of a job that other nodes had too --------------------------------------------------------- */
+
+/* A rank of the run was the first that fell: what came of it is this node's. */
+static int take_fall(void *ctx, const struct store_disruption *d)
+{
+	struct worth *w = ctx;
+	int64_t here;
+	int err = store_number(w->st, &here,
+			       "SELECT count(*) FROM ranks WHERE run = ? AND pid = ? AND start_ns < ? AND"
+			       " coalesce(end_ns, until_ns) >= ?",
+			       "iiii", w->run_id, (int64_t)d->pid, d->at_ns, d->at_ns - SLACK_NS);
+
+	if (err || !here || !d->pid)
+		return err;
+	w->down_ns = d->resumed_ns == STORE_NONE ? d->at_ns : 0;
+	if (w->down_ns || d->resumed_ns < w->span->from_ns ||
+	    (w->span->to_ns && d->resumed_ns >= w->span->to_ns))
+		return 0;
+	w->fell.recovery_ns += d->down_ns == STORE_NONE ? 0 : d->down_ns;
+	w->fell.wasted_ns += d->wasted_ns == STORE_NONE ? 0 : d->wasted_ns;
+	return 0;
+}
+
+/* Down until to_ns, when the next run begins, or when the job was last seen. */
+static void settle(struct worth *w, int64_t to_ns)
+{
+	if (w->down_ns && to_ns > w->down_ns)
+		w->fell.recovery_ns += to_ns - w->down_ns;
+	move(w, w->fell);
 }
 
 static int take_run(void *ctx, const struct store_run *r)
 {
+	const struct store_span own = {r->start_ns, r->last_ns + SLACK_NS};
 	struct worth *w = ctx;
+	int err;
 
-	w->run = 0;
-	return store_ranks(w->st, r->id, take_rank, w);
+	if (w->job->carried && r->attempt == w->attempt + 1)
+		settle(w, r->start_ns);
+	w->fell = (struct owed){0};
+	w->down_ns = w->run = 0;
+	w->run_id = r->id;
+	w->attempt = r->attempt;
+	err = store_ranks(w->st, r->id, take_rank, w);
+	if (!err && w->job->carried)
+		err = store_disruptions(w->st, w->job->id, &own, take_fall, w);
+	return err;
 }
 
-int store_worth(struct store *st, int64_t job, const struct store_span *span, const struct sums *sums,
-		uint32_t each, double ret_ns[BUCKET_COUNT])
+/* ---- all --------------------------------------------------------------------------------------------- */
+
+int store_worth(struct store *st, const struct store_job *job, const struct store_span *span,
+		const struct sums *sums, uint32_t each, double ret_ns[BUCKET_COUNT])
 {
-	struct worth w = {.st = st, .span = span, .each = each};
-	int err = store_runs(st, job, take_run, &w);
-	double lost_ns;
+	struct worth w = {
+		.st = st,
+		.job = job,
+		.span = span,
+		.each = each,
+		.left = {sums->ns[BUCKET_RECOVERY], sums->ns[BUCKET_WASTED]},
+	};
+	int err = store_runs(st, job->id, take_run, &w);
 
 	if (err)
 		return err;
-	/* No rank's ledger has these two. */
-	w.ns[BUCKET_RECOVERY] += (double)sums->ns[BUCKET_RECOVERY] * w.run;
-	lost_ns = (double)sums->ns[BUCKET_WASTED] * w.run;
-	if (lost_ns > w.ns[BUCKET_GOODPUT])
-		lost_ns = w.ns[BUCKET_GOODPUT];
-	w.ns[BUCKET_GOODPUT] -= lost_ns;
-	w.ns[BUCKET_WASTED] += lost_ns;
+	if (!job->carried)
+		move(&w, w.left);
+	else if (w.down_ns && !strcmp(job->state, "down")) {
+		w.fell = (struct owed){0}; /* what became of it, another node knows */
+		settle(&w, job->last_ns);
+	}
 	memcpy(ret_ns, w.ns, sizeof(w.ns));
 	return 0;
 }
