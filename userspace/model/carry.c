@@ -106,6 +106,16 @@ static void put_saved(struct text *t, const struct carry_saved *s)
 	put_word(t, "path", path, sizeof(s->path));
 }
 
+/* Where the path has left room. */
+static void put_away(struct text *t, const struct carry *c)
+{
+	char line[32];
+	int n = snprintf(line, sizeof(line), "away %llu\n", (unsigned long long)c->away);
+
+	if (c->away && t->len + (size_t)n + sizeof("end\n") <= CARRY_MAX)
+		put(t, "%s", line);
+}
+
 size_t carry_text(char *out, const struct carry *c)
 {
 	struct text t = {.at = out};
@@ -129,6 +139,7 @@ size_t carry_text(char *out, const struct carry *c)
 		    (unsigned long long)c->secured_ns);
 	if (c->saves)
 		put_saved(&t, &c->saved);
+	put_away(&t, c);
 	put(&t, "end\n");
 	return t.len;
 }
@@ -274,6 +285,8 @@ static unsigned read_line(struct carry *c, struct line *l)
 		c->last_step = number(l, CARRY_STEPS_MAX);
 		c->steps = number(l, CARRY_STEPS_MAX);
 		c->lost = number(l, CARRY_STEPS_MAX);
+	} else if (!strcmp(key, "away")) {
+		c->away = number(l, CARRY_STEPS_MAX);
 	} else if (!strcmp(key, "gross")) {
 		c->gross_ns = number(l, CARRY_NS_MAX);
 		c->wasted_ns = number(l, CARRY_NS_MAX);

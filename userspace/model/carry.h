@@ -50,6 +50,7 @@ struct carry {
 	int64_t run_ns;			 /* UTC: the last run began */
 	uint64_t ns[BUCKET_COUNT];	 /* of the job, over all runs */
 	uint64_t last_step, steps, lost; /* lost: steps that restarts have disproved */
+	uint64_t away; /* of the others, those whose time is left out, rounded; not told without room */
 	uint64_t gross_ns, wasted_ns;
 	uint64_t falls;	      /* disruptions that were told */
 	bool fell, untold;    /* as of struct job: a disruption is open */

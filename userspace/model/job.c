@@ -207,7 +207,7 @@ static void job_base(struct job *j, const struct rank *r)
 	if (!j->fell || !j->last_step) /* another training, or more of one that had ended in order */
 		return;
 	lost_ns = job_time_waste(j, p ? p->goodput_ns : 0);
-	job_work_lose(j, j->last_step > j->step_base ? j->last_step - j->step_base : 0, lost_ns);
+	job_work_lose(j, j->last_step > j->step_base ? j->last_step - j->step_base : 0, lost_ns, p);
 	j->fall.d.wasted_ns += lost_ns;
 	j->fall.estimated = checkpoint_estimated(&m) || m.confidence < SURE ||
 			    (m.step && (!p || p->step != m.step));
@@ -237,7 +237,7 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 		job_time_refer(j, r, true);
 	if (r != j->ref)
 		return;
-	job_work_step(j, end_ns - start_ns, timed);
+	job_work_step(j, start_ns, end_ns, timed);
 	if (number > j->last_step)
 		j->last_step = number;
 	if (j->fell && !job_before(j->fall.d.at_ns, end_ns)) /* it is given out only now */
@@ -307,7 +307,7 @@ int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns)
 	if (!points)
 		return -ENOMEM;
 	j->points = points;
-	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, goodput_ns};
+	j->points[j->npoints++ % JOB_POINTS] = (struct job_point){step, goodput_ns, j->work.away};
 	return 0;
 }
 

@@ -121,12 +121,16 @@ bool jobs_carry(struct rank_env *env, const struct carry *c, uint64_t now_ns)
 	edge_ns += !edge_ns; /* 0: none */
 	carry_time(j, c, edge_ns);
 	carry_fall(j, c, edge_ns);
+	j->work = (struct job_work){
+		.made = c->steps,
+		.lost = c->lost,
+		.away = (double)(c->away < c->steps ? c->away : c->steps),
+	};
 	carry_saved(j, c);
 	j->state = c->state == JOB_RUNNING ? JOB_DOWN : c->state;
 	j->runs = j->based_run = j->carried_runs = c->attempt;
 	j->run_start_ns = edge_ns - (uint64_t)(c->until_ns - c->run_ns);
 	j->last_step = j->step_base = c->last_step;
-	j->work = (struct job_work){.made = c->steps, .lost = c->lost};
 	j->starts = c->fell ? c->fall.d.starts : 0;
 	j->fell_ns = 0;
 	j->joins = true;
@@ -179,6 +183,7 @@ bool job_carry(const struct rank_env *env, const struct job *j, uint64_t now_ns,
 		.last_step = j->last_step,
 		.steps = v.steps,
 		.lost = j->work.lost,
+		.away = (uint64_t)(j->work.away + 0.5),
 		.gross_ns = v.productive_gross_ns,
 		.wasted_ns = j->time.wasted_ns,
 		.falls = j->nfalls,

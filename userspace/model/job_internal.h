@@ -21,7 +21,9 @@ struct job_time {
 
 struct job_work {
 	uint64_t made, lost; /* steps of its reference, and those that were disproved */
-	uint64_t timed_steps, timed_ns;
+	double timed_steps;  /* by the shares of them that are not left out */
+	uint64_t timed_ns;
+	double away;		      /* of made, but for lost: the shares that are left out */
 	double past_ns[BUCKET_COUNT]; /* of accelerators: of ranks that left, and outages */
 	/* Of the run: ranks that left, and their accelerators; those of the run before. */
 	uint32_t run_ranks, run_accelerators, before_accelerators;
@@ -30,6 +32,7 @@ struct job_work {
 
 struct job_point { /* up to here progress is secured */
 	uint64_t step, goodput_ns;
+	double away; /* of job_work */
 };
 
 struct job {
@@ -95,8 +98,9 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 
 /* job_work.c; before what it tells of has changed the job */
 void job_work_begin(struct job *j, const struct rank *r); /* another run, with this rank */
-void job_work_step(struct job *j, uint64_t ns, bool timed);
-void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns);
+void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed);
+/* Those behind p; NULL: all of them. */
+void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p);
 void job_work_leave(struct job *j, const struct rank *r, uint64_t now_ns);
 void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
 void job_work_archive(struct archive *a, struct job_work *w);

@@ -112,6 +112,8 @@ static void points_archive(struct archive *a, struct job *j)
 	for (uint32_t i = 0; i < n; i++) {
 		archive_number(a, &j->points[i].step);
 		archive_number(a, &j->points[i].goodput_ns);
+		archive_number(a, &j->points[i].away);
+		archive_require(a, j->points[i].away >= 0);
 	}
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/job_internal.h"
 
+#include <math.h>
+
 static uint32_t accelerators_of(const struct rank *r)
 {
 	return program_accelerators(&r->env->program, r->accelerated);
@@ -26,15 +28,21 @@ void job_work_begin(struct job *j, const struct rank *r)
 	w->run_ranks = w->run_accelerators = 0;
 }
 
-void job_work_step(struct job *j, uint64_t ns, bool timed)
+/* What is left out of it is out of the time that its rates are over: so it is out of the step as well. */
+void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed)
 {
-	j->work.made++;
-	j->work.timed_steps += timed;
-	j->work.timed_ns += timed ? ns : 0;
+	uint64_t ns = end_ns - start_ns, kept_ns = ns - away_within(j->away, start_ns, end_ns);
+	double share = ns ? (double)kept_ns / (double)ns : 1;
+	struct job_work *w = &j->work;
+
+	w->made++;
+	w->away += 1 - share;
+	w->timed_steps += timed ? share : 0;
+	w->timed_ns += timed ? kept_ns : 0;
 }
 
 /* What its reference's progress was, the other ranks' was too: they train together. */
-void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns)
+void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p)
 {
 	struct job_work *w = &j->work;
 	double lost_ns = (double)goodput_ns * w->before_accelerators;
@@ -44,6 +52,7 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns)
 	w->past_ns[BUCKET_GOODPUT] -= lost_ns;
 	w->past_ns[BUCKET_WASTED] += lost_ns;
 	w->lost += steps;
+	w->away = fmin(w->away, p ? p->away : 0); /* of what is lost no share is left over */
 }
 
 void job_work_leave(struct job *j, const struct rank *r, uint64_t now_ns)
@@ -81,6 +90,7 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.timed_ns = w->timed_ns,
 		.made = w->made,
 		.lost = w->lost,
+		.away = w->away,
 	};
 }
 
@@ -120,6 +130,9 @@ void job_work_archive(struct archive *a, struct job_work *w)
 	archive_number(a, &w->lost);
 	archive_number(a, &w->timed_steps);
 	archive_number(a, &w->timed_ns);
+	archive_number(a, &w->away);
+	archive_require(a, w->timed_steps >= 0 && w->timed_steps <= (double)w->made);
+	archive_require(a, w->away >= 0 && w->away <= (double)w->made);
 	archive_numbers(a, w->past_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		archive_require(a, w->past_ns[b] >= 0);

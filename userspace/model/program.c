@@ -103,11 +103,11 @@ static void rate(struct program_rate *ret, const struct program_config *c, doubl
 void program_view(const struct program_config *c, const struct program_seen *s, struct program_view *ret)
 {
 	double peak_flops = c->peak_flops * s->accelerators;
-	double counts = s->made > s->lost ? (double)(s->made - s->lost) : 0;
+	double counts = s->made > s->lost ? fmax(0, (double)(s->made - s->lost) - s->away) : 0;
 	struct program_rate productive;
 
 	*ret = (struct program_view){.accelerators = s->accelerators};
-	rate(&ret->steps, c, (double)s->timed_steps, s->timed_ns, peak_flops);
+	rate(&ret->steps, c, s->timed_steps, s->timed_ns, peak_flops);
 	rate(&ret->elapsed, c, counts, s->observed_ns, peak_flops);
 	rate(&productive, c, counts, s->goodput_ns, peak_flops);
 	ret->program = productive.mfu;

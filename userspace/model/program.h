@@ -4,6 +4,7 @@
  *
  * Two rates: over the time of its steps (those whose time is certain), so how fast the program is; and over
  * observed time, of the steps that count (not those that a restart disproved), so how fast the training is.
+ * Of a step a part of whose time is left out the rest counts, as that share of a step, in both.
  * Pure. 0: unknown, everywhere here. */
 #ifndef MODEL_PROGRAM_H
 #define MODEL_PROGRAM_H
@@ -34,8 +35,10 @@ void program_config_archive(struct archive *a, struct program_config *c);
 uint32_t program_accelerators(const struct program_config *c, bool seen);
 
 struct program_seen { /* of a job */
-	uint64_t timed_steps, timed_ns;
+	double timed_steps;
+	uint64_t timed_ns;
 	uint64_t made, lost; /* steps, ever; of them those that a restart disproved */
+	double away;	     /* of the others, the shares that are left out */
 	uint64_t observed_ns, goodput_ns;
 	double accelerators; /* of the whole job */
 };
