@@ -31,7 +31,24 @@ static void sums_up(const struct story *s)
 	assert_int_equal(sum, s->ledger.now_ns - s->ledger.start_ns);
 }
 
-/* Five minutes of two ranks, a fall in it, a checkpoint of a hostile name, a mark. */
+static void slowdown(void)
+{
+	struct fact_health slow = {.kind = "fail_slow",
+				   .onset_ns = 1100 * S,
+				   .size_ns = 951000,
+				   .why = "unknown",
+				   .phase = "",
+				   .evidence = ""};
+	struct fact fact = {.type = FACT_HEALTH, .health = &slow};
+
+	feed_fact(&feed, &fact, 0, 1120 * S);
+	slow.kind = "recovered";
+	slow.over = true;
+	slow.end_ns = 1150 * S;
+	feed_fact(&feed, &fact, 0, 1160 * S);
+}
+
+/* Five minutes of two ranks, a fall and a slowdown in it, a checkpoint of a hostile name, a mark. */
 static int setup(void **state)
 {
 	struct store_writer_options o = {.path = path, .named = true};
@@ -53,6 +70,7 @@ static int setup(void **state)
 	saved.start_ns = feed.s.mono_ns - S;
 	saved.end_ns = saved.start_ns + 20 * MS;
 	feed_fact(&feed, &fact, 0, saved.end_ns);
+	slowdown();
 	feed.job.nfalls = 1;
 	feed.job.falls[0] = (struct job_fall){
 		.number = 1,
@@ -184,6 +202,27 @@ static void windows(void **state)
 	assert_int_equal(number(told, "steps"), w->steps);
 	assert_int_equal(number(told, "elapsed_ns"), ledger_elapsed(&w->ledger));
 	cJSON_Delete(o);
+	buffer_free(&text);
+	buffer_free(&json);
+	story_close(late);
+	story_close(s);
+}
+
+/* Each end of a slowdown has its own time, also where only one of them is told. */
+static void slow_and_fast(void **state)
+{
+	struct story *s = story_of(0, 0), *late = story_of(1120, 0);
+	struct buffer text = {0}, json = {0};
+
+	(void)state;
+	assert_int_equal(s->healths.count, 2);
+	story_text(&text, s, false);
+	assert_non_null(strstr(text.data, "12:18:20  slower steps of rank 0, 951 µs a step\n"));
+	assert_non_null(strstr(text.data, "12:19:10  fast again of rank 0, 951 µs a step\n"));
+	story_json(&json, s);
+	assert_non_null(strstr(json.data, "\"kind\":\"recovered\",\"time\":\"2026-11-21T12:19:10"));
+	assert_int_equal(late->healths.count, 1);
+	assert_string_equal(STORY_AT(late->healths, struct store_health, 0)->kind, "recovered");
 	buffer_free(&text);
 	buffer_free(&json);
 	story_close(late);
@@ -402,11 +441,12 @@ static void ideal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers),	     cmocka_unit_test(windows),
-		cmocka_unit_test(nothing_is_markup), cmocka_unit_test(worth),
-		cmocka_unit_test(escaping),	     cmocka_unit_test(spans),
-		cmocka_unit_test(left_out_here),     cmocka_unit_test(columns),
-		cmocka_unit_test(far_apart),	     cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers),	 cmocka_unit_test(windows),
+		cmocka_unit_test(slow_and_fast), cmocka_unit_test(nothing_is_markup),
+		cmocka_unit_test(worth),	 cmocka_unit_test(escaping),
+		cmocka_unit_test(spans),	 cmocka_unit_test(left_out_here),
+		cmocka_unit_test(columns),	 cmocka_unit_test(far_apart),
+		cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -99,7 +99,7 @@ struct store_checkpoint {
 
 struct store_health {
 	char kind[16], why[16], phase[16], evidence[240];
-	int64_t onset_ns;
+	int64_t onset_ns, at_ns; /* at_ns: of a recovery, when steps were fast again; else the onset */
 	uint64_t size_ns;
 	bool over;
 	int rank;

@@ -107,6 +107,7 @@ static int health_read(sqlite3_stmt *stmt, store_health_fn *fn, void *ctx)
 		.rank = (int)store_int_or(stmt, 4, -1),
 	};
 
+	h.at_ns = store_int_or(stmt, 8, h.onset_ns);
 	store_text(stmt, 0, h.kind, sizeof(h.kind));
 	store_text(stmt, 5, h.why, sizeof(h.why));
 	store_text(stmt, 6, h.phase, sizeof(h.phase));
@@ -122,9 +123,9 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 
 	stmt = store_ask(
 		st, &err,
-		"SELECT h.kind, onset_ns, size_ns, over, r.rank, why, phase, evidence FROM health AS h"
-		" JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND"
-		" onset_ns >= ? AND onset_ns < ? ORDER BY onset_ns, h.id",
+		"SELECT h.kind, onset_ns, size_ns, over, r.rank, why, phase, evidence, h.end_ns FROM health"
+		" AS h JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND coalesce(h.end_ns, onset_ns) >= ?"
+		" AND coalesce(h.end_ns, onset_ns) < ? ORDER BY coalesce(h.end_ns, onset_ns), h.id",
 		"iii", job, span->from_ns, span_end(span));
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = health_read(stmt, fn, ctx);

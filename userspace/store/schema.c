@@ -74,8 +74,9 @@ static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL 
 /* job_uid (uid was never set): with the name what makes the job the same one; in its key too. carried: runs
  * of it that other nodes had when its history came from there; all_falls, all_steps: of all of them, told by
  * the model, where rows here know less. source: '' is what was watched, 'log' what a log told (import.h), put
- * here at imported_ns. A job that a log told of has no clock but UTC: its `_mono_ns` are that. Of a restore:
- * after which step the job wrote what was read, and how that is known. */
+ * here at imported_ns. A job that a log told of has no clock but UTC: its `_mono_ns` are that. health.end_ns:
+ * of a recovery, when steps were fast again. Of a restore: after which step the job wrote what was read, and
+ * how that is known. */
 static const char fourth[] = "ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
 			     "ALTER TABLE jobs ADD COLUMN carried INTEGER NOT NULL DEFAULT 0;"
 			     "ALTER TABLE jobs ADD COLUMN all_falls INTEGER NOT NULL DEFAULT 0;"
@@ -83,6 +84,7 @@ static const char fourth[] = "ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL 
 			     "ALTER TABLE jobs ADD COLUMN source TEXT NOT NULL DEFAULT '';"
 			     "ALTER TABLE jobs ADD COLUMN imported_ns INTEGER;"
 			     "ALTER TABLE minute_now ADD COLUMN max_step INTEGER NOT NULL DEFAULT 0;"
+			     "ALTER TABLE health ADD COLUMN end_ns INTEGER;"
 			     "ALTER TABLE checkpoints ADD COLUMN run_step INTEGER;"
 			     "ALTER TABLE checkpoints ADD COLUMN saved_step INTEGER;"
 			     "ALTER TABLE checkpoints ADD COLUMN known_by TEXT NOT NULL DEFAULT '';"

@@ -449,11 +449,13 @@ static int health_write(struct store *st, const struct intake_note *n, int64_t r
 
 	return store_run(st,
 			 "INSERT INTO health (rank, kind, onset_ns, onset_mono_ns, size_ns, over, why, phase,"
-			 " evidence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
+			 " evidence, end_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
 			 " onset_mono_ns) DO UPDATE SET size_ns = excluded.size_ns, over = excluded.over, why"
-			 " = excluded.why, phase = excluded.phase, evidence = excluded.evidence",
-			 "itiiiittt", rank, h->kind, wall(n, h->onset_ns), (int64_t)h->onset_ns,
-			 (int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words);
+			 " = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns ="
+			 " excluded.end_ns",
+			 "itiiiitttI", rank, h->kind, wall(n, h->onset_ns), (int64_t)h->onset_ns,
+			 (int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words,
+			 or_null(h->end_ns, wall(n, h->end_ns)));
 }
 
 int write_note(struct store *st, const struct intake_note *n, int64_t rank)

@@ -120,7 +120,7 @@ static void trouble(struct lane *l)
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 		bool hang = !strcmp(h->kind, "hang"); /* of others size_ns is not how long */
 
-		if (!thing(l, "bad", h->onset_ns, h->onset_ns + (hang ? (int64_t)h->size_ns : 0), false))
+		if (!thing(l, "bad", h->at_ns, h->at_ns + (hang ? (int64_t)h->size_ns : 0), false))
 			continue;
 		html_text(l->out, story_trouble(words, sizeof(words), h));
 		thing_end(l);

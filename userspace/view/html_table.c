@@ -270,7 +270,7 @@ static void trouble(struct buffer *out, const struct story *s)
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 
 		buffer_printf(out, "<tr><td>");
-		html_time(out, h->onset_ns);
+		html_time(out, h->at_ns);
 		buffer_printf(out, "</td><td class=\"any\">");
 		html_text(out, story_trouble(words, sizeof(words), h));
 		if (!h->over)

@@ -156,6 +156,7 @@ static int take_health(void *ctx, const struct store_health *h)
 		break;
 	}
 	tame(&own.onset_ns);
+	tame(&own.at_ns);
 	own.size_ns = own.size_ns < STORY_NS_MAX ? own.size_ns : STORY_NS_MAX;
 	return list_add(l, &own, sizeof(own));
 }

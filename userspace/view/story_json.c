@@ -196,6 +196,7 @@ static void health_json(struct buffer *out, const struct store_health *h)
 {
 	json_open(out, NULL, '{');
 	json_string(out, "kind", h->kind);
+	json_time(out, "time", h->at_ns);
 	json_time(out, "onset", h->onset_ns);
 	json_uint(out, "size_ns", h->size_ns);
 	json_bool(out, "over", h->over);

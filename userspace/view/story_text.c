@@ -240,12 +240,12 @@ static void text_health(struct canvas *c, const struct story *s)
 	for (uint32_t i = first_shown(c, &s->healths); i < s->healths.count; i++) {
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 
-		when(c, h->onset_ns);
+		when(c, h->at_ns);
 		canvas_put(c, STYLE_RED, "%s", story_trouble(words, sizeof(words), h));
 		if (h->rank >= 0)
 			canvas_put(c, STYLE_PLAIN, " of rank %d", h->rank);
-		canvas_put(c, STYLE_PLAIN, ", %s%s", clock_duration(text, WORD_MAX, h->size_ns),
-			   h->over ? "" : ", not over");
+		canvas_put(c, STYLE_PLAIN, ", %s%s%s", clock_duration(text, WORD_MAX, h->size_ns),
+			   strcmp(h->kind, "hang") ? " a step" : "", h->over ? "" : ", not over");
 	}
 }
 
