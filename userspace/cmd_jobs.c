@@ -39,6 +39,7 @@ struct listing {
 	struct buffer out;
 	const char *only; /* name, key or number */
 	struct column columns[COLS];
+	int64_t now_ns;
 	bool json, any, excluded, brief;
 };
 
@@ -100,7 +101,9 @@ static void job_line(struct listing *l, const struct store_job *j, const struct 
 	const char *const cells[COLS] = {
 		[COL_ID] = id,
 		[COL_JOB] = name,
-		[COL_STATE] = *j->state ? j->state : "-",
+		[COL_STATE] = !store_watched(j, l->now_ns) ? "unseen"
+			      : *j->state		   ? j->state
+							   : "-",
 		[COL_RUNS] = runs,
 		[COL_FELL] = fell,
 		[COL_STEPS] = steps,
@@ -139,6 +142,7 @@ static void times_json(struct buffer *out, const struct sketch *t)
 static void job_json(struct listing *l, const struct store_job *j, const struct store_totals *counts)
 {
 	struct buffer *out = &l->out;
+	int watched = store_watched(j, l->now_ns);
 	const char *name;
 
 	json_open(out, NULL, '{');
@@ -147,6 +151,10 @@ static void job_json(struct listing *l, const struct store_job *j, const struct 
 	json_known(out, "name", j->name);
 	json_known(out, "uid", j->uid);
 	json_known(out, "state", j->state);
+	if (watched < 0)
+		json_null(out, "watched");
+	else
+		json_bool(out, "watched", watched);
 	json_string(out, "source", j->logged ? "log" : "watch");
 	json_string(out, "history", job_history(j->carried));
 	json_time(out, "first_seen", j->first_ns);
@@ -211,7 +219,7 @@ static int terminal_cols(void)
 
 static int jobs(const struct options *o)
 {
-	struct listing l = {.json = o->json, .only = o->argc ? o->argv[0] : NULL};
+	struct listing l = {.json = o->json, .only = o->argc ? o->argv[0] : NULL, .now_ns = clock_real_ns()};
 	int err = history_open(&l.store, o, STORE_READ);
 
 	if (err)

@@ -209,7 +209,7 @@ static int windows(struct store *st, const struct options *o, struct story *s)
 	return err;
 }
 
-static int told(struct store *st, const struct options *o, const struct store_span *span)
+static int told(struct store *st, const struct options *o, const struct store_span *span, int64_t now_ns)
 {
 	struct store_job *job = malloc(sizeof(*job));
 	struct story *s = NULL;
@@ -219,6 +219,8 @@ static int told(struct store *st, const struct options *o, const struct store_sp
 		err = story_open(&s, st, job, span, NULL);
 		if (err)
 			log_error("report: %s", store_why(err));
+		else
+			s->now_ns = now_ns;
 	}
 	err = err ? err : windows(st, o, s);
 	err = err ? err : worth(st, o, s);
@@ -249,7 +251,7 @@ static int report(const struct options *o)
 	}
 	if (err)
 		log_error("report: %s", store_why(err));
-	err = err ? err : told(st, o, &span);
+	err = err ? err : told(st, o, &span, now_ns);
 	store_close(st);
 	return err ? EXIT_RUNTIME : EXIT_OK;
 }

@@ -210,6 +210,32 @@ left_out() { # FROM TO, of 2025-01-01, one after the other; what was before is t
 	[[ $output == *"10:04:00 to 2025-01-01 10:05:00 UTC, elapsed 1 m 00 s"* ]]
 }
 
+@test "a job that went on when its watch ended is unseen, not running" {
+	local seen
+	put "$VECTORS/multi_restart.jsonl"
+	equal null "$(jobs_json | jq '.jobs[0].watched')" "watched, of a log"
+	for seen in 0 600; do # seconds ago
+		python3 - "$STORE" "$seen" <<-'PY'
+			import sqlite3, sys, time
+			store = sqlite3.connect(sys.argv[1])
+			store.execute("UPDATE jobs SET source = '', state = 'running'")
+			store.execute("UPDATE ranks SET until_ns = ?", (time.time_ns() - int(sys.argv[2]) * 10**9,))
+			store.commit()
+		PY
+		run -0 "$GP_BPF" jobs --store "$STORE"
+		if [ "$seen" = 0 ]; then
+			[[ $output == *running* && $output != *unseen* ]]
+			[[ $("$GP_BPF" report --store "$STORE" 1) == "job job  running"* ]]
+			equal '["running",true]' "$(jobs_json | jq -c '.jobs[0] | [.state, .watched]')" jobs
+			continue
+		fi
+		[[ $output == *unseen* && $output != *running* ]]
+		[[ $("$GP_BPF" report --store "$STORE" 1) == "job job  unseen"* ]]
+		equal '["running",false]' "$(jobs_json | jq -c '.jobs[0] | [.state, .watched]')" jobs
+		equal '["running",false]' "$("$GP_BPF" report --json --store "$STORE" 1 | jq -c '[.state, .watched]')" report
+	done
+}
+
 @test "where the store is; several jobs; what does not go with it" {
 	cat <(log_of one 1735725600 9) <(log_of two 1735725600 9) <(log_of $'x\e[31m<b>' 1735725600 9) >"$T/log"
 	run -0 --separate-stderr "$GP_BPF" account --quiet --json --store default --state-dir "$T/state" "$T/log"

@@ -220,6 +220,13 @@ static int own_sums(struct store *st, int64_t job, struct store_totals *ret)
 	return err;
 }
 
+int store_watched(const struct store_job *j, int64_t now_ns)
+{
+	if (j->logged || (strcmp(j->state, "running") != 0 && strcmp(j->state, "down") != 0))
+		return -1;
+	return j->last_ns >= now_ns - STORE_UNSEEN_NS;
+}
+
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 {
 	uint64_t falls, steps;

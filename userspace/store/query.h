@@ -18,6 +18,7 @@
 
 #define STORE_NONE	     INT64_MIN
 #define STORE_EXCLUSIONS_MAX 1024
+#define STORE_UNSEEN_NS	     (3 * STORE_MINUTE_NS) /* a watch writes each second, or says why not */
 
 struct store_span {
 	int64_t from_ns, to_ns; /* to_ns is not in it; 0 and 0: everything */
@@ -123,7 +124,10 @@ typedef int store_note_fn(void *ctx, const struct store_note *n);
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx);
 /* By name (the one seen last), key, or number. -ENOENT. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
-int store_job_by_id(struct store *st, int64_t id, struct store_job *ret);     /* -ENOENT */
+int store_job_by_id(struct store *st, int64_t id, struct store_job *ret); /* -ENOENT */
+/* Of a job that goes on: 1 somebody watches it, 0 nobody has seen it for STORE_UNSEEN_NS before then, and its
+ * state is that of its last sight. -1: it does not go on, a log told of it, or its state is not known. */
+int store_watched(const struct store_job *j, int64_t now_ns);
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx);   /* by attempt */
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx); /* by rank, then by start */
 /* By time. */

@@ -71,7 +71,7 @@ void html_head(struct buffer *out, const struct story *s)
 	buffer_printf(out, "<header>\n<h1>");
 	html_text(out, story_name(s));
 	buffer_printf(out, "</h1>\n<p class=\"dim\">");
-	html_text(out, *s->job.state ? s->job.state : "state unknown");
+	html_text(out, story_state(s));
 	buffer_printf(out, ", ");
 	html_time(out, s->from_ns);
 	buffer_printf(out, " to ");

@@ -52,6 +52,7 @@ struct story_window {
 
 struct story {
 	struct store_job job;
+	int64_t now_ns;		   /* when it is asked for; 0: of what is told as it ends */
 	struct store_span span;	   /* asked for */
 	int64_t from_ns, to_ns;	   /* the job's own time in it */
 	struct ledger_view ledger; /* its time in it, less what was left out; sums up to elapsed */
@@ -93,6 +94,8 @@ void story_close(struct story *s); /* NULL is fine */
 
 /* What a person calls it. */
 const char *story_name(const struct story *s);
+/* "running", "unseen", "state unknown"... */
+const char *story_state(const struct story *s);
 /* Mean of times up to median + 3 MAD, from classes (model/deviation.h has it from times). 0: under 3. */
 uint64_t story_ideal_ns(const struct sketch *times);
 /* Elapsed without UNOBSERVED; 0 where that is none. */

@@ -253,6 +253,16 @@ static void notes_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
+static void watched_json(struct buffer *out, const struct story *s)
+{
+	int watched = s->now_ns ? store_watched(&s->job, s->now_ns) : -1;
+
+	if (watched < 0)
+		json_null(out, "watched");
+	else
+		json_bool(out, "watched", watched);
+}
+
 void story_json(struct buffer *out, const struct story *s)
 {
 	json_open(out, NULL, '{');
@@ -264,6 +274,7 @@ void story_json(struct buffer *out, const struct story *s)
 	json_known(out, "name", s->job.name);
 	json_known(out, "uid", s->job.uid);
 	json_known(out, "state", s->job.state);
+	watched_json(out, s);
 	json_string(out, "source", s->job.logged ? "log" : "watch");
 	json_time(out, "imported", s->job.imported_ns == STORE_NONE ? 0 : s->job.imported_ns);
 	json_string(out, "history", job_history(s->job.carried));

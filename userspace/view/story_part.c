@@ -8,6 +8,13 @@
 #include "userspace/view/story.h"
 #include "userspace/view/words.h"
 
+const char *story_state(const struct story *s)
+{
+	if (s->now_ns && !store_watched(&s->job, s->now_ns))
+		return "unseen";
+	return *s->job.state ? s->job.state : "state unknown";
+}
+
 const char *story_name(const struct story *s)
 {
 	return *s->job.name ? s->job.name : s->job.key;

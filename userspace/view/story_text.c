@@ -66,7 +66,7 @@ static void text_head(struct canvas *c, const struct story *s)
 	char from[EPOCH_TEXT_MAX], to[EPOCH_TEXT_MAX], took[WORD_MAX];
 
 	canvas_put(c, STYLE_BOLD, "job %s", story_name(s));
-	canvas_put(c, STYLE_PLAIN, "  %s", *s->job.state ? s->job.state : "state unknown");
+	canvas_put(c, STYLE_PLAIN, "  %s", story_state(s));
 	if (s->job.logged)
 		canvas_put(c, STYLE_YELLOW, "  from its log, not watched");
 	canvas_line(c, 0);
