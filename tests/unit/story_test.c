@@ -358,6 +358,9 @@ static void left_out_here(void **state)
 	sums_up(less);
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.excluded_ns >= 60 * S);
+	assert_true(less->series->count && less->series->count < all->series->count);
+	assert_int_equal(less->series->count,
+			 less->totals.times.count); /* the charts are of the same steps */
 	assert_int_equal(less->ledger.now_ns + less->totals.excluded_ns, all->ledger.now_ns);
 	html_report(&page, less);
 	assert_null(strstr(page.data, "<u>"));
@@ -367,6 +370,34 @@ static void left_out_here(void **state)
 	less = story_of(0, 0); /* others do not see it */
 	assert_int_equal(less->totals.excluded_ns, 0);
 	story_close(less);
+	story_close(all);
+}
+
+/* A minute is left out as a whole, though the job was there for another part of it than the exclusion is. */
+static void left_out_beside(void **state)
+{
+	struct story *all = story_of(0, 0), *less;
+	int64_t minute_ns = all->to_ns - all->to_ns % STORE_MINUTE_NS;
+	struct store *other;
+	struct store_job job;
+	uint64_t steps = 0;
+
+	(void)state;
+	assert_true(all->to_ns - minute_ns < STORE_MINUTE_NS - 2 * (int64_t)S);
+	assert_int_equal(store_open(&other, path, STORE_READ), 0);
+	assert_int_equal(store_exclude_here(other, minute_ns + STORE_MINUTE_NS - (int64_t)S,
+					    minute_ns + STORE_MINUTE_NS, "beside"),
+			 0);
+	assert_int_equal(store_job(other, "1", &job), 0);
+	assert_int_equal(story_open(&less, other, &job, &(struct store_span){0}, NULL), 0);
+	assert_int_equal(less->exclusions.count, 1);
+	assert_true(less->totals.cut_ns && less->totals.steps < all->totals.steps);
+	for (uint32_t i = 0; i < less->runs.count; i++)
+		steps += STORY_AT(less->runs, struct story_run, i)->totals.steps;
+	assert_int_equal(steps, less->totals.steps);
+	assert_int_equal(less->series->count, less->totals.times.count);
+	story_close(less);
+	store_close(other);
 	story_close(all);
 }
 
@@ -441,12 +472,12 @@ static void ideal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers),	 cmocka_unit_test(windows),
-		cmocka_unit_test(slow_and_fast), cmocka_unit_test(nothing_is_markup),
-		cmocka_unit_test(worth),	 cmocka_unit_test(escaping),
-		cmocka_unit_test(spans),	 cmocka_unit_test(left_out_here),
-		cmocka_unit_test(columns),	 cmocka_unit_test(far_apart),
-		cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers),	   cmocka_unit_test(windows),
+		cmocka_unit_test(slow_and_fast),   cmocka_unit_test(nothing_is_markup),
+		cmocka_unit_test(worth),	   cmocka_unit_test(escaping),
+		cmocka_unit_test(spans),	   cmocka_unit_test(left_out_here),
+		cmocka_unit_test(left_out_beside), cmocka_unit_test(columns),
+		cmocka_unit_test(far_apart),	   cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -175,20 +175,37 @@ static int take_mark(void *ctx, const struct store_note *n)
 	return note_add(&((struct reading *)ctx)->story->marks, n);
 }
 
-/* Those that lie in the job's own time. */
+/* Those that touch a minute of the job's own time. */
 static int take_exclusion(void *ctx, const struct store_note *n)
 {
 	struct story *s = ((struct reading *)ctx)->story;
 
-	if (n->at_ns >= s->to_ns || n->to_ns <= s->from_ns)
+	if (n->at_ns >= s->to_ns - s->to_ns % STORE_MINUTE_NS + STORE_MINUTE_NS ||
+	    n->to_ns <= s->from_ns - s->from_ns % STORE_MINUTE_NS)
 		return 0;
 	return note_add(&s->exclusions, n);
 }
 
+/* As in the sums: a minute that an exclusion touches is none; of a longer span that is known only as a whole
+ * all its step times are told. */
+static bool left_out(const struct story *s, int64_t from_ns, int64_t to_ns)
+{
+	bool out = false;
+
+	for (uint32_t i = 0; to_ns - from_ns == STORE_MINUTE_NS && i < s->exclusions.count; i++) {
+		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
+
+		out |= n->at_ns < to_ns && n->to_ns > from_ns;
+	}
+	return out;
+}
+
 static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t)
 {
-	(void)to_ns;
-	series_merge(((struct reading *)ctx)->story->series, from_ns, &t->times);
+	struct story *s = ((struct reading *)ctx)->story;
+
+	if (!left_out(s, from_ns, to_ns))
+		series_merge(s->series, from_ns, &t->times);
 	return 0;
 }
 
