@@ -134,6 +134,8 @@ static int feed_fork(struct model *m, const struct event *ev)
 	uint64_t key = r ? r->job_key : 0;
 	int err;
 
+	if (r)
+		r->fresh = false;
 	r = model_rank(m, ev->fork->child);
 	if (r && r->process.start_ns && rank_is(r, ev->fork->start_ns))
 		return 0;
@@ -167,13 +169,14 @@ static void feed_life(struct model *m, const struct event *ev)
 }
 
 /* Who trained and runs another program now is a rank of the run before: the job goes on, or begins anew. Of
- * who did not nothing stays: what it was before is no trainer's time. */
+ * who did not nothing stays: what it was before is no trainer's time, but for who was born for that program.
+ */
 static int feed_exec(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid), *next;
 
-	if (!r)
-		return 0;
+	if (!r || (r->fresh && !r->ledger))
+		return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 	next = rank_next(r, ev->rec->ts_ns);
 	if (!next)
 		return -ENOMEM;

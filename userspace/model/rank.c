@@ -23,7 +23,7 @@ struct rank *rank_new(struct rank_env *env, uint32_t pid, uint64_t now_ns, bool 
 	r->env = env;
 	r->pid = pid;
 	r->start_ns = r->observed_ns = now_ns;
-	r->from_start = from_start;
+	r->from_start = r->fresh = from_start;
 	r->alive = true;
 	r->process.rank = r->process.world_size = r->process.local_rank = -1;
 	return r;
@@ -36,6 +36,7 @@ struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 	if (!next)
 		return NULL;
 	next->begun = true;
+	next->fresh = false;
 	next->target = r->target;
 	next->process = r->process;
 	next->job_key = r->job_key;
@@ -264,10 +265,11 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 		r->accelerated = true;
 	if (kind == GP_KIND_loss && loss_matters(ev->loss))
 		r->lost += ev->loss->count;
-	if (kind == GP_KIND_exec)
+	if (kind == GP_KIND_exec) {
+		r->fresh = false;
 		rank_hang_unsure(r, now_ns);
-	if (kind == GP_KIND_exec)
 		event_text(r->process.comm, sizeof(r->process.comm), ev->exec->comm, sizeof(ev->exec->comm));
+	}
 	if (kind == GP_KIND_tick) {
 		r->settled = true;
 		overhead_tick(&r->overhead, now_ns);

@@ -123,6 +123,7 @@ struct rank {
 	uint64_t observed_ns;	   /* watched since */
 	uint64_t end_ns;	   /* when not alive */
 	bool from_start;
+	bool fresh;   /* born, and has neither run a program nor made a child since */
 	bool begun;   /* its program's start was seen: what the process was before is another one's */
 	bool settled; /* a tick passed: attaching is over */
 	bool missed;  /* nobody watched for a while before its first marker */

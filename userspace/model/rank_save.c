@@ -115,6 +115,7 @@ static void life_archive(struct archive *a, struct rank *r)
 	archive_require(a, r->start_ns <= r->observed_ns);
 	archive_number(a, &r->end_ns);
 	archive_number(a, &r->from_start);
+	archive_number(a, &r->fresh);
 	archive_number(a, &r->begun);
 	archive_number(a, &r->settled);
 	archive_number(a, &r->missed);
