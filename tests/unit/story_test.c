@@ -31,24 +31,7 @@ static void sums_up(const struct story *s)
 	assert_int_equal(sum, s->ledger.now_ns - s->ledger.start_ns);
 }
 
-static void slowdown(void)
-{
-	struct fact_health slow = {.kind = "fail_slow",
-				   .onset_ns = 1100 * S,
-				   .size_ns = 951000,
-				   .why = "unknown",
-				   .phase = "",
-				   .evidence = ""};
-	struct fact fact = {.type = FACT_HEALTH, .health = &slow};
-
-	feed_fact(&feed, &fact, 0, 1120 * S);
-	slow.kind = "recovered";
-	slow.over = true;
-	slow.end_ns = 1150 * S;
-	feed_fact(&feed, &fact, 0, 1160 * S);
-}
-
-/* Five minutes of two ranks, a fall and a slowdown in it, a checkpoint of a hostile name, a mark. */
+/* Five minutes of two ranks, a fall in it, a checkpoint of a hostile name, a mark. */
 static int setup(void **state)
 {
 	struct store_writer_options o = {.path = path, .named = true};
@@ -70,7 +53,6 @@ static int setup(void **state)
 	saved.start_ns = feed.s.mono_ns - S;
 	saved.end_ns = saved.start_ns + 20 * MS;
 	feed_fact(&feed, &fact, 0, saved.end_ns);
-	slowdown();
 	feed.job.nfalls = 1;
 	feed.job.falls[0] = (struct job_fall){
 		.number = 1,
@@ -208,27 +190,6 @@ static void windows(void **state)
 	story_close(s);
 }
 
-/* Each end of a slowdown has its own time, also where only one of them is told. */
-static void slow_and_fast(void **state)
-{
-	struct story *s = story_of(0, 0), *late = story_of(1120, 0);
-	struct buffer text = {0}, json = {0};
-
-	(void)state;
-	assert_int_equal(s->healths.count, 2);
-	story_text(&text, s, false);
-	assert_non_null(strstr(text.data, "12:18:20  slower steps of rank 0, 951 µs a step\n"));
-	assert_non_null(strstr(text.data, "12:19:10  fast again of rank 0, 951 µs a step\n"));
-	story_json(&json, s);
-	assert_non_null(strstr(json.data, "\"kind\":\"recovered\",\"time\":\"2026-11-21T12:19:10"));
-	assert_int_equal(late->healths.count, 1);
-	assert_string_equal(STORY_AT(late->healths, struct store_health, 0)->kind, "recovered");
-	buffer_free(&text);
-	buffer_free(&json);
-	story_close(late);
-	story_close(s);
-}
-
 static char *page_of(const struct story *s)
 {
 	struct buffer page = {0};
@@ -341,20 +302,27 @@ static void spans(void **state)
 	story_close(none);
 }
 
+/* Without that time, for who has that store open. */
+static struct story *story_without(struct store **ret_other, int64_t from_ns, int64_t to_ns, const char *why)
+{
+	struct store_job job;
+	struct story *s;
+
+	assert_int_equal(store_open(ret_other, path, STORE_READ), 0);
+	assert_int_equal(store_exclude_here(*ret_other, from_ns, to_ns, why), 0);
+	assert_int_equal(store_job(*ret_other, "1", &job), 0);
+	assert_int_equal(story_open(&s, *ret_other, &job, &(struct store_span){0}, NULL), 0);
+	return s;
+}
+
 static void left_out_here(void **state)
 {
 	struct story *all = story_of(0, 0), *less;
 	struct store *other;
-	struct store_job job;
 	struct buffer page = {0};
 
 	(void)state;
-	assert_int_equal(store_open(&other, path, STORE_READ), 0);
-	assert_int_equal(store_exclude_here(other, FEED_REAL + 1100 * (int64_t)S,
-					    FEED_REAL + 1110 * (int64_t)S, "<u>"),
-			 0);
-	assert_int_equal(store_job(other, "1", &job), 0);
-	assert_int_equal(story_open(&less, other, &job, &(struct store_span){0}, NULL), 0);
+	less = story_without(&other, FEED_REAL + 1100 * (int64_t)S, FEED_REAL + 1110 * (int64_t)S, "<u>");
 	sums_up(less);
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.excluded_ns >= 60 * S);
@@ -379,17 +347,12 @@ static void left_out_beside(void **state)
 	struct story *all = story_of(0, 0), *less;
 	int64_t minute_ns = all->to_ns - all->to_ns % STORE_MINUTE_NS;
 	struct store *other;
-	struct store_job job;
 	uint64_t steps = 0;
 
 	(void)state;
 	assert_true(all->to_ns - minute_ns < STORE_MINUTE_NS - 2 * (int64_t)S);
-	assert_int_equal(store_open(&other, path, STORE_READ), 0);
-	assert_int_equal(store_exclude_here(other, minute_ns + STORE_MINUTE_NS - (int64_t)S,
-					    minute_ns + STORE_MINUTE_NS, "beside"),
-			 0);
-	assert_int_equal(store_job(other, "1", &job), 0);
-	assert_int_equal(story_open(&less, other, &job, &(struct store_span){0}, NULL), 0);
+	less = story_without(&other, minute_ns + STORE_MINUTE_NS - (int64_t)S, minute_ns + STORE_MINUTE_NS,
+			     "beside");
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.cut_ns && less->totals.steps < all->totals.steps);
 	for (uint32_t i = 0; i < less->runs.count; i++)
@@ -399,6 +362,27 @@ static void left_out_beside(void **state)
 	story_close(less);
 	store_close(other);
 	story_close(all);
+}
+
+/* Of what was left out as a whole it is not said that nothing happened. */
+static void all_left_out(void **state)
+{
+	struct story *s;
+	struct store *other;
+	struct buffer text = {0}, page = {0};
+
+	(void)state;
+	s = story_without(&other, FEED_REAL, FEED_REAL + 9000 * (int64_t)S, "all");
+	story_text(&text, s, false);
+	assert_non_null(strstr(text.data, " UTC, all of it left out: 5 m 01 s\n"));
+	assert_non_null(strstr(text.data, "All of the time was left out: nothing is told of its steps."));
+	assert_null(strstr(text.data, "No step was seen"));
+	html_report(&page, s);
+	assert_non_null(strstr(page.data, ", all of it: "));
+	buffer_free(&text);
+	buffer_free(&page);
+	story_close(s);
+	store_close(other);
 }
 
 /* ---- step times in columns --------------------------------------------------------------------------- */
@@ -472,12 +456,12 @@ static void ideal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers),	   cmocka_unit_test(windows),
-		cmocka_unit_test(slow_and_fast),   cmocka_unit_test(nothing_is_markup),
-		cmocka_unit_test(worth),	   cmocka_unit_test(escaping),
-		cmocka_unit_test(spans),	   cmocka_unit_test(left_out_here),
-		cmocka_unit_test(left_out_beside), cmocka_unit_test(columns),
-		cmocka_unit_test(far_apart),	   cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers),	     cmocka_unit_test(windows),
+		cmocka_unit_test(nothing_is_markup), cmocka_unit_test(worth),
+		cmocka_unit_test(escaping),	     cmocka_unit_test(spans),
+		cmocka_unit_test(left_out_here),     cmocka_unit_test(left_out_beside),
+		cmocka_unit_test(all_left_out),	     cmocka_unit_test(columns),
+		cmocka_unit_test(far_apart),	     cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

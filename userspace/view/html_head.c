@@ -78,7 +78,7 @@ void html_head(struct buffer *out, const struct story *s)
 	html_time(out, s->to_ns);
 	buffer_printf(out, " UTC");
 	if (s->totals.excluded_ns) {
-		buffer_printf(out, ", less ");
+		buffer_printf(out, story_left_out(s) ? ", all of it: " : ", less ");
 		html_duration(out, "excluded_ns", s->totals.excluded_ns);
 		buffer_printf(out, " left out");
 	}

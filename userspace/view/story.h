@@ -94,6 +94,8 @@ void story_close(struct story *s); /* NULL is fine */
 
 /* What a person calls it. */
 const char *story_name(const struct story *s);
+/* There is time, and an exclusion has taken all of it. */
+bool story_left_out(const struct story *s);
 /* "running", "unseen", "state unknown"... */
 const char *story_state(const struct story *s);
 /* Mean of times up to median + 3 MAD, from classes (model/deviation.h has it from times). 0: under 3. */

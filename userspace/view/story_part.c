@@ -8,6 +8,11 @@
 #include "userspace/view/story.h"
 #include "userspace/view/words.h"
 
+bool story_left_out(const struct story *s)
+{
+	return s->totals.excluded_ns && !ledger_elapsed(&s->ledger);
+}
+
 const char *story_state(const struct story *s)
 {
 	if (s->now_ns && !store_watched(&s->job, s->now_ns))

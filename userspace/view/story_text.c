@@ -70,9 +70,14 @@ static void text_head(struct canvas *c, const struct story *s)
 	if (s->job.logged)
 		canvas_put(c, STYLE_YELLOW, "  from its log, not watched");
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC, elapsed %s", epoch_text(from, s->from_ns / 1000, 0),
-		   epoch_text(to, s->to_ns / 1000, 0), clock_duration(took, WORD_MAX, s->ledger.now_ns));
-	if (s->totals.excluded_ns)
+	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC", epoch_text(from, s->from_ns / 1000, 0),
+		   epoch_text(to, s->to_ns / 1000, 0));
+	if (!story_left_out(s))
+		canvas_put(c, STYLE_PLAIN, ", elapsed %s", clock_duration(took, WORD_MAX, s->ledger.now_ns));
+	else
+		canvas_put(c, STYLE_YELLOW, ", all of it left out: %s",
+			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
+	if (s->totals.excluded_ns && !story_left_out(s))
 		canvas_put(c, STYLE_YELLOW, ", less %s left out",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
 	field(c, "goodput");

@@ -96,7 +96,8 @@ static void say_steps(struct story *s)
 	uint64_t untimed = s->totals.steps > t->count ? s->totals.steps - t->count : 0;
 
 	if (!s->totals.steps) {
-		say(s, "No step was seen.");
+		say(s, story_left_out(s) ? "All of the time was left out: nothing is told of its steps."
+					 : "No step was seen.");
 		return;
 	}
 	if (untimed && s->job.logged)
