@@ -317,7 +317,9 @@ static inline bool word_life(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "carry")) {
 		word_carry(s, m);
 	} else if (!strcmp(w, "end")) {
-		script_add(s, GP_KIND_end, m->at_ns, 0, -1);
+		struct gp_end *e = script_add(s, GP_KIND_end, m->at_ns, 0, -1);
+
+		e->reason = (uint32_t)move_number(m, 1, GP_END_TARGETS_GONE);
 	} else if (!strcmp(w, "look") || !strcmp(w, "call")) {
 		word_blocked(s, m);
 	} else {

@@ -13,7 +13,7 @@
  * A run ends with its processes; the job goes on with the next run. One event that interrupts a job is one
  * disruption, however many ranks fall in it: it begins with the first that ends other than by finishing, and
  * is over when the job makes a step again. A job that nobody takes up again within JOB_WAIT_NS is over since
- * it fell.
+ * it fell; where the watch ends earlier it is down, unless nobody is left who could take it up.
  * Pure. Bounded: JOBS_MAX jobs, those that ended long ago forgotten first; JOB_FALLS disruptions of each
  * kept.
  */
@@ -112,7 +112,7 @@ struct jobs {
 void jobs_free(struct jobs *js);
 /* Time passed. */
 void jobs_tick(struct rank_env *env, uint64_t now_ns);
-/* We stop watching: nothing more will be known. */
+/* All that was watched has ended: nobody is left to take a job up again. */
 void jobs_stop(struct rank_env *env);
 void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
 /* Its windows, which job_view() leaves zero. windows_ns: lengths of WINDOWS_MAX of them, 0: no more. */

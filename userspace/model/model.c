@@ -309,7 +309,8 @@ static void feed_end(struct model *m, const struct event *ev)
 
 	while ((r = table_next(m->live, &at, NULL)))
 		rank_stop(r, ev->rec->ts_ns);
-	jobs_stop(&m->env);
+	if (ev->end->reason == GP_END_TARGETS_GONE) /* else somebody may still take them up */
+		jobs_stop(&m->env);
 	m->end = *ev->end;
 	m->ended = true;
 	model_fact(m, &f, ev->rec->ts_ns);

@@ -4,7 +4,8 @@
  *
  * A snapshot closes what the facts before it told: only what lies before the last one is ever handed out, so
  * what is written is the state at one instant, and a feed that is played again from any point before that
- * instant goes on from there. A rank's ledger is cumulative; the minute gets what it gained.
+ * instant goes on from there. A rank's ledger is cumulative; the minute gets what it gained. Where a job that
+ * was down turns out to be over since it fell, minutes lose again what they got since.
  *
  * Bounded: INTAKE_ROWS minutes that could not be written yet; beyond, two of one rank become one that stands
  * for both, so sums stay whole and only their place in time gets coarse. INTAKE_NOTES notes; beyond, they are
@@ -37,6 +38,13 @@ struct intake_minute {
 };
 
 #define INTAKE_KEY_MAX 128
+#define INTAKE_OUTAGE  16 /* minutes of an outage, until its job is over: JOB_WAIT_NS, and what is cut */
+
+struct intake_outage { /* what minutes have of the time since a job fell */
+	int64_t minute[INTAKE_OUTAGE];
+	struct sums sums[INTAKE_OUTAGE];
+	uint32_t count;
+};
 
 struct intake_about { /* of a rank or a job, as last seen */
 	bool job;
@@ -64,20 +72,21 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	struct intake_about about;
 	struct job_fall *falls; /* of a job: JOB_FALLS of them, as they were noted last */
 	uint32_t nfalls;
-	int64_t id;	       /* in the store; 0: not known there yet */
-	bool placed;	       /* id is known; minutes are made from here on */
-	bool changed, settled; /* since it was written; ended, and all is written */
-	bool seen;	       /* a snapshot has shown it */
-	bool over;	       /* told to have ended; what it did last may be told after that */
-	bool left;	       /* facts of this pid are another process's */
-	uint32_t absent;       /* snapshots in a row that did not show it */
-	struct sums now, base; /* cumulative ledger; what of it the store does not count */
-	bool rebased;	       /* base is to be written */
-	struct sums first;     /* the first ledger that was seen here */
-	int64_t first_ns;      /* ... when, UTC */
-	int64_t formed_ns;     /* UTC: formed is what was known then; 0: nothing is formed */
-	struct sums formed;    /* in closed minutes and the running one: now - base */
-	struct sums closed;    /* ... in closed ones */
+	struct intake_outage *outage; /* of a job that is down; NULL: none was seen here */
+	int64_t id;		      /* in the store; 0: not known there yet */
+	bool placed;		      /* id is known; minutes are made from here on */
+	bool changed, settled;	      /* since it was written; ended, and all is written */
+	bool seen;		      /* a snapshot has shown it */
+	bool over;		      /* told to have ended; what it did last may be told after that */
+	bool left;		      /* facts of this pid are another process's */
+	uint32_t absent;	      /* snapshots in a row that did not show it */
+	struct sums now, base;	      /* cumulative ledger; what of it the store does not count */
+	bool rebased;		      /* base is to be written */
+	struct sums first;	      /* the first ledger that was seen here */
+	int64_t first_ns;	      /* ... when, UTC */
+	int64_t formed_ns;	      /* UTC: formed is what was known then; 0: nothing is formed */
+	struct sums formed;	      /* in closed minutes and the running one: now - base */
+	struct sums closed;	      /* ... in closed ones */
 	uint64_t closed_steps;
 	struct sketch closed_times;
 	struct intake_minute running;

@@ -43,16 +43,13 @@ static void minutes_squeeze(struct intake *t, struct intake_rank *r)
 	t->lost.merged++;
 }
 
-/* False: no memory; the minute goes on. */
-static bool minute_close(struct intake *t, struct intake_rank *r)
+static bool minute_put(struct intake *t, struct intake_rank *r, const struct intake_minute *closed)
 {
 	struct intake_minute *m = malloc(sizeof(*m));
 
-	if (!m) {
-		t->lost.merged++;
+	if (!m)
 		return false;
-	}
-	*m = r->running;
+	*m = *closed;
 	m->number = ++t->minutes;
 	m->next = NULL;
 	if (r->newest)
@@ -64,12 +61,94 @@ static bool minute_close(struct intake *t, struct intake_rank *r)
 	sums_add(&r->closed, &m->sums);
 	r->closed_steps += m->steps;
 	sketch_merge(&r->closed_times, &m->times);
-	memset(&r->running, 0, sizeof(r->running));
-	r->runs = false;
 	if (t->rows > INTAKE_ROWS)
 		minutes_squeeze(t, r);
 	return true;
 }
+
+/* No memory: the minute goes on. */
+static void minute_close(struct intake *t, struct intake_rank *r)
+{
+	if (!minute_put(t, r, &r->running)) {
+		t->lost.merged++;
+		return;
+	}
+	memset(&r->running, 0, sizeof(r->running));
+	r->runs = false;
+}
+
+/* ---- a job that is over since it fell ---------------------------------------------------------------- */
+
+static void outage_note(struct intake_rank *r, int64_t minute, const struct sums *more)
+{
+	struct intake_outage *o = r->outage;
+
+	if (!o)
+		o = r->outage = calloc(1, sizeof(*o));
+	if (!o)
+		return;
+	if (!o->count || o->minute[o->count - 1] != minute) {
+		if (o->count == INTAKE_OUTAGE)
+			return;
+		o->minute[o->count++] = minute;
+	}
+	sums_add(&o->sums[o->count - 1], more);
+}
+
+static void outage_drop(struct intake_rank *r)
+{
+	free(r->outage);
+	r->outage = NULL;
+}
+
+static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute, const struct sums *less)
+{
+	struct intake_minute m = {.minute = minute, .until_ns = r->about.until_ns};
+
+	if (r->runs && r->running.minute == minute) {
+		sums_take(&r->running.sums, less);
+		return;
+	}
+	sums_take(&m.sums, less);
+	if (!minute_put(t, r, &m)) { /* the sum stays right */
+		t->lost.merged++;
+		r->running.minute = r->runs ? r->running.minute : minute;
+		r->runs = true;
+		sums_take(&r->running.sums, less);
+	}
+}
+
+/* What the job has not after all: out of the minutes that got it, the last ones first; more: negative. */
+static void outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
+{
+	static const struct sums nothing;
+	struct intake_outage *o = r->outage;
+	struct sums left = {0};
+
+	sums_take(&left, more);
+	while (o->count--) {
+		struct sums part = o->sums[o->count];
+
+		for (int i = 0; i < SUMS_SLOTS; i++)
+			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
+		sums_take(&left, &part);
+		if (o->count) /* the first one has the rest too, if there is any */
+			minute_less(t, r, o->minute[o->count], &part);
+		else
+			sums_add(&left, &part);
+	}
+	minute_less(t, r, o->minute[0], &left);
+	outage_drop(r);
+	sums_add(&r->formed, more);
+	r->formed_ns = r->about.until_ns;
+	r->running.until_ns = r->formed_ns;
+	r->runs = r->running.steps || memcmp(&r->running.sums, &nothing, sizeof(nothing));
+	if (!r->runs)
+		memset(&r->running, 0, sizeof(r->running));
+	r->changed = true;
+}
+
+/* ---- forming ----------------------------------------------------------------------------------------- */
 
 void intake_form(struct intake *t, struct intake_rank *r)
 {
@@ -83,8 +162,11 @@ void intake_form(struct intake *t, struct intake_rank *r)
 	    !memcmp(&more, &nothing, sizeof(more)))
 		return;
 	/* Told from a state before the one that is stored, and on its way there. */
-	if (sums_total(&more) < 0 && !r->about.ended)
+	if (sums_total(&more) < 0 && !r->about.ended) {
+		if (r->outage && !strcmp(r->about.state, job_state_name[JOB_OVER]))
+			outage_undo(t, r, &more);
 		return;
+	}
 	if (r->runs && r->running.minute != minute)
 		minute_close(t, r);
 	if (!r->runs)
@@ -92,6 +174,10 @@ void intake_form(struct intake *t, struct intake_rank *r)
 	r->runs = true;
 	sums_add(&r->formed, &more);
 	sums_add(&r->running.sums, &more);
+	if (r->about.job && !strcmp(r->about.state, job_state_name[JOB_DOWN]))
+		outage_note(r, minute, &more);
+	else
+		outage_drop(r);
 	r->running.steps += r->shown_steps;
 	sketch_merge(&r->running.times, &r->shown_times);
 	r->running.until_ns = r->formed_ns = r->about.until_ns;
@@ -191,6 +277,7 @@ void intake_again(struct intake *t)
 		r->closed_steps = r->taken = 0;
 		r->id = r->formed_ns = 0;
 		r->placed = r->runs = r->settled = r->rebased = false;
+		outage_drop(r);
 		if (r->falls)
 			memset(r->falls, 0, JOB_FALLS * sizeof(*r->falls));
 	}
@@ -200,5 +287,6 @@ void intake_rank_free(struct intake *t, struct intake_rank *r)
 {
 	minutes_drop(t, r, UINT64_MAX);
 	free(r->falls);
+	outage_drop(r);
 	free(r);
 }

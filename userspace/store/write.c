@@ -296,16 +296,18 @@ static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 	err = store_sums(st, stmt, 1, &had.sums);
 	err = err ? err : store_sketch(st, stmt, 3, &had.times);
 	store_done(stmt);
-	m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
+	if (sums_total(&m->sums) >= 0) /* else it lost what it got later */
+		m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
 	m->steps += had.steps;
 	sums_add(&m->sums, &had.sums);
 	sketch_merge(&m->times, &had.times);
 	return err;
 }
 
-/* It may be there because the clock was set back. */
+/* It may be there because the clock was set back, or because it is to lose what was taken back. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
+	static const struct sums nothing;
 	struct intake_minute m = *closed;
 	int err = store_run(st,
 			    "INSERT INTO minutes (rank, minute, until_ns, ledger, steps, sketch)"
@@ -315,6 +317,9 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	if (err != -EEXIST)
 		return err;
 	err = minute_merge(st, rank, &m);
+	if (!err && !m.steps && !memcmp(&m.sums, &nothing, sizeof(nothing)))
+		return store_run(st, "DELETE FROM minutes WHERE rank = ? AND minute = ?", "ii", rank,
+				 m.minute);
 	return err ? err
 		   : store_run(st,
 			       "UPDATE minutes SET until_ns = ?, ledger = ?, steps = ?, sketch = ?"
