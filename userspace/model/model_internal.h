@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_internal.h - what model.c (events), model_view.c (snapshots, roles) and model_save.c (its state as
- * bytes) share. */
+/* model_internal.h - what model.c (events), model_config.c (settings), model_view.c (snapshots, roles) and
+ * model_save.c (its state as bytes) share. */
 #ifndef MODEL_MODEL_INTERNAL_H
 #define MODEL_MODEL_INTERNAL_H
 
@@ -27,5 +27,8 @@ struct model {
 	uint64_t lost[GP_LOSS_CAUSE_COUNT];
 	uint64_t events, now_ns, number;
 };
+
+/* What is none of a model's, or has no sense, changes nothing. */
+void model_config(struct model *m, const struct event *ev);
 
 #endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration that matters to a model, as the tape tells it: NAME=VALUE. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/model/model_internal.h"
+
+/* "3600000000000,86400000000000": those that can be are taken. */
+static void config_windows(struct model *m, char *value)
+{
+	uint64_t ns;
+	int n = 0;
+
+	memset(m->env.windows_ns, 0, sizeof(m->env.windows_ns));
+	for (; *value && n < WINDOWS_MAX; value += *value == ',') {
+		ns = strtoull(value, &value, 10);
+		if (ns >= WINDOW_LEAST_NS && ns <= WINDOW_MOST_NS)
+			m->env.windows_ns[n++] = ns;
+		if (*value && *value != ',')
+			break;
+	}
+}
+
+static void config_exclude(struct model *m, const char *value, uint64_t now_ns)
+{
+	int64_t real_ns = anchors_real(&m->env.anchors, now_ns);
+
+	if (!away_say(&m->env.away, value) && real_ns)
+		away_place(&m->env.away, now_ns, real_ns);
+}
+
+void model_config(struct model *m, const struct event *ev)
+{
+	char text[sizeof(ev->config->text)], *value;
+
+	event_text(text, sizeof(text), ev->config->text, sizeof(ev->config->text));
+	value = strchr(text, '=');
+	if (!value)
+		return;
+	*value++ = '\0';
+	if (program_config_set(&m->env.program, text, value))
+		return;
+	if (!strcmp(text, "multiply"))
+		m->env.step.multiply = (uint32_t)strtoul(value, NULL, 10);
+	else if (!strcmp(text, "overhead_budget_ppm"))
+		m->env.budget_ppm = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "ideal_ns"))
+		m->env.ideal_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "hang_ns"))
+		m->env.hang_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "ranges")) /* anew: so many follow */
+		m->env.ranges.count = 0;
+	else if (!strcmp(text, "range"))
+		range_rules_add(&m->env.ranges, value); /* what wrote it has told of what is none */
+	else if (!strcmp(text, "job_uid"))
+		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
+	else if (!strcmp(text, "excludes")) /* likewise */
+		away_forget(&m->env.away);
+	else if (!strcmp(text, "exclude"))
+		config_exclude(m, value, ev->rec->ts_ns);
+	else if (!strcmp(text, "windows_ns"))
+		config_windows(m, value);
+	else if (!strcmp(text, "marker")) {
+		for (int b = BOUNDARY_UPDATE_EXIT; b <= BOUNDARY_SYNC; b++) {
+			if (!strcmp(value, boundary_name[b]))
+				m->env.step.force = (enum step_boundary)b;
+		}
+	}
+}
