@@ -55,8 +55,7 @@ static int written(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
-	if (errno != EPIPE) /* whoever read it has seen enough */
-		log_error("standard output: %s", strerror(errno));
+	log_error("standard output: %s", strerror(errno));
 	return code ? code : EXIT_RUNTIME;
 }
 
