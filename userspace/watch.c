@@ -429,6 +429,12 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 	return 0;
 }
 
+static void watch_detach(struct watch *w)
+{
+	loader_close(w->loader);
+	w->loader = NULL;
+}
+
 /* The last records, and what they are the last of. */
 static void watch_finish(struct watch *w)
 {
@@ -447,34 +453,24 @@ static void watch_finish(struct watch *w)
 		w->loader = NULL;
 		return;
 	}
-	if (w->carrier) { /* the end is ours, not the job's */
-		output_finish(w->out);
-		carrier_finish(w->carrier);
-	}
 	if (goes_on)
 		journal_stop(w->journal);
+	if (w->carrier) { /* the end is ours, not the job's; and no probe waits for a folder */
+		output_finish(w->out);
+		watch_detach(w);
+		carrier_finish(w->carrier);
+	}
 	end = journal_record(w->journal, GP_KIND_end, 0, 0); /* now, and not when all is detached */
 	if (end) {
 		end->reason = w->end;
 		end->status = w->child_status;
 	}
-	loader_close(w->loader);
-	w->loader = NULL;
+	watch_detach(w);
 	journal_flush(w->journal);
 	if (goes_on)
 		journal_stopped(w->journal);
 	else if (w->durable)
 		durable_discard(w->durable);
-}
-
-bool watch_busy(const struct watch *w)
-{
-	return processes_alive(w->processes);
-}
-
-bool watch_handed_over(const struct watch *w)
-{
-	return w->end == GP_END_HANDOVER;
 }
 
 int watch_close(struct watch *w)

@@ -166,3 +166,13 @@ void watch_again(struct watch *w)
 	journal_flush(w->journal);
 	free(r.unwatched);
 }
+
+bool watch_busy(const struct watch *w)
+{
+	return processes_alive(w->processes);
+}
+
+bool watch_handed_over(const struct watch *w)
+{
+	return w->end == GP_END_HANDOVER;
+}
