@@ -36,22 +36,6 @@ static int64_t clamp(int64_t us, int64_t low_us, int64_t high_us)
 	return us < low_us ? low_us : us > high_us ? high_us : us;
 }
 
-/* The first piece that ends after at_ns. */
-static size_t piece_at(const struct closed_work *w, uint64_t at_ns)
-{
-	size_t low = 0, high = w->npieces;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->pieces[middle].to_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void sums_type(struct sums *s, uint32_t name, uint64_t ns)
 {
 	uint32_t i = 0;
@@ -67,7 +51,8 @@ static void sums_add(const struct closed_work *w, struct sums *s, int64_t from_u
 {
 	uint64_t from_ns = (uint64_t)from_us * 1000, to_ns = (uint64_t)to_us * 1000;
 
-	for (size_t i = piece_at(w, from_ns); i < w->npieces && w->pieces[i].from_ns < to_ns; i++) {
+	for (size_t i = goodput_piece_at(w->pieces, w->npieces, from_ns);
+	     i < w->npieces && w->pieces[i].from_ns < to_ns; i++) {
 		const struct goodput_piece *p = &w->pieces[i];
 		uint64_t a_ns = p->from_ns > from_ns ? p->from_ns : from_ns;
 		uint64_t b_ns = p->to_ns < to_ns ? p->to_ns : to_ns;

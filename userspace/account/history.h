@@ -47,6 +47,9 @@ struct goodput_history {
 	size_t npieces, ndone, nruns, nsaved;
 };
 
+/* Of n pieces, the first that ends after at_ns; n: none. */
+size_t goodput_piece_at(const struct goodput_piece *pieces, size_t n, uint64_t at_ns);
+
 void goodput_history_free(struct goodput_history *h); /* what it owns, and itself; NULL is fine */
 
 #endif

@@ -59,22 +59,6 @@ int import_names(struct import *im)
 
 /* ---- pieces ------------------------------------------------------------------------------------------ */
 
-/* The first that ends after at_ns. */
-static size_t piece_at(const struct goodput_history *h, uint64_t at_ns)
-{
-	size_t low = 0, high = h->npieces;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (h->pieces[middle].to_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool piece_clip(const struct goodput_piece *p, uint64_t *from_ns, uint64_t *to_ns)
 {
 	*from_ns = p->from_ns > *from_ns ? p->from_ns : *from_ns;
@@ -87,7 +71,7 @@ void import_sums(const struct import *im, uint64_t from_ns, uint64_t to_ns, stru
 	const struct goodput_history *h = im->history;
 
 	memset(ret, 0, sizeof(*ret));
-	for (size_t i = piece_at(h, from_ns); i < h->npieces; i++) {
+	for (size_t i = goodput_piece_at(h->pieces, h->npieces, from_ns); i < h->npieces; i++) {
 		uint64_t a_ns = from_ns, b_ns = to_ns;
 
 		if (!piece_clip(&h->pieces[i], &a_ns, &b_ns))
@@ -159,7 +143,7 @@ int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uint64_t t
 	const struct goodput_history *h = im->history;
 
 	memset(ret, 0, sizeof(*ret));
-	for (size_t i = piece_at(h, from_ns); i < h->npieces && !mi.err; i++) {
+	for (size_t i = goodput_piece_at(h->pieces, h->npieces, from_ns); i < h->npieces && !mi.err; i++) {
 		uint64_t a_ns = from_ns, b_ns = to_ns;
 
 		if (!piece_clip(&h->pieces[i], &a_ns, &b_ns))
