@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/unit/store_feed.h"
+#include "tests/unit/store_folder.h"
 #include "userspace/store/intake_private.h"
 
 static void tell_steps(struct intake *t, struct feed *f, int n)
@@ -88,7 +88,7 @@ static void test_replaced(void **state)
 	intake_free(t);
 }
 
-static void watch(struct feed *f, const char *path)
+static void watch(struct feed *f)
 {
 	struct store_writer_options o = {.path = path};
 
@@ -105,15 +105,13 @@ static void test_ended_meanwhile(void **state)
 	static struct feed_found found;
 	static struct store_job job;
 	static struct feed f;
-	char dir[64], path[96];
 	struct store *st;
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	watch(&f, path);
+	watch(&f);
 	feed_go(&f, S);
 	assert_int_equal(store_writer_close(f.writer), 0);
-	watch(&f, path);
+	watch(&f);
 	f.s.mono_ns += S;
 	f.s.real_ns += (int64_t)S;
 	f.ranks[0].alive = false;
@@ -127,19 +125,17 @@ static void test_ended_meanwhile(void **state)
 	f.s.nranks = 2;
 	feed_go(&f, S);
 	assert_int_equal(store_writer_close(f.writer), 0);
-	assert_int_equal(store_open(&st, path, STORE_READ), 0);
+	st = opened(STORE_READ);
 	assert_int_equal(feed_find(st, "away", &job, &found), 0);
 	assert_int_equal(found.ranks, 2);
 	assert_int_equal(found.runs, 2);
 	store_close(st);
-	feed_remove(dir);
 }
 
-static void found_of(const char *path, struct store_job *ret_job, struct feed_found *ret)
+static void found_of(struct store_job *ret_job, struct feed_found *ret)
 {
-	struct store *st;
+	struct store *st = opened(STORE_READ);
 
-	assert_int_equal(store_open(&st, path, STORE_READ), 0);
 	assert_int_equal(feed_find(st, "away", ret_job, ret), 0);
 	store_close(st);
 }
@@ -151,11 +147,9 @@ static void test_older_process(void **state)
 	static struct feed_found found;
 	static struct store_job job;
 	static struct feed f;
-	char dir[64], path[96];
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	watch(&f, path);
+	watch(&f);
 	f.ranks[0].run = 1;
 	feed_go(&f, S);
 	feed_end(&f, 1);
@@ -173,12 +167,11 @@ static void test_older_process(void **state)
 	f.s.nranks = 3;
 	feed_go(&f, S);
 	assert_int_equal(store_writer_close(f.writer), 0);
-	found_of(path, &job, &found);
+	found_of(&job, &found);
 	assert_int_equal(found.ranks, 3);
 	assert_int_equal(found.runs, 2);
 	assert_int_equal(job.runs, 2);
 	assert_int_equal(found.rank[0].pid, 100);
-	feed_remove(dir);
 }
 
 /* A process whose program was seen to begin goes on, for who comes late and knows the process's start alone.
@@ -188,15 +181,13 @@ static void test_program_late(void **state)
 	static struct feed_found found;
 	static struct store_job job;
 	static struct feed f;
-	char dir[64], path[96];
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/store.db", feed_folder(dir));
-	watch(&f, path);
+	watch(&f);
 	f.ranks[0].run = 1;
 	feed_go(&f, S);
 	assert_int_equal(store_writer_close(f.writer), 0);
-	watch(&f, path);
+	watch(&f);
 	f.s.mono_ns += 2 * S;
 	f.s.real_ns += 2 * (int64_t)S;
 	f.ranks[0].run = 1;
@@ -206,18 +197,20 @@ static void test_program_late(void **state)
 	f.ranks[0].ledger.now_ns += 2 * S;
 	feed_go(&f, S);
 	assert_int_equal(store_writer_close(f.writer), 0);
-	found_of(path, &job, &found);
+	found_of(&job, &found);
 	assert_int_equal(found.ranks, 1);
 	assert_int_equal(found.runs, 1);
-	feed_remove(dir);
 }
 
 int main(void)
 {
+#define STORED(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_placed_between),	cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_ended_meanwhile), cmocka_unit_test(test_older_process),
-		cmocka_unit_test(test_program_late),
+		cmocka_unit_test(test_placed_between),
+		cmocka_unit_test(test_replaced),
+		STORED(test_ended_meanwhile),
+		STORED(test_older_process),
+		STORED(test_program_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
