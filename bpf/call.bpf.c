@@ -11,6 +11,7 @@
 
 #include "bpf/gp_maps.h"
 #include "bpf/gp_match.h"
+#include "bpf/gp_monitor.h"
 #include "bpf/gp_rate.h"
 #include "bpf/gp_regs.h"
 #include "bpf/gp_thread.h"
@@ -63,6 +64,12 @@ int gp_count(struct gp_regs *regs)
 	return 0;
 }
 
+/* Waking costs 8-13 us: for what is rare and does not last. */
+static __always_inline __u64 gp_wakeup(const struct gp_row *row)
+{
+	return row->flags & GP_ROW_WAKE ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
 struct gp_hit_rec {
 	struct gp_rec h;
 	struct gp_hit p;
@@ -80,11 +87,22 @@ int gp_hit(struct gp_regs *regs)
 	if (!rec)
 		return gp_lose(GP_LOSS_ring_call);
 	gp_head(&rec->h, at.id, GP_KIND_hit, sizeof(rec->p), at.row->probe);
-	rec->p.sp = regs->sp;
+	rec->p.sp = at.row->nargs > 2 ? gp_value(regs, &at.row->arg[2]) : regs->sp;
 	rec->p.arg[0] = gp_value(regs, &at.row->arg[0]);
 	rec->p.arg[1] = gp_value(regs, &at.row->arg[1]);
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(rec, gp_wakeup(at.row));
 	return 0;
+}
+
+/* A row that is for some names only, and this is none of them. */
+static __always_inline bool gp_unnamed(const struct gp_regs *regs, const struct gp_row *row)
+{
+	char first[16] = "";
+
+	if (!(row->flags & GP_ROW_KEPT_ONLY))
+		return false;
+	gp_text(regs, row, first, sizeof(first));
+	return !gp_name_kept(row, *(__u64 *)first);
 }
 
 struct gp_named_rec {
@@ -98,7 +116,7 @@ int gp_named(struct gp_regs *regs)
 	struct gp_named_rec *rec;
 	struct gp_at at;
 
-	if (!gp_match(regs, &at) || gp_over_rate(&at))
+	if (!gp_match(regs, &at) || gp_unnamed(regs, at.row) || gp_over_rate(&at))
 		return 0;
 	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
 	if (!rec)
@@ -107,7 +125,7 @@ int gp_named(struct gp_regs *regs)
 	rec->p.arg[0] = gp_value(regs, &at.row->arg[0]);
 	rec->p.arg[1] = gp_value(regs, &at.row->arg[1]);
 	gp_text(regs, at.row, rec->p.name, sizeof(rec->p.name));
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(rec, gp_wakeup(at.row));
 	return 0;
 }
 
@@ -224,7 +242,7 @@ int gp_enter(struct gp_regs *regs)
 	call.probe = at.row->probe;
 #pragma unroll
 	for (int i = 0; i < GP_ARGS; i++)
-		call.arg[i] = gp_value(regs, &at.row->arg[i]);
+		call.arg[i] = i < at.row->nargs ? gp_value_early(regs, &at.row->arg[i]) : 0;
 	open = bpf_map_lookup_elem(&gp_open_calls, &key);
 	call.ts_ns = bpf_ktime_get_ns();
 	if (open)
@@ -250,13 +268,31 @@ static __always_inline int gp_unpaired(const struct gp_at *at)
 	return 0;
 }
 
+/* It ended as such calls do, and nobody has to know. */
+static __always_inline bool gp_call_usual(const struct gp_row *row, const __u64 arg[GP_ARGS], __u64 ret)
+{
+	__u64 value = ret;
+
+	if (row->unless_of == GP_UNLESS_NONE)
+		return false;
+#pragma unroll
+	for (int i = 0; i < GP_ARGS; i++)
+		if (row->unless_of == GP_UNLESS_ARG + i)
+			value = arg[i];
+#pragma unroll
+	for (int i = 0; i < GP_UNLESS; i++)
+		if (i < row->nunless && row->unless[i] == (__s32)value)
+			return true;
+	return false;
+}
+
 SEC("uprobe")
 int gp_leave(struct gp_regs *regs)
 {
 	struct gp_open_call *open;
 	struct gp_call_rec *rec;
 	struct gp_at at;
-	__u64 key, start_ns;
+	__u64 key, start_ns, arg[GP_ARGS], ret;
 
 	if (!gp_row_find_return(regs, &at))
 		return 0;
@@ -267,17 +303,82 @@ int gp_leave(struct gp_regs *regs)
 		return at.row->flags & GP_ROW_UNSENT ? 0 : gp_unpaired(&at);
 	start_ns = open->ts_ns;
 	open->ts_ns = 0;
-	if (gp_over_rate(&at))
+	ret = GP_LOAD(regs, GP_RET);
+#pragma unroll
+	for (int i = 0; i < GP_ARGS; i++)
+		arg[i] = i < at.row->nargs ? gp_value_late(open->arg[i], &at.row->arg[i]) : 0;
+	if (gp_call_usual(at.row, arg, ret) || gp_over_rate(&at))
 		return 0;
 	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
 	if (!rec)
 		return gp_lose(GP_LOSS_ring_call);
 	gp_head(&rec->h, at.id, GP_KIND_call, sizeof(rec->p), at.row->probe);
 	rec->p.dur_ns = rec->h.ts_ns - start_ns;
-	rec->p.ret = GP_LOAD(regs, GP_RET);
+	rec->p.ret = ret;
 #pragma unroll
 	for (int i = 0; i < GP_ARGS; i++)
-		rec->p.arg[i] = open->arg[i];
+		rec->p.arg[i] = arg[i];
+	bpf_ringbuf_submit(rec, gp_wakeup(at.row));
+	return 0;
+}
+
+struct gp_monitor_rec {
+	struct gp_rec h;
+	struct gp_monitor p;
+};
+
+struct gp_monitor_at {
+	struct gp_walk walk;
+	__u64 id;
+	__u32 probe;
+	__u32 index; /* of the entry to send */
+};
+
+/* 0: the event has no more that could be told. A global function, as those are verified once, not once for
+ * each turn of the loop that calls them: the verifier of Linux 6.1 would not get to an end of that. */
+__attribute__((noinline)) int gp_monitor_send(struct gp_monitor_at *at)
+{
+	struct gp_monitor_rec *rec;
+	bool more;
+
+	if (!at)
+		return 0;
+	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
+	if (!rec) {
+		gp_lose(GP_LOSS_ring_call);
+		return 0;
+	}
+	gp_head(&rec->h, at->id, GP_KIND_monitor, sizeof(rec->p), at->probe);
+	__builtin_memset(rec->p.reserved, 0, sizeof(rec->p.reserved));
+	rec->p.wall_ns = at->walk.wall_ns;
+	rec->p.index = at->index;
+	rec->p.count = at->walk.count;
+	more = gp_walk_entry(&at->walk, &rec->p);
+	if (!gp_walk_text(rec->p.event, sizeof(rec->p.event), at->walk.name)) {
+		rec->p.type = GP_MONITOR_NONE;
+		more = false;
+	}
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return more;
+}
+
+SEC("uprobe")
+int gp_monitor(struct gp_regs *regs)
+{
+	struct gp_monitor_at entry;
+	struct gp_at at;
+
+	if (!gp_match(regs, &at) || gp_over_rate(&at))
+		return 0;
+	if (!gp_walk_begin(&entry.walk, gp_value(regs, &at.row->arg[0])))
+		return gp_lose(GP_LOSS_read_fault);
+	entry.id = at.id;
+	entry.probe = at.row->probe;
+	for (__u32 i = 0; i < GP_MONITOR_MAX;
+	     i++) { /* no field: the verifier forgets what a call may write */
+		entry.index = i;
+		if (!gp_monitor_send(&entry) || i + 1 >= entry.walk.count)
+			break;
+	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <bpf/bpf_core_read.h>
 #include <stdbool.h>
 
+#include "bpf/gp_fd.h"
 #include "bpf/gp_kernel.h"
 #include "bpf/gp_life.h"
 #include "bpf/gp_regs.h"
@@ -42,6 +43,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define GP_ENDS(X)                                                                                           \
 	X(GP_WORD(0, 0, 0, 0, 0, '.', 'p', 't'), GP_LAST(3))                                                 \
+	X(GP_WORD(0, 0, 0, 0, 0, '.', 'h', '5'), GP_LAST(3))                                                 \
 	X(GP_WORD(0, 0, 0, 0, '.', 'p', 't', 'h'), GP_LAST(4))                                               \
 	X(GP_WORD(0, 0, 0, 0, '.', 't', 'm', 'p'), GP_LAST(4))                                               \
 	X(GP_WORD(0, 0, 0, 0, '.', 'b', 'i', 'n'), GP_LAST(4))                                               \
@@ -49,6 +51,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 	X(GP_WORD(0, 0, 0, 0, '.', 'n', 'p', 'z'), GP_LAST(4))                                               \
 	X(GP_WORD(0, 0, 0, '.', 'c', 'k', 'p', 't'), GP_LAST(5))                                             \
 	X(GP_WORD(0, 0, '.', 'i', 'n', 'd', 'e', 'x'), GP_LAST(6))                                           \
+	X(GP_WORD(0, 0, '.', 'k', 'e', 'r', 'a', 's'), GP_LAST(6))                                           \
 	X(GP_WORD(0, '.', 'd', 'i', 's', 't', 'c', 'p'), GP_LAST(7))                                         \
 	X(GP_WORD('m', 'e', 't', 'a', 'd', 'a', 't', 'a'), GP_LAST(8))                                       \
 	X(GP_WORD('M', 'E', 'T', 'A', 'D', 'A', 'T', 'A'), GP_LAST(8))                                       \
@@ -80,22 +83,6 @@ static __always_inline bool gp_is_ours(__u64 id)
 
 /* ---- the kernel's file ----------------------------------------------------------------------------------
  */
-
-/* Another thread may close it meanwhile: what is read then is nonsense, but read without harm. */
-static __always_inline struct file *gp_file_of(__u32 fd)
-{
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL, **files;
-	unsigned int max = 0;
-
-	bpf_core_read(&max, sizeof(max), &table->max_fds);
-	if (fd >= max)
-		return NULL;
-	bpf_core_read(&files, sizeof(files), &table->fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	return file;
-}
 
 static __always_inline __u64 gp_mtime_ns(const struct inode *inode)
 {

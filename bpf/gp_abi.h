@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_abi.h - both wires between the kernel side and user space, and the tape's records.
+/* gp_abi.h - the records that the kernel side and user space write: what is on the tape. The other wire, what
+ * user space tells the programs, is in gp_row.h, which comes with this one.
  *
- * Up: every record starts with struct gp_rec and is exactly sizeof(gp_rec) + sizeof(payload) long.
+ * Every record starts with struct gp_rec and is exactly sizeof(gp_rec) + sizeof(payload) long.
  * Kinds 1-63 are written by BPF programs into a ring, kinds 64-127 by user space straight onto the
  * tape; a reader of the tape cannot tell (and must not care) which side made a fact.
- * Down: struct gp_row tells a generic program what one probe captures; struct gp_watch who is watched.
  *
  * Shared by clang -target bpf, gcc and clang: fixed-width types only, no implicit padding, natural
  * alignment 8. Kinds, roles and causes are appended, never renumbered: they are on disk.
@@ -25,10 +25,15 @@
 #define GP_HOT_ROWS    32  /* rows that are counted, not sent */
 #define GP_SLOTS       512 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
 #define GP_SLOT_NONE   0xffffffffu
-#define GP_ARGS	       4    /* captured scalars of one call */
+#define GP_ARGS	       6    /* captured scalars of one call */
+#define GP_DEREFS_MAX  3    /* pointers that one capture follows: the programs unroll them */
+#define GP_UNLESS      4    /* values of a call that are not told */
+#define GP_MONITOR_MAX 16   /* entries of one monitor event that are told */
 #define GP_KEEP	       8    /* name prefixes of one row that are exempt from its rate bound */
 #define GP_CARRY_MAX   1024 /* bytes of what goes with a job from node to node */
 #define GP_RANGE_DEPTH 64   /* nesting of ranges on one thread that can be told apart */
+
+#define GP_TIME_END_NS (1ull << 62) /* no machine is up for 146 years: such a time is a lie */
 
 /* Header of every record. */
 struct gp_rec {
@@ -44,7 +49,7 @@ struct gp_rec {
 
 /* A probed function was entered. sp tells nesting of calls on one thread (a deeper frame is lower). */
 struct gp_hit {
-	__u64 sp;
+	__u64 sp; /* of role on_ready: the third captured value, as nothing nests there */
 	__u64 arg[2];
 };
 
@@ -76,6 +81,25 @@ struct gp_call {
 	__s64 ret; /* the return register as it was: sign-extend by the callee's type */
 	__u64 arg[GP_ARGS];
 };
+
+/* One entry of an event of the job's own monitoring; an event is as many records as it has entries (one with
+ * type GP_MONITOR_NONE when it has none), one behind the other on its thread. All of it is hostile. */
+struct gp_monitor {
+	__s64 wall_ns; /* as the job has it, since 1970; 0: none */
+	__u16 index;   /* 0, 1, 2... */
+	__u16 count;   /* entries of the event, those not told included */
+	__u8 type;     /* GP_MONITOR_* */
+	__u8 reserved[11];
+	__u64 value; /* the bits of it, of a text 0 */
+	char event[48];
+	char key[64];
+	char text[64]; /* of a text */
+};
+#define GP_MONITOR_NONE	  0
+#define GP_MONITOR_TEXT	  1
+#define GP_MONITOR_DOUBLE 2
+#define GP_MONITOR_INT	  3
+#define GP_MONITOR_BOOL	  4
 
 /* ---- what the kernel side writes (ring "life") ---------------------------------------------- */
 
@@ -135,6 +159,12 @@ enum gp_file_op {
 /* A watched process renamed something: names as it gave them, hostile, perhaps relative. */
 struct gp_renamed {
 	char from[GP_PATH_MAX], to[GP_PATH_MAX];
+};
+
+/* A process that nobody watches is about to map a file executable whose name begins as a library of ours
+ * does: pid (the node service). */
+struct gp_met {
+	__u64 start_ns; /* CLOCK_BOOTTIME start of the process */
 };
 
 /* ---- what user space appends to the tape ---------------------------------------------------- */
@@ -207,7 +237,7 @@ struct gp_attach { /* state of one probe in one library (kernel inode) */
 	__u64 dev, ino;
 	__u64 offset;	/* in the file, where the probe sits */
 	__u32 price_ns; /* of one hit, measured on this host at start; 0: not measured */
-	__s32 error;	/* 0 or -errno */
+	__s32 error;	/* 0, -errno, or minus an enum gp_table_error */
 	__u8 insn;	/* enum gp_insn */
 	__u8 state;	/* enum gp_attach_state */
 	__u16 reserved[3];
@@ -267,6 +297,94 @@ struct gp_carry {
 	char text[GP_CARRY_MAX];
 };
 
+/* What the code of a program that a process compiles says of itself, read from the process's memory: pid and
+ * tid are those of the record that told of it. */
+struct gp_program {
+	__u64 code;	/* where it lay: joins it to that record */
+	__u64 bytes;	/* of it */
+	char name[128]; /* "jit_train_step"; "" when it could not be read; hostile */
+};
+
+/* The kernel's log speaks of a device; pid: of the process that it names, or 0. */
+struct gp_fault {
+	__s64 code;	 /* number of the fault, as the driver counts (NVRM: Xid); -1: none */
+	char driver[16]; /* "NVRM" */
+	char device[32]; /* "PCI:0000:3b:00"; "" when it is not told */
+	char text[176];	 /* of the line, cut */
+};
+
+/* Where a watched process runs, and what whoever runs it calls its job (userspace/identity/place.h). After
+ * its gp_process; a later one takes its place. Instants are UTC since 1970, 0: unknown; numbers -1: unknown;
+ * text is escaped and cut, "": unknown. What names the job here outranks gp_process.job. */
+struct gp_place {
+	__u8 job_from;	/* enum gp_job_from */
+	__u8 container; /* enum gp_container */
+	__u16 reserved;
+	__s32 attempt; /* at the job, as who restarts it counts: 0, 1... */
+	__s32 rank, world_size;
+	__s64 created_ns, scheduled_ns, started_ns; /* the pod; bound to its node; its container */
+	char job[64], job_uid[40];
+	char namespace[64], pod[128], pod_uid[40];
+	char container_name[64], container_id[16]; /* of the id the beginning */
+	char node[64];
+	char owner[24]; /* "JobSet", "Job", "RayJob", "PyTorchJob"... */
+};
+#define GP_JOB_FROM(X) /* who names the job, the most trusted first */                                       \
+	X(0, none)                                                                                           \
+	X(1, option)                                                                                         \
+	X(2, jobset)                                                                                         \
+	X(3, controller) /* a Job, or what stands above it: RayJob, PyTorchJob... */                         \
+	X(4, slurm)                                                                                          \
+	X(5, torchelastic)                                                                                   \
+	X(6, pod)                                                                                            \
+	X(7, cgroup) /* a container or a service */
+
+enum gp_job_from {
+#define X(id, name) GP_JOB_FROM_##name = id,
+	GP_JOB_FROM(X)
+#undef X
+		GP_JOB_FROM_COUNT
+};
+#define GP_CONTAINERS(X)                                                                                     \
+	X(0, none)                                                                                           \
+	X(1, containerd)                                                                                     \
+	X(2, crio)                                                                                           \
+	X(3, docker)                                                                                         \
+	X(4, podman)                                                                                         \
+	X(5, unknown) /* a container of some kind */
+
+enum gp_container {
+#define X(id, name) GP_CONTAINER_##name = id,
+	GP_CONTAINERS(X)
+#undef X
+		GP_CONTAINER_COUNT
+};
+
+/* What is done to a pod of this node, or to the node, that may end the processes there: a cause of
+ * disruptions. */
+struct gp_notice {
+	__s64 at_ns; /* UTC, as it was told; 0: not told */
+	__u8 what;   /* enum gp_notice_kind */
+	__u8 over;   /* it is no more */
+	__u8 reserved[6];
+	char pod_uid[40]; /* "": the node */
+	char text[160];	  /* as the source says it; hostile */
+};
+#define GP_NOTICES(X)                                                                                        \
+	X(1, evicted)                                                                                        \
+	X(2, preempted)                                                                                      \
+	X(3, maintenance)                                                                                    \
+	X(4, deleted) /* a pod, by whoever may */                                                            \
+	X(5, oom)     /* a container, as its runtime says */                                                 \
+	X(6, node)    /* its condition, or a taint */
+
+enum gp_notice_kind {
+#define X(id, name) GP_NOTICE_##name = id,
+	GP_NOTICES(X)
+#undef X
+		GP_NOTICE_COUNT
+};
+
 struct gp_end {	      /* last record of a tape that was closed in order */
 	__u32 reason; /* enum gp_end_reason */
 	__s32 status; /* of CMD, as wait(2) reports it, or -1 */
@@ -278,6 +396,7 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(3, range_end, struct gp_range_end)                                                                 \
 	X(4, named, struct gp_named)                                                                         \
 	X(5, call, struct gp_call)                                                                           \
+	X(6, monitor, struct gp_monitor)                                                                     \
 	X(16, fork, struct gp_fork)                                                                          \
 	X(17, exec, struct gp_exec)                                                                          \
 	X(18, exit, struct gp_exit)                                                                          \
@@ -286,6 +405,7 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(21, map, struct gp_map)                                                                            \
 	X(22, file, struct gp_file)                                                                          \
 	X(23, renamed, struct gp_renamed)                                                                    \
+	X(24, met, struct gp_met)                                                                            \
 	X(64, session, struct gp_session)                                                                    \
 	X(65, probe, struct gp_probe)                                                                        \
 	X(66, tick, struct gp_tick)                                                                          \
@@ -299,7 +419,11 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(74, end, struct gp_end)                                                                            \
 	X(75, gap, struct gp_gap)                                                                            \
 	X(76, blocked, struct gp_blocked)                                                                    \
-	X(77, carry, struct gp_carry)
+	X(77, carry, struct gp_carry)                                                                        \
+	X(78, program, struct gp_program)                                                                    \
+	X(79, fault, struct gp_fault)                                                                        \
+	X(80, place, struct gp_place)                                                                        \
+	X(81, notice, struct gp_notice)
 
 #define GP_KIND_USER 64 /* first kind of user space */
 #define GP_KIND_MAX  128
@@ -324,69 +448,7 @@ enum gp_end_reason {
 	GP_END_HANDOVER = 4, /* everything stays attached for a successor */
 };
 
-/* ---- down: what user space tells the programs ------------------------------------------------ */
-
-/* One captured scalar. Registers are numbered as the architecture passes C arguments (x86-64: rdi rsi
- * rdx rcx r8 r9; arm64: x0-x7); the loader has turned C positions and ABI into them. */
-struct gp_capture {
-	__u8 source; /* GP_SRC_* or register number */
-	__u8 derefs; /* 0: the value itself; n: follow that many pointers */
-	__u8 width;  /* bytes of the final value: 1, 2, 4, 8 */
-	__u8 reserved;
-	__s16 stack;	 /* byte offset from sp when source is GP_SRC_STACK */
-	__s16 offset[1]; /* added before the last dereference */
-};
-#define GP_SRC_NONE  0xff
-#define GP_SRC_STACK 0xfe
-
-struct gp_keep { /* a name whose first 8 bytes & mask == value is exempt from max_hz */
-	__u64 value, mask;
-};
-
-struct gp_row {
-	__u32 probe;  /* hash of the stable id, copied into records */
-	__u32 gen;    /* a hit counts only when the cookie's generation is this one */
-	__u32 next;   /* generation of links that are taking the place of others just now; 0: none */
-	__u32 max_hz; /* records a second and process beyond which hits are counted only; 0: no bound */
-	__u8 flags;   /* GP_ROW_* */
-	__u8 hot;     /* index of the hot counter when GP_ROW_COUNT */
-	__u8 nkeep;
-	__u8 string; /* 1: the pointer is the text; 2: it points to the pointer (std::string) */
-	__u32 reserved;
-	struct gp_capture name; /* where the string is; source GP_SRC_NONE: none */
-	struct gp_capture arg[GP_ARGS];
-	struct gp_capture only; /* hit is ignored unless this value ... */
-	__u64 only_value;	/* ... equals this; source GP_SRC_NONE: no condition */
-	struct gp_keep keep[GP_KEEP];
-};
-#define GP_ROW_COUNT	 1 /* count, do not send */
-#define GP_ROW_MAY_BLOCK 2 /* visible in gp_open_calls while it runs */
-#define GP_ROW_ANON	 4 /* range without a name */
-#define GP_ROW_UNSENT	 8 /* over the budget: hits are counted as those over a bound are, for now */
-
-/* Cookie of a link: row in the low half, generation in the high half. */
-#define GP_COOKIE(row, gen) ((__u64)(gen) << 32 | (row))
-
-struct gp_watch {	/* value of gp_watched, key: tgid */
-	__u64 start_ns; /* start_boottime; 0: not known yet */
-	__u32 slot;
-	__u32 flags;
-	__u64 mapped_ns;  /* when the last gp_map was sent */
-	__u64 signal_ns;  /* when the second began that counts ... */
-	__u32 signals[2]; /* ... signals with a handler, and others */
-	__u64 file_ns;	  /* when the second began that counts ... */
-	__u32 files[2];	  /* ... records of files, GP_FILE_KNOWN or not */
-	__u64 written_ns; /* it wrote the last of them */
-};
-
-#define GP_SILENT_NS 60000000000ull /* nobody reads for so long: the kernel side stops to tell */
-
-struct gp_open_call { /* value of gp_open_calls, key: tid << 32 | row */
-	__u64 ts_ns;
-	__u32 pid;
-	__u32 probe;
-	__u64 arg[GP_ARGS];
-};
+#include "bpf/gp_row.h"
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct gp_rec) == 24, "record header is ABI");
@@ -403,7 +465,11 @@ _Static_assert(sizeof(struct gp_attach) == 136, "ABI");
 _Static_assert(sizeof(struct gp_blocked) == 160, "ABI");
 _Static_assert(sizeof(struct gp_file) == 48 + GP_PATH_MAX, "ABI");
 _Static_assert(sizeof(struct gp_renamed) == 2 * GP_PATH_MAX, "ABI");
-_Static_assert(sizeof(struct gp_capture) == 8, "ABI");
+_Static_assert(sizeof(struct gp_monitor) == 208, "ABI");
+_Static_assert(sizeof(struct gp_program) == 144, "ABI");
+_Static_assert(sizeof(struct gp_fault) == 232, "ABI");
+_Static_assert(sizeof(struct gp_place) == 544, "ABI");
+_Static_assert(sizeof(struct gp_notice) == 216, "ABI");
 
 /* Records lie one behind the other, each padded to 8 bytes:
  *	for (unsigned long at = 0; (rec = gp_rec_next(data, len, &at));) ...

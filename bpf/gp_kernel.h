@@ -45,6 +45,7 @@ struct task_struct {
 	int pid, tgid;
 	int exit_code;
 	__u64 start_boottime;
+	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct sighand_struct *sighand;
 	struct files_struct *files;
@@ -104,6 +105,7 @@ struct file {
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
 	unsigned long vm_flags;
+	unsigned long vm_pgoff;
 	struct file *vm_file;
 };
 

@@ -16,9 +16,10 @@
 #define GP_FILES_MAX	   4096	 /* (process, descriptor) pairs of files that are being written or read */
 #define GP_KNOWN_MAX	   8192	 /* files that were written */
 #define GP_RETURN_ROWS_MAX 128	 /* entry+return rows whose open calls die with their thread */
+#define GP_PREFIXES_MAX	   64	 /* beginnings of names of libraries */
+#define GP_MET_MAX	   1024	 /* processes that were met of late, and that nobody watches */
 #define GP_LANES	   16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
 #define GP_LANE_COUNTERS   (GP_SLOTS * GP_HOT_ROWS)
-#define GP_DEREFS_MAX	   3		 /* pointers that one capture follows: the programs unroll them */
 #define GP_SECOND_NS	   1000000000ull /* in which every bound of a rate counts */
 
 /* Value of gp_watched_fast at tgid % GP_FAST_MAX; 0: nobody. Who finds the place taken is looked up in
@@ -91,12 +92,20 @@ struct gp_file_key { /* of gp_known */
 	__u64 dev, ino;
 };
 
+/* The beginning of a file's name, as it lies in memory; a mask of zeros ends the list. Which names those are
+ * is decided by probe_names (loader/probe_file.h), which knows what comes behind too. */
+#define GP_PREFIX_BYTES 16
+struct gp_prefix {
+	__u64 text[2], mask[2];
+};
+
 struct gp_vma {	   /* what vma.bpf.c writes for each executable file mapping of one process */
 	__u64 dev; /* kernel's dev_t (major << 20 | minor), not stat's */
 	__u64 ino;
 	__u64 start, end;
 	__u32 generation; /* tells a reused inode number from the file it named before */
 	__u32 name;	  /* differs between two names of one file; 0: unknown */
+	__u64 page;	  /* of the file, at start */
 };
 
 #endif

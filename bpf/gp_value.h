@@ -11,7 +11,8 @@
 #include "bpf/gp_maps.h"
 #include "bpf/gp_regs.h"
 
-static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct gp_capture *c)
+/* The argument itself. */
+static __always_inline __u64 gp_argument(const struct gp_regs *regs, const struct gp_capture *c)
 {
 	__u64 value = 0;
 
@@ -21,14 +22,22 @@ static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct g
 		value = gp_register(regs, c->source);
 	else if (bpf_probe_read_user(&value, sizeof(value), (void *)(regs->sp + c->stack)))
 		gp_lose(GP_LOSS_read_fault);
+	return value;
+}
+
+/* What it leads to. A NULL on the way leads nowhere: 0, and no loss, as what may be absent is told so. */
+static __always_inline __u64 gp_follow(__u64 value, const struct gp_capture *c)
+{
 #pragma unroll
 	for (int i = 0; i < GP_DEREFS_MAX; i++) {
 		bool last = i + 1 == c->derefs;
-		__u64 from = value + (last ? c->offset[0] : 0);
+		__u64 from = value + c->offset[i];
 		__u32 size = last ? c->width : sizeof(value);
 
 		if (i >= c->derefs)
 			break;
+		if (!value)
+			return 0;
 		value = 0;
 		if (size > sizeof(value))
 			size = sizeof(value);
@@ -44,6 +53,22 @@ static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct g
 	if (c->width == 1)
 		return (__u8)value;
 	return value;
+}
+
+static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct gp_capture *c)
+{
+	return c->source == GP_SRC_NONE ? 0 : gp_follow(gp_argument(regs, c), c);
+}
+
+/* Of a call, before it runs: what is to be followed when it has returned is kept as it is. */
+static __always_inline __u64 gp_value_early(const struct gp_regs *regs, const struct gp_capture *c)
+{
+	return c->flags & GP_CAPTURE_LATE ? gp_argument(regs, c) : gp_value(regs, c);
+}
+
+static __always_inline __u64 gp_value_late(__u64 kept, const struct gp_capture *c)
+{
+	return c->flags & GP_CAPTURE_LATE ? gp_follow(kept, c) : kept;
 }
 
 /* The text of a row's string, and its length with the terminator. Always terminated; empty when it cannot

@@ -31,6 +31,7 @@ int gp_vmas(struct bpf_iter__task_vma *ctx)
 	out.ino = inode->i_ino;
 	out.start = vma->vm_start;
 	out.end = vma->vm_end;
+	out.page = vma->vm_pgoff;
 	out.generation = inode->i_generation;
 	/* Its address stands for the name: a job may have given a library a second one that tells nothing. */
 	bpf_core_read(&name, sizeof(name), &vma->vm_file->f_path.dentry);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* meet.bpf.c - processes that nobody watches and that are about to run code of a library of ours: how the
+ * service finds the jobs of a node. Loaded for that alone. */
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "bpf/gp_fd.h"
+#include "bpf/gp_kernel.h"
+#include "bpf/gp_life.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define PROT_EXEC 4	       /* include/uapi/asm-generic/mman-common.h */
+#define GP_MET_NS 100000000ull /* user space looks at all that a process maps, and once more after this */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GP_PREFIXES_MAX);
+	__type(key, __u32);
+	__type(value, struct gp_prefix);
+} gp_prefixes SEC(".maps");
+
+struct { /* when a process was told of last */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GP_MET_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} gp_met_at SEC(".maps");
+
+static __always_inline bool gp_begins(const __u64 name[2])
+{
+	for (__u32 i = 0; i < GP_PREFIXES_MAX; i++) {
+		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is taken. */
+		__u32 place = i;
+		const struct gp_prefix *p = bpf_map_lookup_elem(&gp_prefixes, &place);
+
+		if (!p || !p->mask[0])
+			return false;
+		if ((name[0] & p->mask[0]) == p->text[0] && (name[1] & p->mask[1]) == p->text[1])
+			return true;
+	}
+	return false;
+}
+
+/* The place of a short name has room for this many bytes, as has that of a long one: what is behind its end
+ * matches nothing. */
+static __always_inline bool gp_wanted(__u32 fd)
+{
+	struct dentry *dentry = BPF_CORE_READ(gp_file_of(fd), f_path.dentry);
+	__u64 text[2] = {};
+	struct qstr name = {};
+
+	bpf_core_read(&name, sizeof(name), &dentry->d_name);
+	bpf_probe_read_kernel(text, sizeof(text), name.name);
+	return gp_begins(text);
+}
+
+struct gp_met_rec {
+	struct gp_rec h;
+	struct gp_met p;
+};
+
+SEC("tp/syscalls/sys_enter_mmap")
+int gp_meeting(struct gp_syscall *call)
+{
+	__u64 id = bpf_get_current_pid_tgid(), now_ns, *last;
+	const struct task_struct *task;
+	struct gp_met_rec *rec;
+	__u32 tgid = id >> 32;
+
+	if (!(call->arg[2] & PROT_EXEC) || (int)call->arg[4] < 0)
+		return 0;
+	if (bpf_map_lookup_elem(&gp_watched, &tgid) || gp_is_silent() || !gp_wanted(call->arg[4]))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	last = bpf_map_lookup_elem(&gp_met_at, &tgid);
+	if (last && now_ns - *last < GP_MET_NS)
+		return 0;
+	bpf_map_update_elem(&gp_met_at, &tgid, &now_ns, BPF_ANY);
+	if (gp_life_crowded())
+		return gp_lose(GP_LOSS_ring_life);
+	rec = gp_life(sizeof(*rec));
+	if (!rec)
+		return 0;
+	gp_head(&rec->h, id, GP_KIND_met, sizeof(rec->p), 0);
+	task = (const struct task_struct *)bpf_get_current_task();
+	rec->p.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
