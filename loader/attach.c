@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
+#include "userspace/base/plural.h"
 
 #define CLOSING_TELL_NS 5000000000ull
 
@@ -62,12 +64,24 @@ int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool 
 	return fd < 0 ? -errno : fd;
 }
 
+/* A library takes a descriptor for each kind of probe, and a job may map many. */
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int attach_new(struct attach **ret, bool multi, struct pins *pins)
 {
 	struct attach *at = calloc(1, sizeof(*at));
 
 	if (!at)
 		return -ENOMEM;
+	descriptors_raise();
 	at->multi = multi;
 	at->pins = pins;
 	*ret = at;
@@ -274,10 +288,10 @@ void attach_tell_slow(const struct attach *at)
 	size_t s = close_s(at, at->count);
 
 	if (s)
-		log_warn("without feature multi each of %zu probes has a link of its own: detaching them "
+		log_warn("without feature multi each of %zu probe%s has a link of its own: detaching them "
 			 "will take "
 			 "about %zu s",
-			 at->count, s);
+			 at->count, plural(at->count), s);
 }
 
 struct closing {
@@ -310,7 +324,7 @@ static void links_close(const struct attach *at, const struct link *links, size_
 	struct closing c = {.links = links, .count = count, .told_ns = s ? clock_mono_ns() : 0};
 
 	if (s)
-		log_warn("detaching %zu probes one by one takes about %zu s", count, s);
+		log_warn("detaching %zu probe%s one by one takes about %zu s", count, plural(count), s);
 	together(count, closing_close, closing_tell, &c);
 }
 

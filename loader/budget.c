@@ -14,7 +14,7 @@
 
 struct cell { /* of one process and unit; ns a second */
 	uint64_t now[GROUPS], mean[GROUPS];
-	uint64_t now_sent, mean_sent; /* of bulk and confirm, what would be spared by counting */
+	uint64_t now_sent, mean_sent; /* of confirm, what would be spared by counting */
 	uint64_t held[GROUPS];	      /* mean when the group was detached */
 };
 
@@ -28,7 +28,7 @@ struct unit {
 	uint64_t changed_ns, pause_ns;
 	uint32_t taken; /* bit per level: steps that led to the present one */
 	bool restored;	/* the last change was for the better */
-	bool protected;
+	bool protected[GROUPS];
 };
 
 struct budget {
@@ -68,12 +68,6 @@ enum budget_level budget_level(const struct budget *b, uint32_t unit)
 	return unit < BUDGET_UNITS ? b->units[unit].level : BUDGET_ALL;
 }
 
-void budget_protect(struct budget *b, uint32_t unit, bool protect)
-{
-	if (unit < BUDGET_UNITS)
-		b->units[unit].protected = protect;
-}
-
 static void *entry_get(struct table *t, uint64_t key, size_t size)
 {
 	void *entry = table_get(t, key);
@@ -103,7 +97,7 @@ int budget_add(struct budget *b, uint32_t pid, uint32_t unit, enum gp_group grou
 	if (!c || !entry_get(b->ranks, pid, sizeof(struct rank)))
 		return -ENOMEM;
 	c->now[group] += cost_ns;
-	if (sent && (group == GP_GROUP_bulk || group == GP_GROUP_confirm))
+	if (sent && group == GP_GROUP_confirm)
 		c->now_sent += cost_ns;
 	return 0;
 }
@@ -201,11 +195,11 @@ static void markers_tell(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, v
 /* The next step that spares this process anything; its present level when there is none. */
 static enum budget_level level_next(const struct unit *u, const struct cell *c)
 {
+	if (u->level < BUDGET_NO_BULK && c->mean[GP_GROUP_bulk] && !u->protected[GP_GROUP_bulk])
+		return BUDGET_NO_BULK;
 	if (u->level < BUDGET_COUNT && c->mean_sent)
 		return BUDGET_COUNT;
-	if (u->level < BUDGET_NO_BULK && c->mean[GP_GROUP_bulk])
-		return BUDGET_NO_BULK;
-	if (u->level < BUDGET_NO_CONFIRM && c->mean[GP_GROUP_confirm] && !u->protected)
+	if (u->level < BUDGET_NO_CONFIRM && c->mean[GP_GROUP_confirm] && !u->protected[GP_GROUP_confirm])
 		return BUDGET_NO_CONFIRM;
 	return u->level;
 }
@@ -223,6 +217,18 @@ static void group_hold(struct budget *b, uint32_t unit, enum gp_group group)
 	}
 }
 
+/* What was protected while its unit went down goes now, and is back while it is. */
+void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect)
+{
+	struct unit *u = unit < BUDGET_UNITS ? &b->units[unit] : NULL;
+
+	if (!u || (unsigned int)group >= GROUPS || u->protected[group] == protect)
+		return;
+	u->protected[group] = protect;
+	if (group == GP_GROUP_bulk && u->level >= BUDGET_NO_BULK && !protect)
+		group_hold(b, unit, group);
+}
+
 static void unit_lower(struct budget *b, uint32_t unit, enum budget_level to)
 {
 	struct unit *u = &b->units[unit];
@@ -232,7 +238,7 @@ static void unit_lower(struct budget *b, uint32_t unit, enum budget_level to)
 		u->pause_ns = 2 * u->pause_ns < BUDGET_PAUSE_MAX_NS ? 2 * u->pause_ns : BUDGET_PAUSE_MAX_NS;
 	else if (u->level == BUDGET_ALL)
 		u->pause_ns = b->pause_ns;
-	if (u->level < BUDGET_NO_BULK && to >= BUDGET_NO_BULK)
+	if (u->level < BUDGET_NO_BULK && to >= BUDGET_NO_BULK && !u->protected[GP_GROUP_bulk])
 		group_hold(b, unit, GP_GROUP_bulk);
 	if (to == BUDGET_NO_CONFIRM)
 		group_hold(b, unit, GP_GROUP_confirm);

@@ -6,7 +6,9 @@
  * all. What finds steps (group marker) and what is rare and needed (fault) is never given up and does not
  * count against the limit: the marker's price is told instead.
  *
- * Over the limit for some seconds: one step down, and again while it lasts. Back up one step after a pause,
+ * Over the limit for some seconds: one step down, and again while it lasts. What bulk tells (how many
+ * launches) is worth less than any record of the rest (what the host waits for), so it goes first and alone.
+ * Back up one step after a pause,
  * when the forecast fits with room to spare: what is only counted is still seen; what is detached is taken
  * for as hot as it was, half as hot after each pause. A pause doubles whenever coming back was a mistake. */
 #ifndef LOADER_BUDGET_H
@@ -23,9 +25,9 @@
 
 enum budget_level {		       /* each holds those before it */
 		    BUDGET_ALL,	       /* everything as its row says */
-		    BUDGET_COUNT,      /* bulk and confirm are counted, not sent */
-		    BUDGET_NO_BULK,    /* ... bulk detached */
-		    BUDGET_NO_CONFIRM, /* ... confirm detached */
+		    BUDGET_NO_BULK,    /* bulk is detached: counting spares it little, as it is hot */
+		    BUDGET_COUNT,      /* ... and confirm is counted, not sent */
+		    BUDGET_NO_CONFIRM, /* ... and confirm is detached */
 };
 
 enum budget_event {
@@ -51,14 +53,14 @@ struct budget *budget_new(uint64_t limit_ns, uint64_t pause_ns);
 void budget_free(struct budget *b);
 
 /* The process spent cost_ns on hits of a unit's group in the second that runs. sent: as records, which
- * counting would spare. 0 or -ENOMEM. */
+ * counting would spare a confirm group. 0 or -ENOMEM. */
 int budget_add(struct budget *b, uint32_t pid, uint32_t unit, enum gp_group group, uint64_t cost_ns,
 	       bool sent);
 /* The second is over; it took elapsed_ns. fn is told what changes. */
 void budget_second(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx);
 void budget_forget(struct budget *b, uint32_t pid);
-/* Steps are found by the unit's confirm group: it stays attached. */
-void budget_protect(struct budget *b, uint32_t unit, bool protect);
+/* Steps are found by the unit's group (confirm, bulk): it stays attached. */
+void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect);
 enum budget_level budget_level(const struct budget *b, uint32_t unit);
 
 #endif

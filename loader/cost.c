@@ -18,7 +18,9 @@ struct cost {
 	struct tally *tally;
 	struct table *probes; /* hash -> struct probe */
 	const char *unit[BUDGET_UNITS];
-	uint32_t units, protected;
+	uint32_t units;
+	uint64_t protected; /* bit per role */
+	uint32_t chosen;    /* hash of the row that the user named to find steps; 0: none */
 	uint64_t limit_ns, second_ns;
 };
 
@@ -101,36 +103,46 @@ void cost_forget(struct cost *c, pid_t pid)
 	budget_forget(c->budget, (uint32_t)pid);
 }
 
+static unsigned row_group(const struct cost *c, const struct probe_row *row)
+{
+	return row->hash == c->chosen ? GP_GROUP_marker : row->group;
+}
+
 static bool row_protected(const struct cost *c, const struct probe_row *row)
 {
 	return c->protected >> row->role & 1;
 }
 
-void cost_protect(struct cost *c, uint32_t roles)
+bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 {
-	bool protect[BUDGET_UNITS + 1] = {false};
+	bool protect[BUDGET_UNITS + 1][GP_GROUP_fault + 1] = {{false}};
 	const struct probe *p;
 
-	if (roles == c->protected)
-		return;
+	if (roles == c->protected && chosen == c->chosen)
+		return false;
 	c->protected = roles;
+	c->chosen = chosen;
 	for (size_t i = 0; (p = table_next(c->probes, &i, NULL));)
-		protect[p->unit] |= p->row->group == GP_GROUP_confirm && row_protected(c, p->row);
-	for (uint32_t u = 0; u < c->units; u++)
-		budget_protect(c->budget, u, protect[u]);
+		protect[p->unit][p->row->group] |= row_protected(c, p->row) ||
+						   p->row->hash == chosen; /* links are by group */
+	for (uint32_t u = 0; u < c->units; u++) {
+		budget_protect(c->budget, u, GP_GROUP_confirm, protect[u][GP_GROUP_confirm]);
+		budget_protect(c->budget, u, GP_GROUP_bulk, protect[u][GP_GROUP_bulk]);
+	}
+	return true;
 }
 
 enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 {
 	const struct probe *p = table_get(c->probes, row->hash);
+	unsigned group = row_group(c, row);
 	enum budget_level level = p ? budget_level(c->budget, p->unit) : BUDGET_ALL;
 
-	if (row->group == GP_GROUP_bulk && level >= BUDGET_NO_BULK)
+	if (group == GP_GROUP_bulk && level >= BUDGET_NO_BULK && !row_protected(c, row))
 		return COST_DETACHED;
-	if (row->group == GP_GROUP_confirm && level >= BUDGET_NO_CONFIRM)
+	if (group == GP_GROUP_confirm && level >= BUDGET_NO_CONFIRM)
 		return COST_DETACHED;
-	if ((row->group == GP_GROUP_bulk || row->group == GP_GROUP_confirm) && !row->count &&
-	    level >= BUDGET_COUNT && !row_protected(c, row))
+	if (group == GP_GROUP_confirm && !row->count && level >= BUDGET_COUNT && !row_protected(c, row))
 		return COST_COUNTED;
 	return COST_SENT;
 }
@@ -152,10 +164,11 @@ static void on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent, uint
 	if (!p || !p->price_ns || !s->watched(s->ctx, (pid_t)pid))
 		return;
 	if (sent)
-		budget_add(s->cost->budget, pid, p->unit, p->row->group, sent * p->price_ns,
+		budget_add(s->cost->budget, pid, p->unit, row_group(s->cost, p->row), sent * p->price_ns,
 			   !row_protected(s->cost, p->row));
 	if (counted)
-		budget_add(s->cost->budget, pid, p->unit, p->row->group, counted * p->price_ns, false);
+		budget_add(s->cost->budget, pid, p->unit, row_group(s->cost, p->row), counted * p->price_ns,
+			   false);
 }
 
 static double percent(uint64_t ns)
@@ -165,10 +178,9 @@ static double percent(uint64_t ns)
 
 static void on_change(void *ctx, const struct budget_change *change)
 {
-	static const char *const down[] = {"", "bulk and confirm are counted, not sent", "bulk is detached",
+	static const char *const down[] = {"", "bulk is detached", "confirm is counted, not sent",
 					   "confirm is detached"};
-	static const char *const up[] = {"", "bulk and confirm are sent", "bulk is attached",
-					 "confirm is attached"};
+	static const char *const up[] = {"", "bulk is attached", "confirm is sent", "confirm is attached"};
 	const struct second *s = ctx;
 	const char *runtime;
 

@@ -23,9 +23,10 @@ void cost_price(struct cost *c, uint32_t probe, uint32_t price_ns);
 void cost_records(struct cost *c, const void *records, size_t len);
 void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits);
 void cost_forget(struct cost *c, pid_t pid);
-/* Roles (bit 1 << enum gp_role) by which steps are found now: their rows are neither counted only nor
- * detached. */
-void cost_protect(struct cost *c, uint32_t roles);
+/* Roles (bit 1ull << enum gp_role) by which steps are found now: their rows are neither counted only nor
+ * detached. chosen: hash of the row that the user named instead, 0: none; it costs as a marker does. true:
+ * cost_row() may answer otherwise from now on. */
+bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen);
 
 /* cost_row() answers otherwise from now on. */
 typedef void cost_fn(void *ctx);

@@ -69,6 +69,7 @@ static void segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
 		.offset = ph->p_offset,
 		.size = size,
 		.executable = ph->p_flags & PF_X,
+		.writable = ph->p_flags & PF_W,
 	};
 }
 

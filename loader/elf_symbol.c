@@ -5,8 +5,19 @@
 
 #include "loader/elf_private.h"
 
-#define BATCH	     1024 /* symbols read at once */
-#define WINDOW_BYTES 8192 /* of the strings; compilers write names in the order of symbols, mostly */
+#define HEADS_BITS 12
+
+/* Which wants a name may match: those that have the same 8 bytes where all of them have some. */
+struct heads {
+	size_t at, len;			 /* the last bytes of the shortest name's length */
+	uint32_t first[1 << HEADS_BITS]; /* want + 1; 0: none */
+	uint32_t *next;			 /* by want, likewise */
+};
+
+struct match {
+	struct elf_found found;
+	uint64_t index; /* the first symbol of those that say the same tells the size */
+};
 
 struct finder {
 	const struct elf_file *ef;
@@ -15,18 +26,11 @@ struct finder {
 	bool *pending; /* wants to look for in the table at hand */
 	bool *have;
 	size_t *lengths;
-	struct elf_found *found;
+	struct match *matches;
 	size_t count, room;
-	size_t want; /* the one a hash lookup is for */
-};
-
-/* A piece of a string table, moved as names ask for it. */
-struct window {
-	const struct elf_file *ef;
-	const struct elf_table *table;
-	uint64_t at;
-	size_t len;
-	char bytes[WINDOW_BYTES];
+	size_t want;		       /* the one a hash lookup is for */
+	const struct elf_table *table; /* the one that is scanned */
+	struct heads heads;
 };
 
 bool elf_symbol_usable(const struct elf_file *ef, const Elf64_Sym *sym, uint64_t *ret_offset)
@@ -37,28 +41,34 @@ bool elf_symbol_usable(const struct elf_file *ef, const Elf64_Sym *sym, uint64_t
 	return elf_offset_of(ef, sym->st_value, true, ret_offset);
 }
 
-static int finder_add(struct finder *f, size_t want, const Elf64_Sym *sym)
+static int finder_add(struct finder *f, size_t want, const Elf64_Sym *sym, uint64_t index)
 {
-	struct elf_found *bigger;
+	struct match *bigger;
 	uint64_t offset;
 	size_t room;
 
 	if (!elf_symbol_usable(f->ef, sym, &offset))
 		return 0;
-	for (size_t i = 0; i < f->count; i++)
-		if (f->found[i].want == want && f->found[i].offset == offset)
-			return 0;
+	for (size_t i = 0; i < f->count; i++) {
+		struct match *m = &f->matches[i];
+
+		if (m->found.want != want || m->found.offset != offset)
+			continue;
+		if (index < m->index)
+			*m = (struct match){{want, offset, sym->st_size}, index};
+		return 0;
+	}
 	if (f->count == f->max)
 		return -E2BIG;
 	if (f->count == f->room) {
 		room = f->room ? f->room * 2 : 16;
-		bigger = reallocarray(f->found, room, sizeof(*bigger));
+		bigger = reallocarray(f->matches, room, sizeof(*bigger));
 		if (!bigger)
 			return -ENOMEM;
-		f->found = bigger;
+		f->matches = bigger;
 		f->room = room;
 	}
-	f->found[f->count++] = (struct elf_found){.want = want, .offset = offset, .size = sym->st_size};
+	f->matches[f->count++] = (struct match){{want, offset, sym->st_size}, index};
 	f->have[want] = true;
 	return 0;
 }
@@ -67,28 +77,41 @@ static int finder_add_hashed(void *ctx, const Elf64_Sym *sym)
 {
 	struct finder *f = ctx;
 
-	return finder_add(f, f->want, sym);
+	return finder_add(f, f->want, sym, 0);
 }
 
-/* The name at index and how many bytes of it are at hand (at most ELF_NAME_MAX, less at the table's
- * end); NULL: the index lies. */
-static const char *window_name(struct window *w, uint64_t index, size_t *ret_len)
-{
-	uint64_t size = w->table->strings_size, len;
+/* ---- a table without hashes ---------------------------------------------------------------------- */
 
-	if (index >= size)
-		return NULL;
-	len = size - index < ELF_NAME_MAX ? size - index : ELF_NAME_MAX;
-	if (index < w->at || index - w->at > w->len || len > w->len - (index - w->at)) {
-		w->at = index;
-		w->len = size - index < WINDOW_BYTES ? (size_t)(size - index) : WINDOW_BYTES;
-		if (elf_read_exactly(w->ef, w->table->strings + index, w->bytes, w->len)) {
-			w->len = 0;
-			return NULL;
-		}
+static uint32_t *heads_slot(struct heads *h, const char *name)
+{
+	uint64_t head = 0;
+
+	if (h->len == sizeof(head))
+		memcpy(&head, name + h->at, sizeof(head));
+	else
+		memcpy(&head, name + h->at, h->len);
+	return &h->first[head * 0x9e3779b97f4a7c15 >> (64 - HEADS_BITS)];
+}
+
+static void heads_make(struct finder *f)
+{
+	struct heads *h = &f->heads;
+	size_t shortest = ELF_NAME_MAX;
+	uint32_t *slot;
+
+	memset(h->first, 0, sizeof(h->first));
+	for (size_t i = 0; i < f->n; i++)
+		if (f->pending[i] && f->lengths[i] < shortest)
+			shortest = f->lengths[i];
+	h->len = shortest < sizeof(uint64_t) ? shortest : sizeof(uint64_t);
+	h->at = shortest - h->len;
+	for (size_t i = f->n; i-- > 0;) {
+		if (!f->pending[i])
+			continue;
+		slot = heads_slot(h, f->wants[i].name);
+		h->next[i] = *slot;
+		*slot = (uint32_t)i + 1;
 	}
-	*ret_len = (size_t)len;
-	return w->bytes + (index - w->at);
 }
 
 /* Mangled names have no dot of their own: foo.cold, foo.part.0 and foo.isra.0 are pieces and rewritten
@@ -103,45 +126,39 @@ static bool rest_matches(const char *rest, size_t len, bool prefix)
 	return prefix ? !memchr(rest, '.', end) : !end && len;
 }
 
-static int scan_symbol(struct finder *f, struct window *w, const Elf64_Sym *sym)
+static int symbol_match(struct finder *f, size_t want, uint32_t index)
 {
-	uint64_t unused;
-	const char *name;
-	size_t len;
+	Elf64_Sym sym;
+	int err = elf_read_exactly(f->ef, f->table->symbols + index * sizeof(sym), &sym, sizeof(sym));
+
+	return err ? err : finder_add(f, want, &sym, index);
+}
+
+static int scan_name(void *ctx, uint32_t index, const char *name, size_t len)
+{
+	struct finder *f = ctx;
 	int err = 0;
 
-	if (!elf_symbol_usable(f->ef, sym, &unused))
+	if (len < f->heads.at + f->heads.len)
 		return 0;
-	name = window_name(w, sym->st_name, &len);
-	for (size_t i = 0; name && i < f->n && !err; i++) {
-		size_t want = f->lengths[i];
+	for (uint32_t next = *heads_slot(&f->heads, name); next && !err; next = f->heads.next[next - 1]) {
+		const struct elf_want *want = &f->wants[next - 1];
+		size_t n = f->lengths[next - 1];
 
-		if (f->pending[i] && want <= len && !memcmp(name, f->wants[i].name, want) &&
-		    rest_matches(name + want, len - want, f->wants[i].prefix))
-			err = finder_add(f, i, sym);
+		if (n <= len && !memcmp(name, want->name, n) && rest_matches(name + n, len - n, want->prefix))
+			err = symbol_match(f, next - 1, index);
 	}
 	return err;
 }
 
 static int scan_table(struct finder *f, const struct elf_table *t)
 {
-	struct window *w = malloc(sizeof(*w));
-	Elf64_Sym *batch = malloc(BATCH * sizeof(*batch));
-	int err = w && batch ? 0 : -ENOMEM;
-	size_t n;
-
-	if (w)
-		*w = (struct window){.ef = f->ef, .table = t};
-	for (uint64_t i = 0; i < t->count && !err; i += n) {
-		n = t->count - i < BATCH ? (size_t)(t->count - i) : BATCH;
-		err = elf_read_exactly(f->ef, t->symbols + i * sizeof(*batch), batch, n * sizeof(*batch));
-		for (size_t j = 0; j < n && !err; j++)
-			err = scan_symbol(f, w, &batch[j]);
-	}
-	free(batch);
-	free(w);
-	return err;
+	heads_make(f);
+	f->table = t;
+	return elf_names_scan(f->ef, t, scan_name, f);
 }
+
+/* ---- all of them --------------------------------------------------------------------------------- */
 
 /* Exact names by hash; what a scan is left for stays pending. */
 static int find_hashed(struct finder *f, size_t *ret_pending)
@@ -179,42 +196,58 @@ static int find_all(struct finder *f)
 	return pending ? scan_table(f, &f->ef->full) : 0;
 }
 
-static int found_compare(const void *a, const void *b)
+static int match_compare(const void *a, const void *b)
 {
-	const struct elf_found *x = a, *y = b;
+	const struct elf_found *x = &((const struct match *)a)->found, *y = &((const struct match *)b)->found;
 
 	if (x->want != y->want)
 		return x->want < y->want ? -1 : 1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+static int matches_give(const struct finder *f, struct elf_found **ret)
+{
+	struct elf_found *found = f->count ? calloc(f->count, sizeof(*found)) : NULL;
+
+	if (f->count && !found)
+		return -ENOMEM;
+	if (f->count)
+		qsort(f->matches, f->count, sizeof(*f->matches), match_compare);
+	for (size_t i = 0; i < f->count; i++)
+		found[i] = f->matches[i].found;
+	*ret = found;
+	return (int)f->count;
+}
+
 int elf_symbols_find(struct elf_file *ef, const struct elf_want *wants, size_t n, size_t max_found,
 		     struct elf_found **ret)
 {
-	struct finder f = {.ef = ef, .wants = wants, .n = n, .max = max_found};
+	struct finder *f = n < UINT32_MAX ? calloc(1, sizeof(*f)) : NULL;
 	int err = 0;
 
-	f.pending = calloc(n + 1, sizeof(*f.pending));
-	f.have = calloc(n + 1, sizeof(*f.have));
-	f.lengths = calloc(n + 1, sizeof(*f.lengths));
-	if (!f.pending || !f.have || !f.lengths)
+	if (!f)
+		return -ENOMEM;
+	*f = (struct finder){.ef = ef, .wants = wants, .n = n, .max = max_found};
+	f->pending = calloc(n + 1, sizeof(*f->pending));
+	f->have = calloc(n + 1, sizeof(*f->have));
+	f->lengths = calloc(n + 1, sizeof(*f->lengths));
+	f->heads.next = calloc(n + 1, sizeof(*f->heads.next));
+	if (!f->pending || !f->have || !f->lengths || !f->heads.next)
 		err = -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++) {
-		f.lengths[i] = strlen(wants[i].name);
-		if (!f.lengths[i] || f.lengths[i] >= ELF_NAME_MAX)
+		f->lengths[i] = strlen(wants[i].name);
+		if (!f->lengths[i] || f->lengths[i] >= ELF_NAME_MAX)
 			err = -EINVAL;
 	}
 	if (!err)
-		err = find_all(&f);
-	free(f.pending);
-	free(f.have);
-	free(f.lengths);
-	if (err) {
-		free(f.found);
-		return err;
-	}
-	if (f.count)
-		qsort(f.found, f.count, sizeof(*f.found), found_compare);
-	*ret = f.found;
-	return (int)f.count;
+		err = find_all(f);
+	if (!err)
+		err = matches_give(f, ret);
+	free(f->pending);
+	free(f->have);
+	free(f->lengths);
+	free(f->heads.next);
+	free(f->matches);
+	free(f);
+	return err;
 }

@@ -33,6 +33,10 @@ struct elf_found {
 int elf_symbols_find(struct elf_file *ef, const struct elf_want *wants, size_t n, size_t max_found,
 		     struct elf_found **ret);
 
+/* 0: a function begins at this file offset, as the file's table for unwinding has it; -ENOENT: none does,
+ * -ENODATA: there is no such table; -errno. */
+int elf_function_at(const struct elf_file *ef, uint64_t offset);
+
 /* Reads up to len bytes at a file offset of an executable segment. Bytes read, or -errno. */
 int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t len);
 
@@ -41,5 +45,11 @@ int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t 
  * and a directory that others can write to is not used. dir NULL: no cache. */
 int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n, size_t max_found,
 		      struct elf_found **ret);
+/* The same for what else a file alone tells: `what` names the question, look() answers it where no answer is
+ * remembered (count, array by malloc; -errno is not remembered). In answers want is below n and offset is in
+ * the file. */
+typedef int symbol_cache_fn(const void *ctx, int fd, struct elf_found **ret);
+int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
+		     symbol_cache_fn *look, const void *ctx, struct elf_found **ret);
 
 #endif

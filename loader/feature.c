@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
 #include <linux/mount.h>
 #include <linux/perf_event.h>
@@ -20,6 +21,7 @@
 #include "loader/feature.h"
 #include "loader/loader.h"
 #include "loader/tracepoint.h"
+#include "loader/vmlinux.h"
 #include "userspace/base/log.h"
 
 /* Inode of the initial pid namespace, PROC_PID_INIT_INO in include/linux/proc_ns.h. */
@@ -120,21 +122,9 @@ static int test_btf(void)
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
 
-static int btf_id_of(const char *name, unsigned int kind)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	int id;
-
-	if (!btf)
-		return -errno;
-	id = btf__find_by_name_kind(btf, name, kind);
-	btf__free(btf);
-	return id;
-}
-
 static int test_tp_btf(void)
 {
-	int fd, prog, id = btf_id_of("btf_trace_sched_process_fork", BTF_KIND_TYPEDEF);
+	int fd, prog, id = vmlinux_type("btf_trace_sched_process_fork", BTF_KIND_TYPEDEF);
 
 	if (id < 0)
 		return id;
@@ -153,7 +143,7 @@ static int test_task_vma(void)
 {
 	union bpf_iter_link_info info = {.task.pid = (uint32_t)getpid()};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .iter_info = &info, .iter_info_len = sizeof(info));
-	int fd, prog, id = btf_id_of("bpf_iter_task_vma", BTF_KIND_FUNC);
+	int fd, prog, id = vmlinux_type("bpf_iter_task_vma", BTF_KIND_FUNC);
 
 	if (id < 0)
 		return id;
@@ -302,7 +292,7 @@ static bool kernel_has(enum feature_id id)
 {
 	if (signs[id].file_system)
 		return file_system_known(signs[id].file_system);
-	return signs[id].type && btf_id_of(signs[id].type, signs[id].kind) > 0;
+	return signs[id].type && vmlinux_type(signs[id].type, signs[id].kind) > 0;
 }
 
 /* 0, or why what the feature builds on cannot be had: another's error, or -ENODEV when that is switched off.
@@ -364,6 +354,11 @@ int loader_features(const char *features_off, const struct feature **ret)
 	return FEATURE_COUNT;
 }
 
+const char *loader_feature_name(size_t i)
+{
+	return i < FEATURE_COUNT ? features[i].name : NULL;
+}
+
 bool feature_have(enum feature_id id)
 {
 	return features[id].have;
@@ -371,7 +366,7 @@ bool feature_have(enum feature_id id)
 
 bool feature_kernel_function(const char *name)
 {
-	return btf_id_of(name, BTF_KIND_FUNC) > 0;
+	return vmlinux_type(name, BTF_KIND_FUNC) > 0;
 }
 
 /* Each name of the list must be one of ours: a misspelt one would be believed switched off. */
@@ -408,11 +403,6 @@ static uint64_t capabilities_effective(void)
 	return caps;
 }
 
-/* Numbers from include/uapi/linux/capability.h. */
-#define CAPABILITY_SYS_ADMIN 21 /* contains the other two */
-#define CAPABILITY_PERFMON   38
-#define CAPABILITY_BPF	     39
-
 static bool capability_have(int bit)
 {
 	return capabilities_effective() >> bit & 1;
@@ -423,11 +413,11 @@ static void privileges_explain(void)
 	static const struct {
 		int bit;
 		const char *name;
-	} wanted[] = {{CAPABILITY_BPF, "CAP_BPF"}, {CAPABILITY_PERFMON, "CAP_PERFMON"}};
+	} wanted[] = {{CAP_BPF, "CAP_BPF"}, {CAP_PERFMON, "CAP_PERFMON"}};
 	char missing[64] = "";
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (!capability_have(wanted[i].bit) && !capability_have(CAPABILITY_SYS_ADMIN))
+		if (!capability_have(wanted[i].bit) && !capability_have(CAP_SYS_ADMIN))
 			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
 				 *missing ? " and " : "", wanted[i].name);
 	if (*missing)
@@ -473,7 +463,7 @@ int feature_able(const char *features_off)
 		if (list[i].required && !list[i].have)
 			return feature_refuse(&list[i]);
 	/* perf_uprobe_event_init() in kernel/events/core.c asks for it, the links of multi do not. */
-	if (!feature_have(FEATURE_MULTI) && !capability_have(CAPABILITY_SYS_ADMIN)) {
+	if (!feature_have(FEATURE_MULTI) && !capability_have(CAP_SYS_ADMIN)) {
 		log_error("CAP_SYS_ADMIN missing: without feature multi each probe is a perf event, which "
 			  "needs it; "
 			  "run as root (sudo gp-bpf ...)");

@@ -56,6 +56,52 @@ static bool map_pin_name(const struct bpf_map *map, char name[PIN_NAME_MAX])
 	return !strncmp(bpf_map__name(map), "gp_", 3);
 }
 
+static uint32_t map_id(int fd)
+{
+	struct bpf_map_info info = {0};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
+}
+
+/* What was loaded ahead is on the maps that are pinned now. */
+static bool maps_same(const struct call_bpf *call, struct pins *pins)
+{
+	char name[PIN_NAME_MAX];
+	struct bpf_map *map;
+	bool same = true;
+	int fd;
+
+	bpf_object__for_each_map(map, call->obj)
+	{
+		if (!same || !map_pin_name(map, name))
+			continue;
+		fd = pins_claim(pins, name);
+		same = fd >= 0 && map_id(fd) && map_id(fd) == map_id(bpf_map__fd(map));
+		if (fd >= 0)
+			close(fd);
+	}
+	return same;
+}
+
+static int maps_peek(const struct call_bpf *call, const char *state_dir)
+{
+	char name[PIN_NAME_MAX];
+	struct bpf_map *map;
+	int fd, err = 0;
+
+	bpf_object__for_each_map(map, call->obj)
+	{
+		if (err || !map_pin_name(map, name))
+			continue;
+		fd = pins_peek(state_dir, name);
+		err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	return err;
+}
+
 static int maps_adopt(const struct call_bpf *call, struct pins *pins)
 {
 	char name[PIN_NAME_MAX];
@@ -98,10 +144,19 @@ static int maps_pin(const struct call_bpf *call, struct pins *pins)
 	return err;
 }
 
+/* From 6.12 on a program made for one kind of link cannot be attached by the other. */
+static int call_programs_load(struct call_bpf *call)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, call->obj) bpf_program__set_expected_attach_type(
+		prog, feature_have(FEATURE_MULTI) ? ATTACH_UPROBE_MULTI : 0);
+	return call_bpf__load(call);
+}
+
 static int call_load(struct kernel *k, struct pins *pins, size_t ring_call_bytes, size_t ring_life_bytes)
 {
 	struct call_bpf *call = call_bpf__open();
-	struct bpf_program *prog;
 	int err;
 
 	if (!call)
@@ -117,12 +172,7 @@ static int call_load(struct kernel *k, struct pins *pins, size_t ring_call_bytes
 		bpf_map__set_max_entries(call->maps.gp_ring_life,
 					 ring_size(ring_life_bytes, RING_LIFE_BYTES));
 	}
-	k->ring_call_bytes = bpf_map__max_entries(call->maps.gp_ring_call);
-	k->ring_life_bytes = bpf_map__max_entries(call->maps.gp_ring_life);
-	/* From 6.12 on a program made for one kind of link cannot be attached by the other. */
-	bpf_object__for_each_program(prog, call->obj) bpf_program__set_expected_attach_type(
-		prog, feature_have(FEATURE_MULTI) ? ATTACH_UPROBE_MULTI : 0);
-	err = call_bpf__load(call);
+	err = call_programs_load(call);
 	return err || !pins || k->adopted ? err : maps_pin(call, pins);
 }
 
@@ -131,6 +181,8 @@ static int call_share(struct kernel *k)
 	const struct call_bpf *call = k->objects->call;
 	int err = map_share(call->maps.gp_rows, (void **)&k->rows);
 
+	k->ring_call_bytes = bpf_map__max_entries(call->maps.gp_ring_call);
+	k->ring_life_bytes = bpf_map__max_entries(call->maps.gp_ring_life);
 	if (!err)
 		err = map_share(call->maps.gp_return_rows, (void **)&k->return_rows);
 	if (!err)
@@ -149,6 +201,7 @@ static int call_share(struct kernel *k)
 	k->program[KERNEL_COUNT] = call->progs.gp_count;
 	k->program[KERNEL_HIT] = call->progs.gp_hit;
 	k->program[KERNEL_NAMED] = call->progs.gp_named;
+	k->program[KERNEL_MONITOR] = call->progs.gp_monitor;
 	k->program[KERNEL_LEAVE] = call->progs.gp_leave;
 	k->program[KERNEL_ENTER] = call->progs.gp_enter;
 	k->program[KERNEL_RANGE_BEGIN] = call->progs.gp_range_begin;
@@ -166,13 +219,11 @@ static int call_share(struct kernel *k)
 	return err;
 }
 
-static int vma_open(struct kernel *k)
+static int vma_load(struct kernel_objects *o)
 {
-	k->objects->vma = vma_bpf__open_and_load();
-	if (!k->objects->vma)
-		return -errno;
-	k->vmas = k->objects->vma->progs.gp_vmas;
-	return 0;
+	if (!o->vma)
+		o->vma = vma_bpf__open_and_load();
+	return o->vma ? 0 : -errno;
 }
 
 /* Slot 0 is for those who got none. */
@@ -226,16 +277,79 @@ uint64_t kernel_abi_hash(void)
 	return h;
 }
 
-int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, bool adopt,
-		size_t ring_call_bytes, size_t ring_life_bytes)
+/* Of this version and boot, or nothing here fits. */
+static bool ahead_fits(const char *state_dir)
 {
-	struct kernel k = {.adopted = adopt, .objects = calloc(1, sizeof(*k.objects))};
+	struct bpf_map_info info = {0};
+	struct gp_meta meta = {0};
+	uint32_t only = 0, len = sizeof(info);
+	char boot_id[40];
+	int fd = pins_peek(state_dir, "map-gp_meta");
+	bool fits;
+
+	if (fd < 0)
+		return false;
+	clock_boot_id(boot_id);
+	fits = !bpf_obj_get_info_by_fd(fd, &info, &len) && info.value_size == sizeof(meta) &&
+	       !bpf_map_lookup_elem(fd, &only, &meta) && meta.complete && meta.abi == kernel_abi_hash() &&
+	       !strncmp(meta.boot_id, boot_id, sizeof(meta.boot_id));
+	close(fd);
+	return fits;
+}
+
+struct kernel_objects *kernel_ahead(const char *state_dir)
+{
+	struct kernel_objects *o = ahead_fits(state_dir) ? calloc(1, sizeof(*o)) : NULL;
+	int err;
+
+	if (!o)
+		return NULL;
+	o->call = call_bpf__open();
+	err = o->call ? maps_peek(o->call, state_dir) : -errno;
+	if (!err)
+		err = call_programs_load(o->call);
+	if (!err && feature_have(FEATURE_TP_BTF))
+		err = kernel_life_load(o);
+	if (!err && feature_have(FEATURE_TASK_VMA))
+		err = vma_load(o);
+	if (!err)
+		return o;
+	log_debug("--takeover: nothing is loaded ahead: %s", strerror(-err));
+	kernel_ahead_free(o);
+	return NULL;
+}
+
+const struct bpf_program *kernel_ahead_empty(const struct kernel_objects *o)
+{
+	return o->call->progs.gp_empty;
+}
+
+void kernel_ahead_free(struct kernel_objects *o)
+{
+	if (!o)
+		return;
+	vma_bpf__destroy(o->vma);
+	file_bpf__destroy(o->file);
+	proc_bpf__destroy(o->proc);
+	call_bpf__destroy(o->call);
+	free(o);
+}
+
+int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, bool adopt,
+		size_t ring_call_bytes, size_t ring_life_bytes, struct kernel_objects *ahead)
+{
+	bool loaded = ahead && adopt && maps_same(ahead->call, pins);
+	struct kernel k = {.adopted = adopt, .objects = loaded ? ahead : calloc(1, sizeof(*k.objects))};
 	const char *what = "call programs";
 	int err;
 
+	if (loaded)
+		log_debug("the programs were loaded ahead");
+	else
+		kernel_ahead_free(ahead);
 	if (!k.objects)
 		return -ENOMEM;
-	err = call_load(&k, pins, ring_call_bytes, ring_life_bytes);
+	err = loaded ? 0 : call_load(&k, pins, ring_call_bytes, ring_life_bytes);
 	if (!err)
 		err = call_share(&k);
 	if (!err)
@@ -248,7 +362,8 @@ int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, boo
 	}
 	if (!err && feature_have(FEATURE_TASK_VMA)) {
 		what = "mapping iterator";
-		err = vma_open(&k);
+		err = vma_load(k.objects);
+		k.vmas = err ? NULL : k.objects->vma->progs.gp_vmas;
 	}
 	if (err) {
 		log_error("loading the %s failed: %s (--log-level debug shows the kernel's reason)", what,
@@ -290,10 +405,6 @@ void kernel_close(struct kernel *k)
 		map_unshare(o->call->maps.gp_told, k->told);
 		map_unshare(o->call->maps.gp_meta, k->meta);
 	}
-	vma_bpf__destroy(o->vma);
-	file_bpf__destroy(o->file);
-	proc_bpf__destroy(o->proc);
-	call_bpf__destroy(o->call);
-	free(o);
+	kernel_ahead_free(o);
 	*k = (struct kernel){0};
 }

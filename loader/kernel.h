@@ -20,6 +20,7 @@ enum kernel_program {
 	KERNEL_COUNT,
 	KERNEL_HIT,
 	KERNEL_NAMED,
+	KERNEL_MONITOR,
 	KERNEL_LEAVE,
 	KERNEL_ENTER,
 	KERNEL_RANGE_BEGIN,
@@ -55,9 +56,15 @@ uint64_t kernel_abi_hash(void);
 
 /* Sizes: 0 is the default; adopted rings keep theirs. pins: NULL when nothing outlives us. 0 or -errno,
  * after a line that says why. The links that follow process life go to links: all that are open close
- * together. */
+ * together. ahead: of kernel_ahead(), which is used where the predecessor's maps are still those, and freed
+ * otherwise; or NULL. */
 int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, bool adopt,
-		size_t ring_call_bytes, size_t ring_life_bytes);
+		size_t ring_call_bytes, size_t ring_life_bytes, struct kernel_objects *ahead);
+/* Loads the programs of one that is about to take over, onto the maps that its predecessor has pinned for
+ * this state directory and goes on with meanwhile. NULL: there are none, or not of this version. */
+struct kernel_objects *kernel_ahead(const char *state_dir);
+const struct bpf_program *kernel_ahead_empty(const struct kernel_objects *o); /* KERNEL_EMPTY */
+void kernel_ahead_free(struct kernel_objects *o);			      /* NULL is fine */
 /* For good: no successor takes what is pinned for whole, and what still runs says no more. */
 void kernel_retire(struct kernel *k);
 void kernel_close(struct kernel *k);

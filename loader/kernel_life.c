@@ -30,25 +30,20 @@ static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
 }
 
 struct life { /* where the links go */
-	struct kernel *k;
+	const struct kernel *k;
 	struct attach *links;
 	struct pins *pins;
 };
 
-/* A link of process life: the predecessor's if it runs the same program, else a new one with a name. While
- * both are there a fork is told by whichever comes first (gp_forked()). tracepoint: of a system call, or NULL
- * where the program says itself what it is of. */
-static int life_attach(const struct life *l, struct bpf_program *prog, const char *tracepoint)
+int kernel_life_attach(const struct kernel *k, struct attach *links, struct pins *pins,
+		       struct bpf_program *prog, const char *name, const char *tracepoint)
 {
-	const char *call = tracepoint ? tracepoint + strcspn(tracepoint, "/") + 1 : "";
 	struct bpf_link *link;
-	char name[PIN_NAME_MAX];
 	int fd, err = 0;
 
-	snprintf(name, sizeof(name), "life-%s%s%s", bpf_program__name(prog), *call ? "-" : "", call);
-	fd = l->pins && !l->k->programs_changed ? pins_claim(l->pins, name) : -ENOENT;
+	fd = pins && !k->programs_changed ? pins_claim(pins, name) : -ENOENT;
 	if (fd >= 0)
-		return attach_adopt_fd(l->links, fd, tracepoint);
+		return attach_adopt_fd(links, fd, tracepoint);
 	if (tracepoint) {
 		fd = tracepoint_open(tracepoint);
 		if (fd < 0)
@@ -61,17 +56,25 @@ static int life_attach(const struct life *l, struct bpf_program *prog, const cha
 	}
 	if (!link)
 		return -errno;
-	if (l->pins)
-		err = pins_put(l->pins, name, bpf_link__fd(link));
+	if (pins)
+		err = pins_put(pins, name, bpf_link__fd(link));
 	if (err) {
 		bpf_link__destroy(link);
 		return err;
 	}
-	return attach_adopt(l->links, link, tracepoint);
+	return attach_adopt(links, link, tracepoint);
 }
 
-/* What both objects declare is one map: the call object's. */
-static int maps_reuse(const struct bpf_object *obj, const struct bpf_object *call)
+static int life_attach(const struct life *l, struct bpf_program *prog, const char *tracepoint)
+{
+	const char *call = tracepoint ? tracepoint + strcspn(tracepoint, "/") + 1 : "";
+	char name[PIN_NAME_MAX];
+
+	snprintf(name, sizeof(name), "life-%s%s%s", bpf_program__name(prog), *call ? "-" : "", call);
+	return kernel_life_attach(l->k, l->links, l->pins, prog, name, tracepoint);
+}
+
+int kernel_maps_reuse(const struct bpf_object *obj, const struct bpf_object *call)
 {
 	struct bpf_map *map, *from;
 	int err = 0;
@@ -92,7 +95,7 @@ static int proc_load(struct kernel_objects *o, bool cast)
 	o->proc = proc_bpf__open();
 	if (!o->proc)
 		return -errno;
-	err = maps_reuse(o->proc->obj, o->call->obj);
+	err = kernel_maps_reuse(o->proc->obj, o->call->obj);
 	if (!err)
 		err = bpf_program__set_autoload(o->proc->progs.gp_signalled, !cast);
 	if (!err)
@@ -109,7 +112,7 @@ static int file_load(struct kernel_objects *o)
 	o->file = file_bpf__open();
 	if (!o->file)
 		return -errno;
-	err = maps_reuse(o->file->obj, o->call->obj);
+	err = kernel_maps_reuse(o->file->obj, o->call->obj);
 	return err ? err : file_bpf__load(o->file);
 }
 
@@ -155,21 +158,27 @@ static int file_attach(const struct life *l)
 	return err ? err : life_attach(l, file->progs.gp_opened, "syscalls/sys_exit_openat");
 }
 
+int kernel_life_load(struct kernel_objects *o)
+{
+	int err = o->proc ? 0 : proc_load(o, feature_kernel_function("bpf_rdonly_cast"));
+
+	return err || o->file || !feature_have(FEATURE_FILE) ? err : file_load(o);
+}
+
 int kernel_life_open(struct kernel *k, struct attach *links, struct pins *pins)
 {
 	struct life l = {k, links, pins};
 	struct kernel_objects *o = k->objects;
-	bool cast = feature_kernel_function("bpf_rdonly_cast");
-	int err = proc_load(o, cast);
+	int err = kernel_life_load(o);
+	bool cast;
 
-	if (!err && feature_have(FEATURE_FILE))
-		err = file_load(o);
 	if (err)
 		return err;
 	k->programs = programs_hash(o->proc->obj, programs_hash(o->call->obj, HASH_START));
 	if (o->file)
 		k->programs = programs_hash(o->file->obj, k->programs);
 	k->programs_changed = k->adopted && k->meta->programs != k->programs;
+	cast = bpf_program__autoload(o->proc->progs.gp_signalled_cast);
 	err = proc_attach(&l, cast);
 	return err || !o->file ? err : file_attach(&l);
 }

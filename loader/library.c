@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "loader/library.h"
+#include "loader/library_follow.h"
+#include "loader/library_look.h"
+#include "loader/library_private.h"
 #include "loader/library_tell.h"
 #include "loader/library_user.h"
 #include "loader/mapping.h"
-#include "loader/probe_match.h"
 #include "loader/reader.h"
 #include "loader/site.h"
 #include "userspace/base/clock.h"
@@ -19,42 +21,11 @@
 
 #define IDLE_NS	      1000000000ull /* without users before a library is detached */
 #define JUDGE_NS      5000000ull    /* of one look that may go into names of files */
-#define FILES_MAX     (1 << 16)	    /* files remembered as not ours */
 #define ANSWERS_MAX   2		    /* libraries attached in one turn: the rings wait meanwhile */
 #define DROPS_MAX     4		    /* ... and detached */
 #define AGAIN_MAX     16	    /* processes asked in one turn for a file that another had */
 #define FAILURES_TOLD 100
 #define SILENT_NS     1000000000ull /* at most, while more is to be attached */
-#define TREATED_MAX   1024 /* libraries probed at once: each takes some descriptors, and a pause to attach */
-
-struct libraries {
-	const struct library_deps *deps;
-	struct table *files; /* library_key() -> struct library */
-	struct users *users;
-	struct table *asked; /* tag -> struct library: is being read */
-	struct table *again; /* tag -> struct library: could not be read from the process asked */
-	struct table *idle;  /* tag -> struct library: has no users */
-	uint64_t look, tags;
-	size_t treated;
-	unsigned int failures;
-	int closed;	   /* the process looked at cannot be looked at any more: -errno */
-	bool unfinished;   /* the last look ran out of time */
-	uint64_t fresh_ns; /* since when something attached is silent; 0: nothing is */
-	bool by_path_told; /* that map_files is closed to us */
-	bool slow_told;	   /* that detaching will take seconds */
-};
-
-static void library_free(void *value)
-{
-	struct library *lib = value;
-
-	table_free(lib->users, NULL);
-	free(lib->rows);
-	free(lib->sites);
-	if (lib->fd >= 0)
-		close(lib->fd);
-	free(lib);
-}
 
 void libraries_free(struct libraries *ls)
 {
@@ -63,7 +34,9 @@ void libraries_free(struct libraries *ls)
 	table_free(ls->asked, NULL);
 	table_free(ls->again, NULL);
 	table_free(ls->idle, NULL);
+	table_free(ls->due, NULL);
 	table_free(ls->files, library_free);
+	follows_free(ls->follows);
 	users_free(ls->users);
 	free(ls);
 }
@@ -80,7 +53,10 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 	ls->asked = table_new();
 	ls->again = table_new();
 	ls->idle = table_new();
-	if (!ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle) {
+	ls->due = table_new();
+	looks_new(ls);
+	ls->follows = follows_new(deps->probes);
+	if (!ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle || !ls->due || !ls->follows) {
 		libraries_free(ls);
 		return -ENOMEM;
 	}
@@ -102,94 +78,6 @@ static void library_fail(struct libraries *ls, const struct library *lib, int er
 			&(struct site){.row = lib->rows[i], .state = GP_ATTACH_failed, .error = err});
 }
 
-/* ---- which files ---------------------------------------------------------------------------- */
-
-static uint64_t library_key(const struct gp_vma *vma)
-{
-	/* Mixed as in splitmix64 (Steele, Lea, Flood 2014), so that two devices rarely meet. */
-	uint64_t z = vma->ino + vma->dev * 0x9e3779b97f4a7c15ull + vma->generation;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
-static struct gp_vma library_file(const struct library *lib)
-{
-	return (struct gp_vma){.dev = lib->dev, .ino = lib->ino, .generation = lib->generation};
-}
-
-static bool library_is(const struct library *lib, const struct gp_vma *vma)
-{
-	return lib->dev == vma->dev && lib->ino == vma->ino && lib->generation == vma->generation;
-}
-
-static void files_trim(struct libraries *ls)
-{
-	struct library *lib;
-	uint64_t key;
-
-	if (table_count(ls->files) < FILES_MAX)
-		return;
-	for (size_t i = 0; (lib = table_next(ls->files, &i, &key));)
-		if (lib->state == LIBRARY_FOREIGN)
-			library_free(table_take(ls->files, key));
-}
-
-static struct library *library_get(struct libraries *ls, const struct gp_vma *vma)
-{
-	struct library *lib = table_get(ls->files, library_key(vma));
-
-	if (lib)
-		return library_is(lib, vma) ? lib : NULL;
-	files_trim(ls);
-	lib = calloc(1, sizeof(*lib));
-	if (!lib)
-		return NULL;
-	*lib = (struct library){
-		.dev = vma->dev, .ino = vma->ino, .generation = vma->generation, .tag = ++ls->tags, .fd = -1};
-	if (!table_put(ls->files, library_key(vma), lib))
-		return lib;
-	free(lib);
-	return NULL;
-}
-
-static int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char path[PATH_MAX])
-{
-	int err = mapping_path_aside(ls->deps->aside, pid, vma, path, PATH_MAX);
-
-	if (err == -ETIMEDOUT || err == -EBUSY)
-		ls->closed = err;
-	return err;
-}
-
-/* Chooses what it is to us by the name that the process has for it. */
-static int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
-{
-	size_t rows[GP_ROWS_MAX], n;
-	char path[PATH_MAX];
-	const char *base;
-	int err = library_path(ls, pid, vma, path);
-
-	if (err)
-		return err;
-	base = strrchr(path, '/');
-	base = base ? base + 1 : path;
-	n = probe_rows_for(ls->deps->probes, base, rows);
-	lib->judged_name = vma->name;
-	lib->state = LIBRARY_FOREIGN;
-	if (!n)
-		return 0;
-	lib->rows = reallocarray(NULL, n, sizeof(*lib->rows));
-	if (!lib->rows)
-		return -ENOMEM;
-	memcpy(lib->rows, rows, n * sizeof(*rows));
-	lib->row_count = n;
-	lib->state = LIBRARY_WANTED;
-	log_escape(lib->name, sizeof(lib->name), base, strlen(base));
-	return 0;
-}
-
 /* ---- users ---------------------------------------------------------------------------------- */
 
 static void library_idle(struct libraries *ls, struct library *lib)
@@ -200,7 +88,7 @@ static void library_idle(struct libraries *ls, struct library *lib)
 	table_put(ls->idle, lib->tag, lib);
 }
 
-static void library_enter(struct libraries *ls, struct library *lib, pid_t pid)
+void library_enter(struct libraries *ls, struct library *lib, pid_t pid)
 {
 	int err = user_add(ls->users, lib, pid);
 
@@ -215,6 +103,7 @@ static void library_enter(struct libraries *ls, struct library *lib, pid_t pid)
 static void library_leave(struct libraries *ls, struct library *lib, pid_t pid)
 {
 	user_remove(ls->users, lib, pid);
+	follows_left(ls->follows, lib, pid);
 	library_idle(ls, lib);
 }
 
@@ -238,8 +127,10 @@ void libraries_reap(struct libraries *ls)
 	struct gp_vma file;
 	int dropped = 0;
 
+	follows_second(ls);
 	for (size_t i = 0; dropped < DROPS_MAX && (lib = table_next(ls->idle, &i, NULL));) {
-		if (lib->state == LIBRARY_ASKED || now_ns - lib->idle_ns < IDLE_NS)
+		if (lib->state == LIBRARY_ASKED || lib->following || lib->looking ||
+		    now_ns - lib->idle_ns < IDLE_NS)
 			continue;
 		if (lib->state == LIBRARY_TREATED) {
 			ls->treated--;
@@ -248,6 +139,7 @@ void libraries_reap(struct libraries *ls)
 		}
 		table_take(ls->idle, lib->tag);
 		table_take(ls->again, lib->tag);
+		table_take(ls->due, lib->tag);
 		file = library_file(lib);
 		table_take(ls->files, library_key(&file));
 		library_free(lib);
@@ -274,7 +166,8 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 
 		if (lib->sites[i].state == GP_ATTACH_attached && row->role == GP_ROLE_range_end)
 			rows_runtime_set_ends(d->rows, row->runtime);
-		library_tell_site(ls->deps, lib, &lib->sites[i]);
+		if (!site_open(&lib->sites[i])) /* may be found yet */
+			library_tell_site(ls->deps, lib, &lib->sites[i]);
 	}
 	library_tell_uncached(lib);
 	if (d->cost)
@@ -318,6 +211,7 @@ static int library_meet(struct libraries *ls, struct library *lib, pid_t pid, co
 		return fresh;
 	if (!user_has(lib, pid)) {
 		library_enter(ls, lib, pid);
+		library_look_due(ls, lib);
 		fresh = 1;
 	}
 	if (lib->state == LIBRARY_WANTED && user_has(lib, pid))
@@ -379,6 +273,7 @@ void libraries_forget(struct libraries *ls, pid_t pid)
 	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
 		library_leave(ls, lib, pid);
 	user_forget(ls->users, pid);
+	follows_forget(ls->follows, pid);
 }
 
 /* The process asked has lost the file; another may have it. */
@@ -407,6 +302,14 @@ static void library_answer(struct libraries *ls, struct reader_answer *a)
 	}
 	if (!lib)
 		return;
+	if (a->ticket & LIBRARY_LOOKING) {
+		library_looked(ls, lib, a);
+		return;
+	}
+	if (a->ticket & LIBRARY_FOLLOWING) {
+		library_followed(ls, lib, a);
+		return;
+	}
 	lib->state = LIBRARY_WANTED;
 	if (!library_users(lib))
 		return; /* reaped in a while, unless somebody comes */
@@ -417,7 +320,7 @@ static void library_answer(struct libraries *ls, struct reader_answer *a)
 		library_retry(ls, lib, a->pid);
 		return;
 	case 0:
-		if (ls->treated < TREATED_MAX)
+		if (ls->treated < LIBRARY_TREATED_MAX)
 			library_attach(ls, lib, a);
 		else
 			library_fail(ls, lib, -ENFILE);
@@ -427,6 +330,7 @@ static void library_answer(struct libraries *ls, struct reader_answer *a)
 	}
 	lib->state = LIBRARY_TREATED;
 	ls->treated++;
+	library_look_due(ls, lib);
 }
 
 static void libraries_ask_again(struct libraries *ls)
@@ -461,6 +365,7 @@ size_t libraries_poll(struct libraries *ls)
 			close(a.fd);
 	}
 	libraries_ask_again(ls);
+	follows_turn(ls);
 	/* All together, but for one that nobody can read the others do not wait. */
 	if (ls->fresh_ns && (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
 		rows_speak(ls->deps->rows);
@@ -470,7 +375,8 @@ size_t libraries_poll(struct libraries *ls)
 		ls->slow_told = true;
 		ls->fresh_ns = 0;
 	}
-	return table_count(ls->asked) + table_count(ls->again);
+	looks_turn(ls);
+	return table_count(ls->asked) + table_count(ls->again) + looks_waiting(ls);
 }
 
 static int library_relink(struct libraries *ls, struct library *lib)

@@ -23,6 +23,7 @@ struct library_deps { /* all borrowed */
 	struct attach *attach;
 	struct reader *reader;
 	struct aside *aside;	 /* NULL: processes are looked at here */
+	struct pins *pins;	 /* NULL: nothing outlives us */
 	const struct cost *cost; /* NULL: everything is attached */
 	loader_attach_fn *on_attach;
 	void *ctx;
@@ -42,6 +43,8 @@ size_t libraries_poll(struct libraries *ls);
 void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
 /* The process is gone or no longer watched. */
 void libraries_forget(struct libraries *ls, pid_t pid);
+/* Records that were read: some tell where a function is that a row follows. */
+void libraries_spent(struct libraries *ls, const void *records, size_t len);
 /* Attaches every library once more, beside the links that it has. -errno: the first that could not be. */
 int libraries_relink(struct libraries *ls);
 /* The budget decided: attaches, detaches and counts accordingly. */

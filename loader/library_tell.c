@@ -55,6 +55,11 @@ void library_tell_silent(const struct library_deps *deps, const struct table *fi
 const char *library_error_text(int err)
 {
 	switch (err) {
+#define X(id, name, text)                                                                                    \
+	case -id:                                                                                            \
+		return text;
+		GP_TABLE_ERRORS(X)
+#undef X
 	case -ETIMEDOUT:
 		return "does not answer reads; its probes are not attached";
 	case -ENFILE:

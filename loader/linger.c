@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/bpf.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "loader/linger.h"
 #include "loader/mount.h"
 
+static bool tried;
+static int prepared; /* or why not */
+
+void linger_prepare(void)
+{
+	if (!tried)
+		prepared = mount_detached("bpf");
+	tried = true;
+}
+
 int linger_open(void)
 {
-	return mount_detached("bpf");
+	int folder = prepared;
+
+	if (!tried)
+		return mount_detached("bpf");
+	prepared = -EPERM; /* there is one */
+	return folder;
 }
 
 int linger_add(int folder, size_t i, int link_fd)

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+/* The first linger_open() after it takes no privilege. Where that fails, so does linger_open(). */
+void linger_prepare(void);
 /* Where such links get a name that nobody sees: a BPF file system of our own, which ends with the descriptor.
  * A descriptor, or -errno: they have to be waited for. */
 int linger_open(void);

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "loader/ahead.h"
 #include "loader/attach.h"
 #include "loader/cost.h"
 #include "loader/count.h"
@@ -14,6 +14,7 @@
 #include "loader/kernel.h"
 #include "loader/library.h"
 #include "loader/mapping.h"
+#include "loader/meet.h"
 #include "loader/loader.h"
 #include "loader/open_call.h"
 #include "loader/pin.h"
@@ -22,6 +23,7 @@
 #include "loader/rate.h"
 #include "loader/reader.h"
 #include "loader/rows.h"
+#include "loader/vmlinux.h"
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
@@ -32,6 +34,7 @@
 struct loader {
 	struct pins *pins; /* NULL: nothing outlives us */
 	struct kernel kernel;
+	struct meet *meet; /* NULL: nobody is met */
 	struct price price;
 	struct attach *attach;
 	struct rows *rows;
@@ -67,6 +70,7 @@ static void loader_end(struct loader *l, bool keep)
 	rates_free(l->rates);
 	counts_free(l->counts);
 	rows_free(l->rows);
+	meet_close(l->meet);
 	kernel_close(&l->kernel);
 	pins_close(l->pins);
 	free(l);
@@ -98,22 +102,6 @@ static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_
 	l->on_loss(l->sample_ctx, cause, count, total);
 }
 
-/* A library takes a descriptor for each kind of probe, and a job may map many. */
-static void descriptors_raise(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-int loader_able(const char *features_off)
-{
-	return feature_able(features_off);
-}
-
 int loader_open(struct loader **ret, const struct loader_config *cfg)
 {
 	struct loader *l = calloc(1, sizeof(*l));
@@ -123,7 +111,6 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 
 	if (!l)
 		return -ENOMEM;
-	descriptors_raise();
 	err = feature_check(cfg->features_off);
 	if (!err)
 		err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
@@ -135,7 +122,10 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		err = attach_new(&l->attach, feature_have(FEATURE_MULTI), l->pins);
 	if (!err)
 		err = kernel_open(&l->kernel, l->attach, l->pins, adopt, cfg->ring_call_bytes,
-				  cfg->ring_life_bytes);
+				  cfg->ring_life_bytes, ahead_objects(cfg->ahead));
+	if (!err && cfg->meet)
+		err = meet_open(&l->meet, &l->kernel, l->attach, l->pins, cfg->probes);
+	vmlinux_forget();
 	if (!err)
 		err = rows_new(&l->rows, &l->kernel, cfg->probes);
 	if (!err)
@@ -153,6 +143,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		.reader = l->reader,
 		.aside = l->aside,
 		.cost = l->cost,
+		.pins = l->pins,
 		.on_attach = on_attach,
 		.ctx = l,
 	};
@@ -171,7 +162,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!adopt)
 		l->kernel.meta->programs = l->kernel.programs;
 	predecessor_become(l->kernel.meta, &own);
-	price_measure(&l->price, &l->kernel, l->attach);
+	ahead_price(cfg->ahead, &l->price, &l->kernel, l->attach);
 	*ret = l;
 	return 0;
 }
@@ -193,6 +184,11 @@ struct aside *loader_aside(struct loader *l)
 	return l->aside;
 }
 
+bool loader_meets(const struct loader *l)
+{
+	return l->meet;
+}
+
 bool loader_adopted(const struct loader *l)
 {
 	return l->kernel.adopted;
@@ -201,7 +197,7 @@ bool loader_adopted(const struct loader *l)
 void loader_taken_over(struct loader *l)
 {
 	if (l->pins)
-		pins_drop_waiting(l->pins, "");
+		pins_drop_waiting_but(l->pins, PIN_FOLLOWED);
 	rows_swapped(l->rows);
 	if (!l->kernel.programs_changed)
 		return;
@@ -455,11 +451,13 @@ int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader
 void loader_spent(struct loader *l, const void *records, size_t len)
 {
 	cost_records(l->cost, records, len);
+	libraries_spent(l->libraries, records, len);
 }
 
-void loader_protect(struct loader *l, uint32_t roles)
+void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen)
 {
-	cost_protect(l->cost, roles);
+	if (cost_protect(l->cost, roles, chosen))
+		libraries_settle(l->libraries);
 }
 
 uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns)

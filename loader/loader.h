@@ -17,6 +17,7 @@
 
 #include "bpf/gp_abi.h"
 
+struct ahead;
 struct aside;
 struct loader;
 struct probe_table; /* loader/probe_file.h */
@@ -32,6 +33,8 @@ struct loader_config {
 	 * outlives us. The caller holds the directory's lock. */
 	const char *durable;
 	uint64_t overhead_ns; /* that probes beyond the marker may cost a process in a second; 0: no bound */
+	bool meet;	      /* also tell of processes that nobody watches: records of kind met */
+	struct ahead *ahead;  /* borrowed, of loader_ahead(); or NULL */
 	uint64_t overhead_pause_ns; /* before what was given up is tried again, at first */
 };
 
@@ -51,14 +54,26 @@ struct feature {
 /* Tests each feature for real (never by kernel version). Returns the count; the array is static,
  * filled once. Needs no loader. */
 int loader_features(const char *features_off, const struct feature **ret);
+/* Of the i-th, without a test; NULL beyond the last. */
+const char *loader_feature_name(size_t i);
 
 /* 0, or what loader_open() would refuse with, after the same line. */
 int loader_able(const char *features_off);
+/* Mounts what loader_open(), and whoever ends the loader, would need CAP_SYS_ADMIN for: with feature multi it
+ * may be given up then. durable: loader_config has one. -errno after a line. */
+int loader_prepare(const char *features_off, bool durable);
+/* What one that takes over can have ready before it asks its predecessor to go, so that nobody reads the
+ * rings for as short as can be: its programs, loaded, and the price of a hit. Touches nothing of the
+ * predecessor's in that state directory. After loader_able(). NULL: loader_open() does it all. */
+struct ahead *loader_ahead(const char *state_dir);
+void loader_ahead_free(struct ahead *a); /* NULL is fine */
 /* 0, or -EPERM/-ENOSYS...: what is missing is logged in one line that names it and the remedy. The
  * caller exits 3. Also refuses a foreign pid namespace (recipe I). */
 int loader_open(struct loader **ret, const struct loader_config *cfg);
 /* Who asks the kernel about processes that may hold their address space locked; the loader's. */
 struct aside *loader_aside(struct loader *l);
+/* Processes that nobody watches are told of. false: that was not asked for, or the kernel cannot. */
+bool loader_meets(const struct loader *l);
 void loader_close(struct loader *l); /* detaches everything; NULL is fine */
 /* Everything stays attached, for a successor. */
 void loader_leave(struct loader *l);
@@ -117,6 +132,8 @@ void loader_forked(struct loader *l, pid_t parent, pid_t child);
 /* One probe in one library. Called from loader_poll(); key (probe, a.dev, a.ino, a.offset); a later call
  * with the same key replaces the state. */
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
+/* Why it is not attached, for people; "" when it is. */
+const char *loader_attach_text(const struct gp_attach *a);
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
 
 /* Hot counters, hits that were not sent (over a bound; slot GP_SLOT_NONE), and losses, since the last call.
@@ -127,8 +144,9 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 /* Records that were read from a ring, for the budget; loader_sample() acts on it (loader/budget.h), and tells
  * on_attach what changed. */
 void loader_spent(struct loader *l, const void *records, size_t len);
-/* Roles (bit 1 << enum gp_role) by which steps are found now: no budget takes them. */
-void loader_protect(struct loader *l, uint32_t roles);
+/* Roles (bit 1ull << enum gp_role) by which steps are found now, and the row (its hash; 0: none) that the
+ * user named: no budget takes them. */
+void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen);
 /* Those of a process that ended, for the last time. */
 void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count, void *ctx);
 

@@ -56,14 +56,21 @@ static int list_by_iterator(int program_fd, pid_t pid, struct buffer *out)
 
 bool mapping_parse(const char *line, struct gp_vma *ret)
 {
-	unsigned long start, end, ino;
+	unsigned long start, end, offset, ino;
 	unsigned int major, minor;
 	char perms[5];
 
-	if (sscanf(line, "%lx-%lx %4s %*x %x:%x %lu", &start, &end, perms, &major, &minor, &ino) != 6 ||
+	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &start, &end, perms, &offset, &major, &minor, &ino) !=
+		    7 ||
 	    strlen(perms) != 4 || perms[2] != 'x' || !ino)
 		return false;
-	*ret = (struct gp_vma){.dev = (uint64_t)major << 20 | minor, .ino = ino, .start = start, .end = end};
+	*ret = (struct gp_vma){
+		.dev = (uint64_t)major << 20 | minor,
+		.ino = ino,
+		.start = start,
+		.end = end,
+		.page = offset / (unsigned long)sysconf(_SC_PAGESIZE),
+	};
 	return true;
 }
 
@@ -101,6 +108,17 @@ static int list(int program_fd, pid_t pid, struct gp_vma **ret)
 	}
 	*ret = (struct gp_vma *)out.data; /* malloc'd, so aligned for anything */
 	return (int)(out.len / sizeof(struct gp_vma));
+}
+
+const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t address, uint64_t *ret_offset)
+{
+	for (int i = 0; i < n; i++) {
+		if (address < vmas[i].start || address >= vmas[i].end)
+			continue;
+		*ret_offset = vmas[i].page * (uint64_t)sysconf(_SC_PAGESIZE) + (address - vmas[i].start);
+		return &vmas[i];
+	}
+	return NULL;
 }
 
 int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)

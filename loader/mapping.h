@@ -25,6 +25,9 @@ int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
 /* A line of /proc/PID/maps; false: no executable mapping of a file. */
 bool mapping_parse(const char *line, struct gp_vma *ret);
 
+/* The mapping that an address lies in, and the place in its file; NULL: in none of these. */
+const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t address, uint64_t *ret_offset);
+
 /* Full path as the process named it when it mapped the file, " (deleted)" stripped. 0 or -errno. */
 int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len);
 

@@ -23,6 +23,7 @@
 #define BPF_MOUNT    "/sys/fs/bpf"
 #define LOCK_TRIES   200 /* of 10 ms: readers of one that was killed still have it for a moment */
 #define LOCK_POLL_MS 10
+#define MAKE_TRIES   100
 
 struct pin {
 	char name[PIN_NAME_MAX];
@@ -36,7 +37,7 @@ struct pins {
 	int folder; /* locked while its owner runs: a state directory can be removed and made anew under it */
 };
 
-static int mount_check(void)
+int pins_mount(void)
 {
 	struct statfs fs;
 	int err;
@@ -92,16 +93,37 @@ static int pins_list(struct pins *p)
 	return err;
 }
 
-static int folder_make(const char *path)
+static void folder_of(const char *state_dir, char dir[64])
+{
+	snprintf(dir, 64, PIN_ROOT "/%016lx",
+		 (unsigned long)hash_bytes(HASH_START, state_dir, strlen(state_dir)));
+}
+
+/* Whoever may write there can hand us any map they like. */
+static int folder_ours(const char *path)
 {
 	struct stat st;
 
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return -errno;
 	if (lstat(path, &st))
 		return -errno;
-	/* Whoever may write there can hand us any map they like. */
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EACCES;
+}
+
+static int folder_make(const char *path)
+{
+	return mkdir(path, 0700) && errno != EEXIST ? -errno : folder_ours(path);
+}
+
+/* Another gp-bpf that ends takes the root of all with it, if it is empty just then. */
+static int folders_make(const char *dir)
+{
+	int err, tries = MAKE_TRIES;
+
+	do {
+		err = folder_make(PIN_ROOT);
+		err = err ? err : folder_make(dir);
+	} while (err == -ENOENT && --tries);
+	return err;
 }
 
 static int pins_open_dir(struct pins **ret, const char *dir)
@@ -139,19 +161,15 @@ bool pins_busy(const struct pins *p)
 
 int pins_open(struct pins **ret, const char *state_dir)
 {
-	uint64_t name = hash_bytes(HASH_START, state_dir, strlen(state_dir));
 	struct pins *p = NULL;
 	char dir[64];
-	int err = mount_check();
+	int err = pins_mount();
 
 	if (err)
 		return err;
-	snprintf(dir, sizeof(dir), PIN_ROOT "/%016lx", (unsigned long)name);
-	err = folder_make(PIN_ROOT);
-	if (!err)
-		err = folder_make(dir);
-	if (!err)
-		err = pins_open_dir(&p, dir);
+	folder_of(state_dir, dir);
+	err = folders_make(dir);
+	err = err ? err : pins_open_dir(&p, dir);
 	if (err) {
 		log_error("--durable: %s: %s", dir, strerror(-err));
 		return err;
@@ -194,6 +212,20 @@ int pins_claim(struct pins *p, const char *name)
 	fd = bpf_obj_get(path);
 	if (fd >= 0)
 		pin->waiting = false;
+	return fd < 0 ? -errno : fd;
+}
+
+int pins_peek(const char *state_dir, const char *name)
+{
+	char dir[64], path[192];
+	int fd, err = folder_ours(PIN_ROOT);
+
+	folder_of(state_dir, dir);
+	err = err ? err : folder_ours(dir);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = bpf_obj_get(path);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -260,7 +292,8 @@ static void path_unlink(void *ctx, size_t i)
 		close(fd);
 }
 
-static void pins_drop(struct pins *p, const char *prefix, bool all)
+/* all: those that do not wait too; but: those without the prefix. */
+static void pins_drop(struct pins *p, const char *prefix, bool all, bool but)
 {
 	pin_path_text *paths = calloc(p->count + 1, sizeof(*paths));
 	size_t kept = 0, dropped = 0;
@@ -268,7 +301,7 @@ static void pins_drop(struct pins *p, const char *prefix, bool all)
 	for (size_t i = 0; paths && i < p->count; i++) {
 		struct pin *pin = &p->list[i];
 
-		if ((all || pin->waiting) && !strncmp(pin->name, prefix, strlen(prefix)))
+		if ((all || pin->waiting) && but == !!strncmp(pin->name, prefix, strlen(prefix)))
 			pin_path(p, pin->name, paths[dropped++]);
 		else
 			p->list[kept++] = *pin;
@@ -281,12 +314,17 @@ static void pins_drop(struct pins *p, const char *prefix, bool all)
 
 void pins_drop_waiting(struct pins *p, const char *prefix)
 {
-	pins_drop(p, prefix, false);
+	pins_drop(p, prefix, false, false);
+}
+
+void pins_drop_waiting_but(struct pins *p, const char *prefix)
+{
+	pins_drop(p, prefix, false, true);
 }
 
 void pins_clear(struct pins *p)
 {
-	pins_drop(p, "", true);
+	pins_drop(p, "", true, false);
 	rmdir(p->dir);
 	rmdir(PIN_ROOT); /* stays while another folder is there */
 }

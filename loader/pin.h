@@ -13,8 +13,13 @@
 #define PIN_ROOT     "/sys/fs/bpf/gp-bpf"
 #define PIN_NAME_MAX 96
 
+/* What names begin with that a successor may not ask for before it has seen the call that tells of it. */
+#define PIN_FOLLOWED "follow-"
+
 struct pins;
 
+/* A BPF file system is at /sys/fs/bpf, or comes there. 0 or -errno after one line. */
+int pins_mount(void);
 /* The folder of one state directory (any path; its hash is the folder's name). Mounts the BPF file system
  * at /sys/fs/bpf when nothing is there. Notes what is pinned already, and locks the folder; -EBUSY: another
  * process has it. 0 or -errno after one line. */
@@ -25,10 +30,13 @@ void pins_close(struct pins *p); /* what is pinned stays; NULL is fine */
 int pins_claim(struct pins *p, const char *name);
 int pins_put(struct pins *p, const char *name, int fd); /* replaces what has that name */
 void pins_remove(struct pins *p, const char *name);
+/* The same of the folder of a state directory that another process has open, without asking for it. */
+int pins_peek(const char *state_dir, const char *name);
 /* How many names with this prefix were there at the start and nobody asked for yet. */
 size_t pins_waiting(const struct pins *p, const char *prefix);
 /* Gives those up. The last reference to a link may go with it. */
 void pins_drop_waiting(struct pins *p, const char *prefix);
+void pins_drop_waiting_but(struct pins *p, const char *prefix); /* all others */
 /* Everything goes, the folder too. */
 void pins_clear(struct pins *p);
 

@@ -7,8 +7,10 @@
 
 #include "loader/probe_check.h"
 
-#define MAX_HZ_MAX 1000000
-#define HIT_ARGS   2 /* struct gp_hit and gp_named carry two */
+#define MAX_HZ_MAX  1000000
+#define HIT_ARGS    2  /* struct gp_hit and gp_named carry two */
+#define TABLE_FIRST 40 /* PJRT_Api: what comes before the first function (pjrt_c_api.h) */
+#define TABLE_LAST  4096
 
 bool probe_name_ok(const char *name, size_t size)
 {
@@ -46,17 +48,52 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 	bool mangled = !strncmp(row->symbol, "_Z", 2);
 	const char *field = row->prefix ? "prefix" : "symbol";
 
+	if (row->follow && row->slot)
+		return fault(f, "slot", "does not go with follow");
+	if (row->follow && row->variants[0])
+		return fault(f, "variants", "go with an exact symbol only");
+	if (row->follow && row->returns) /* who can say what language it is in? */
+		return fault(f, "return",
+			     "does not go with follow: an exception through it would end the job");
+	if (row->follow)
+		return 0;
 	if (strlen(row->symbol) < 3)
 		return fault(f, field, "is too short to mean one function");
 	if (strpbrk(row->symbol, "@*? "))
 		return fault(f, field, "is a plain name: no version, no pattern");
 	if (row->prefix && row->variants[0])
 		return fault(f, "variants", "go with an exact symbol only");
+	if (row->slot && (row->slot < TABLE_FIRST || row->slot > TABLE_LAST || row->slot % 8))
+		return fault(f, "slot", "is a byte offset of a function in the table: 40 to 4096, by 8");
+	if (row->slot && row->abi != PROBE_ABI_C)
+		return fault(f, "abi", "is c for what is in a table of functions");
+	if (row->slot)
+		return 0;
 	if (mangled && row->abi == PROBE_ABI_C)
 		return fault(f, "abi", "must be itanium or cxx_sret for a C++ symbol");
 	/* Unwinding through a return-probed frame ends in std::terminate (design §4 rule 1). */
 	if (row->returns && (mangled || row->abi != PROBE_ABI_C))
 		return fault(f, "return", "is refused on C++: an exception through it would end the job");
+	return 0;
+}
+
+/* Its program walks through the event that its one capture is: nothing else fits in its records. */
+static int check_monitor(const struct probe_row *row, struct probe_fault *f)
+{
+	if (row->role != GP_ROLE_monitor)
+		return 0;
+	if (row->captures != 1 || row->capture[0].derefs)
+		return fault(f, "captures", "role: monitor has one, the argument that is the event");
+	if (row->string != PROBE_STRING_NONE)
+		return fault(f, "string", "does not go with role: monitor");
+	if (row->returns)
+		return fault(f, "return", "does not go with role: monitor");
+	if (row->count)
+		return fault(f, "emit", "a monitor's events are sent");
+	if (row->wake)
+		return fault(f, "wake", "does not go with role: monitor");
+	if (!row->max_hz)
+		return fault(f, "max_hz", "role: monitor needs one: how often is the job's to say");
 	return 0;
 }
 
@@ -81,6 +118,14 @@ static int check_emit(const struct probe_row *row, struct probe_fault *f)
 
 	if (row->may_block && !row->returns)
 		return fault(f, "may_block", "needs return: true");
+	if (row->unless_of && !row->returns)
+		return fault(f, "unless", "needs return: true");
+	if (row->unless_of < 0)
+		return fault(f, "unless", "of is return, or the name of a capture");
+	if (row->wake && (row->count || range))
+		return fault(f, "wake", "goes with records, and not with ranges");
+	if (row->only_names && (range || row->string == PROBE_STRING_NONE))
+		return fault(f, "only_names", "goes with a string, and not with ranges");
 	if (row->returns && row->string != PROBE_STRING_NONE)
 		return fault(f, "string", "does not go with return: true");
 	if (row->returns && (range || row->role == GP_ROLE_range_end))
@@ -89,12 +134,14 @@ static int check_emit(const struct probe_row *row, struct probe_fault *f)
 		return fault(f, "string", "a range has either a name or anonymous: true");
 	if (row->anonymous && !range)
 		return fault(f, "anonymous", "goes with role: range_begin only");
-	if (row->keep[0] && (!range || row->anonymous))
+	if (row->keep[0] && !row->only_names && (!range || row->anonymous))
 		return fault(f, "keep", "goes with named ranges only");
-	if (row->keep[0] && !row->max_hz)
+	if (row->keep[0] && !row->only_names && !row->max_hz)
 		return fault(f, "keep", "means nothing without max_hz");
 	if (row->max_hz > MAX_HZ_MAX)
 		return fault(f, "max_hz", "is over 1000000");
+	if (check_monitor(row, f))
+		return -EINVAL;
 	return check_count(row, f);
 }
 
@@ -104,10 +151,11 @@ static int check_capture(const struct probe_capture *c, const char *field, struc
 		return fault(f, field, "width is 1, 2, 4 or 8 bytes");
 	if (c->derefs > 3)
 		return fault(f, field, "deref is at most 3");
-	if (c->offset && !c->derefs)
+	if (c->offset[0] && !c->derefs)
 		return fault(f, field, "offset means nothing without deref");
-	if (c->offset < INT16_MIN || c->offset > INT16_MAX)
-		return fault(f, field, "offset is out of range");
+	for (int i = 0; i < GP_DEREFS_MAX; i++)
+		if (c->offset[i] < INT16_MIN || c->offset[i] > INT16_MAX)
+			return fault(f, field, "offset is out of range");
 	return 0;
 }
 
@@ -117,13 +165,18 @@ static int check_captures(const struct probe_row *row, struct probe_fault *f)
 	int err = row->has_only ? check_capture(&row->only, "only", f) : 0;
 	struct gp_row unused;
 
-	for (int i = 0; i < row->captures && !err; i++)
+	if (!err && row->string != PROBE_STRING_NONE)
+		err = check_capture(&row->text, "string", f);
+	for (int i = 0; i < row->captures && !err; i++) {
 		err = check_capture(&row->capture[i], "captures", f);
+		if (!err && row->capture[i].late && !row->returns)
+			err = fault(f, "captures", "late needs return: true");
+	}
 	if (err)
 		return err;
 	if (row->captures && range)
 		return fault(f, "captures", "a range sends none");
-	if (row->captures > HIT_ARGS && !row->returns)
+	if (row->captures > HIT_ARGS + (row->role == GP_ROLE_on_ready) && !row->returns)
 		return fault(f, "captures", "are at most 2 without return: true");
 	/* Both machines, so that a file which loads here loads everywhere. */
 	if (probe_row_compile_for(EM_X86_64, row, 0, &unused) ||

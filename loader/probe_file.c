@@ -12,15 +12,18 @@
 #include "loader/probe_yaml.h"
 #include "userspace/base/log.h"
 
-#define FILES_MAX 128
+#define FILES_MAX  128
+#define OWNED_EACH 4 /* texts and lists of a row */
+#define OWNED_MAX  ((2 * GP_ROWS_MAX + FILES_MAX) * OWNED_EACH)
+#define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* of probe_table_keep() */
 
 struct probe_table {
 	struct yaml_file *files[FILES_MAX]; /* own every text that rows point to */
 	size_t files_count;
 	struct probe_row rows[GP_ROWS_MAX];
 	size_t count, counted, returning;
-	void *owned[(GP_ROWS_MAX + FILES_MAX) * 4 +
-		    2 * GP_KEEP * GP_ROWS_MAX]; /* four a row, refused ones too */
+	int folder;			     /* rows of folders before it give way to those of their id */
+	void *owned[OWNED_MAX + OWNED_KEEP]; /* refused and replaced ones too */
 	size_t owned_count;
 };
 
@@ -54,18 +57,46 @@ static const char *const *list_dup(struct probe_table *t, const struct yaml_list
 	return copy;
 }
 
+static int number_clamp(unsigned number)
+{
+	return number > INT8_MAX ? INT8_MAX : (int)number;
+}
+
 static struct probe_capture capture_from(const struct yaml_capture *c)
 {
-	return (struct probe_capture){
+	struct probe_capture ret = {
 		.name = c->name,
 		.arg = c->arg,
 		.arg_arm64 = c->arm64 ? *c->arm64 : c->arg,
-		.derefs = c->deref > INT8_MAX ? INT8_MAX : (int)c->deref,
-		.width = c->width > INT8_MAX ? INT8_MAX
-			 : c->width	     ? (int)c->width
-					     : 8,
-		.offset = c->offset,
+		.derefs = number_clamp(c->path_count ? c->path_count : c->deref),
+		.width = c->width ? number_clamp(c->width) : 8,
+		.late = c->late,
 	};
+
+	for (unsigned i = 0; i < c->path_count && i < GP_DEREFS_MAX; i++)
+		ret.offset[i] = c->path[i];
+	if (!c->path_count && ret.derefs <= GP_DEREFS_MAX)
+		ret.offset[ret.derefs ? ret.derefs - 1 : 0] = c->offset;
+	return ret;
+}
+
+static void row_string(const struct yaml_string *y, struct probe_row *row)
+{
+	struct yaml_capture c = {.arg = y->arg, .deref = y->deref, .offset = y->offset};
+
+	row->string = (enum probe_string)y->as;
+	row->text = capture_from(&c);
+}
+
+/* Of which captured value, or of the return; -1: of none that there is. */
+static void row_unless(const struct yaml_unless *y, struct probe_row *row)
+{
+	row->unless_of = strcmp(y->of, "return") ? -1 : GP_UNLESS_RETURN;
+	for (int i = 0; i < row->captures; i++)
+		if (!strcmp(y->of, row->capture[i].name))
+			row->unless_of = GP_UNLESS_ARG + i;
+	for (unsigned i = 0; i < y->is_count && i < GP_UNLESS; i++)
+		row->unless[row->unless_count++] = y->is[i];
 }
 
 static void row_captures(const struct yaml_probe *y, struct probe_row *row)
@@ -73,10 +104,10 @@ static void row_captures(const struct yaml_probe *y, struct probe_row *row)
 	row->captures = (int)y->captures_count;
 	for (int i = 0; i < row->captures; i++)
 		row->capture[i] = capture_from(&y->captures[i]);
-	if (y->string) {
-		row->string = (enum probe_string)y->string->as;
-		row->string_arg = y->string->arg;
-	}
+	if (y->string)
+		row_string(y->string, row);
+	if (y->unless)
+		row_unless(y->unless, row);
 	if (y->only) {
 		row->has_only = true;
 		row->only = capture_from(y->only);
@@ -95,11 +126,15 @@ static int row_texts(struct probe_table *t, const struct source *s, struct probe
 	row->id = table_own(t, id);
 	row->libraries = list_dup(t, y->libraries.count ? &y->libraries : &file->libraries);
 	row->variants = list_dup(t, &y->variants);
-	row->keep = list_dup(t, &y->keep);
+	row->keep = list_dup(t, y->only_names.count ? &y->only_names : &y->keep);
 	if (!row->libraries || !row->variants || !row->keep)
 		return -ENOMEM;
 	row->runtime = file->runtime;
-	row->symbol = y->symbol ? y->symbol : y->prefix;
+	row->symbol = y->symbol ? y->symbol : y->prefix ? y->prefix : "";
+	row->follow = y->follow ? y->follow->probe : NULL;
+	row->follow_capture = y->follow ? y->follow->capture : NULL;
+	row->join = y->follow ? y->follow->join : NULL;
+	row->join_with = y->follow ? y->follow->with : NULL;
 	row->prefix = y->prefix;
 	row->versions = y->versions ? y->versions : "";
 	row->why = y->why;
@@ -122,7 +157,11 @@ static int row_from(struct probe_table *t, const struct source *s, struct probe_
 		.may_block = y->may_block,
 		.anonymous = y->anonymous,
 		.max_hz = y->max_hz,
+		.wake = y->wake,
+		.only_names = y->only_names.count,
+		.slot = y->slot,
 		.verified = y->status,
+		.folder = t->folder,
 	};
 	row_captures(y, row);
 	return row_texts(t, s, row);
@@ -136,9 +175,67 @@ static int source_check(const struct source *s)
 
 	if (!probe_name_ok(y->id, room))
 		return source_error(s, "id", "is [a-z0-9_], and with the runtime before it shorter than 48");
-	if (!y->symbol == !y->prefix)
-		return source_error(s, y->symbol ? "prefix" : "symbol", "give one of symbol and prefix");
+	if (y->keep.count && y->only_names.count)
+		return source_error(s, "only_names", "does not go with keep");
+	for (unsigned i = 0; i < y->captures_count; i++)
+		if (y->captures[i].path_count && (y->captures[i].deref || y->captures[i].offset))
+			return source_error(s, "captures", "path says what deref and offset say");
+	if (!!y->symbol + !!y->prefix + !!y->follow != 1)
+		return source_error(s,
+				    y->follow	? "follow"
+				    : y->symbol ? "prefix"
+						: "symbol",
+				    "give one of symbol, prefix and follow");
+	if (y->follow && !y->follow->join != !y->follow->with)
+		return source_error(s, "follow", "join and with go together");
 	return 0;
+}
+
+static bool table_replaces(const struct probe_table *t, size_t i, const struct probe_row *row)
+{
+	return t->rows[i].folder < t->folder && !strcmp(t->rows[i].id, row->id);
+}
+
+static void table_put(struct probe_table *t, struct probe_row *row)
+{
+	size_t at = 0;
+
+	while (at < t->count && !table_replaces(t, at, row))
+		at++;
+	if (at < t->count) {
+		t->counted -= t->rows[at].count;
+		t->returning -= t->rows[at].returns;
+		row->replaces = true;
+	}
+	t->rows[at] = *row;
+	t->counted += row->count;
+	t->returning += row->returns;
+	t->count += at == t->count;
+}
+
+size_t probe_table_capture(const struct probe_table *t, const char *runtime, const char *name,
+			   const char *capture, int *ret_capture)
+{
+	size_t i = 0;
+
+	while (i < t->count && (strcmp(t->rows[i].runtime, runtime) != 0 ||
+				strcmp(t->rows[i].id + strlen(runtime) + 1, name) != 0))
+		i++;
+	for (*ret_capture = 0; i < t->count && *ret_capture < t->rows[i].captures; ++*ret_capture)
+		if (!strcmp(t->rows[i].capture[*ret_capture].name, capture))
+			return i;
+	return t->count;
+}
+
+static bool follow_known(const struct probe_table *t, const struct probe_row *row)
+{
+	int capture;
+
+	if (probe_table_capture(t, row->runtime, row->follow, row->follow_capture, &capture) == t->count)
+		return false;
+	return !row->join ||
+	       (probe_table_capture(t, row->runtime, row->follow, row->join, &capture) < t->count &&
+		probe_table_capture(t, row->runtime, row->join_with, row->join, &capture) < t->count);
 }
 
 /* Rules about the row among the others. */
@@ -147,13 +244,15 @@ static int table_check(const struct probe_table *t, const struct source *s, cons
 	char what[160];
 
 	for (size_t i = 0; i < t->count; i++) {
-		if (t->rows[i].hash != row->hash)
+		if (t->rows[i].hash != row->hash || table_replaces(t, i, row))
 			continue;
 		snprintf(what, sizeof(what), "%s %s at %s:%d",
 			 strcmp(t->rows[i].id, row->id) ? "has the hash of" : "is taken by", t->rows[i].id,
 			 t->rows[i].file, t->rows[i].line);
 		return source_error(s, "id", what);
 	}
+	if (row->follow && !follow_known(t, row))
+		return source_error(s, "follow", "is of no row above that has such a capture");
 	if (row->count && t->counted == GP_HOT_ROWS)
 		return source_error(s, "emit", "no more than 32 rows can be counted");
 	if (row->returns && t->returning == GP_RETURN_ROWS_MAX)
@@ -164,26 +263,22 @@ static int table_check(const struct probe_table *t, const struct source *s, cons
 static int table_add(struct probe_table *t, const struct source *s)
 {
 	struct probe_fault fault = {0};
-	struct probe_row *row;
+	struct probe_row row;
 	int err = source_check(s);
 
 	if (err)
 		return err;
-	if (t->count == GP_ROWS_MAX)
+	if (t->count == GP_ROWS_MAX || t->owned_count + OWNED_EACH > OWNED_MAX)
 		return source_error(s, NULL, "no more than 512 rows fit");
-	row = &t->rows[t->count];
-	err = row_from(t, s, row);
+	err = row_from(t, s, &row);
 	if (err)
 		return err;
-	if (probe_row_check(row, &fault))
+	if (probe_row_check(&row, &fault))
 		return source_error(s, fault.field, fault.what);
-	err = table_check(t, s, row);
-	if (err)
-		return err;
-	t->counted += row->count;
-	t->returning += row->returns;
-	t->count++;
-	return 0;
+	err = table_check(t, s, &row);
+	if (!err)
+		table_put(t, &row);
+	return err;
 }
 
 static int table_add_file(struct probe_table *t, const char *path)
@@ -228,14 +323,12 @@ static int table_add_entry(struct probe_table *t, const char *dir, const char *n
 	return err;
 }
 
-int probe_table_load(struct probe_table **ret, const char *dir)
+int probe_table_add(struct probe_table *t, const char *dir)
 {
-	struct probe_table *t = calloc(1, sizeof(*t));
 	struct dirent **entries = NULL;
 	int err = 0, one, n;
 
-	if (!t)
-		return -ENOMEM;
+	t->folder++;
 	n = scandir(dir, &entries, is_probe_file, alphasort);
 	if (n <= 0) {
 		err = n < 0 ? -errno : -ENOENT;
@@ -249,6 +342,14 @@ int probe_table_load(struct probe_table **ret, const char *dir)
 		free(entries[i]);
 	}
 	free(entries);
+	return err;
+}
+
+int probe_table_load(struct probe_table **ret, const char *dir)
+{
+	struct probe_table *t = calloc(1, sizeof(*t));
+	int err = t ? probe_table_add(t, dir) : -ENOMEM;
+
 	if (err)
 		probe_table_free(t);
 	else

@@ -4,8 +4,7 @@
 #include <fnmatch.h>
 #include <stdbool.h>
 
-/* Every process maps these: a probe there would be paid by the whole machine. */
-static bool name_forbidden(const char *name)
+bool probe_name_forbidden(const char *name)
 {
 	static const char *const globs[] = {"libc.so*",	   "libc-[0-9]*", "libc.musl*",	     "ld-*.so*",
 					    "ld.so*",	   "libstdc++.*", "libpthread[.-]*", "libm.so*",
@@ -17,7 +16,7 @@ static bool name_forbidden(const char *name)
 	return false;
 }
 
-static bool row_names(const struct probe_row *row, const char *name)
+bool probe_row_names(const struct probe_row *row, const char *name)
 {
 	for (size_t i = 0; row->libraries && row->libraries[i]; i++)
 		if (!fnmatch(row->libraries[i], name, 0))
@@ -29,10 +28,10 @@ size_t probe_rows_for(const struct probe_table *probes, const char *name, size_t
 {
 	size_t n = 0;
 
-	if (name_forbidden(name))
+	if (probe_name_forbidden(name))
 		return 0;
 	for (size_t i = 0; i < probe_table_count(probes) && n < GP_ROWS_MAX; i++)
-		if (row_names(probe_table_row(probes, i), name))
+		if (!probe_table_row(probes, i)->follow && probe_row_names(probe_table_row(probes, i), name))
 			rows[n++] = i;
 	return n;
 }

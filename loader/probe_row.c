@@ -45,20 +45,29 @@ static int place_argument(const struct convention *cv, const struct probe_row *r
 	return 0;
 }
 
+static int capture_arg(const struct convention *cv, const struct probe_capture *c)
+{
+	return cv->machine == EM_AARCH64 ? c->arg_arm64 : c->arg;
+}
+
 static int compile_capture(const struct convention *cv, const struct probe_row *row,
 			   const struct probe_capture *c, int pushed_bytes, struct gp_capture *ret)
 {
 	struct gp_capture out = {.derefs = (uint8_t)c->derefs, .width = (uint8_t)c->width};
-	int arg = cv->machine == EM_AARCH64 ? c->arg_arm64 : c->arg;
-	int err = place_argument(cv, row, arg, pushed_bytes, &out);
+	int err = place_argument(cv, row, capture_arg(cv, c), pushed_bytes, &out);
 
 	if (err)
 		return err;
-	if (c->derefs < 0 || c->derefs > GP_DEREFS_MAX || c->offset < INT16_MIN || c->offset > INT16_MAX)
+	if (c->derefs < 0 || c->derefs > GP_DEREFS_MAX)
 		return -EINVAL;
+	for (int i = 0; i < GP_DEREFS_MAX; i++) {
+		if (c->offset[i] < INT16_MIN || c->offset[i] > INT16_MAX)
+			return -EINVAL;
+		out.offset[i] = (int16_t)c->offset[i];
+	}
 	if (c->width != 1 && c->width != 2 && c->width != 4 && c->width != 8)
 		return -EINVAL;
-	out.offset[0] = (int16_t)c->offset;
+	out.flags = c->late ? GP_CAPTURE_LATE : 0;
 	*ret = out;
 	return 0;
 }
@@ -66,13 +75,13 @@ static int compile_capture(const struct convention *cv, const struct probe_row *
 static int compile_captures(const struct convention *cv, const struct probe_row *row, int pushed_bytes,
 			    struct gp_row *out)
 {
-	struct probe_capture text = {.arg = row->string_arg, .arg_arm64 = row->string_arg, .width = 8};
 	int err = 0;
 
 	if (row->string != PROBE_STRING_NONE)
-		err = compile_capture(cv, row, &text, pushed_bytes, &out->name);
+		err = compile_capture(cv, row, &row->text, pushed_bytes, &out->name);
 	for (int i = 0; i < row->captures && !err; i++)
-		err = compile_capture(cv, row, &row->capture[i], pushed_bytes, &out->arg[i]);
+		if (capture_arg(cv, &row->capture[i]) != PROBE_ARG_NONE)
+			err = compile_capture(cv, row, &row->capture[i], pushed_bytes, &out->arg[i]);
 	if (row->has_only && !err)
 		err = compile_capture(cv, row, &row->only, pushed_bytes, &out->only);
 	return err;
@@ -106,7 +115,12 @@ int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_b
 	out.probe = row->hash;
 	out.max_hz = row->max_hz;
 	out.flags = (row->count ? GP_ROW_COUNT : 0) | (row->may_block ? GP_ROW_MAY_BLOCK : 0) |
-		    (row->anonymous ? GP_ROW_ANON : 0);
+		    (row->anonymous ? GP_ROW_ANON : 0) | (row->wake ? GP_ROW_WAKE : 0) |
+		    (row->only_names ? GP_ROW_KEPT_ONLY : 0);
+	out.nargs = (uint8_t)row->captures;
+	out.unless_of = (uint8_t)row->unless_of;
+	out.nunless = (uint8_t)row->unless_count;
+	memcpy(out.unless, row->unless, sizeof(out.unless));
 	out.string = row->string == PROBE_STRING_STD ? 2 : row->string == PROBE_STRING_CHARS;
 	out.name = out.only = none;
 	for (int i = 0; i < GP_ARGS; i++)

@@ -47,8 +47,12 @@ static const cyaml_strval_t groups[] = {GP_GROUPS(X)};
 
 static const cyaml_schema_value_t text_schema = {CYAML_VALUE_STRING(PTR, char, 1, TEXT_MAX)};
 
+static const cyaml_schema_value_t number_schema = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int)};
+
 static const cyaml_schema_field_t string_fields[] = {
 	CYAML_FIELD_INT("arg", CYAML_FLAG_DEFAULT, struct yaml_string, arg),
+	CYAML_FIELD_UINT("deref", CYAML_FLAG_OPTIONAL, struct yaml_string, deref),
+	CYAML_FIELD_INT("offset", CYAML_FLAG_OPTIONAL, struct yaml_string, offset),
 	CHOICE("as", CYAML_FLAG_DEFAULT, struct yaml_string, as, strings),
 	CYAML_FIELD_END,
 };
@@ -60,6 +64,22 @@ static const cyaml_schema_field_t capture_fields[] = {
 	CYAML_FIELD_UINT("deref", CYAML_FLAG_OPTIONAL, struct yaml_capture, deref),
 	CYAML_FIELD_UINT("width", CYAML_FLAG_OPTIONAL, struct yaml_capture, width),
 	CYAML_FIELD_INT("offset", CYAML_FLAG_OPTIONAL, struct yaml_capture, offset),
+	CYAML_FIELD_SEQUENCE("path", OPT, struct yaml_capture, path, &number_schema, 1, GP_DEREFS_MAX),
+	CHOICE("late", CYAML_FLAG_OPTIONAL, struct yaml_capture, late, bools),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t unless_fields[] = {
+	TEXT("of", PTR, struct yaml_unless, of),
+	CYAML_FIELD_SEQUENCE("is", PTR, struct yaml_unless, is, &number_schema, 1, GP_UNLESS),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t follow_fields[] = {
+	TEXT("probe", PTR, struct yaml_follow, probe),
+	TEXT("capture", PTR, struct yaml_follow, capture),
+	TEXT("join", OPT, struct yaml_follow, join),
+	TEXT("with", OPT, struct yaml_follow, with),
 	CYAML_FIELD_END,
 };
 
@@ -95,6 +115,11 @@ static const cyaml_schema_field_t probe_fields[] = {
 	CYAML_FIELD_SEQUENCE("captures", OPT, struct yaml_probe, captures, &capture_schema, 1, GP_ARGS),
 	CYAML_FIELD_MAPPING_PTR("only", OPT, struct yaml_probe, only, only_fields),
 	LIST("keep", OPT, struct yaml_probe, keep, GP_KEEP),
+	LIST("only_names", OPT, struct yaml_probe, only_names, GP_KEEP),
+	CYAML_FIELD_MAPPING_PTR("unless", OPT, struct yaml_probe, unless, unless_fields),
+	CYAML_FIELD_MAPPING_PTR("follow", OPT, struct yaml_probe, follow, follow_fields),
+	CHOICE("wake", CYAML_FLAG_OPTIONAL, struct yaml_probe, wake, bools),
+	CYAML_FIELD_UINT("slot", CYAML_FLAG_OPTIONAL, struct yaml_probe, slot),
 	TEXT("versions", OPT, struct yaml_probe, versions),
 	CHOICE("status", CYAML_FLAG_OPTIONAL, struct yaml_probe, status, statuses),
 	TEXT("why", PTR, struct yaml_probe, why),

@@ -13,12 +13,27 @@ struct yaml_capture {
 	int *arm64;	       /* NULL: not given */
 	unsigned deref, width; /* width 0: not given */
 	int offset;
+	int *path; /* NULL: not given */
+	unsigned path_count;
+	int late;
 	uint64_t equals; /* of `only` */
 };
 
 struct yaml_string {
 	int arg;
+	unsigned deref;
+	int offset;
 	int as; /* enum probe_string */
+};
+
+struct yaml_unless {
+	char *of;
+	int *is;
+	unsigned is_count;
+};
+
+struct yaml_follow {
+	char *probe, *capture, *join, *with; /* the last two: NULL when absent */
 };
 
 struct yaml_list {
@@ -28,9 +43,11 @@ struct yaml_list {
 
 struct yaml_probe { /* optional texts are NULL when absent */
 	char *id, *symbol, *prefix, *versions, *why;
-	struct yaml_list libraries, variants, keep;
-	int abi, group, role, emit, returns, may_block, anonymous, status;
-	unsigned max_hz;
+	struct yaml_list libraries, variants, keep, only_names;
+	int abi, group, role, emit, returns, may_block, anonymous, wake, status;
+	unsigned max_hz, slot;
+	struct yaml_unless *unless;
+	struct yaml_follow *follow;
 	struct yaml_string *string;
 	struct yaml_capture *captures;
 	unsigned captures_count;

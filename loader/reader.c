@@ -337,6 +337,9 @@ void reader_wait(struct reader *r, int timeout_ms)
 	struct pollfd fds[WORKERS_MAX];
 	nfds_t n = 0;
 
+	/* Answers that were taken left somebody idle while more waits: nobody would end this wait. */
+	if (r->first && (!r->busy || worker_in(r, WORKER_IDLE)))
+		return;
 	for (const struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)
 		if (w->state == WORKER_BUSY)
 			fds[n++] = (struct pollfd){.fd = w->fd, .events = POLLIN};

@@ -26,6 +26,9 @@ struct reader_ask {
 	uint64_t ticket; /* the caller's name for it */
 	pid_t pid;
 	struct gp_vma vma; /* of a file that pid maps */
+	uint64_t followed; /* where a function of rows[0] is said to begin; 0: they are found by name */
+	bool memory;	   /* the functions of a table that pid may have in memory: */
+	uint64_t table;	   /* its address; 0: not known */
 	size_t rows_count;
 	size_t rows[GP_ROWS_MAX]; /* to find sites for */
 	char path[PATH_MAX];	  /* see mapping_open() */
@@ -54,7 +57,7 @@ int reader_ask(struct reader *r, const struct reader_ask *ask);
 /* 1: *ret is one that was asked for; 0: none now. Never blocks. That the file is the one mapped is checked
  * by the kernel's own numbers (vmas as for mapping_list()). */
 int reader_next(struct reader *r, const struct bpf_program *vmas, struct reader_answer *ret);
-/* Waits until there may be an answer. */
+/* Waits until there may be an answer, or something to ask. */
 void reader_wait(struct reader *r, int timeout_ms);
 
 #endif

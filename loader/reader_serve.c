@@ -77,6 +77,12 @@ static int file_serve(const struct reader_ask *ask, const struct probe_table *pr
 	s->map = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	if (s->map == MAP_FAILED)
 		err = -errno;
+	else if (ask->memory)
+		s->count = sites_find_in(probes, ask->rows, ask->rows_count, fd,
+					 &(struct site_memory){ask->pid, ask->vma.start, ask->table},
+					 &s->sites);
+	else if (ask->followed)
+		s->count = sites_find_at(probes, ask->rows[0], ask->followed, fd, &s->sites);
 	else
 		s->count = sites_find(probes, ask->rows, ask->rows_count, cache_dir, fd, &s->sites);
 	if (!err && s->count < 0)

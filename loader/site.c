@@ -4,17 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/elf_symbol.h"
 #include "loader/pin.h"
 #include "loader/prologue.h"
-#include "loader/site.h"
+#include "loader/site_private.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/log.h"
 
 #define SYMBOL_MAX 512
 #define CODE_BYTES 128
 
-static enum kernel_program program_of(const struct probe_row *row)
+enum kernel_program site_program(const struct probe_row *row)
 {
 	if (row->count)
 		return KERNEL_COUNT;
@@ -24,6 +23,8 @@ static enum kernel_program program_of(const struct probe_row *row)
 		return KERNEL_RANGE_BEGIN;
 	if (row->role == GP_ROLE_range_end)
 		return KERNEL_RANGE_END;
+	if (row->role == GP_ROLE_monitor)
+		return KERNEL_MONITOR;
 	return row->string != PROBE_STRING_NONE ? KERNEL_NAMED : KERNEL_HIT;
 }
 
@@ -82,15 +83,15 @@ static int names_fill(struct names *names, const struct probe_table *probes, con
 /* An exception that crosses a return-probed frame ends the job, so C++ functions get none (design §4.1). */
 static int rules_check(const struct probe_row *row, const struct site *site)
 {
-	if (row->returns && !strncmp(row->symbol, "_Z", 2))
+	if (row->returns && !row->slot && !strncmp(row->symbol, "_Z", 2))
 		return -EPERM;
 	if (row->group == GP_GROUP_bulk && site->insn == GP_INSN_stepped)
 		return -EOPNOTSUPP; /* 16-28 us a hit, on something hot */
 	return 0;
 }
 
-static void site_choose(struct elf_file *ef, const struct probe_row *row, const struct elf_found *found,
-			struct site *site)
+void site_choose(struct elf_file *ef, const struct probe_row *row, const struct elf_found *found,
+		 struct site *site)
 {
 	uint8_t code[CODE_BYTES];
 	size_t len = found->size && found->size < sizeof(code) ? found->size : sizeof(code);
@@ -111,16 +112,13 @@ static void site_choose(struct elf_file *ef, const struct probe_row *row, const 
 	site->state = site->error ? GP_ATTACH_refused : GP_ATTACH_attached;
 }
 
-/* Aliases of one function are one probe; of two rows that want the same program at the same place the
- * first gets it, else each call would be told twice. Returns whether the site is to be kept. */
-static bool site_first(const struct probe_table *probes, const struct site *sites, size_t n,
-		       struct site *site)
+bool site_first(const struct probe_table *probes, const struct site *sites, size_t n, struct site *site)
 {
-	enum kernel_program program = program_of(probe_table_row(probes, site->row));
+	enum kernel_program program = site_program(probe_table_row(probes, site->row));
 
 	for (size_t i = 0; i < n && site->state == GP_ATTACH_attached; i++) {
 		if (sites[i].offset != site->offset || sites[i].state != GP_ATTACH_attached ||
-		    program_of(probe_table_row(probes, sites[i].row)) != program)
+		    site_program(probe_table_row(probes, sites[i].row)) != program)
 			continue;
 		if (sites[i].row == site->row)
 			return false;
@@ -180,11 +178,12 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n, c
 	if (err < 0)
 		goto out;
 	count = err;
-	sites = calloc((size_t)count + n + 1, sizeof(*sites));
+	sites = calloc((size_t)count + 2 * n + 1, sizeof(*sites));
 	err = -ENOMEM;
 	if (!sites)
 		goto out;
 	count = sites_fill(probes, &names, ef, found, (size_t)count, sites);
+	count = sites_add_slots(probes, rows, n, cache_dir, fd, ef, sites, count);
 	err = absent_add(rows, n, sites, count);
 	*ret = sites;
 out:
@@ -216,7 +215,8 @@ static void batch_fill(struct batch *b, struct site *sites, size_t n, const stru
 	for (size_t i = 0; i < n && b->n < SITES_FOUND_MAX; i++) {
 		const struct probe_row *row = probe_table_row(probes, sites[i].row);
 
-		if (!site_linked(&sites[i]) || program_of(row) != wanted || row->group != group)
+		if (!site_linked(&sites[i]) || sites[i].followed || site_program(row) != wanted ||
+		    row->group != group)
 			continue;
 		b->at[b->n] = (struct attach_site){.offset = sites[i].offset, .cookie = sites[i].cookie};
 		b->from[b->n++] = &sites[i];
@@ -261,5 +261,8 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 			batch_result(b, attach_sites(at, &set, b->at, b->n));
 		}
 	}
+	for (size_t i = 0; i < n; i++)
+		if (site_linked(&sites[i]) && sites[i].followed)
+			site_attach_followed(&sites[i], probes, k, at, file, tag, fd);
 	free(b);
 }

@@ -43,7 +43,7 @@ static uint64_t sum_wants(const struct elf_want *wants, size_t n)
 	return sum;
 }
 
-static int head_make(int fd, const struct elf_want *wants, size_t n, struct cache_head *ret)
+static int head_make(int fd, uint64_t wants, struct cache_head *ret)
 {
 	struct stat st;
 
@@ -58,7 +58,7 @@ static int head_make(int fd, const struct elf_want *wants, size_t n, struct cach
 		.mtime_ns = st.st_mtim.tv_nsec,
 		.ctime_s = st.st_ctim.tv_sec,
 		.ctime_ns = st.st_ctim.tv_nsec,
-		.wants = sum_wants(wants, n),
+		.wants = wants,
 	};
 	return 0;
 }
@@ -223,25 +223,15 @@ static void cache_write(int dir, const struct cache_head *head, const struct elf
 		unlinkat(dir, partial, 0);
 }
 
-static int search(int fd, const struct elf_want *wants, size_t n, size_t max_found, struct elf_found **ret)
-{
-	struct elf_file *ef;
-	int err = elf_file_open(&ef, fd);
+/* ---- looking ------------------------------------------------------------------------------------ */
 
-	if (err)
-		return err;
-	err = elf_symbols_find(ef, wants, n, max_found, ret);
-	elf_file_close(ef);
-	return err;
-}
-
-int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n, size_t max_found,
-		      struct elf_found **ret)
+int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
+		     symbol_cache_fn *look, const void *ctx, struct elf_found **ret)
 {
 	struct cache_head head;
 	int count, dirfd = -1;
 
-	count = head_make(fd, wants, n, &head);
+	count = head_make(fd, what, &head);
 	if (count)
 		return count;
 	if (dir) {
@@ -252,11 +242,37 @@ int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, siz
 	count = dirfd < 0 ? -ENOENT : cache_read(dirfd, &head, n, max_found, ret);
 	if (count >= 0)
 		goto out;
-	count = search(fd, wants, n, max_found, ret);
+	count = look(ctx, fd, ret);
 	if (count >= 0 && dirfd >= 0)
 		cache_write(dirfd, &head, *ret, (size_t)count);
 out:
 	if (dirfd >= 0)
 		close(dirfd);
 	return count;
+}
+
+struct search {
+	const struct elf_want *wants;
+	size_t n, max_found;
+};
+
+static int search(const void *ctx, int fd, struct elf_found **ret)
+{
+	const struct search *s = ctx;
+	struct elf_file *ef;
+	int err = elf_file_open(&ef, fd);
+
+	if (err)
+		return err;
+	err = elf_symbols_find(ef, s->wants, s->n, s->max_found, ret);
+	elf_file_close(ef);
+	return err;
+}
+
+int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n, size_t max_found,
+		      struct elf_found **ret)
+{
+	struct search s = {wants, n, max_found};
+
+	return symbol_cache_ask(dir, fd, sum_wants(wants, n), n, max_found, search, &s, ret);
 }

@@ -31,6 +31,7 @@ static long tracepoint_id_under(int root, const char *name)
 long tracepoint_id(const char *name)
 {
 	static const char *const mounted[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	static int own = -1; /* kept: the right to make it may be given up */
 	long id = -ENOENT;
 	int root;
 
@@ -43,12 +44,9 @@ long tracepoint_id(const char *name)
 	}
 	if (id > 0)
 		return id;
-	root = mount_detached("tracefs");
-	if (root < 0)
-		return root;
-	id = tracepoint_id_under(root, name);
-	close(root);
-	return id;
+	if (own < 0)
+		own = mount_detached("tracefs");
+	return own < 0 ? own : tracepoint_id_under(own, name);
 }
 
 int tracepoint_open(const char *name)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "loader/library_tell.h"
+#include "loader/loader.h"
+
+static const char *refused_text(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return "a C++ function is never probed at its return";
+	case -EOPNOTSUPP:
+		return "too hot for a place where the kernel single-steps";
+	case -EEXIST:
+		return "another probe tells of the same place";
+	default:
+		return library_error_text(err);
+	}
+}
+
+const char *loader_attach_text(const struct gp_attach *a)
+{
+	switch (a->state) {
+	case GP_ATTACH_absent:
+		return a->error ? library_error_text(a->error) : "no such function";
+	case GP_ATTACH_failed:
+		return library_error_text(a->error);
+	case GP_ATTACH_refused:
+		return refused_text(a->error);
+	case GP_ATTACH_counted:
+		return "over the overhead budget: counted, not sent";
+	case GP_ATTACH_given_up:
+		return "over the overhead budget: detached for now";
+	default:
+		return "";
+	}
+}
