@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/confine.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 
@@ -50,6 +52,29 @@ struct aside {
 
 /* ---- the other process ------------------------------------------------------------------------- */
 
+/* What others run and map is read; of who carries histories or exports to files, a folder of somebody else's
+ * is written, and what is made for TensorBoard there given to them. */
+#define CAPS_KEPT                                                                                            \
+	(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) |                                    \
+	 CONFINE_CAP(CAP_CHECKPOINT_RESTORE) | CONFINE_CAP(CAP_PERFMON) | CONFINE_CAP(CAP_DAC_OVERRIDE) |    \
+	 CONFINE_CAP(CAP_FOWNER) | CONFINE_CAP(CAP_CHOWN))
+
+static bool confined, calls_denied;
+
+void aside_confine(bool calls)
+{
+	confined = true;
+	calls_denied = calls;
+}
+
+/* keeps: a program of the kernel's that it runs. */
+static int confine(bool keeps)
+{
+	int err = confined ? confine_capabilities(CAPS_KEPT | (keeps ? CONFINE_CAP(CAP_BPF) : 0)) : 0;
+
+	return err || !calls_denied ? err : confine_calls(CONFINE_READER);
+}
+
 int aside_settle(const char *name, int *fd, int keep)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
@@ -66,7 +91,7 @@ int aside_settle(const char *name, int *fd, int keep)
 	    dup2(to, ASIDE_KEPT_FD) < 0)
 		return -errno;
 	*fd = 3;
-	return syscall(SYS_close_range, ASIDE_KEPT_FD + 1, ~0u, 0) ? -errno : 0;
+	return syscall(SYS_close_range, ASIDE_KEPT_FD + 1, ~0u, 0) ? -errno : confine(keep >= 0);
 }
 
 static _Noreturn void serve(int fd, int keep, char *shared, size_t cap)

@@ -8,6 +8,7 @@
 #ifndef BASE_ASIDE_H
 #define BASE_ASIDE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -43,6 +44,9 @@ void aside_drop(struct aside *a);
 /* CPU time that calls have taken there. */
 uint64_t aside_cpu_ns(const struct aside *a);
 
+/* Whom aside_settle() settles from now on keeps no capability but to look, and, where calls can be denied,
+ * may start, tell or reach nobody. */
+void aside_confine(bool calls);
 /* For a process just forked that is to serve its parent over *fd: leaves everything else behind that the
  * parent holds (it would outlive the parent in one that cannot be killed: links, files and pipes that
  * somebody waits for the end of), minds no signals of a terminal, and ends with the parent. *fd is moved;

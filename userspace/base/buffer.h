@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buffer {
 	char *data; /* NUL-terminated whenever it is not NULL */
@@ -14,6 +15,7 @@ struct buffer {
 };
 
 void buffer_add(struct buffer *b, const void *data, size_t len);
+void buffer_uint(struct buffer *b, uint64_t value); /* its digits */
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Room for len more bytes; returns where they go (NULL on failure); the caller adds to b->len. */
 char *buffer_reserve(struct buffer *b, size_t len);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define NS_PER_S    1000000000ll
+#define DAY_S	    86400
 #define BOOT_ID_LEN 36 /* a UUID; the file ends in a newline */
 
 static int64_t clock_read_ns(clockid_t id)
@@ -70,21 +71,57 @@ uint64_t clock_suspended_ns(void)
 	return suspended < 1000 ? 0 : (uint64_t)suspended;
 }
 
+/* A day of the proleptic Gregorian calendar, counted from 1970-01-01. Years are counted from March on, so
+ * that the day that not every one has is the last, and in eras of 400, which are all alike. */
+static void clock_date(int64_t day, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
+{
+	uint64_t at = (uint64_t)(day + 719468); /* from 0000-03-01: years before are not reached */
+	unsigned of_era = (unsigned)(at % 146097);
+	unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	unsigned of_year = of_era - (365 * year + year / 4 - year / 100);
+	unsigned month = (5 * of_year + 2) / 153; /* 0: March */
+
+	*ret_day = of_year - (153 * month + 2) / 5 + 1;
+	*ret_month = month < 10 ? month + 3 : month - 9;
+	*ret_year = year + (unsigned)(at / 146097) * 400 + (month >= 10);
+}
+
+static char *clock_digits(char *to, unsigned value, int digits)
+{
+	for (int i = digits - 1; i >= 0; i--, value /= 10)
+		to[i] = (char)('0' + value % 10);
+	return to + digits;
+}
+
+/* By hand: each line has one, and printf and the C library's time zones take longer than the rest of it. */
 char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns)
 {
-	time_t s = (time_t)(real_ns / NS_PER_S);
-	int64_t ns = real_ns % NS_PER_S;
-	struct tm tm;
+	int64_t s = real_ns / NS_PER_S, ns = real_ns % NS_PER_S, day;
+	unsigned year, month, mday, of_day;
+	char *at = out;
 
 	if (ns < 0) {
 		ns += NS_PER_S;
 		s--;
 	}
+	day = (s >= 0 ? s : s - (DAY_S - 1)) / DAY_S;
+	of_day = (unsigned)(s - day * DAY_S);
 	/* All of int64_t nanoseconds lies in years 1677 to 2262: four digits always suffice. */
-	gmtime_r(&s, &tm);
-	snprintf(out, CLOCK_TEXT_MAX, "%04u-%02u-%02uT%02u:%02u:%02u.%09uZ", (tm.tm_year + 1900u) % 10000,
-		 (tm.tm_mon + 1u) % 100, tm.tm_mday % 100u, tm.tm_hour % 100u, tm.tm_min % 100u,
-		 tm.tm_sec % 100u, (unsigned)ns);
+	clock_date(day, &year, &month, &mday);
+	at = clock_digits(at, year, 4);
+	*at++ = '-';
+	at = clock_digits(at, month, 2);
+	*at++ = '-';
+	at = clock_digits(at, mday, 2);
+	*at++ = 'T';
+	at = clock_digits(at, of_day / 3600, 2);
+	*at++ = ':';
+	at = clock_digits(at, of_day / 60 % 60, 2);
+	*at++ = ':';
+	at = clock_digits(at, of_day % 60, 2);
+	*at++ = '.';
+	at = clock_digits(at, (unsigned)ns, 9);
+	memcpy(at, "Z", 2);
 	return out;
 }
 
@@ -123,4 +160,27 @@ char *clock_duration(char *out, int out_len, uint64_t ns)
 		snprintf(out, (size_t)out_len, "%u.%0*u %s", (unsigned)q / tens, tens == 100 ? 2 : 1,
 			 (unsigned)q % tens, units[digits / 3 + 1]);
 	return out;
+}
+
+static void duration_digits(char *out, int out_len, uint64_t ns, int decimals)
+{
+	static const struct {
+		uint64_t ns;
+		const char *unit;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "\302\265s"}, {1, "ns"}};
+	int i = 0;
+
+	while (i < 3 && ns < units[i].ns)
+		i++;
+	snprintf(out, (size_t)out_len, "%.*f %s", decimals, (double)ns / (double)units[i].ns, units[i].unit);
+}
+
+void clock_durations(char *a, char *b, int out_len, uint64_t a_ns, uint64_t b_ns)
+{
+	clock_duration(a, out_len, a_ns);
+	clock_duration(b, out_len, b_ns);
+	for (int decimals = 1; a_ns != b_ns && decimals <= 9 && !strcmp(a, b); decimals++) {
+		duration_digits(a, out_len, a_ns, decimals);
+		duration_digits(b, out_len, b_ns, decimals);
+	}
 }

@@ -14,15 +14,26 @@ static void json_raw(struct buffer *b, const char *text)
 	buffer_add(b, text, strlen(text));
 }
 
-static void json_quote(struct buffer *b, const char *text)
+/* Bytes that do not stand for themselves in a text. */
+static const bool special[256] = {[0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true};
+
+static bool is_plain(const char *text, size_t len)
 {
-	size_t len = strlen(text), plain = 0, n;
+	bool any = false;
+
+	for (size_t i = 0; i < len; i++)
+		any |= special[(unsigned char)text[i]];
+	return !any;
+}
+
+static void json_escape(struct buffer *b, const char *text, size_t len)
+{
+	size_t plain = 0, n;
 	uint32_t c;
 
-	buffer_add(b, "\"", 1);
 	for (size_t i = 0; i < len; i += n) {
 		n = utf8_decode(text + i, len - i, &c);
-		if (n && c >= 0x20 && c != '"' && c != '\\' && (c < 0x7f || c >= 0xa0))
+		if (n && c != '"' && c != '\\' && utf8_columns(c) >= 0)
 			continue;
 		buffer_add(b, text + plain, i - plain);
 		if (!n) {
@@ -30,25 +41,57 @@ static void json_quote(struct buffer *b, const char *text)
 			n = 1;
 		} else if (c == '"' || c == '\\') {
 			buffer_printf(b, "\\%c", (int)c);
-		} else {
+		} else if (c < 0x10000) {
 			buffer_printf(b, "\\u%04x", (unsigned)c);
+		} else {
+			buffer_printf(b, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (c >> 10)),
+				      (unsigned)(0xdc00 | (c & 0x3ff)));
 		}
 		plain = i + n;
 	}
 	buffer_add(b, text + plain, len - plain);
-	buffer_add(b, "\"", 1);
+}
+
+/* before, the text in quotes, after: of both, 0 is nothing. In one piece: lines are made of little else. */
+static void json_quote(struct buffer *b, char before, const char *text, char after)
+{
+	size_t len = strlen(text);
+	bool plain = is_plain(text, len);
+	char *from = buffer_reserve(b, (plain ? len : 0) + 4), *to = from;
+
+	if (!to)
+		return;
+	if (before)
+		*to++ = before;
+	*to++ = '"';
+	if (plain) {
+		memcpy(to, text, len);
+		to += len;
+	} else {
+		b->len += (size_t)(to - from);
+		json_escape(b, text, len);
+		from = to = buffer_reserve(b, 2);
+		if (!to)
+			return;
+	}
+	*to++ = '"';
+	if (after)
+		*to++ = after;
+	*to = '\0';
+	b->len += (size_t)(to - from);
 }
 
 /* The last byte written says whether a value stands before this one: no state to keep. A line feed
  * ends an object on the outermost level. */
 static void json_key(struct buffer *b, const char *key)
 {
-	if (b->len && !strchr("{[\n", b->data[b->len - 1]))
+	char last = b->len ? b->data[b->len - 1] : '\n';
+	bool first = last == '{' || last == '[' || last == '\n';
+
+	if (key)
+		json_quote(b, first ? '\0' : ',', key, ':');
+	else if (!first)
 		buffer_add(b, ",", 1);
-	if (!key)
-		return;
-	json_quote(b, key);
-	buffer_add(b, ":", 1);
 }
 
 void json_open(struct buffer *b, const char *key, char bracket)
@@ -74,18 +117,10 @@ void json_bool(struct buffer *b, const char *key, bool value)
 	json_raw(b, value ? "true" : "false");
 }
 
-/* Step lines are mostly integers, and replay writes a great many: printf would be half of its time. */
 void json_uint(struct buffer *b, const char *key, uint64_t value)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
 	json_key(b, key);
-	buffer_add(b, digits + at, sizeof(digits) - at);
+	buffer_uint(b, value);
 }
 
 void json_int(struct buffer *b, const char *key, int64_t value)
@@ -136,7 +171,7 @@ void json_string(struct buffer *b, const char *key, const char *text)
 		return;
 	}
 	json_key(b, key);
-	json_quote(b, text);
+	json_quote(b, '\0', text, '\0');
 }
 
 void json_known(struct buffer *b, const char *key, const char *text)

@@ -3,8 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,42 +11,9 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
+#include "userspace/identity/environment.h"
 
 #define COMMAND_BYTES 4096
-#define ENVIRON_CHUNK (64 << 10)
-#define ENVIRON_BYTES (1 << 20) /* a process may have more; what launchers set stands well before that */
-#define ENTRY_BYTES   256	/* of one NAME=value kept */
-
-/* Facts that the environment tells, and the names that tell them, most trusted first. */
-static const struct {
-	const char *name;
-	size_t field;
-} int_names[] = {
-	{"RANK", offsetof(struct gp_process, rank)},
-	{"OMPI_COMM_WORLD_RANK", offsetof(struct gp_process, rank)},
-	{"SLURM_PROCID", offsetof(struct gp_process, rank)},
-	{"PMI_RANK", offsetof(struct gp_process, rank)},
-	{"WORLD_SIZE", offsetof(struct gp_process, world_size)},
-	{"OMPI_COMM_WORLD_SIZE", offsetof(struct gp_process, world_size)},
-	{"SLURM_NTASKS", offsetof(struct gp_process, world_size)},
-	{"PMI_SIZE", offsetof(struct gp_process, world_size)},
-	{"LOCAL_RANK", offsetof(struct gp_process, local_rank)},
-	{"OMPI_COMM_WORLD_LOCAL_RANK", offsetof(struct gp_process, local_rank)},
-	{"SLURM_LOCALID", offsetof(struct gp_process, local_rank)},
-	{"MPI_LOCALRANKID", offsetof(struct gp_process, local_rank)},
-};
-static const char *const job_names[] = {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"};
-
-#define INT_NAMES (sizeof(int_names) / sizeof(int_names[0]))
-#define JOB_NAMES (sizeof(job_names) / sizeof(job_names[0]))
-
-struct environment {
-	int32_t ints[INT_NAMES]; /* -1: not seen */
-	char jobs[JOB_NAMES][64];
-	char entry[ENTRY_BYTES];
-	size_t entry_len; /* of the entry so far; its tail beyond ENTRY_BYTES is not kept */
-};
-
 uint64_t process_start_ns(const char *root, pid_t pid)
 {
 	struct proc_stat s;
@@ -72,89 +38,20 @@ static int read_command(const char *root, pid_t pid, char *out, size_t out_len)
 	return 0;
 }
 
-/* One entry is complete. As for getenv(3), the first of a name counts. */
-static void environment_entry(struct environment *env)
-{
-	char *value;
-
-	if (env->entry_len >= ENTRY_BYTES)
-		return;
-	env->entry[env->entry_len] = '\0';
-	value = strchr(env->entry, '=');
-	if (!value)
-		return;
-	*value++ = '\0';
-	for (size_t i = 0; i < INT_NAMES; i++) {
-		if (env->ints[i] < 0 && !strcmp(env->entry, int_names[i].name))
-			env->ints[i] = proc_number(value);
-	}
-	for (size_t i = 0; i < JOB_NAMES; i++) {
-		if (!*env->jobs[i] && strcmp(value, "none") && !strcmp(env->entry, job_names[i]))
-			log_escape(env->jobs[i], sizeof(env->jobs[i]), value, strlen(value));
-	}
-}
-
-static void environment_feed(struct environment *env, const char *data, size_t len)
-{
-	const char *end = data + len, *nul;
-	size_t part, room;
-
-	for (; data < end; data = nul + 1) {
-		nul = memchr(data, '\0', (size_t)(end - data));
-		part = (size_t)((nul ? nul : end) - data);
-		room = ENTRY_BYTES - env->entry_len;
-		memcpy(env->entry + env->entry_len, data, part < room ? part : room);
-		env->entry_len += part < room ? part : room;
-		if (!nul)
-			break;
-		environment_entry(env);
-		env->entry_len = 0;
-	}
-}
-
-static int environment_read(struct environment *env, const char *root, pid_t pid)
-{
-	int fd = proc_open(root, pid, "environ", O_RDONLY);
-	size_t total = 0;
-	ssize_t n = 0;
-	char *chunk;
-
-	if (fd < 0)
-		return fd;
-	chunk = malloc(ENVIRON_CHUNK);
-	if (!chunk) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while (total < ENVIRON_BYTES && (n = proc_read(fd, chunk, ENVIRON_CHUNK)) > 0) {
-		environment_feed(env, chunk, (size_t)n);
-		total += (size_t)n;
-	}
-	/* /proc/PID/environ ends after a NUL; a file of a test need not. */
-	if (!n && env->entry_len)
-		environment_entry(env);
-	free(chunk);
-	close(fd);
-	return n < 0 ? (int)n : 0;
-}
-
 static int read_environment(const char *root, pid_t pid, struct gp_process *p)
 {
-	struct environment env = {0};
-	int err;
+	struct environment env;
+	int err = environment_read(root, pid, &env);
 
-	memset(env.ints, 0xff, sizeof(env.ints));
-	err = environment_read(&env, root, pid);
 	if (err)
 		return err;
-	for (size_t i = INT_NAMES; i-- > 0;) {
-		if (env.ints[i] >= 0)
-			memcpy((char *)p + int_names[i].field, &env.ints[i], sizeof(env.ints[i]));
-	}
-	for (size_t i = JOB_NAMES; i-- > 0;) {
-		if (*env.jobs[i])
-			memcpy(p->job, env.jobs[i], sizeof(p->job));
-	}
+	p->rank = env.rank;
+	p->world_size = env.world_size;
+	p->local_rank = env.local_rank;
+	snprintf(p->job, sizeof(p->job), "%s",
+		 *env.jobset	  ? env.jobset
+		 : *env.slurm_job ? env.slurm_job
+				  : env.torch_run);
 	return 0;
 }
 
@@ -212,13 +109,13 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 
 struct ask {
 	const char *root;
-	pid_t pid;
+	long pid; /* no padding: it is written as it lies */
 };
 
 static ssize_t read_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
-	int err = cap < sizeof(struct gp_process) ? -ENOBUFS : process_read(ask->root, ask->pid, ret);
+	int err = cap < sizeof(struct gp_process) ? -ENOBUFS : process_read(ask->root, (pid_t)ask->pid, ret);
 
 	return err ? err : (ssize_t)sizeof(struct gp_process);
 }

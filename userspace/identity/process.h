@@ -14,9 +14,8 @@ struct aside;
 
 /* Fills *ret (flags left 0) for a live process. root: "" or where /proc is looked for (--root).
  * -ESRCH: no such process; -EACCES: not ours to read (where only its environment is not, what that would
- * tell stays unknown). Rank from RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID, PMI_RANK; world size and
- * local rank likewise; job from TORCHELASTIC_RUN_ID, SLURM_JOB_ID (run id "none" names nothing). -1 and
- * "" where unknown. */
+ * tell stays unknown). Rank, world size, local rank and job from the environment (identity/environment.h):
+ * JOBSET_NAME, else SLURM_JOB_ID, else TORCHELASTIC_RUN_ID names the job. -1 and "" where unknown. */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
 /* The same for a process that may hold its address space locked, and whoever reads its command line or
  * environment with that: -ETIMEDOUT (base/aside.h). root must not have changed since a was made. a NULL: read

@@ -19,7 +19,7 @@
 #include "userspace/base/log.h"
 
 #define STATE_MAGIC	  "GPBPFST\1"
-#define STATE_FORMAT	  2
+#define STATE_FORMAT	  3
 #define STATE_BYTES_MAX	  (1u << 30)
 #define SOURCES		  3
 #define HAND_OVER_NS	  10000000000ull
@@ -164,6 +164,7 @@ static void state_archive(struct archive *a, struct header *h, struct durable_st
 	archive_number(a, &state->told);
 	blob_archive(a, &state->stream);
 	blob_archive(a, &state->model);
+	blob_archive(a, &state->exports);
 }
 
 static int file_read(const char *path, struct buffer *out)
@@ -182,6 +183,13 @@ static int file_read(const char *path, struct buffer *out)
 	}
 	close(fd);
 	return err;
+}
+
+static void state_free(struct durable_state *state)
+{
+	buffer_free(&state->stream);
+	buffer_free(&state->model);
+	buffer_free(&state->exports);
 }
 
 static void segments_remove(const struct durable *d, uint64_t from, uint64_t until)
@@ -214,8 +222,7 @@ void durable_discard(struct durable *d)
 	path_of(d, "state", path);
 	unlink(path);
 	segments_clear(d);
-	buffer_free(&d->state.stream);
-	buffer_free(&d->state.model);
+	state_free(&d->state);
 	memset(d->ring_at, 0, sizeof(d->ring_at));
 	d->found = false;
 	d->first = 0;
@@ -306,8 +313,7 @@ void durable_close(struct durable *d)
 	tape_close(d->tape);
 	if (d->lock >= 0)
 		close(d->lock);
-	buffer_free(&d->state.stream);
-	buffer_free(&d->state.model);
+	state_free(&d->state);
 	free(d);
 }
 

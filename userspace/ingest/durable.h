@@ -25,8 +25,9 @@ struct durable;
 
 struct durable_state { /* as it was saved */
 	struct buffer stream, model;
-	uint64_t upto_ns; /* all that came before is known */
-	uint64_t told;	  /* number of the last fact, those of an end included that are not in the model */
+	struct buffer exports; /* what their files are still owed */
+	uint64_t upto_ns;      /* all that came before is known */
+	uint64_t told; /* number of the last fact, those of an end included that are not in the model */
 };
 
 /* Makes the directory where needed and locks it. Somebody else has the lock: -EBUSY; with takeover they are

@@ -41,7 +41,7 @@ int event_decode(const void *buf, size_t len, struct event *ret)
 	if (len < sizeof(*rec) || (uintptr_t)buf % _Alignof(struct gp_rec))
 		return -EBADMSG;
 	want = event_length(rec->kind);
-	if (!want || rec->len != want || len != want)
+	if (!want || rec->len != want || len != want || rec->ts_ns >= GP_TIME_END_NS)
 		return -EBADMSG;
 	ret->rec = rec;
 	ret->payload = rec + 1;

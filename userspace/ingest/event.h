@@ -18,8 +18,9 @@ struct event {
 	};
 };
 
-/* 0 or -EBADMSG (short, long, unknown kind, misaligned): the caller counts it and goes on. Strings in
- * the payload are NUL-terminated on return only if they were: read them with event_text(). */
+/* 0 or -EBADMSG (short, long, unknown kind, misaligned, of a time that cannot be): the caller counts it and
+ * goes on. Strings in the payload are NUL-terminated on return only if they were: read them with
+ * event_text(). */
 int event_decode(const void *buf, size_t len, struct event *ret);
 
 /* Length on the wire of a record of this kind; 0: unknown kind. */

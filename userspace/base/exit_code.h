@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exit_code.h - what gp-bpf ends with (design §10). */
+#ifndef GP_EXIT_CODE_H
+#define GP_EXIT_CODE_H
+
+enum {
+	EXIT_OK = 0,
+	EXIT_RUNTIME = 1,
+	EXIT_USAGE = 2,
+	EXIT_LACKING = 3, /* the kernel lacks something, or a privilege is missing */
+};
+
+#endif

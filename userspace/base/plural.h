@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plural.h - how a noun ends behind a number: "1 job", "2 jobs". */
+#ifndef BASE_PLURAL_H
+#define BASE_PLURAL_H
+
+#include <stdint.h>
+
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* Of a noun that takes more: "process", "processes". */
+static inline const char *plural_es(uint64_t n)
+{
+	return n == 1 ? "" : "es";
+}
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cgroup.c - what a cgroup path says. Kubernetes writes it in two ways (kubelet's cgroup_manager_linux.go):
+ * /kubepods/burstable/podUID/ID, and through systemd /kubepods.slice/...-podU_I_D.slice/RUNTIME-ID.scope;
+ * what runs within something else has that in front (kind: /kubelet.slice/kubelet-kubepods.slice/...), and a
+ * path of another cgroup namespace begins with as many "/.." as lead to it. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/log.h"
+#include "userspace/identity/place.h"
+
+#define ID_LEN	     64 /* hexadecimal digits of a container's id */
+#define UID_LEN	     36
+#define HASH_LEN     32 /* of a static pod's manifest, which is its uid in the path */
+#define LINES_MAX    64 /* of /proc/PID/cgroup: one for each hierarchy of version 1, and one of version 2 */
+#define SEGMENTS_MAX 256
+
+struct word {
+	const char *at;
+	size_t len;
+};
+
+static const struct {
+	const char *word; /* before the id */
+	enum gp_container container;
+} runtimes[] = {
+	{"cri-containerd", GP_CONTAINER_containerd},
+	{"crio", GP_CONTAINER_crio},
+	{"docker", GP_CONTAINER_docker},
+	{"libpod", GP_CONTAINER_podman},
+	{"libpod-payload", GP_CONTAINER_podman},
+	{"libpod_parent", GP_CONTAINER_podman},
+	{"nerdctl", GP_CONTAINER_containerd},
+};
+
+/* What starts anybody's processes: those in them have nothing in common. A "*": whatever follows. */
+static const char *const shared_services[] = {
+	"user@*",
+	"ssh",
+	"sshd",
+	"ssh@*",
+	"sshd@*",
+	"getty@*",
+	"serial-getty@*",
+	"cron",
+	"crond",
+	"atd",
+	"anacron",
+	"dbus",
+	"dbus-broker",
+	"systemd-*",
+	"docker",
+	"containerd",
+	"crio",
+	"cri-docker",
+	"podman",
+	"kubelet",
+	"k3s",
+	"k3s-agent",
+	"rke2-agent",
+	"rke2-server",
+	"slurmd",
+	"gdm",
+	"lightdm",
+	"sddm",
+	"display-manager",
+	"snap.docker.dockerd",
+};
+
+static bool word_is(struct word w, const char *text)
+{
+	return w.len == strlen(text) && !memcmp(w.at, text, w.len);
+}
+
+static bool word_begins(struct word w, const char *text)
+{
+	size_t len = strlen(text);
+
+	return w.len >= len && !memcmp(w.at, text, len);
+}
+
+/* Without the suffix; false: it has it not. */
+static bool word_strip(struct word *w, const char *suffix)
+{
+	size_t len = strlen(suffix);
+
+	if (w->len < len || memcmp(w->at + w->len - len, suffix, len) != 0)
+		return false;
+	w->len -= len;
+	return true;
+}
+
+static bool all_hex(const char *at, size_t len)
+{
+	while (len && isxdigit((unsigned char)*at))
+		at++, len--;
+	return !len;
+}
+
+static void put(char *out, size_t cap, struct word w)
+{
+	log_escape(out, cap, w.at, w.len);
+}
+
+/* ---- the pod --------------------------------------------------------------------------------------- */
+
+/* 8-4-4-4-12, joined by '-' or '_', or a hash. */
+static bool uid_is(struct word w)
+{
+	static const int groups[] = {8, 4, 4, 4, 12};
+	const char *at = w.at;
+
+	if (w.len == HASH_LEN)
+		return all_hex(w.at, w.len);
+	if (w.len != UID_LEN)
+		return false;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (i && *at != '-' && *at != '_')
+			return false;
+		at += i ? 1 : 0;
+		if (!all_hex(at, (size_t)groups[i]))
+			return false;
+		at += groups[i];
+	}
+	return true;
+}
+
+/* "podUID", or "...-podUID.slice". */
+static bool take_pod(struct cgroup_place *p, struct word w)
+{
+	static const size_t lens[] = {UID_LEN, HASH_LEN};
+
+	word_strip(&w, ".slice");
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		size_t len = lens[i] + 3;
+		struct word uid = {w.at + w.len - lens[i], lens[i]};
+
+		if (w.len < len || memcmp(uid.at - 3, "pod", 3) != 0 || (w.len > len && uid.at[-4] != '-') ||
+		    !uid_is(uid))
+			continue;
+		put(p->pod_uid, sizeof(p->pod_uid), uid);
+		for (char *c = p->pod_uid; *c; c++)
+			*c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+		p->container = GP_CONTAINER_none; /* of a node that is a container itself */
+		*p->container_id = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* ---- the container --------------------------------------------------------------------------------- */
+
+static enum gp_container runtime_of(struct word w)
+{
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+		if (word_is(w, runtimes[i].word))
+			return runtimes[i].container;
+	return GP_CONTAINER_unknown;
+}
+
+/* "RUNTIME-ID.scope", or "ID" after what says whose. Who watches over one ("crio-conmon-ID") is not in it. */
+static bool take_container(struct cgroup_place *p, struct word w, struct word before)
+{
+	struct word runtime = before, id;
+
+	word_strip(&w, ".scope");
+	if (w.len < ID_LEN)
+		return false;
+	id = (struct word){w.at + w.len - ID_LEN, ID_LEN};
+	if (!all_hex(id.at, id.len))
+		return false;
+	if (w.len > ID_LEN) {
+		if (id.at[-1] != '-')
+			return false;
+		runtime = (struct word){w.at, w.len - ID_LEN - 1};
+		if (runtime.len >= 6 && !memcmp(runtime.at + runtime.len - 6, "conmon", 6))
+			return false;
+	}
+	put(p->container_id, sizeof(p->container_id), id);
+	p->container = runtime_of(runtime);
+	return true;
+}
+
+/* ---- Slurm, services, sessions --------------------------------------------------------------------- */
+
+static bool take_slurm(struct cgroup_place *p, struct word w, bool *slurm)
+{
+	if (word_is(w, "slurm") || word_begins(w, "slurm_") || word_strip(&w, "slurmstepd.scope")) {
+		*slurm = true;
+		return true;
+	}
+	if (!*slurm || !word_begins(w, "job_"))
+		return false;
+	w.at += 4;
+	w.len -= 4;
+	for (size_t i = 0; i < w.len; i++)
+		if (!isdigit((unsigned char)w.at[i]))
+			return false;
+	if (!w.len || w.len >= sizeof(p->slurm_job))
+		return false;
+	put(p->slurm_job, sizeof(p->slurm_job), w);
+	return true;
+}
+
+static bool service_shared(struct word w)
+{
+	for (size_t i = 0; i < sizeof(shared_services) / sizeof(shared_services[0]); i++) {
+		const char *name = shared_services[i];
+		size_t len = strlen(name) - 1;
+
+		if (name[len] == '*' ? w.len >= len && !memcmp(w.at, name, len) : word_is(w, name))
+			return true;
+	}
+	return false;
+}
+
+/* A service within a container is that one's business. */
+static void take_unit(struct cgroup_place *p, struct word w)
+{
+	if (!word_strip(&w, ".service") || *p->container_id || *p->pod_uid)
+		return;
+	if (service_shared(w))
+		*p->service = '\0';
+	else
+		put(p->service, sizeof(p->service), w);
+}
+
+/* ---- a path ---------------------------------------------------------------------------------------- */
+
+static void take_segment(struct cgroup_place *p, struct word w, struct word before, bool *slurm)
+{
+	if (!w.len || word_is(w, "..") || take_pod(p, w) || take_container(p, w, before) ||
+	    take_slurm(p, w, slurm))
+		return;
+	take_unit(p, w);
+}
+
+void cgroup_place_parse(const char *path, struct cgroup_place *ret)
+{
+	struct word whole = {path, strlen(path)}, before = {"", 0};
+	bool slurm = false;
+	const char *end;
+
+	memset(ret, 0, sizeof(*ret));
+	word_strip(&whole, " (deleted)");
+	end = whole.at + whole.len;
+	/* Where systemd was not asked, runc makes its "slice:runtime:id" one segment. */
+	for (int i = 0; i < SEGMENTS_MAX && whole.at < end; i++) {
+		struct word w = {whole.at, 0};
+
+		while (w.at + w.len < end && w.at[w.len] != '/' && w.at[w.len] != ':')
+			w.len++;
+		take_segment(ret, w, before, &slurm);
+		if (w.len)
+			before = w;
+		whole.at += w.len + 1;
+	}
+	ret->shared = !*ret->pod_uid && !*ret->container_id && !*ret->slurm_job && !*ret->service;
+}
+
+/* Version 1 has a line for each hierarchy, and not all of them are used. */
+static int place_says(const struct cgroup_place *p)
+{
+	return 8 * !!*p->pod_uid + 4 * !!*p->container_id + 2 * !!*p->slurm_job + !!*p->service;
+}
+
+void cgroup_place_of(const char *text, struct cgroup_place *ret)
+{
+	struct cgroup_place p;
+	char path[4096];
+
+	memset(ret, 0, sizeof(*ret));
+	ret->shared = true;
+	for (int i = 0; i < LINES_MAX && *text; i++) {
+		size_t len = strcspn(text, "\n");
+		const char *at = memchr(text, ':', len);
+
+		at = at ? memchr(at + 1, ':', len - (size_t)(at + 1 - text)) : NULL;
+		/* A longer path than the kernel has is no path. */
+		if (at && (size_t)(text + len - at) < sizeof(path)) {
+			snprintf(path, sizeof(path), "%.*s", (int)(text + len - at - 1), at + 1);
+			cgroup_place_parse(path, &p);
+			if (place_says(&p) > place_says(ret))
+				*ret = p;
+		}
+		text += len + (text[len] == '\n');
+	}
+}

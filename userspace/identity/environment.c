@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/identity/environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+
+#define ENVIRON_CHUNK (64 << 10)
+#define ENVIRON_BYTES (1 << 20) /* a process may have more; what launchers set stands well before that */
+#define ENTRY_BYTES   256	/* of one NAME=value kept */
+#define HOSTS_MAX     (1 << 20)
+
+/* Who starts processes, and what it sets: the most trusted first. Some have two names for one thing. */
+enum said { SAID_RANK, SAID_WORLD, SAID_LOCAL, SAID_COUNT };
+static const char *const launchers[][SAID_COUNT][2] = {
+	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}}, /* torchrun, and whoever does as it does */
+	{{"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_RANK"}},
+	{{"JAX_PROCESS_ID", "JAX_PROCESS_INDEX"}, {"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"}, {NULL}},
+	{{"SLURM_PROCID"}, {"SLURM_NTASKS"}, {"SLURM_LOCALID"}},
+	{{"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}},
+};
+#define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
+
+enum number {
+	N_INDEX, /* of the pod in its Job */
+	N_WORKER,
+	N_SLICE,
+	N_SLICES,
+	N_TORCH_RESTARTS,
+	N_SLURM_RESTARTS,
+	N_COUNT
+};
+static const char *const number_names[N_COUNT] = {
+	[N_INDEX] = "JOB_COMPLETION_INDEX",
+	[N_WORKER] = "TPU_WORKER_ID",
+	[N_SLICE] = "MEGASCALE_SLICE_ID",
+	[N_SLICES] = "MEGASCALE_NUM_SLICES",
+	[N_TORCH_RESTARTS] = "TORCHELASTIC_RESTART_COUNT",
+	[N_SLURM_RESTARTS] = "SLURM_RESTART_COUNT",
+};
+/* Of a slice, separated by commas: they may be thousands, and are counted only. */
+static const char hosts_name[] = "TPU_WORKER_HOSTNAMES";
+
+static const struct {
+	const char *name;
+	size_t field, size;
+} texts[] = {
+#define TEXT(name, field)                                                                                    \
+	{                                                                                                    \
+		name, offsetof(struct environment, field), sizeof(((struct environment *)0)->field)          \
+	}
+	TEXT("JOBSET_NAME", jobset),
+	TEXT("SLURM_JOB_ID", slurm_job),
+	TEXT("TORCHELASTIC_RUN_ID", torch_run),
+#undef TEXT
+};
+
+struct parse {
+	struct environment *env;
+	int32_t said[LAUNCHERS][SAID_COUNT], numbers[N_COUNT], hosts; /* -1: not */
+	char entry[ENTRY_BYTES];
+	size_t entry_len; /* of the entry so far; its tail beyond ENTRY_BYTES is not kept ... */
+	int32_t commas;	  /* ... but these are counted */
+};
+
+/* As for getenv(3), the first of a name counts. */
+static void take_number(int32_t *at, const char *value)
+{
+	if (*at < 0)
+		*at = proc_number(value);
+}
+
+static void take_said(struct parse *p, const char *name, const char *value)
+{
+	for (size_t l = 0; l < LAUNCHERS; l++)
+		for (int s = 0; s < SAID_COUNT; s++)
+			for (int i = 0; i < 2; i++)
+				if (launchers[l][s][i] && !strcmp(name, launchers[l][s][i]))
+					take_number(&p->said[l][s], value);
+	for (int n = 0; n < N_COUNT; n++)
+		if (!strcmp(name, number_names[n]))
+			take_number(&p->numbers[n], value);
+}
+
+static void take_text(struct environment *env, const char *name, const char *value)
+{
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char *to = (char *)env + texts[i].field;
+
+		if (!*to && !strcmp(name, texts[i].name) && strcmp(value, "none") != 0)
+			log_escape(to, texts[i].size, value, strlen(value));
+	}
+}
+
+/* One entry is complete. */
+static void entry_end(struct parse *p)
+{
+	bool whole = p->entry_len < ENTRY_BYTES;
+	char *value;
+
+	p->entry[whole ? p->entry_len : ENTRY_BYTES - 1] = '\0';
+	value = strchr(p->entry, '=');
+	if (!value)
+		return;
+	*value++ = '\0';
+	if (!strcmp(p->entry, hosts_name) && p->hosts < 0 && *value)
+		p->hosts = p->commas + 1;
+	if (!whole)
+		return;
+	take_said(p, p->entry, value);
+	take_text(p->env, p->entry, value);
+}
+
+static void feed(struct parse *p, const char *data, size_t len)
+{
+	const char *end = data + len, *nul, *comma;
+	size_t part, room;
+
+	for (; data < end; data = nul + 1) {
+		nul = memchr(data, '\0', (size_t)(end - data));
+		part = (size_t)((nul ? nul : end) - data);
+		room = ENTRY_BYTES - p->entry_len;
+		memcpy(p->entry + p->entry_len, data, part < room ? part : room);
+		p->entry_len += part < room ? part : room;
+		for (comma = data; p->commas < HOSTS_MAX; comma++, p->commas++) {
+			comma = memchr(comma, ',', (size_t)(data + part - comma));
+			if (!comma)
+				break;
+		}
+		if (!nul)
+			break;
+		entry_end(p);
+		p->entry_len = 0;
+		p->commas = 0;
+	}
+}
+
+static int read_all(struct parse *p, const char *root, pid_t pid)
+{
+	int fd = proc_open(root, pid, "environ", O_RDONLY);
+	size_t total = 0;
+	ssize_t n = 0;
+	char *chunk;
+
+	if (fd < 0)
+		return fd;
+	chunk = malloc(ENVIRON_CHUNK);
+	if (!chunk) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (total < ENVIRON_BYTES && (n = proc_read(fd, chunk, ENVIRON_CHUNK)) > 0) {
+		feed(p, chunk, (size_t)n);
+		total += (size_t)n;
+	}
+	/* /proc/PID/environ ends after a NUL; a file of a test need not. */
+	if (!n && p->entry_len)
+		entry_end(p);
+	explicit_bzero(chunk, ENVIRON_CHUNK); /* there may be secrets among it */
+	free(chunk);
+	close(fd);
+	return n < 0 ? (int)n : 0;
+}
+
+/* Of who says the rank; else of the first that says it. */
+static int32_t said_by(const struct parse *p, size_t who, enum said what)
+{
+	int32_t value = who < LAUNCHERS ? p->said[who][what] : -1;
+
+	for (size_t l = 0; l < LAUNCHERS && value < 0; l++)
+		value = p->said[l][what];
+	return value;
+}
+
+/* Process TPU_WORKER_ID + slice x hosts of a slice, as JAX numbers them. */
+static void place_of(const struct parse *p, struct environment *env)
+{
+	int64_t hosts = p->hosts > 0 ? p->hosts : 0,
+		slices = p->numbers[N_SLICES] > 0 ? p->numbers[N_SLICES] : 1;
+	int64_t slice = p->numbers[N_SLICE] > 0 ? p->numbers[N_SLICE] : 0, rank;
+
+	env->place_rank = p->numbers[N_INDEX];
+	if (p->numbers[N_WORKER] < 0 || (slice && !hosts))
+		return;
+	rank = p->numbers[N_WORKER] + slice * hosts;
+	if (rank > INT32_MAX || hosts * slices > INT32_MAX || (hosts && rank >= hosts * slices))
+		return;
+	env->place_rank = (int32_t)rank;
+	env->place_world = hosts ? (int32_t)(hosts * slices) : -1;
+}
+
+int environment_read(const char *root, pid_t pid, struct environment *ret)
+{
+	struct parse p = {.env = ret, .hosts = -1};
+	size_t who = 0;
+	int err;
+
+	*ret = (struct environment){.place_rank = -1, .place_world = -1};
+	memset(p.said, 0xff, sizeof(p.said));
+	memset(p.numbers, 0xff, sizeof(p.numbers));
+	err = read_all(&p, root, pid);
+	while (who < LAUNCHERS && p.said[who][SAID_RANK] < 0)
+		who++;
+	ret->rank = said_by(&p, who, SAID_RANK);
+	ret->world_size = said_by(&p, who, SAID_WORLD);
+	ret->local_rank = said_by(&p, who, SAID_LOCAL);
+	place_of(&p, ret);
+	ret->torch_restarts = p.numbers[N_TORCH_RESTARTS];
+	ret->slurm_restarts = p.numbers[N_SLURM_RESTARTS];
+	explicit_bzero(p.entry, sizeof(p.entry));
+	return err;
+}

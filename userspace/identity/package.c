@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+#include "userspace/identity/package.h"
+
+#define PACKAGES_MAX 2048
+#define RECORD_MAX   (64 << 20) /* torch's has 2 MiB */
+#define READ_MAX     (512ull << 20)
+#define CHUNK	     (1 << 16)
+
+static const char info[] = ".dist-info"; /* PEP 376 and the specification of installed projects */
+
+/* Does the file hold a line that begins with the text? */
+static bool record_lists(int fd, const char *line, uint64_t *left)
+{
+	size_t len = strlen(line), kept = 1;
+	char *text = malloc(CHUNK + PATH_MAX + 2);
+	bool found = false;
+	ssize_t got;
+
+	if (!text)
+		return false;
+	text[0] = '\n';
+	for (uint64_t read = 0; !found && read < RECORD_MAX && *left >= CHUNK; read += (uint64_t)got) {
+		got = proc_read(fd, text + kept, CHUNK);
+		if (got <= 0)
+			break;
+		*left -= (uint64_t)got;
+		kept += (size_t)got;
+		found = memmem(text, kept, line, len) != NULL;
+		if (kept > len) {
+			memmove(text, text + kept - len, len);
+			kept = len;
+		}
+	}
+	free(text);
+	return found;
+}
+
+static bool package_has(int dir, const char *name, const char *line, uint64_t *left)
+{
+	char record[NAME_MAX + 16];
+	struct stat st;
+	bool found;
+	int fd;
+
+	snprintf(record, sizeof(record), "%s/RECORD", name);
+	fd = openat(dir, record, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	found = !fstat(fd, &st) && S_ISREG(st.st_mode) && record_lists(fd, line, left);
+	close(fd);
+	return found;
+}
+
+/* "torch-2.15.0.dist-info" */
+static bool package_name_version(const char *name, char *ret, size_t size)
+{
+	size_t len = strlen(name), end = sizeof(info) - 1;
+	const char *dash;
+
+	if (len <= end || strcmp(name + len - end, info) != 0)
+		return false;
+	len -= end;
+	dash = memrchr(name, '-', len);
+	if (!dash)
+		return false;
+	dash++;
+	log_escape(ret, size, dash, (size_t)(name + len - dash));
+	return true;
+}
+
+static bool version_of_package(const char *path, char *ret, size_t size)
+{
+	static const char *const places[] = {"/site-packages/", "/dist-packages/"};
+	char dir[PATH_MAX], line[PATH_MAX + 2];
+	const char *at = NULL, *rest = NULL;
+	uint64_t left = READ_MAX;
+	struct dirent *entry;
+	bool found = false;
+	DIR *d;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !at; i++) {
+		at = strstr(path, places[i]);
+		rest = at ? at + strlen(places[i]) : NULL;
+	}
+	if (!at || (size_t)(rest - path) >= sizeof(dir) || strlen(rest) >= PATH_MAX)
+		return false;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(rest - path), path);
+	snprintf(line, sizeof(line), "\n%s,", rest);
+	d = opendir(dir);
+	for (int n = 0; d && !found && n < PACKAGES_MAX && (entry = readdir(d)); n++)
+		found = package_name_version(entry->d_name, ret, size) &&
+			package_has(dirfd(d), entry->d_name, line, &left);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* libcuda.so.550.54.15 */
+static bool version_of_name(const char *path, char *ret, size_t size)
+{
+	const char *base = strrchr(path, '/'), *at;
+
+	base = base ? base + 1 : path;
+	at = strstr(base, ".so.");
+	if (!at)
+		return false;
+	at += 4;
+	if (!strchr(at, '.') || at[strspn(at, "0123456789.")])
+		return false;
+	log_escape(ret, size, at, strlen(at));
+	return true;
+}
+
+const char *package_version(const char *path, char *ret, size_t size)
+{
+	if (version_of_package(path, ret, size))
+		return "package";
+	if (version_of_name(path, ret, size))
+		return "file name";
+	ret[0] = '\0';
+	return NULL;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/identity/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/aside.h"
+#include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+#include "userspace/kubernetes/pods.h"
+
+#define CGROUP_BYTES (64 << 10) /* 13 hierarchies, paths of 4096 bytes */
+#define SHORT_ID     12		/* digits of a container's id, as its tools show it */
+
+/* ---- what is read ---------------------------------------------------------------------------------- */
+
+static int read_cgroup(const char *root, pid_t pid, struct cgroup_place *ret)
+{
+	char *text = malloc(CGROUP_BYTES);
+	ssize_t n;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->shared = true;
+	if (!text)
+		return -ENOMEM;
+	n = proc_slurp(root, pid, "cgroup", text, CGROUP_BYTES);
+	if (n > 0)
+		cgroup_place_of(text, ret);
+	free(text);
+	return n < 0 ? (int)n : 0;
+}
+
+static bool same_unit(const struct cgroup_place *a, const struct cgroup_place *b)
+{
+	if (*a->container_id || *b->container_id)
+		return !strcmp(a->container_id, b->container_id);
+	return *a->service && !strcmp(a->service, b->service);
+}
+
+int place_look(const char *root, pid_t pid, struct place_facts *ret)
+{
+	struct cgroup_place own;
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = read_cgroup(root, pid, &ret->cgroup);
+	if (err == -ESRCH && !proc_owner(root, pid)) /* a kernel without cgroups has no such file */
+		return err;
+	ret->own = !*root && !read_cgroup("", getpid(), &own) && same_unit(&own, &ret->cgroup);
+	err = environment_read(root, pid, &ret->env);
+	return err == -ESRCH ? err : 0;
+}
+
+struct ask {
+	const char *root;
+	long pid; /* no padding: it is written as it lies */
+};
+
+static ssize_t look_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *ask = arg;
+	int err = cap < sizeof(struct place_facts) ? -ENOBUFS : place_look(ask->root, (pid_t)ask->pid, ret);
+
+	return err ? err : (ssize_t)sizeof(struct place_facts);
+}
+
+int place_look_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret)
+{
+	struct ask ask = {root, pid};
+	const void *answer;
+	ssize_t n;
+
+	if (!a)
+		return place_look(root, pid, ret);
+	n = aside_call(a, look_there, &ask, sizeof(ask), &answer);
+	if (n < 0)
+		return (int)n;
+	memcpy(ret, answer, sizeof(*ret));
+	return 0;
+}
+
+/* ---- what follows ---------------------------------------------------------------------------------- */
+
+#define PUT(field, text) log_escape(field, sizeof(field), text, strlen(text))
+
+/* Who is trusted more names the job. */
+static void name_job(struct gp_place *p, enum gp_job_from from, const char *name, const char *uid)
+{
+	if (!*name || (p->job_from != GP_JOB_FROM_none && p->job_from <= from))
+		return;
+	p->job_from = (__u8)from;
+	PUT(p->job, name);
+	PUT(p->job_uid, uid);
+}
+
+static const struct pod_container *container_of(const struct pod *pod, const char *id)
+{
+	for (uint32_t i = 0; *id && i < pod->ncontainers && i < POD_CONTAINERS; i++)
+		if (!strcmp(pod->containers[i].id, id))
+			return &pod->containers[i];
+	return NULL;
+}
+
+static void pod_says(struct gp_place *p, const struct pod *pod, const char *container_id)
+{
+	const struct pod_container *c = container_of(pod, container_id);
+
+	PUT(p->namespace, pod->namespace);
+	PUT(p->pod, pod->name);
+	PUT(p->node, pod->node);
+	PUT(p->owner, pod->owner);
+	p->attempt = pod->attempt;
+	p->rank = pod->rank;
+	p->world_size = pod->world_size;
+	p->created_ns = pod->created_ns;
+	p->scheduled_ns = pod->scheduled_ns;
+	if (c) {
+		PUT(p->container_name, c->name);
+		p->started_ns = c->started_ns;
+	}
+	if (pod->job_from < GP_JOB_FROM_COUNT)
+		name_job(p, pod->job_from, pod->job, pod->job_uid);
+}
+
+/* 0; -EAGAIN; else the pod is not known, and its uid is all that there is. */
+static int ask_pods(const struct place_facts *facts, const struct pods *pods, struct gp_place *p)
+{
+	struct pod *pod;
+	int err;
+
+	if (!*facts->cgroup.pod_uid)
+		return 0;
+	if (!pods)
+		return -ENOENT;
+	pod = malloc(sizeof(*pod));
+	if (!pod)
+		return -EAGAIN;
+	err = pods_get(pods, facts->cgroup.pod_uid, pod);
+	if (!err)
+		pod_says(p, pod, facts->cgroup.container_id);
+	free(pod);
+	return err;
+}
+
+static void environment_says(struct gp_place *p, const struct environment *env)
+{
+	/* What counts the processes of the training counts all slices. */
+	if (env->place_world > 0 || p->rank < 0) {
+		p->rank = env->place_rank;
+		p->world_size = env->place_world > 0 ? env->place_world : p->world_size;
+	}
+	if (p->attempt < 0)
+		p->attempt = env->torch_restarts >= 0 ? env->torch_restarts : env->slurm_restarts;
+	name_job(p, GP_JOB_FROM_jobset, env->jobset, "");
+	name_job(p, GP_JOB_FROM_slurm, env->slurm_job, "");
+	name_job(p, GP_JOB_FROM_torchelastic, env->torch_run, "");
+}
+
+/* A service goes by the same name when it is started again, a container by another one. */
+static void unit_says(struct gp_place *p, const struct place_facts *facts)
+{
+	static const char *const words[GP_CONTAINER_COUNT] = {
+		[GP_CONTAINER_containerd] = "containerd", [GP_CONTAINER_crio] = "crio",
+		[GP_CONTAINER_docker] = "docker",	  [GP_CONTAINER_podman] = "podman",
+		[GP_CONTAINER_unknown] = "container",
+	};
+	const struct cgroup_place *c = &facts->cgroup;
+	char name[40];
+
+	if (facts->own)
+		return;
+	name_job(p, GP_JOB_FROM_cgroup, c->service, "");
+	if (!*c->container_id || !words[c->container])
+		return;
+	snprintf(name, sizeof(name), "%s-%.*s", words[c->container], SHORT_ID, c->container_id);
+	name_job(p, GP_JOB_FROM_cgroup, name, "");
+}
+
+int place_make(const struct place_facts *facts, const char *job, const struct pods *pods,
+	       struct gp_place *ret)
+{
+	const struct cgroup_place *c = &facts->cgroup;
+	char name[64];
+	int err;
+
+	*ret = (struct gp_place){.attempt = -1, .rank = -1, .world_size = -1};
+	ret->container = (__u8)c->container;
+	PUT(ret->pod_uid, c->pod_uid);
+	snprintf(ret->container_id, sizeof(ret->container_id), "%.*s", SHORT_ID, c->container_id);
+	name_job(ret, GP_JOB_FROM_option, job ? job : "", "");
+	err = ask_pods(facts, pods, ret);
+	environment_says(ret, &facts->env);
+	name_job(ret, GP_JOB_FROM_slurm, c->slurm_job, "");
+	if (err == -EAGAIN)
+		return err;
+	if (*c->pod_uid) {
+		snprintf(name, sizeof(name), "pod-%s", c->pod_uid);
+		name_job(ret, GP_JOB_FROM_pod, name, "");
+	} else {
+		unit_says(ret, facts);
+	}
+	return 0;
+}
+
+int place_read(const char *root, pid_t pid, const char *job, struct pods *pods, struct gp_place *ret)
+{
+	struct place_facts facts;
+	int err = place_look(root, pid, &facts);
+
+	return err ? err : place_make(&facts, job, pods, ret);
+}
+
+bool place_empty(const struct gp_place *p)
+{
+	static const struct gp_place none = {.attempt = -1, .rank = -1, .world_size = -1};
+
+	return !memcmp(p, &none, sizeof(none));
+}

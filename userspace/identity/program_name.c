@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/identity/program_name.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static const char attribute[] = "num_replicas"; /* its terminator is part of it */
+
+static bool letter_ok(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+	       c == '.' || c == '-' || c == '$' || c == '<' || c == '>';
+}
+
+/* Length of the name at code, or 0: there is none. */
+static size_t name_length(const char *code, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && n < PROGRAM_NAME_MAX && letter_ok(code[n]))
+		n++;
+	if (n == PROGRAM_NAME_MAX || !n || (code[0] >= '0' && code[0] <= '9'))
+		return 0;
+	return n;
+}
+
+static bool name_take(struct program_name *n, const char *name, size_t len, bool sure)
+{
+	if (!len)
+		return false;
+	memcpy(n->name, name, len);
+	n->name[len] = '\0';
+	n->sure = sure;
+	return true;
+}
+
+/* A string of bytecode, with its terminator; "main" is the function, not the module. */
+static size_t string_length(const char *code, size_t len)
+{
+	size_t n = name_length(code, len);
+
+	if (n == len || code[n] || (n == 4 && !memcmp(code, "main", 4)))
+		return 0;
+	return n;
+}
+
+static void bytecode_look(struct program_name *n, const char *code, size_t len)
+{
+	static const char *const jitted[] = {"jit_", "pjit_", "pmap_", "xmap_"};
+	const char *at = code, *end = code + len;
+
+	while ((at = memmem(at, (size_t)(end - at), attribute, sizeof(attribute)))) {
+		at += sizeof(attribute);
+		if (name_take(n, at, string_length(at, (size_t)(end - at)), true))
+			return;
+	}
+	for (at = code; !n->name[0] && (at = memchr(at, 0, (size_t)(end - at)));)
+		for (size_t i = 0, left = (size_t)(end - ++at); i < sizeof(jitted) / sizeof(jitted[0]); i++)
+			if (left > strlen(jitted[i]) && !memcmp(at, jitted[i], strlen(jitted[i])))
+				name_take(n, at, string_length(at, left), false);
+}
+
+/* The protocol buffer's first field, when it is field 1 with bytes in it; 0: it is not. */
+static size_t field_bytes(const char *code, size_t len, const char **ret)
+{
+	uint64_t bytes = 0;
+	size_t at = 1;
+
+	if (len < 2 || code[0] != 0x0a)
+		return 0;
+	for (unsigned int shift = 0; at < len && shift < 35; shift += 7) {
+		uint8_t byte = (uint8_t)code[at++];
+
+		bytes |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte & 0x80)
+			continue;
+		*ret = code + at;
+		return bytes;
+	}
+	return 0;
+}
+
+/* HloModuleProto, or HloModuleProtoWithConfig, which begins with one. */
+static void proto_look(struct program_name *n, const char *code, size_t len)
+{
+	const char *end = code + len, *at;
+
+	for (int depth = 0; depth < 2; depth++) {
+		size_t bytes = field_bytes(code, (size_t)(end - code), &at);
+
+		if (!bytes)
+			return;
+		if (bytes <= (size_t)(end - at) && name_length(at, bytes) == bytes) {
+			name_take(n, at, bytes, true);
+			return;
+		}
+		code = at;
+	}
+}
+
+/* "module @jit_f attributes {...". */
+static void text_look(struct program_name *n, const char *code, size_t len)
+{
+	static const char module[] = "module @";
+	const char *at = memmem(code, len < 4096 ? len : 4096, module, sizeof(module) - 1);
+
+	if (at)
+		at += sizeof(module) - 1;
+	if (at)
+		name_take(n, at, name_length(at, (size_t)(code + len - at)), true);
+}
+
+void program_name_look(struct program_name *n, const char *code, size_t len, bool first)
+{
+	static const char bytecode[] = {'M', 'L', '\xef', 'R'}; /* mlir/docs/BytecodeFormat.md */
+
+	if (n->sure || !len)
+		return;
+	if (!first || (len >= sizeof(bytecode) && !memcmp(code, bytecode, sizeof(bytecode)))) {
+		bytecode_look(n, code, len);
+		return;
+	}
+	proto_look(n, code, len);
+	if (!n->sure)
+		text_look(n, code, len);
+	n->sure = true; /* no more of it tells a name */
+}

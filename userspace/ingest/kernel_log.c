@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/ingest/kernel_log.h"
+
+#include <string.h>
+
+#define LINE_MAX_BYTES 512 /* of a line that is looked at */
+
+static const char *skip(const char *text, const char *begin)
+{
+	size_t len = strlen(begin);
+
+	return text && !strncmp(text, begin, len) ? text + len : NULL;
+}
+
+/* false: there is none, or it is too large for any code or pid. */
+static bool number(const char **at, uint32_t *ret)
+{
+	const char *p = *at;
+	uint32_t n = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (n > 100000000)
+			return false;
+		n = 10 * n + (uint32_t)(*p - '0');
+	}
+	if (p == *at)
+		return false;
+	*at = p;
+	*ret = n;
+	return true;
+}
+
+static void put(char *out, size_t size, const char *text, size_t len)
+{
+	len = len < size ? len : size - 1;
+	memcpy(out, text, len);
+	out[len] = '\0';
+}
+
+/* "pid=1234, name=python, text"; of one that is not known both are '<unknown>'. */
+static const char *xid_process(const char *at, uint32_t *ret_pid)
+{
+	const char *next = skip(at, "pid="), *name;
+
+	if (!next)
+		return at;
+	next += *next == '\'';
+	if (!number(&next, ret_pid))
+		*ret_pid = 0;
+	next = strstr(next, ", ");
+	if (!next)
+		return "";
+	name = skip(next, ", name=");
+	if (!name)
+		return next + 2;
+	next = strstr(name, ", ");
+	return next ? next + 2 : "";
+}
+
+/* "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus." */
+static bool parse_xid(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
+{
+	const char *device = skip(text, "NVRM: Xid ("), *end;
+	uint32_t code;
+
+	end = device ? strstr(device, "): ") : NULL;
+	if (!end)
+		return false;
+	text = end + 3;
+	if (!number(&text, &code))
+		return false;
+	*ret = (struct gp_fault){.code = code, .driver = "NVRM"};
+	put(ret->device, sizeof(ret->device), device, (size_t)(end - device));
+	text = *text == ',' ? text + 1 : text;
+	text = *text == ' ' ? text + 1 : text;
+	text = xid_process(text, ret_pid);
+	put(ret->text, sizeof(ret->text), text, strlen(text));
+	return true;
+}
+
+static bool amd_fault(const char *text)
+{
+	static const char *const words[] = {"page fault (", "GPU reset begin",
+					    "uncorrectable hardware errors detected"};
+	const char *ring = strstr(text, "ring ");
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strstr(text, words[i]))
+			return true;
+	}
+	return ring && strstr(ring, " timeout");
+}
+
+/* "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; of older kernels "[drm:amdgpu_job_timedout
+ * [amdgpu]] *ERROR* ring gfx timeout, ..." */
+static bool parse_amd(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
+{
+	const char *at = skip(text, "amdgpu "), *end = at ? strstr(at, ": ") : NULL, *process;
+
+	if ((!end && !skip(text, "[drm:amdgpu")) || !amd_fault(text))
+		return false;
+	*ret = (struct gp_fault){.code = -1, .driver = "amdgpu"};
+	if (end) {
+		put(ret->device, sizeof(ret->device), at, (size_t)(end - at));
+		text = end + 2;
+		text = skip(text, "amdgpu: ") ? skip(text, "amdgpu: ") : text;
+	}
+	put(ret->text, sizeof(ret->text), text, strlen(text));
+	process = strstr(text, "process ");
+	process = process ? strstr(process, " pid ") : NULL;
+	if (process) {
+		process += 5;
+		if (!number(&process, ret_pid))
+			*ret_pid = 0;
+	}
+	return true;
+}
+
+bool kernel_log_parse(const char *line, size_t len, struct gp_fault *ret, uint32_t *ret_pid)
+{
+	char text[LINE_MAX_BYTES];
+	const char *at = text;
+	uint32_t priority;
+
+	put(text, sizeof(text), line, len);
+	*ret_pid = 0;
+	if (!number(&at, &priority) || *at != ',' || priority >> 3) /* facility 0: the kernel */
+		return false;
+	at = strchr(at, ';');
+	return at && (parse_xid(at + 1, ret, ret_pid) || parse_amd(at + 1, ret, ret_pid));
+}
+
+unsigned kernel_log_read(const char *data, size_t len, kernel_log_fn *fn, void *ctx)
+{
+	const char *end = data + len;
+	struct gp_fault fault;
+	unsigned lines = 0;
+	uint32_t pid;
+
+	while (data < end) {
+		const char *stop = memchr(data, '\n', (size_t)(end - data));
+
+		stop = stop ? stop : end;
+		if (kernel_log_parse(data, (size_t)(stop - data), &fault, &pid))
+			fn(ctx, pid, &fault);
+		data = stop + 1;
+		lines++;
+	}
+	return lines;
+}
