@@ -82,6 +82,8 @@ struct goodput_part {
 	double ideal_s, deviation_mean_s, deviation_cumulative_s, deviation_interval_s;
 	bool has_slices;
 	double stepping_efficiency, available_efficiency;
+	/* Of a window, library semantics: over what of it the job lived through, as its other numbers are. */
+	double span_stepping, span_available;
 };
 
 struct goodput_step_time { /* in order of first appearance */

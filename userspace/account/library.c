@@ -245,6 +245,7 @@ static int answer_window(const struct engine *e, const struct window *w, struct 
 {
 	int64_t from = library_ticks(w->span.from_us), to = library_ticks(w->span.to_us);
 	int64_t since = from > w->first ? from : w->first, until = to < w->last ? to : w->last;
+	struct goodput_part span = {0};
 	struct library_raw raw;
 	uint64_t insane = 0;
 	int err = library_raw(w->calc, &raw);
@@ -258,6 +259,10 @@ static int answer_window(const struct engine *e, const struct window *w, struct 
 		ret->error = "Start time is on or after end time, cannot compute total job time.";
 	if (e->q->elastic)
 		err = library_efficiency(w->calc, from, to, ret);
+	if (!err && ret->has_slices && !ret->error)
+		err = library_efficiency(e->all, since, until, &span);
+	ret->span_stepping = span.stepping_efficiency;
+	ret->span_available = span.available_efficiency;
 	library_raw_free(&raw);
 	return err;
 }

@@ -363,3 +363,23 @@ int carry_parse(struct carry *ret, const char *text, size_t len)
 	*ret = c;
 	return 0;
 }
+
+/* ---- one for another ------------------------------------------------------------------------------ */
+
+static bool stays(const struct carry *there, const struct carry *c)
+{
+	if (there->attempt != c->attempt)
+		return there->attempt > c->attempt;
+	return strcmp(there->node, c->node) != 0 && there->run_ns >= c->run_ns;
+}
+
+int carry_replaces(const struct carry *c, const char *there, size_t len, struct carry *had)
+{
+	int err = carry_parse(had, there, len);
+
+	if (err)
+		return err == -EPROTO ? err : 0;
+	if (strcmp(had->job, c->job) != 0 || strcmp(had->uid, c->uid) != 0)
+		return -EEXIST;
+	return stays(had, c) ? -ESTALE : 0;
+}

@@ -68,6 +68,10 @@ size_t carry_text(char *out, const struct carry *c);
 int carry_parse(struct carry *ret, const char *text, size_t len);
 /* a is the one to go on from: of a later run; of one run, what was known last. */
 bool carry_newer(const struct carry *a, const struct carry *b);
+/* Whether c may take the place of the text that is there, where that is another one's too: 0, also where that
+ * is none; -ESTALE: that is the one to go on from: of a later run, or of the same one, another node's whose
+ * run began no earlier, and had is that; -EEXIST: it is of another job; -EPROTO: of a newer version. */
+int carry_replaces(const struct carry *c, const char *there, size_t len, struct carry *had);
 /* All its time: the sum of its buckets. */
 uint64_t carry_elapsed_ns(const struct carry *c);
 

@@ -27,7 +27,7 @@
 #define GIVE_UP	      (4 * CHANGE_CONFIRM) /* steps after which a doubt is dropped */
 #define USUAL_AGAIN   0.75 /* of the least change: a change at the brink does not come and go */
 /* No samples. Not tainted alone: a step whose start or end is a guess, that stood still, that compiled. */
-#define NO_SAMPLE (STEP_tainted | STEP_imputed | STEP_recompiled | STEP_estimated | STEP_hung)
+#define NO_SAMPLE (STEP_NO_SAMPLE | STEP_recompiled)
 
 struct past {
 	uint64_t ns, start_ns, number;
@@ -222,14 +222,14 @@ static bool doubt_due(const struct change *c, const struct doubt *d)
 }
 
 /* Both levels known, the most likely step of the change is where the sum of what follows is largest; no step
- * counts for more than one at its level does, so that outliers do not move it. */
-static uint64_t change_index(const struct change *c, uint64_t before_ns, uint64_t after_ns)
+ * counts for more than one at its level does, so that outliers do not move it. It is behind step `number`. */
+static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns, uint64_t after_ns)
 {
 	double middle = ((double)before_ns + (double)after_ns) / 2;
 	double half = (double)after_ns - middle, sum = 0, best = 0;
 	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, at = c->samples - 1;
 
-	for (uint64_t i = c->samples; i-- > oldest;) {
+	for (uint64_t i = c->samples; i-- > oldest && past_at(c, i)->number > number;) {
 		double more = ((double)past_at(c, i)->ns - middle) / half;
 
 		sum += more > 1 ? 1 : more < -1 ? -1 : more;
@@ -278,7 +278,7 @@ static void tell_slower(struct change *c, uint64_t from, uint64_t after_ns)
 
 static void tell_recovered(struct change *c, uint64_t now_ns)
 {
-	uint64_t at = change_index(c, c->told.after_ns, now_ns);
+	uint64_t at = change_index(c, c->told.onset_step, c->told.after_ns, now_ns);
 
 	c->told.slow = false;
 	c->told.end_step = past_at(c, at)->number;
@@ -313,7 +313,7 @@ static enum change_told confirm_slower(struct change *c, double usual)
 
 	if ((double)now_ns / usual - 1 < c->least)
 		return CHANGE_NONE;
-	from = change_index(c, c->usual_ns, now_ns);
+	from = change_index(c, 0, c->usual_ns, now_ns);
 	now_ns = order_median(a, times(c, from, c->samples, a));
 	if ((double)now_ns / usual - 1 < c->least)
 		return CHANGE_NONE;

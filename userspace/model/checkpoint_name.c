@@ -15,6 +15,7 @@ const char *const checkpoint_format_name[CHECKPOINT_FORMATS] = {
 	[CHECKPOINT_LIGHTNING] = "lightning",
 	[CHECKPOINT_HUGGINGFACE] = "huggingface",
 	[CHECKPOINT_OTHER] = "other",
+	[CHECKPOINT_KERAS] = "keras",
 };
 
 #define FOLDERS 4 /* that a checkpoint has within it, at most: Orbax's 5/default/d/... */
@@ -128,6 +129,17 @@ static struct part part_last(const char *path, size_t len)
 	return (struct part){path + at, len - at};
 }
 
+/* Length of the prefix that its files share, "ckpt-7" of "ckpt-7.index" and "ckpt-7.data-00000-of-00001"; 0:
+ * it is none of them. */
+static size_t tensorflow_prefix(struct part p)
+{
+	const size_t data = part_after(p, ".data-"), tail = strlen(".index");
+
+	if (data && (part_begins(p, "ckpt") || part_after(p, "-of-") > data))
+		return data - strlen(".data-");
+	return part_begins(p, "ckpt") && part_ends(p, ".index") ? p.len - tail : 0;
+}
+
 /* The file alone. folder: its format is one of folders. */
 static void name_file(struct part p, struct checkpoint_name *n)
 {
@@ -145,6 +157,9 @@ static void name_file(struct part p, struct checkpoint_name *n)
 		{".npy", CHECKPOINT_NUMPY, false, true},
 		{".msgpack", CHECKPOINT_MSGPACK, false, true},
 		{".bin", CHECKPOINT_NONE, false, true},
+		{".keras", CHECKPOINT_KERAS, false, false},
+		{".h5", CHECKPOINT_KERAS, false, true},
+		{".weights.h5", CHECKPOINT_KERAS, false, false},
 	};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -166,7 +181,7 @@ static void name_file(struct part p, struct checkpoint_name *n)
 		n->format = CHECKPOINT_ORBAX;
 		n->folder = true;
 	}
-	if (part_begins(p, "ckpt") && (part_ends(p, ".index") || part_after(p, ".data-")))
+	if (tensorflow_prefix(p))
 		n->format = CHECKPOINT_TENSORFLOW;
 	if (!n->format && (part_begins(p, "checkpoint") || part_begins(p, "ckpt")) &&
 	    (!memchr(p.at, '.', p.len) || part_ends(p, ".bin")))
@@ -226,9 +241,7 @@ struct checkpoint_name checkpoint_name(const char *path)
 		n.temporary = false;
 	n.numbered = part_step(whole, &n.step);
 	if (n.format == CHECKPOINT_TENSORFLOW) {
-		const char *dot = memchr(file.at, '.', file.len);
-
-		n.len = dot ? (size_t)(dot - path) : len;
+		n.len = (size_t)(file.at - path) + tensorflow_prefix(whole);
 		return n;
 	}
 	for (size_t end = (size_t)(file.at - path), up = 1; end > 1 && up <= FOLDERS; up++) {

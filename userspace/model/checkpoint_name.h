@@ -20,6 +20,7 @@ enum checkpoint_format {
 	CHECKPOINT_LIGHTNING,
 	CHECKPOINT_HUGGINGFACE, /* a folder checkpoint-N */
 	CHECKPOINT_OTHER,
+	CHECKPOINT_KERAS,
 	CHECKPOINT_FORMATS
 };
 extern const char *const checkpoint_format_name[CHECKPOINT_FORMATS];

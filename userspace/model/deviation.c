@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "userspace/base/grow.h"
 #include "userspace/model/order.h"
@@ -13,6 +14,16 @@
 #define IDEAL_MIN 3    /* steps */
 
 const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
+
+#define US 1000ull
+#define MS (1000 * US)
+#define S  (1000 * MS)
+
+/* From steps of a small model on the host to those of a large one on thousands of accelerators. */
+const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
+	500 * US, 1 * MS,    2500 * US, 5 * MS, 10 * MS, 25 * MS, 50 * MS, 100 * MS, 250 * MS, 500 * MS,
+	1 * S,	  2500 * MS, 5 * S,	10 * S, 20 * S,	 30 * S,  60 * S,  120 * S,  300 * S,  600 * S,
+};
 
 /* MAD to standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
 #define MAD_SCALE 1.4826
@@ -30,6 +41,7 @@ struct deviation {
 	uint64_t ideal_ns; /* the user's; 0: found */
 	uint64_t *last_ns; /* WINDOW at most */
 	uint32_t last_cap;
+	uint64_t bucket[DEVIATION_BOUNDS + 1];
 	uint32_t *octaves[OCTAVES]; /* OCTAVE classes of each; NULL: none of them */
 };
 
@@ -66,6 +78,15 @@ static bool deviation_room(struct deviation *d, uint32_t octave)
 	return d->octaves[octave];
 }
 
+static uint32_t deviation_bucket(uint64_t step_ns)
+{
+	uint32_t i = 0;
+
+	while (i < DEVIATION_BOUNDS && step_ns > deviation_bound_ns[i])
+		i++;
+	return i;
+}
+
 int deviation_add(struct deviation *d, uint64_t step_ns)
 {
 	uint32_t class = time_class(step_ns, FINE);
@@ -80,6 +101,7 @@ int deviation_add(struct deviation *d, uint64_t step_ns)
 	d->count++;
 	d->sum_ns += step_ns;
 	d->octaves[class / OCTAVE][class % OCTAVE]++;
+	d->bucket[deviation_bucket(step_ns)]++;
 	return 0;
 }
 
@@ -177,8 +199,9 @@ uint64_t deviation_p99(const struct deviation *d)
 
 void deviation_view(const struct deviation *d, struct deviation_view *ret)
 {
-	struct deviation_view v = {.count = d->count};
+	struct deviation_view v = {.count = d->count, .sum_ns = d->sum_ns};
 
+	memcpy(v.bucket, d->bucket, sizeof(v.bucket));
 	if (d->count) {
 		v.mean_ns = (double)d->sum_ns / (double)d->count;
 		v.min_ns = d->min_ns;
@@ -196,6 +219,17 @@ void deviation_view(const struct deviation *d, struct deviation_view *ret)
 	*ret = v;
 }
 
+static void bucket_archive(struct archive *a, struct deviation *d)
+{
+	uint64_t left = d->count;
+
+	for (uint32_t i = 0; i < DEVIATION_BOUNDS; i++) {
+		archive_below(a, &d->bucket[i], left + 1);
+		left -= d->bucket[i];
+	}
+	d->bucket[DEVIATION_BOUNDS] = left;
+}
+
 void deviation_archive(struct archive *a, struct deviation **at)
 {
 	struct deviation *d = *at = archive_object(a, *at, sizeof(*d));
@@ -208,6 +242,7 @@ void deviation_archive(struct archive *a, struct deviation **at)
 	archive_number(a, &d->min_ns);
 	archive_number(a, &d->max_ns);
 	archive_number(a, &d->ideal_ns);
+	bucket_archive(a, d);
 	n = d->count < WINDOW ? (uint32_t)d->count : WINDOW;
 	if (archive_reads(a) && n) {
 		d->last_ns = archive_alloc(a, n, sizeof(*d->last_ns));

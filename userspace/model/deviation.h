@@ -13,8 +13,15 @@
 #define DEVIATION_COUNTS 2
 extern const uint32_t deviation_counts[DEVIATION_COUNTS]; /* windows by count: the last 128 steps, and 1024 */
 
+/* A histogram of all steps: step i is in the first bucket whose bound, in ns, is not below it; in the last
+ * where none is. The bounds stay: those who keep old histograms add new ones to them. */
+#define DEVIATION_BOUNDS 20
+extern const uint64_t deviation_bound_ns[DEVIATION_BOUNDS];
+
 struct deviation_view {
 	uint64_t count;
+	uint64_t sum_ns;
+	uint64_t bucket[DEVIATION_BOUNDS + 1]; /* steps in each; they add up to count */
 	double mean_ns;
 	uint64_t min_ns, max_ns, last_ns;
 	uint64_t p50_ns, p95_ns, p99_ns; /* over all steps; relative error <= 1 % beyond the first 1024 */

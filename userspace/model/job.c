@@ -22,6 +22,8 @@ static void job_free(struct job *j)
 {
 	checkpoints_free(j->files);
 	window_free(j->window);
+	straggler_free(j->straggler);
+	job_places_free(j->places);
 	free(j->points);
 	free(j);
 }
@@ -76,11 +78,12 @@ static int jobs_get(struct rank_env *env, uint64_t key, const char *name, const 
 		return -ENOMEM;
 	j->key = key;
 	j->away = &env->away;
-	j->world_size = j->ref_rank = -1;
+	j->world_size = j->ref_rank = j->attempt = -1;
 	j->state = JOB_ENDED;
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	if (*name)
 		snprintf(j->uid, sizeof(j->uid), "%s", uid);
+	job_formers_take(js, key);
 	js->job[js->count++] = j;
 	*ret = j;
 	return 0;
@@ -93,10 +96,12 @@ int jobs_named(struct rank_env *env, const char *name, const char *uid, struct j
 
 /* ---- runs ---------------------------------------------------------------------------------------- */
 
-/* A process that was born after the run fell is of the next one, though others may still be dying. */
+/* A process that was born after the run fell, or that is of a later attempt, is of the next one, though
+ * others may still be dying. */
 static bool job_begins(const struct job *j, const struct rank *r)
 {
-	return !j->members || (j->fell && j->fell_ns > j->run_start_ns && r->start_ns >= j->fell_ns);
+	return !j->members || job_attempt_later(j, r) ||
+	       (j->fell && j->fell_ns > j->run_start_ns && r->start_ns >= j->fell_ns);
 }
 
 static void job_run(struct job *j, struct rank *r, uint64_t now_ns)
@@ -104,6 +109,10 @@ static void job_run(struct job *j, struct rank *r, uint64_t now_ns)
 	if (j->fell && j->untold) /* it was asked to end, did, and goes on */
 		job_fall_tell(r->env, j, now_ns);
 	job_work_begin(j, r);
+	straggler_free(j->straggler);
+	job_places_free(j->places);
+	j->straggler = NULL;
+	j->places = NULL;
 	j->runs++;
 	j->run_start_ns = r->start_ns;
 	j->state = JOB_RUNNING;
@@ -119,21 +128,29 @@ static bool job_ranks_before(const struct rank *a, const struct rank *b)
 
 int job_join(struct rank *r, uint64_t now_ns)
 {
+	const char *uid, *name = rank_job_named(r, &uid);
 	bool begins;
 	struct job *j;
 	int err;
 
 	if (r->job)
 		return 0;
-	err = jobs_get(r->env, r->job_key, r->process.job, r->env->job_uid, &j);
+	err = jobs_get(r->env, r->job_key, name, uid, &j);
 	if (err || !j)
 		return err;
+	if (!j->runs && r->place)
+		j->from = r->place->job_from;
 	begins = job_begins(j, r);
+	if (job_attempt_later(j, r))
+		job_attempt_fell(j, r);
 	if (begins)
 		job_run(j, r, now_ns);
+	r->since_real_ns = anchors_real(&r->env->anchors, r->observed_ns);
+	j->since_real_ns = j->since_real_ns ? j->since_real_ns : r->since_real_ns;
 	j->members++;
 	r->job = j;
 	r->run = j->runs;
+	job_attempt(j, r, begins);
 	j->first_pid = j->first_pid ? j->first_pid : r->pid;
 	if (r->process.world_size > 0)
 		j->world_size = r->process.world_size;
@@ -143,6 +160,7 @@ int job_join(struct rank *r, uint64_t now_ns)
 		job_time_refer(j, r, false);
 	else if (job_ranks_before(r, j->ref) && j->based_run != j->runs)
 		job_time_refer(j, r, false);
+	job_placed(r);
 	return 0;
 }
 
@@ -174,7 +192,7 @@ static struct checkpoint_match job_resumed(const struct job *j, const struct ran
 	struct checkpoint_match m = checkpoint_resumed(&from->resume, j->files, from->start_ns);
 	const struct job_point *p = job_last_point(j);
 
-	if (m.how == CHECKPOINT_BY_nothing && p && (from->seen | r->seen) & 1u << SIGNAL_RESTORE)
+	if (m.how == CHECKPOINT_BY_nothing && p && (from->seen | r->seen) & 1ull << SIGNAL_RESTORE)
 		m = (struct checkpoint_match){.how = CHECKPOINT_BY_newest, .step = p->step};
 	return m;
 }
@@ -233,8 +251,10 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 
 	if (!j || r->run != j->runs)
 		return;
-	if (!j->ref && end_ns > j->time.edge_ns) /* the reference ended, and the job goes on without it */
+	if (!j->ref && end_ns > j->time.edge_ns) { /* the reference ended, and the job goes on without it */
 		job_time_refer(j, r, true);
+		j->time.base_steps -= number > j->last_step; /* this one is the job's */
+	}
 	if (r != j->ref)
 		return;
 	job_work_step(j, start_ns, end_ns, timed);
@@ -252,6 +272,13 @@ static struct job *job_of(const struct rank *r)
 	return r->job ? r->job : jobs_find(&r->env->jobs, r->job_key);
 }
 
+uint64_t job_run_start(const struct rank *r)
+{
+	const struct job *j = job_of(r);
+
+	return j && r->run && r->run == j->runs ? j->run_start_ns : 0;
+}
+
 struct checkpoints *job_checkpoints(const struct rank *r, bool make)
 {
 	struct job *j = job_of(r);
@@ -259,6 +286,28 @@ struct checkpoints *job_checkpoints(const struct rank *r, bool make)
 	if (j && !j->files && make)
 		j->files = checkpoints_new();
 	return j ? j->files : NULL;
+}
+
+struct straggler *job_straggler(const struct rank *r)
+{
+	struct job *j = r->job;
+
+	if (!j || r->run != j->runs || j->members < 2)
+		return NULL;
+	if (!j->straggler)
+		j->straggler = straggler_new();
+	return j->straggler;
+}
+
+void job_world(const struct rank *r)
+{
+	if (r->job && r->process.world_size > 0)
+		r->job->world_size = r->process.world_size;
+}
+
+uint32_t job_members(const struct rank *r)
+{
+	return r->job ? r->job->members : 0;
 }
 
 struct rank *job_reference(const struct rank *r)
@@ -321,18 +370,17 @@ void job_saved(struct rank *r, uint64_t step)
 
 /* ---- ends ---------------------------------------------------------------------------------------- */
 
-bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool asked)
+bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool clean)
 {
-	static const struct job_cause told = {.cause = "asked", .exit_code = 0};
 	struct job *j = r->job;
 
-	if (!j || r->run != j->runs || (!why && !asked))
+	if (!j || r->run != j->runs || !why)
 		return false;
 	j->fell_ns = now_ns;
 	if (!j->fell)
-		job_fall_open(j, r, now_ns, why ? why : &told);
-	j->fall.d.graceful = !why;
-	if (!why || !j->untold)
+		job_fall_open(j, r, now_ns, why);
+	j->fall.d.graceful = clean;
+	if (clean || !j->untold)
 		return false;
 	job_fall_tell(r->env, j, now_ns);
 	return true;
@@ -345,6 +393,8 @@ void job_left(struct rank *r, uint64_t now_ns)
 	if (!j)
 		return;
 	job_work_leave(j, r, now_ns);
+	if (j->straggler && straggler_left(j->straggler, r->pid))
+		rank_straggler_over(r, now_ns);
 	r->job = NULL;
 	j->members--;
 	if (r == j->ref) {
@@ -365,7 +415,15 @@ void jobs_tick(struct rank_env *env, uint64_t now_ns)
 
 		if (j->state == JOB_DOWN && now_ns - j->time.edge_ns > JOB_WAIT_NS)
 			j->state = JOB_OVER;
+		if (j->unsettled && now_ns - j->fall.d.at_ns > JOB_GRACE_NS)
+			job_fall_settle(j);
 	}
+}
+
+void jobs_settle(struct rank_env *env)
+{
+	for (uint32_t i = 0; i < env->jobs.count; i++)
+		job_fall_settle(env->jobs.job[i]);
 }
 
 void jobs_stop(struct rank_env *env)

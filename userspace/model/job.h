@@ -6,6 +6,8 @@
  *   job_fall.c    disruptions: how they begin, what belongs to them, how they end
  *   job_ledger.c  where the job's time went: its reference rank's ledgers, and what lies between them
  *   job_window.c  the same of late, by the clock
+ *   job_place.c   at which collective its ranks stand while they get no further
+ *   job_named.c   what those who run it say of it: names that come late, attempts, scheduling
  *   job_work.c    how much it has made, and the time of its accelerators
  *   job_carry.c   what another node knew of it
  *   job_view.c    its part of a snapshot, its state as bytes
@@ -23,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/gp_abi.h"
 #include "userspace/base/archive.h"
 #include "userspace/model/checkpoint.h"
 #include "userspace/model/disruption.h"
@@ -49,7 +52,11 @@ extern const char *const job_state_name[];
 const char *job_history(bool carried);
 
 struct job_cause {
-	char cause[12]; /* "killed", "crashed", "exit", "oom", "exec", "unseen" */
+	/* "killed", "crashed", "exit", "oom", "exec", "asked", "unseen"; a fault's: fault_name; what was done
+	 * to its pod or node: notice_name */
+	char cause[24];
+	char fault[48]; /* what that is called, "CUDA_ERROR_ILLEGAL_ADDRESS", "Xid 79"; "": none, or unknown
+			 */
 	int rank;	/* that fell first; -1: unknown */
 	uint32_t pid;
 	int exit_code; /* -1: by signal, or not seen */
@@ -58,20 +65,60 @@ struct job_cause {
 	char sender_comm[16];
 };
 
+#define JOB_CAUSES 12	 /* told apart */
+struct job_cause_count { /* disruptions of that cause, ever */
+	char cause[24];
+	uint64_t count;
+};
+
+/* Of the time from one instant to the start of a process in a pod: the pod is made, gets a node, has its
+ * images and what must run before it, and its container runs until the process does. */
+#define SCHEDULE_PARTS(X)                                                                                    \
+	X(0, create)                                                                                         \
+	X(1, schedule)                                                                                       \
+	X(2, image)                                                                                          \
+	X(3, start)
+
+enum schedule_part {
+#define X(id, name) SCHEDULE_##name = id,
+	SCHEDULE_PARTS(X)
+#undef X
+		SCHEDULE_COUNT
+};
+extern const char *const schedule_name[SCHEDULE_COUNT];
+struct scheduling {
+	bool known;
+	uint64_t ns[SCHEDULE_COUNT];
+};
+
 struct job_fall {	 /* a disruption */
 	uint64_t number; /* 1, 2... in its job */
 	struct job_cause why;
 	struct disruption d;
 	uint64_t split_ns[BUCKET_COUNT]; /* recovery_ns by bucket */
+	struct scheduling scheduling;	 /* from it to the first start of the next run; beside the buckets */
 	bool over;			 /* a step was made after it */
 	bool estimated;			 /* where it went on from is not known for certain */
 	char how[64];			 /* how resumed_step and wasted_ns are known; "" while they are not */
 };
 
+#define JOB_FORMERS 3
+struct job_former { /* what a job was known by before its name was */
+	uint64_t key;
+	char name[64], uid[JOB_UID_MAX];
+};
+
 struct job_view {
-	uint64_t key; /* stays, also over restarts of gp-bpf on one boot */
+	uint64_t key; /* stays, also over restarts of gp-bpf on one boot, until its name becomes known */
+	/* What was told under these keys is of this job, the newest last; no other job has one of them. */
+	struct job_former formers[JOB_FORMERS];
+	uint32_t nformers;
 	char name[64];
 	char uid[JOB_UID_MAX]; /* with its name what makes it the same one; "": its name does */
+	enum gp_job_from from; /* who names it; none: nobody, or its processes */
+	int attempt;	       /* of its run, as who restarts it counts; -1: unknown */
+	/* From the pod's making to the first process of the first run: beside the ledger, never in it. */
+	struct scheduling scheduling;
 	enum job_state state;
 	uint32_t first_pid;	/* its first rank: its name where it has none */
 	uint32_t runs, members; /* ever; ranks that run now */
@@ -79,6 +126,9 @@ struct job_view {
 	int reference_rank;	/* -1: unknown */
 	int world_size;		/* -1: unknown */
 	uint64_t run_start_ns;
+	/* What is counted is counted from then on, UTC: said once, so that it names the count also when the
+	 * clock is set, and over restarts of gp-bpf that keep the count. 0: unknown. */
+	int64_t since_real_ns;
 	struct ledger_view ledger;		 /* over all runs; `disruptions` filled */
 	struct window_view windows[WINDOWS_MAX]; /* length 0: no more */
 	uint64_t wasted_gross_ns;		 /* never falls */
@@ -94,6 +144,14 @@ struct job_view {
 	struct program_view program;
 	struct job_fall falls[JOB_FALLS]; /* oldest first */
 	uint32_t nfalls;
+	/* Of the ledger's disruptions those that were seen here, by cause: the counts never fall. Those of
+	 * another node, and of causes beyond these, are in the ledger's number alone. */
+	struct job_cause_count causes[JOB_CAUSES];
+	uint32_t ncauses;
+	uint32_t unsettled; /* of the ledger's disruptions those that are counted for no cause yet: 0, or the
+			       last one */
+	bool told_here;	    /* its own figures are this node's to tell: its reference is, or was, no rank
+			       elsewhere */
 	/* Its history goes on from another node's: all but its windows, its accelerators' time and the
 	 * disruptions before the last one, which only that node has. */
 	bool carried;
@@ -112,6 +170,8 @@ struct jobs {
 void jobs_free(struct jobs *js);
 /* Time passed. */
 void jobs_tick(struct rank_env *env, uint64_t now_ns);
+/* What was told last of causes stays. */
+void jobs_settle(struct rank_env *env);
 /* All that was watched has ended: nobody is left to take a job up again. */
 void jobs_stop(struct rank_env *env);
 void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
@@ -138,6 +198,17 @@ void job_rank_archive(struct archive *a, struct rank *r);
 
 /* A process trains: it is a rank of its job from here on. 0 or -ENOMEM. */
 int job_join(struct rank *r, uint64_t now_ns);
+/* What the job of a process is called: while it is a rank of one, as that one is. */
+const char *job_name_of(const struct rank *r);
+/* A name came after the rank had joined. A job that nobody named, or somebody less trusted, and that has had
+ * this run alone, goes by it and by the new key from here on; its view tells the former one. Where there is a
+ * job of that key already, nothing is done: what two jobs have counted is not made one, and the rank stays
+ * where it is, under that one's name. */
+bool job_rename(struct rank *r, uint64_t key);
+/* How long the first run of its job took to be scheduled; NULL: not known. */
+const struct scheduling *job_scheduling(const struct rank *r);
+/* More is known of where a rank runs: its attempt, how long its pod took. */
+void job_placed(struct rank *r);
 /* By how much the numbers of its steps are to be raised: those of the runs before that still count. Asked
  * when it has made a step: what it goes on from is known by then. */
 uint64_t job_step_base(struct rank *r);
@@ -147,15 +218,43 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 uint64_t job_goodput(const struct rank *r);
 /* It has saved a checkpoint of what was done up to that step; all of it is in its ledger. */
 void job_saved(struct rank *r, uint64_t step);
+/* When the first process of the rank's run began; 0: it is of none, or its job has begun another one. */
+uint64_t job_run_start(const struct rank *r);
 /* The job's checkpoints; make: though there are none yet. NULL: there is no such job, or no memory. */
 struct checkpoints *job_checkpoints(const struct rank *r, bool make);
 /* Where the rank's job has its steps from, if that is another rank. NULL: nowhere. */
 struct rank *job_reference(const struct rank *r);
 /* false: nothing is secured. */
 bool job_secured(const struct rank *r, uint64_t *ret_step, uint64_t *ret_ns);
-/* It ended other than by finishing (why), or by finishing: NULL; asked: a signal had asked it to. Before the
- * rank leaves. True: that is a disruption of the job, and was told. */
-bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool asked);
+/* The rank's steps are compared with those of others of its run. NULL: it is alone, or no memory. */
+struct straggler *job_straggler(const struct rank *r);
+#define JOB_PLACES 32 /* ranks of one job */
+struct job_place {    /* where a rank that gets no further stands */
+	uint32_t pid;
+	int rank;	      /* -1: unknown */
+	uint32_t comms, comm; /* communicators that it uses; the one of its last collective, as it came */
+	uint64_t count;	      /* collectives entered there */
+	bool whole;	      /* none of them was missed */
+	char name[48];	      /* of the last one */
+	uint64_t told_ns;
+};
+/* Every second while it gets no further. */
+void job_place(struct rank *r, const struct job_place *p);
+/* "ranks 0 and 2 wait in nccl.all_reduce #12; rank 1 has not entered it"; "": that is not known. */
+void job_places_text(const struct rank *r, uint64_t now_ns, char *out, size_t len);
+/* Its world size is known now. */
+void job_world(const struct rank *r);
+/* Ranks of its run that are here. */
+uint32_t job_members(const struct rank *r);
+/* It ended other than by finishing (why), or by finishing: NULL; clean: it ended in order, as it was asked
+ * to. Before the rank leaves. True: that is a disruption of the job, and was told. */
+bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool clean);
+/* What was done to a pod (enum gp_notice_kind) says more than the signal, or the status, that came of it: it
+ * is the cause from here on. */
+bool job_cause_noticed(struct job_cause *why, unsigned what);
+/* It is told after the rank, which was of that pod, has ended: the cause of the disruption that this was, as
+ * long as no step was made since. */
+void job_noticed(const struct rank *r, uint64_t now_ns, unsigned what);
 /* Its ledger is closed: it is no rank of the job any more. */
 void job_left(struct rank *r, uint64_t now_ns);
 

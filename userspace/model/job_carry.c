@@ -49,13 +49,28 @@ static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 	};
 }
 
+/* Those that were seen here are among that node's where the job was here before: their counts do not fall. */
+static void carry_causes(struct job *j, uint64_t falls)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < j->ncauses; i++)
+		sum += j->causes[i].count;
+	if (sum <= falls)
+		return;
+	memset(j->causes, 0, sizeof(j->causes));
+	j->ncauses = 0;
+}
+
 static void carry_fall(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
 	uint64_t since_ns = (uint64_t)(c->until_ns - c->fell_ns), *down_ns;
 
+	job_fall_settle(j);
 	j->fell = j->untold = false;
 	memset(&j->fall, 0, sizeof(j->fall));
 	memset(j->falls, 0, sizeof(j->falls));
+	carry_causes(j, c->falls);
 	memcpy(j->fall_past_ns, c->ns, sizeof(j->fall_past_ns));
 	j->nfalls = j->carried_falls = c->falls;
 	if (c->fell) {
@@ -113,13 +128,15 @@ bool jobs_carry(struct rank_env *env, const struct carry *c, uint64_t now_ns)
 	struct job *j = NULL;
 	uint64_t edge_ns;
 
-	if (!real_ns || strcmp(c->uid, env->job_uid) != 0)
+	if (!real_ns)
 		return false;
 	if (jobs_named(env, c->job, c->uid, &j) || !j || j->members || j->runs >= c->attempt)
 		return false;
 	edge_ns = now_ns - (ago_ns > 0 ? (uint64_t)ago_ns : 0);
 	edge_ns += !edge_ns; /* 0: none */
 	carry_time(j, c, edge_ns);
+	if (!j->since_real_ns)
+		j->since_real_ns = c->until_ns - (int64_t)carry_elapsed_ns(c);
 	carry_fall(j, c, edge_ns);
 	j->work = (struct job_work){
 		.made = c->steps,
@@ -168,11 +185,16 @@ static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 	ret->saved.file.mtime_ns = f->mtime_ns;
 }
 
+bool job_told_here(const struct job *j)
+{
+	return !j->joins && j->runs && j->ref_rank <= 0;
+}
+
 bool job_carry(const struct rank_env *env, const struct job *j, uint64_t now_ns, struct carry *ret)
 {
 	struct ledger_view v;
 
-	if (!*j->name || j->joins || !j->runs || j->ref_rank > 0)
+	if (!*j->name || !job_told_here(j) || j->from > GP_JOB_FROM_torchelastic)
 		return false;
 	job_time_view(j, j->ref ? now_ns : j->time.edge_ns, &v);
 	*ret = (struct carry){

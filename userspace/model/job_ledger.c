@@ -103,6 +103,12 @@ static void types_view(struct ledger_view *v, const uint64_t *past_ns, const uin
 	}
 }
 
+/* What came after the reference was made it. */
+static uint64_t beyond(uint64_t all, uint64_t base)
+{
+	return all > base ? all - base : 0;
+}
+
 /* Clocks of two nodes differ: what the other one saw last cannot be later than what begins here. */
 static void job_time_shift(struct job *j, uint64_t ns)
 {
@@ -122,10 +128,14 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 	ledger_view(r->ledger, &v);
 	memset(t->base_ns, 0, sizeof(t->base_ns));
 	memset(t->base_types_ns, 0, sizeof(t->base_types_ns));
+	t->base_steps = t->base_gross_ns = 0;
 	from_ns = v.start_ns;
 	if (midway) { /* what it did before counted for another one's sake */
 		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
 		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
+		t->base_steps = v.steps;
+		/* Before its first steps are settled it is 0. */
+		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns : v.ns[BUCKET_GOODPUT];
 		types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
 		from_ns = v.now_ns - v.unsettled_ns;
 	}
@@ -159,8 +169,9 @@ void job_time_leave(struct job *j)
 	t->edge_ns += len_ns;
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		t->past_ns[b] += ns[b];
-	t->steps += v.steps;
-	t->gross_ns += v.productive_gross_ns;
+	t->steps += beyond(v.steps, t->base_steps);
+	t->gross_ns += beyond(v.productive_gross_ns, t->base_gross_ns);
+	t->base_steps = t->base_gross_ns = 0;
 	j->ref = NULL;
 }
 
@@ -226,8 +237,8 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 		.start_ns = t->start_ns,
 		.now_ns = t->edge_ns + len_ns,
 		.unsettled_ns = v.unsettled_ns < ns[BUCKET_OTHER] ? v.unsettled_ns : ns[BUCKET_OTHER],
-		.productive_gross_ns = t->gross_ns + v.productive_gross_ns,
-		.steps = t->steps + v.steps,
+		.productive_gross_ns = t->gross_ns + beyond(v.productive_gross_ns, t->base_gross_ns),
+		.steps = t->steps + beyond(v.steps, t->base_steps),
 		.max_step = j->last_step,
 		.late_ns = v.late_ns,
 		.merged = v.merged,

@@ -12,12 +12,18 @@ static void falls_view(const struct job *j, struct job_view *ret)
 	if (n && j->fell && !j->untold) /* what has become of it since it was told */
 		ret->falls[n - 1] = j->fall;
 	ret->nfalls = (uint32_t)n;
+	memcpy(ret->causes, j->causes, sizeof(ret->causes));
+	ret->ncauses = j->ncauses;
+	ret->unsettled = j->unsettled;
 }
 
 void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 {
 	*ret = (struct job_view){
 		.key = j->key,
+		.from = j->from,
+		.attempt = j->attempt,
+		.scheduling = j->scheduling,
 		.state = j->state == JOB_RUNNING && j->fell && !j->untold && !j->ref ? JOB_DOWN : j->state,
 		.first_pid = j->first_pid,
 		.runs = j->runs,
@@ -26,10 +32,14 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.reference_rank = j->ref ? j->ref->process.rank : -1,
 		.world_size = j->world_size,
 		.run_start_ns = j->run_start_ns,
+		.since_real_ns = j->since_real_ns,
 		.wasted_gross_ns = j->time.wasted_ns,
 		.last_step = j->last_step,
 		.starts = j->starts,
+		.told_here = job_told_here(j),
 	};
+	memcpy(ret->formers, j->formers, sizeof(ret->formers));
+	ret->nformers = j->nformers;
 	memcpy(ret->name, j->name, sizeof(ret->name));
 	memcpy(ret->uid, j->uid, sizeof(ret->uid));
 	ret->carried_runs = j->carried_runs;
@@ -56,6 +66,7 @@ static void fall_archive(struct archive *a, struct job_fall *f)
 {
 	archive_number(a, &f->number);
 	archive_text(a, f->why.cause);
+	archive_text(a, f->why.fault);
 	archive_number(a, &f->why.rank);
 	archive_number(a, &f->why.pid);
 	archive_number(a, &f->why.exit_code);
@@ -72,6 +83,7 @@ static void fall_archive(struct archive *a, struct job_fall *f)
 	archive_number(a, &f->d.starts);
 	archive_number(a, &f->d.graceful);
 	archive_numbers(a, f->split_ns);
+	scheduling_archive(a, &f->scheduling);
 	archive_number(a, &f->over);
 	archive_number(a, &f->estimated);
 	archive_text(a, f->how);
@@ -86,6 +98,8 @@ static void time_archive(struct archive *a, struct job_time *t)
 	archive_numbers(a, t->past_ns);
 	archive_numbers(a, t->base_ns);
 	archive_number(a, &t->skip_ns);
+	archive_number(a, &t->base_steps);
+	archive_number(a, &t->base_gross_ns);
 	archive_number(a, &t->steps);
 	archive_number(a, &t->gross_ns);
 	archive_number(a, &t->wasted_ns);
@@ -117,6 +131,16 @@ static void points_archive(struct archive *a, struct job *j)
 	}
 }
 
+static void formers_archive(struct archive *a, struct job *j)
+{
+	archive_count(a, &j->nformers, JOB_FORMERS, sizeof(j->formers[0]));
+	for (uint32_t i = 0; i < j->nformers && !a->error; i++) {
+		archive_number(a, &j->formers[i].key);
+		archive_text(a, j->formers[i].name);
+		archive_text(a, j->formers[i].uid);
+	}
+}
+
 static void job_archive(struct archive *a, struct job **at)
 {
 	struct job *j = *at = archive_object(a, *at, sizeof(*j));
@@ -128,6 +152,10 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->key);
 	archive_text(a, j->name);
 	archive_text(a, j->uid);
+	formers_archive(a, j);
+	archive_below(a, &j->from, GP_JOB_FROM_COUNT);
+	archive_number(a, &j->attempt);
+	scheduling_archive(a, &j->scheduling);
 	archive_number(a, &j->carried_runs);
 	archive_number(a, &j->carried_falls);
 	archive_number(a, &j->joins);
@@ -138,6 +166,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->starts);
 	archive_number(a, &j->world_size);
 	archive_number(a, &j->run_start_ns);
+	archive_number(a, &j->since_real_ns);
 	archive_number(a, &j->last_step);
 	archive_number(a, &j->step_base);
 	archive_number(a, &j->based_run);
@@ -147,6 +176,8 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &files);
 	if (files)
 		checkpoints_archive(a, &j->files);
+	straggler_archive(a, &j->straggler);
+	job_places_archive(a, &j->places);
 	window_archive(a, &j->window);
 	window_edge_archive(a, &j->ref_edge);
 	archive_number(a, &j->ref_midway);
@@ -154,11 +185,18 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->fell_ns);
 	archive_number(a, &j->fell);
 	archive_number(a, &j->untold);
+	archive_number(a, &j->unsettled);
 	fall_archive(a, &j->fall);
 	archive_numbers(a, j->fall_past_ns);
 	archive_number(a, &j->nfalls);
 	for (uint64_t i = 0; i < JOB_FALLS && i < j->nfalls; i++)
 		fall_archive(a, &j->falls[i]);
+	archive_count(a, &j->ncauses, JOB_CAUSES, sizeof(j->causes[0]));
+	for (uint32_t i = 0; i < j->ncauses && !a->error; i++) {
+		archive_text(a, j->causes[i].cause);
+		archive_number(a, &j->causes[i].count);
+	}
+	archive_require(a, !j->unsettled || (j->fell && !j->untold));
 	archive_require(a, (!j->fell || j->untold || j->nfalls) && j->carried_falls <= j->nfalls);
 }
 

@@ -12,17 +12,6 @@
  * any pass had before, a deeper function trains now and the outermost one is long over. */
 #define NESTED_MAX 256
 
-struct call { /* what one marker_feed() carries along */
-	struct marker *m;
-	const struct event *ev;
-	const struct gp_probe *probe;
-	signal_fn *emit;
-	void *ctx;
-	uint32_t tid;	/* of the signals that it makes */
-	uint64_t ts_ns; /* ... and when */
-	int made;
-};
-
 struct marker *marker_new(void)
 {
 	return calloc(1, sizeof(struct marker));
@@ -32,10 +21,13 @@ static void marker_forget(struct marker *m)
 {
 	for (uint32_t i = 0; i < m->nthreads; i++) {
 		free(m->threads[i]->ranges);
+		free(m->threads[i]->compile);
 		free(m->threads[i]);
 	}
 	m->nthreads = 0;
 	m->last = NULL;
+	programs_free(m->programs);
+	m->programs = NULL;
 }
 
 void marker_free(struct marker *m)
@@ -74,6 +66,7 @@ static struct thread *thread_new(struct marker *m, uint32_t tid)
 		}
 		t = m->threads[idle];
 		free(t->ranges);
+		free(t->compile);
 		memset(t, 0, sizeof(*t));
 	}
 	t->tid = tid;
@@ -102,7 +95,7 @@ static struct thread *thread_of(struct marker *m, const struct gp_rec *rec)
 
 /* ---- signals ---------------------------------------------------------------------------------- */
 
-static void call_emit(struct call *c, struct signal *s)
+void call_emit(struct call *c, struct signal *s)
 {
 	s->tid = c->tid;
 	s->ts_ns = c->ts_ns;
@@ -114,7 +107,31 @@ static void call_emit(struct call *c, struct signal *s)
 	c->made++;
 }
 
-static void call_simple(struct call *c, enum signal_kind kind, uint64_t ident, uint64_t count)
+uint64_t call_begin_ns(const struct call *c)
+{
+	const struct gp_rec *rec = c->ev->rec;
+	uint64_t dur_ns = rec->kind == GP_KIND_call ? c->ev->call->dur_ns : 0;
+
+	return dur_ns < rec->ts_ns ? rec->ts_ns - dur_ns : rec->ts_ns;
+}
+
+uint64_t call_arg(const struct call *c, unsigned i)
+{
+	const struct event *ev = c->ev;
+
+	switch (ev->rec->kind) {
+	case GP_KIND_call:
+		return i < GP_ARGS ? ev->call->arg[i] : 0;
+	case GP_KIND_hit:
+		return i < 2 ? ev->hit->arg[i] : 0;
+	case GP_KIND_named:
+		return i < 2 ? ev->named->arg[i] : 0;
+	default:
+		return 0;
+	}
+}
+
+void call_simple(struct call *c, enum signal_kind kind, uint64_t ident, uint64_t count)
 {
 	struct signal s = {.kind = kind, .ident = ident, .count = count};
 
@@ -274,7 +291,7 @@ static void feed_save_begin(struct call *c, struct thread *t)
 	struct signal s = {.kind = SIGNAL_SAVE_BEGIN};
 	char text[GP_PATH_MAX] = "";
 
-	if (c->ev->rec->kind == GP_KIND_named)
+	if (c->ev->rec->kind == GP_KIND_named && c->probe->role == GP_ROLE_save_begin)
 		event_text(text, sizeof(text), c->ev->named->name, sizeof(c->ev->named->name));
 	if (!strcmp(text, "archive"))
 		text[0] = '\0'; /* what torch calls a stream that has no name */
@@ -299,45 +316,20 @@ static void feed_save_end(struct call *c, struct thread *t)
 	call_emit(c, &s);
 }
 
-static void feed_span(struct call *c, enum signal_kind kind)
-{
-	const struct gp_rec *rec = c->ev->rec;
-	uint64_t dur_ns = rec->kind == GP_KIND_call ? c->ev->call->dur_ns : 0;
-	struct signal s = {.kind = kind, .begin_ns = dur_ns < rec->ts_ns ? rec->ts_ns - dur_ns : rec->ts_ns};
-
-	call_emit(c, &s);
-}
-
-/* cuda.h, nccl.h: 0, or a small number that names the error; 7 is ncclInProgress. OpenCL returns a pointer.
- */
-static void feed_init(struct call *c)
-{
-	bool comm = c->probe->role == GP_ROLE_comm_init;
-	struct signal s = {.kind = SIGNAL_INIT, .ident = comm, .begin_ns = c->ev->rec->ts_ns};
-	int32_t ret;
-
-	if (c->ev->rec->kind != GP_KIND_call)
-		return;
-	ret = (int32_t)c->ev->call->ret;
-	s.tainted = ret > 0 && ret < 1000 && !(comm && ret == 7);
-	s.begin_ns -= c->ev->call->dur_ns < s.begin_ns ? c->ev->call->dur_ns : 0;
-	call_emit(c, &s);
-}
-
 /* A probed call: entered (hit, named), returned (call), or counted (counter). */
 static void feed_call(struct call *c, struct thread *t)
 {
 	static const int simple[] = {
-		[GP_ROLE_reducer] = SIGNAL_REDUCER,	   [GP_ROLE_restore] = SIGNAL_RESTORE,
-		[GP_ROLE_execute] = SIGNAL_EXECUTE,	   [GP_ROLE_graph_launch] = SIGNAL_EXECUTE,
-		[GP_ROLE_launch] = SIGNAL_LAUNCH,	   [GP_ROLE_collective] = SIGNAL_COLLECTIVE,
-		[GP_ROLE_group_init] = SIGNAL_GROUP_BEGIN, [GP_ROLE_group_ready] = SIGNAL_GROUP,
+		[GP_ROLE_reducer] = SIGNAL_REDUCER,
+		[GP_ROLE_restore] = SIGNAL_RESTORE,
+		[GP_ROLE_group_init] = SIGNAL_GROUP_BEGIN,
+		[GP_ROLE_group_ready] = SIGNAL_GROUP,
 	};
 	static const struct gp_hit none;
 	const struct gp_hit *h = c->ev->rec->kind == GP_KIND_hit ? c->ev->hit : &none;
 	uint64_t count = c->ev->rec->kind == GP_KIND_counter ? c->ev->counter->count : 1;
 	uint64_t ident = c->ev->rec->kind == GP_KIND_call ? c->ev->call->arg[0] : h->arg[0];
-	uint32_t role = c->probe ? c->probe->role : GP_ROLE_none;
+	uint32_t role = c->probe ? marker_role(c) : GP_ROLE_none;
 
 	switch (role) {
 	case GP_ROLE_range_begin:
@@ -363,18 +355,15 @@ static void feed_call(struct call *c, struct thread *t)
 	case GP_ROLE_save_end:
 		feed_save_end(c, t);
 		break;
-	case GP_ROLE_sync:
-		feed_span(c, SIGNAL_SYNC);
-		break;
-	case GP_ROLE_device_init:
-	case GP_ROLE_comm_init:
-		feed_init(c);
-		break;
 	default: /* SIGNAL_UPDATE_BEGIN, 0, is none of these */
+		if (marker_device(c, role) || marker_program(c, role))
+			break;
 		if (role < sizeof(simple) / sizeof(*simple) && simple[role])
 			call_simple(c, (enum signal_kind)simple[role], ident, count);
 		break;
 	}
+	if (c->ev->rec->kind == GP_KIND_call)
+		marker_fault(c, role);
 }
 
 /* What was open when we ceased to watch: whether it ended is not known, nor that what ends next is the same.
@@ -394,6 +383,7 @@ static void feed_gap(struct call *c)
 		c->ts_ns = from_ns > t->seen_ns ? from_ns : t->seen_ns;
 		ranges_lost(c, t, 0);
 	}
+	programs_gap(c->m->programs);
 	c->tid = 0;
 	c->ts_ns = now_ns;
 	call_emit(c, &s);
@@ -451,6 +441,9 @@ int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe 
 		break;
 	case GP_KIND_tick:
 		call_simple(&c, SIGNAL_TICK, 0, 1);
+		break;
+	case GP_KIND_program:
+		marker_program_named(&c);
 		break;
 	case GP_KIND_exec:
 		marker_forget(m); /* the threads of the old program are gone */

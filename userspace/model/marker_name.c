@@ -61,3 +61,24 @@ void marker_classify(struct marker *m, struct range *r)
 		r->class = RANGE_FORWARD;
 	r->name = r->class == RANGE_STEP || r->class == RANGE_ZERO_GRAD ? name_number(m, r->text) : 0;
 }
+
+/* Checkpoints are operators in TensorFlow (core/kernels/save_restore_v2_ops.cc): parts are written, and
+ * merged when all are there. The operator's name is no path. */
+uint32_t marker_role(const struct call *c)
+{
+	static const struct {
+		const char *name;
+		enum gp_role role;
+	} operators[] = {
+		{"SaveV2", GP_ROLE_save_begin},
+		{"MergeV2Checkpoints", GP_ROLE_save_end},
+		{"RestoreV2", GP_ROLE_restore},
+	};
+
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+		if (c->probe->role == GP_ROLE_execute && c->ev->rec->kind == GP_KIND_named &&
+		    !strncmp(c->ev->named->name, operators[i].name, sizeof(c->ev->named->name)))
+			return operators[i].role;
+	}
+	return c->probe->role;
+}

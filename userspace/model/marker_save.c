@@ -30,6 +30,20 @@ static void ranges_archive(struct archive *a, struct thread *t)
 	}
 }
 
+static void compile_archive(struct archive *a, struct compile **at)
+{
+	struct compile *k = *at = archive_object(a, *at, sizeof(*k));
+
+	if (!k)
+		return;
+	archive_number(a, &k->begin_ns);
+	archive_number(a, &k->code);
+	archive_number(a, &k->bytes);
+	archive_number(a, &k->open);
+	archive_number(a, &k->ended);
+	archive_text(a, k->name);
+}
+
 static void thread_archive(struct archive *a, struct thread **at)
 {
 	struct thread *t = *at = archive_object(a, *at, sizeof(*t));
@@ -46,6 +60,7 @@ static void thread_archive(struct archive *a, struct thread **at)
 	archive_number(a, &t->saving);
 	archive_number(a, &t->save_ns);
 	archive_text(a, t->save);
+	compile_archive(a, &t->compile);
 	ranges_archive(a, t);
 }
 
@@ -60,6 +75,64 @@ static void name_archive(struct archive *a, char **at)
 		*at = archive_alloc(a, 1, strlen(text) + 1);
 	if (archive_reads(a) && *at)
 		memcpy(*at, text, strlen(text));
+}
+
+static void program_archive(struct archive *a, struct program *p)
+{
+	archive_number(a, &p->handle);
+	archive_number(a, &p->ident);
+	archive_number(a, &p->code);
+	archive_number(a, &p->bytes);
+	archive_number(a, &p->seen);
+	archive_number(a, &p->tid);
+	archive_below(a, &p->layer, LAYER_TABLE + 1);
+	archive_number(a, &p->inputs);
+	archive_text(a, p->name);
+}
+
+static void pending_archive(struct archive *a, struct programs *ps)
+{
+	archive_count(a, &ps->npending, MARKER_PENDING, sizeof(*ps->pending));
+	if (archive_reads(a) && ps->npending) {
+		ps->pending = archive_alloc(a, ps->npending, sizeof(*ps->pending));
+		ps->pending_cap = ps->npending = ps->pending ? ps->npending : 0;
+	}
+	for (uint32_t i = 0; i < ps->npending; i++) {
+		archive_number(a, &ps->pending[i].event);
+		archive_number(a, &ps->pending[i].token);
+		archive_number(a, &ps->pending[i].number);
+	}
+}
+
+static void programs_archive(struct archive *a, struct programs **at)
+{
+	struct programs *ps = *at = archive_object(a, *at, sizeof(*ps));
+
+	if (!ps)
+		return;
+	archive_below(a, &ps->layer, LAYER_TABLE + 1);
+	archive_number(a, &ps->seen);
+	archive_number(a, &ps->idents);
+	archive_number(a, &ps->executions);
+	archive_count(a, &ps->count, MARKER_PROGRAMS, sizeof(*ps->item));
+	if (archive_reads(a) && ps->count) {
+		ps->item = archive_alloc(a, ps->count, sizeof(*ps->item));
+		ps->cap = ps->count = ps->item ? ps->count : 0;
+	}
+	for (uint32_t i = 0; i < ps->count; i++)
+		program_archive(a, &ps->item[i]);
+	pending_archive(a, ps);
+	archive_number(a, &ps->noutputs);
+	for (uint32_t i = 0; i < PROGRAM_OUTPUTS; i++) {
+		archive_number(a, &ps->outputs[i].buffer);
+		archive_number(a, &ps->outputs[i].ident);
+	}
+	archive_number(a, &ps->nearly);
+	for (uint32_t i = 0; i < PROGRAM_EARLY; i++) {
+		archive_number(a, &ps->early[i].token);
+		archive_number(a, &ps->early[i].ts_ns);
+		archive_number(a, &ps->early[i].failed);
+	}
 }
 
 void marker_archive(struct archive *a, struct marker **at)
@@ -89,4 +162,5 @@ void marker_archive(struct archive *a, struct marker **at)
 		name_archive(a, &m->names[i]);
 		m->nnames = archive_reads(a) && m->names[i] ? i + 1 : m->nnames;
 	}
+	programs_archive(a, &m->programs);
 }

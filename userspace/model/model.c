@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/base/hash.h"
 #include "userspace/model/carry.h"
+#include "userspace/model/marker.h"
 
 struct model *model_new(fact_fn *sink, void *ctx)
 {
@@ -16,6 +16,7 @@ struct model *model_new(fact_fn *sink, void *ctx)
 		return NULL;
 	m->env.sink = sink;
 	m->env.ctx = ctx;
+	m->env.probes = &m->probes;
 	m->live = table_new();
 	if (model_probes_init(&m->probes) || !m->live) {
 		model_free(m);
@@ -43,7 +44,7 @@ void model_free(struct model *m)
 
 /* ---- processes ----------------------------------------------------------------------------------- */
 
-static struct rank *model_rank(struct model *m, uint32_t pid)
+struct rank *model_rank(struct model *m, uint32_t pid)
 {
 	if (!m->last || m->last->pid != pid)
 		m->last = table_get(m->live, pid);
@@ -86,25 +87,6 @@ static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool fro
 	return 0;
 }
 
-/* By the name it was given; else by the tree of processes it is in: the same training, as a rule, under one
- * launcher. Ranks that were named one by one have their launcher in common. */
-static uint64_t model_job_key(struct model *m, const struct rank *r)
-{
-	const struct gp_process *p = &r->process;
-	const struct rank *parent = p->parent ? model_rank(m, p->parent) : NULL;
-	uint64_t hash = HASH_START;
-
-	if (*p->job)
-		return job_name_key(p->job, m->env.job_uid);
-	if (parent && parent->job_key)
-		return parent->job_key;
-	if (r->job_key)
-		return r->job_key;
-	if (p->parent && p->rank >= 0 && p->world_size > 1)
-		return hash_word(hash_word(hash, 'p'), p->parent);
-	return hash_word(hash_word(hash, r->pid), r->start_ns);
-}
-
 static int feed_process(struct model *m, const struct event *ev)
 {
 	const struct gp_process *p = ev->process;
@@ -118,6 +100,7 @@ static int feed_process(struct model *m, const struct event *ev)
 	}
 	if (!r) {
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, p->flags & GP_PROCESS_FROM_START, &r);
+		err = err || !r ? err : rank_place_inherit(r, model_rank(m, p->parent));
 		if (err || !r)
 			return err;
 	}
@@ -147,7 +130,7 @@ static int feed_fork(struct model *m, const struct event *ev)
 		return err;
 	r->process.start_ns = ev->fork->start_ns;
 	r->job_key = key;
-	return 0;
+	return rank_place_inherit(r, model_rank(m, ev->rec->pid));
 }
 
 static void feed_life(struct model *m, const struct event *ev)
@@ -202,6 +185,21 @@ static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 
 /* ---- probes -------------------------------------------------------------------------------------- */
 
+/* By a process that checkpoints others: it names them as it knows them, and ours are the same numbers unless
+ * it lives in a container of its own. */
+static void feed_suspend(struct model *m, const struct event *ev, unsigned role)
+{
+	uint64_t from_ns = ev->rec->ts_ns - (ev->call->dur_ns < ev->rec->ts_ns ? ev->call->dur_ns : 0);
+	struct rank *r = ev->call->ret ? NULL : model_rank(m, (uint32_t)ev->call->arg[0]);
+
+	if (!r || !r->accelerated)
+		return;
+	if (role == GP_ROLE_suspend)
+		rank_suspend(r, from_ns, ev->rec->ts_ns);
+	else
+		rank_resume(r, from_ns, ev->rec->ts_ns);
+}
+
 static int feed_probed(struct model *m, const struct event *ev)
 {
 	uint64_t hits = ev->rec->kind == GP_KIND_counter ? ev->counter->count : 1;
@@ -215,6 +213,9 @@ static int feed_probed(struct model *m, const struct event *ev)
 		mp->unsent += hits;
 	if (!ev->rec->pid)
 		return 0;
+	if (mp && ev->rec->kind == GP_KIND_call &&
+	    (mp->def.role == GP_ROLE_suspend || mp->def.role == GP_ROLE_resume))
+		feed_suspend(m, ev, mp->def.role);
 	r = model_rank(m, ev->rec->pid);
 	if (!r) { /* what said who it is was lost */
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, false, &r);
@@ -227,6 +228,7 @@ static int feed_probed(struct model *m, const struct event *ev)
 static int feed_attach(struct model *m, const struct event *ev)
 {
 	struct fact f = {.type = FACT_PROBE};
+	bool unseen = m->probes.buffers_unseen;
 	const struct attach_view *told;
 	struct rank *r;
 	size_t at = 0;
@@ -234,7 +236,9 @@ static int feed_attach(struct model *m, const struct event *ev)
 
 	while (ev->attach->state == GP_ATTACH_attached && (r = table_next(m->live, &at, NULL)))
 		rank_attached(r, ev->rec->ts_ns);
-	err = model_probe_attach(&m->probes, ev->rec->probe, ev->attach, &told);
+	err = model_probe_attach(&m->probes, ev->rec->probe, ev->attach, ev->rec->ts_ns, &told);
+	for (at = 0; unseen && !m->probes.buffers_unseen && (r = table_next(m->live, &at, NULL));)
+		marker_buffers_unseen(r->marker);
 	f.probe = told;
 	if (told)
 		model_fact(m, &f, ev->rec->ts_ns);
@@ -248,6 +252,19 @@ static void feed_blocked(struct model *m, const struct event *ev)
 
 	if (r)
 		rank_hang_seen(r, ev, mp ? &mp->def : NULL);
+}
+
+/* Of who is named; else of all that use a device here: which one it was cannot be told. */
+static void feed_fault(struct model *m, const struct event *ev)
+{
+	struct rank *r = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
+
+	if (r)
+		rank_fault_kernel(r, ev, true);
+	for (size_t at = 0; !ev->rec->pid && (r = table_next(m->live, &at, NULL));) {
+		if (r->accelerated)
+			rank_fault_kernel(r, ev, false);
+	}
 }
 
 /* ---- what concerns all --------------------------------------------------------------------------- */
@@ -279,6 +296,13 @@ static int feed_loss(struct model *m, const struct event *ev)
 	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 }
 
+static int feed_program(struct model *m, const struct event *ev)
+{
+	struct rank *r = model_rank(m, ev->rec->pid);
+
+	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
+}
+
 static void session_tell(struct model *m)
 {
 	struct fact f = {.type = FACT_START, .start = &m->session};
@@ -297,6 +321,7 @@ static void feed_session(struct model *m, const struct event *ev)
 	event_text(s->kernel, sizeof(s->kernel), ev->session->kernel, sizeof(s->kernel));
 	event_text(s->command, sizeof(s->command), ev->session->command, sizeof(s->command));
 	m->session_ns = ev->rec->ts_ns;
+	m->session_real_ns = 0;
 	m->session_due = true;
 }
 
@@ -310,6 +335,8 @@ static void feed_end(struct model *m, const struct event *ev)
 		rank_stop(r, ev->rec->ts_ns);
 	if (ev->end->reason == GP_END_TARGETS_GONE) /* else somebody may still take them up */
 		jobs_stop(&m->env);
+	if (ev->end->reason != GP_END_HANDOVER)
+		jobs_settle(&m->env);
 	m->end = *ev->end;
 	m->ended = true;
 	model_fact(m, &f, ev->rec->ts_ns);
@@ -336,6 +363,8 @@ int model_carry(const struct model *m, uint32_t i, struct carry *ret)
 static void model_clock(struct model *m, const struct event *ev)
 {
 	anchors_add(&m->env.anchors, ev->rec->ts_ns, ev->clock->real_ns);
+	if (m->session_ns && !m->session_real_ns)
+		m->session_real_ns = anchors_real(&m->env.anchors, m->session_ns);
 	away_place(&m->env.away, ev->rec->ts_ns, ev->clock->real_ns);
 }
 
@@ -347,6 +376,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_range_end:
 	case GP_KIND_named:
 	case GP_KIND_call:
+	case GP_KIND_monitor:
 	case GP_KIND_counter:
 		return feed_probed(m, ev);
 	case GP_KIND_fork:
@@ -374,9 +404,18 @@ static int model_event(struct model *m, const struct event *ev)
 		return feed_all(m, ev);
 	case GP_KIND_loss:
 		return feed_loss(m, ev);
+	case GP_KIND_program:
+		return feed_program(m, ev);
 	case GP_KIND_blocked:
 		feed_blocked(m, ev);
 		return 0;
+	case GP_KIND_fault:
+		feed_fault(m, ev);
+		return 0;
+	case GP_KIND_place:
+		return model_feed_place(m, ev);
+	case GP_KIND_notice:
+		return model_feed_notice(m, ev);
 	case GP_KIND_config:
 		model_config(m, ev);
 		return 0;

@@ -55,9 +55,11 @@ void model_processes(const struct model *m, model_process_fn *fn, void *ctx);
  * should look, and feed what was seen as gp_blocked. tid: the thread that trained last. */
 typedef void model_silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
 void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
-/* By which roles (bit 1 << enum gp_role) steps are found now, or may be, while that is not known yet; those
- * of group marker left out, which nobody takes. */
-uint32_t model_roles(const struct model *m);
+/* By which roles (bit 1ull << enum gp_role) steps are found now, or may be, while that is not known yet;
+ * those of group marker left out, which nobody takes. */
+uint64_t model_roles(const struct model *m);
+/* Hash of the probe that the user named to end steps. 0: none. */
+uint32_t model_chosen(const struct model *m);
 
 /* What is to go with the i-th job to the next node (carry.h), as of the last event. 1: *ret; 0: it is not
  * this node's to tell; -ENOENT: there are no more. */

@@ -30,6 +30,23 @@ static void config_exclude(struct model *m, const char *value, uint64_t now_ns)
 		away_place(&m->env.away, now_ns, real_ns);
 }
 
+/* A kind of marker, or the id of a probe (which has a dot, and no kind has). */
+static void config_marker(struct model *m, const char *value)
+{
+	m->env.step.probe = 0;
+	m->env.step.probe_id[0] = '\0';
+	m->env.step.force = BOUNDARY_NONE;
+	for (int b = BOUNDARY_UPDATE_EXIT; b <= BOUNDARY_SYNC; b++) {
+		if (!strcmp(value, boundary_name[b]))
+			m->env.step.force = (enum step_boundary)b;
+	}
+	if (!strchr(value, '.'))
+		return;
+	m->env.step.force = BOUNDARY_PROBE;
+	m->env.step.probe = gp_probe_hash(value);
+	snprintf(m->env.step.probe_id, sizeof(m->env.step.probe_id), "%s", value);
+}
+
 void model_config(struct model *m, const struct event *ev)
 {
 	char text[sizeof(ev->config->text)], *value;
@@ -61,10 +78,10 @@ void model_config(struct model *m, const struct event *ev)
 		config_exclude(m, value, ev->rec->ts_ns);
 	else if (!strcmp(text, "windows_ns"))
 		config_windows(m, value);
-	else if (!strcmp(text, "marker")) {
-		for (int b = BOUNDARY_UPDATE_EXIT; b <= BOUNDARY_SYNC; b++) {
-			if (!strcmp(value, boundary_name[b]))
-				m->env.step.force = (enum step_boundary)b;
-		}
+	else if (!strcmp(text, "marker"))
+		config_marker(m, value);
+	else if (!strcmp(text, "marker_if_hit")) {
+		config_marker(m, value);
+		m->env.step.force = BOUNDARY_NONE;
 	}
 }

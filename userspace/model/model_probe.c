@@ -82,12 +82,31 @@ static bool state_taken(unsigned state)
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
 }
 
-int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a,
+/* Which library is whose is not known. */
+static void buffers_look(struct model_probes *ps)
+{
+	ps->buffers_unseen = false;
+	for (uint32_t i = 0; i < ps->nattach; i++) {
+		unsigned state = ps->attach[i].at.state;
+
+		ps->buffers_unseen |= ps->attach[i].role == GP_ROLE_buffer_in &&
+				      (state_taken(state) || state == GP_ATTACH_failed ||
+				       state == GP_ATTACH_refused);
+	}
+}
+
+static bool state_sits(unsigned state)
+{
+	return state == GP_ATTACH_attached || state == GP_ATTACH_counted;
+}
+
+int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a, uint64_t now_ns,
 		       const struct attach_view **ret_told)
 {
 	struct model_probe *mp = model_probe_find(ps, hash);
 	struct attach_view *v = attach_find(ps, hash, a);
 	uint32_t given_up = v ? v->given_up : 0;
+	uint64_t since_ns = v && v->since_ns ? v->since_ns : now_ns;
 	bool told = v && v->at.state != a->state && (state_taken(v->at.state) || state_taken(a->state));
 
 	*ret_told = NULL;
@@ -101,7 +120,10 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 		if (!v)
 			return -ENOMEM;
 	}
-	*v = (struct attach_view){.probe = hash, .at = *a, .given_up = given_up + state_taken(a->state)};
+	*v = (struct attach_view){.probe = hash,
+				  .at = *a,
+				  .since_ns = state_sits(a->state) ? since_ns : 0,
+				  .given_up = given_up + state_taken(a->state)};
 	event_text(v->at.library, sizeof(v->at.library), a->library, sizeof(a->library));
 	if (!mp)
 		return 0;
@@ -110,9 +132,26 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	v->role = mp->def.role;
 	v->group = mp->def.group;
 	v->flags = mp->def.flags;
+	if (v->role == GP_ROLE_buffer_in)
+		buffers_look(ps);
 	if (told)
 		*ret_told = v;
 	return 0;
+}
+
+uint64_t model_probe_since(const struct model_probes *ps, uint32_t hash, uint64_t hit_ns)
+{
+	uint64_t last_ns = 0, first_ns = 0;
+
+	for (uint32_t i = 0; i < ps->nattach; i++) {
+		uint64_t ns = ps->attach[i].probe == hash ? ps->attach[i].since_ns : 0;
+
+		if (ns && ns <= hit_ns && ns > last_ns)
+			last_ns = ns;
+		if (ns && (!first_ns || ns < first_ns))
+			first_ns = ns;
+	}
+	return last_ns ? last_ns : first_ns;
 }
 
 int model_probes_view(const struct model_probes *ps, struct attach_view **ret)
@@ -190,6 +229,7 @@ static void attach_archive(struct archive *a, struct attach_view *v)
 	archive_number(a, &v->at.insn);
 	archive_number(a, &v->at.state);
 	archive_text(a, v->at.library);
+	archive_number(a, &v->since_ns);
 	archive_number(a, &v->given_up);
 }
 
@@ -203,4 +243,6 @@ void model_probes_archive(struct archive *a, struct model_probes *ps)
 	}
 	for (uint32_t i = 0; i < ps->nattach; i++)
 		attach_archive(a, &ps->attach[i]);
+	if (archive_reads(a) && !a->error)
+		buffers_look(ps);
 }

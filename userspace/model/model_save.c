@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define MAGIC  "gp-model"
-#define FORMAT 5
+#define FORMAT 12
 
 static void session_archive(struct archive *a, struct gp_session *s)
 {
@@ -62,6 +62,7 @@ static void model_archive(struct archive *a, struct model *m)
 	archive_number(a, &m->dropped);
 	session_archive(a, &m->session);
 	archive_number(a, &m->session_ns);
+	archive_number(a, &m->session_real_ns);
 	archive_number(a, &m->session_due);
 	archive_bytes(a, &m->end, sizeof(m->end));
 	archive_number(a, &m->ended);

@@ -8,23 +8,35 @@
 /* Who has found no steps for so long is not held to find some. */
 #define LEARNING_NS 60000000000ull
 
-static uint32_t loop_roles(const struct step_state *st)
+static uint64_t loop_roles(const struct step_state *st)
 {
-	static const uint32_t roles[] = {
-		[BOUNDARY_REDUCER] = 1u << GP_ROLE_reducer,
-		[BOUNDARY_UPDATE_OP] = 1u << GP_ROLE_update_op,
-		[BOUNDARY_EXECUTE] = 1u << GP_ROLE_execute | 1u << GP_ROLE_graph_launch,
-		[BOUNDARY_SYNC] = 1u << GP_ROLE_sync,
+	static const uint64_t roles[] = {
+		[BOUNDARY_REDUCER] = 1ull << GP_ROLE_reducer,
+		[BOUNDARY_UPDATE_OP] = 1ull << GP_ROLE_update_op,
+		[BOUNDARY_EXECUTE] = 1ull << GP_ROLE_execute | 1ull << GP_ROLE_graph_launch,
+		[BOUNDARY_SYNC] = 1ull << GP_ROLE_sync,
+		[BOUNDARY_COMPLETION] = 1ull << GP_ROLE_execute | 1ull << GP_ROLE_on_ready |
+					1ull << GP_ROLE_completion,
 	};
 
 	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
 }
 
-uint32_t model_roles(const struct model *m)
+/* From the first sign of a device on: programs may run at once then. */
+static bool flow_matters(const struct model *m, const struct rank *r, bool found)
 {
-	static const uint32_t any = 1u << GP_ROLE_reducer | 1u << GP_ROLE_update_op | 1u << GP_ROLE_execute |
-				    1u << GP_ROLE_graph_launch | 1u << GP_ROLE_sync;
-	uint32_t roles = 0;
+	bool learns = r->accelerated && !found && m->now_ns < r->observed_ns + LEARNING_NS;
+
+	return learns || (found && r->finder && step_finder_wants_flow(r->finder));
+}
+
+uint64_t model_roles(const struct model *m)
+{
+	static const uint64_t any = 1ull << GP_ROLE_reducer | 1ull << GP_ROLE_update_op |
+				    1ull << GP_ROLE_execute | 1ull << GP_ROLE_graph_launch |
+				    1ull << GP_ROLE_sync | 1ull << GP_ROLE_on_ready |
+				    1ull << GP_ROLE_completion;
+	uint64_t roles = 0;
 	struct rank *r;
 	size_t at = 0;
 
@@ -37,12 +49,20 @@ uint32_t model_roles(const struct model *m)
 			found |= st->state == STATE_LOCKED || st->state == STATE_SUSPECT;
 			roles |= loop_roles(st);
 		}
-		if (r->trainer && !found && m->now_ns < r->observed_ns + LEARNING_NS)
+		if ((r->trainer || r->seen & 1ull << SIGNAL_EXECUTE) && !found &&
+		    m->now_ns < r->observed_ns + LEARNING_NS)
 			roles |= any;
-		if (r->seen & 1u << SIGNAL_AMP) /* which steps were skipped cannot be told without */
-			roles |= 1u << GP_ROLE_amp_update;
+		if (flow_matters(m, r, found))
+			roles |= 1ull << GP_ROLE_buffer_in;
+		if (r->seen & 1ull << SIGNAL_AMP) /* which steps were skipped cannot be told without */
+			roles |= 1ull << GP_ROLE_amp_update;
 	}
 	return roles;
+}
+
+uint32_t model_chosen(const struct model *m)
+{
+	return m->env.step.probe;
 }
 
 static int compare_views(const void *a, const void *b)
@@ -71,13 +91,24 @@ static int snapshot_rank(const struct model *m, const struct rank *r, struct sna
 	return 0;
 }
 
+/* Of a thousand processes that are watched few may be shown, and a view is large. */
+static size_t ranks_shown(const struct model *m)
+{
+	size_t at = 0, n = m->ndead;
+	struct rank *r;
+
+	while ((r = table_next(m->live, &at, NULL)))
+		n += rank_shown(r);
+	return n;
+}
+
 static int snapshot_ranks(const struct model *m, struct snapshot *s, bool figures)
 {
 	struct rank *r;
 	size_t at = 0;
 	int err = 0;
 
-	s->ranks = calloc(table_count(m->live) + m->ndead + 1, sizeof(*s->ranks));
+	s->ranks = calloc(ranks_shown(m) + 1, sizeof(*s->ranks));
 	if (!s->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < m->ndead; i++)
@@ -137,6 +168,7 @@ static struct snapshot *snapshot_new(struct model *m, bool figures)
 	s->real_ns = anchors_real(&m->env.anchors, m->now_ns);
 	s->session = m->session;
 	s->session_ns = m->session_ns;
+	s->session_real_ns = m->session_real_ns;
 	s->ended = m->ended;
 	s->end = m->end;
 	s->types = m->env.ranges.types;

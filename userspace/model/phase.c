@@ -4,16 +4,14 @@
  * Evaluation: a loop takes the same number of batches between two signs of training, step after step; where
  * it takes two more, it did not train on the first ones. One more is an epoch's end: the loader says that
  * there is no batch.
- *
- * Checkpoints: torch.distributed.checkpoint writes one file per tensor, Hugging Face four per checkpoint:
- * writers less than a second apart on one thread, without a sign of training between them, are one.
- * A reader has no end marker: what the thread does next ends it, if that is soon.
  */
 #include "userspace/model/phase_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "userspace/model/rank_start.h"
 
 #define EVAL_MORE 2 /* than usual */
 
@@ -49,8 +47,6 @@ const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint
 	return NULL;
 }
 
-static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed);
-
 static struct phase_thread *thread_new(struct phase_finder *pf)
 {
 	uint32_t n = pf->nthreads < PHASE_THREADS ? pf->nthreads + 1 : PHASE_THREADS;
@@ -65,8 +61,8 @@ static struct phase_thread *thread_new(struct phase_finder *pf)
 		if (pf->threads[i].seen_ns < t->seen_ns)
 			t = &pf->threads[i];
 	}
-	burst_close(pf, t, &t->save, !t->save.open);
-	burst_close(pf, t, &t->restore, false);
+	phase_burst_close(pf, t, &t->save, !t->save.open);
+	phase_burst_close(pf, t, &t->restore, false);
 	*t = (struct phase_thread){0};
 	return t;
 }
@@ -88,7 +84,7 @@ struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signa
 	return t;
 }
 
-static bool thread_trains(const struct phase_finder *pf, const struct phase_thread *t)
+bool phase_thread_trains(const struct phase_finder *pf, const struct phase_thread *t)
 {
 	return !pf->trained || t->backward || t->updates;
 }
@@ -97,7 +93,7 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid)
 {
 	const struct phase_thread *t = phase_thread_find(pf, tid);
 
-	return !pf->trained || (t && thread_trains(pf, t));
+	return !pf->trained || (t && phase_thread_trains(pf, t));
 }
 
 /* ---- marks and breaks ---------------------------------------------------------------------------- */
@@ -132,7 +128,40 @@ static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct s
 	return 0;
 }
 
-static void break_add(struct phase_finder *pf, const struct span *s, bool estimated)
+/* A call that blocks, or a compilation: those within it are its time. */
+static int mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
+{
+	uint64_t looked = 0;
+
+	for (uint64_t i = pf->next; i > pf->first && looked < PHASE_INNER; i--, looked++) {
+		struct phase_mark *m = phase_mark_at(pf, i - 1);
+
+		if (m->end_ns <= s->begin_ns)
+			break;
+		if (m->tid != s->tid || m->begin_ns < s->begin_ns || !mark_blocks(m->kind))
+			continue;
+		m->kind = MARK_INNER;
+		if (i == pf->next)
+			pf->next--;
+	}
+	return mark_add(pf, kind, s);
+}
+
+static int feed_copy(struct phase_finder *pf, const struct signal *s)
+{
+	enum mark_kind kind = s->ident == COPY_OUT ? MARK_COPY_OUT : MARK_COPY;
+
+	pf->seen |= 1u << kind;
+	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS ? 0 : mark_blocked(pf, kind, s);
+}
+
+static int feed_collective(struct phase_finder *pf, const struct signal *s)
+{
+	pf->seen |= 1u << MARK_COLLECTIVE;
+	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS ? 0 : mark_blocked(pf, MARK_COLLECTIVE, s);
+}
+
+void phase_break_add(struct phase_finder *pf, const struct span *s, bool estimated)
 {
 	struct phase_break *breaks;
 
@@ -153,101 +182,7 @@ void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint6
 {
 	struct span s = {.tid = tid, .begin_ns = begin_ns, .end_ns = end_ns};
 
-	break_add(pf, &s, false);
-}
-
-/* ---- checkpoints --------------------------------------------------------------------------------- */
-
-static void burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed)
-{
-	struct span s = {
-		.kind = b == &t->save ? SPAN_SAVE : SPAN_RESTORE,
-		.tid = t->tid,
-		.begin_ns = b->begin_ns,
-		.end_ns = b->end_ns,
-		.closed = closed,
-		.files = b->seen ? b->seen : b->files,
-		.seen = b->seen,
-		.bytes = b->bytes,
-		.file = b->file,
-	};
-
-	if (!b->active)
-		return;
-	b->active = false;
-	pf->bursts--;
-	s.async = s.kind == SPAN_SAVE && !thread_trains(pf, t);
-	if (s.kind == SPAN_SAVE)
-		t->saved_ns = s.end_ns;
-	if (!s.async)
-		break_add(pf, &s, false);
-	/* An evaluation that follows begins here, not at the step before. */
-	if (t->updated_ns && s.end_ns > t->updated_ns)
-		t->updated_ns = s.end_ns;
-	pf->emit(pf->ctx, &s);
-}
-
-void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s)
-{
-	if (b->active && s->begin_ns > b->end_ns && s->begin_ns - b->end_ns >= BURST_NS)
-		burst_close(pf, t, b, b == &t->save && !b->open);
-	if (!b->active) {
-		*b = (struct burst){.active = true, .begin_ns = s->begin_ns, .end_ns = s->begin_ns};
-		pf->bursts++;
-	}
-	b->files++;
-	if (!*b->file)
-		strncpy(b->file, s->text, sizeof(b->file) - 1);
-	if (s->ts_ns > b->end_ns)
-		b->end_ns = s->ts_ns;
-}
-
-static void feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
-{
-	if (s->kind == SIGNAL_SAVE_BEGIN) {
-		phase_burst(pf, t, &t->save, s);
-		t->save.open = true;
-		return;
-	}
-	if (!t->save.active)
-		phase_burst(pf, t, &t->save, s);
-	t->save.open = false;
-	t->save.end_ns = s->ts_ns;
-}
-
-/* Data sets are read with the same reader: what is opened while a batch is fetched is no checkpoint. */
-static void feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
-{
-	if (!t->fetching)
-		phase_burst(pf, t, &t->restore, s);
-}
-
-static bool restore_ended(const struct phase_thread *t)
-{
-	return t->restore.seen && !t->restore.open;
-}
-
-static void restore_end(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
-{
-	uint64_t at_ns = s->begin_ns >= t->restore.end_ns ? s->begin_ns : s->ts_ns;
-	bool soon = !t->restore.open && at_ns - t->restore.end_ns < BURST_NS;
-
-	if (soon && !t->restore.seen) /* where it closed its files is known better */
-		t->restore.end_ns = at_ns;
-	burst_close(pf, t, &t->restore, soon || restore_ended(t));
-}
-
-/* Time passed, or the process ended. */
-static void bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
-{
-	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {
-		struct phase_thread *t = &pf->threads[i];
-
-		if (all || (!t->save.open && now_ns - t->save.end_ns >= BURST_NS))
-			burst_close(pf, t, &t->save, !t->save.open);
-		if (all || (!t->restore.open && now_ns - t->restore.end_ns >= BURST_NS))
-			burst_close(pf, t, &t->restore, restore_ended(t));
-	}
+	phase_break_add(pf, &s, false);
 }
 
 /* ---- batches and evaluations --------------------------------------------------------------------- */
@@ -285,8 +220,48 @@ static void eval_tell(struct phase_finder *pf, const struct phase_thread *t, uin
 
 	if (s.end_ns <= s.begin_ns)
 		return;
-	break_add(pf, &s, true);
+	phase_break_add(pf, &s, true);
 	pf->emit(pf->ctx, &s);
+}
+
+void phase_evaluation(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct phase_thread t = {.tid = tid, .gap_ns = begin_ns};
+
+	eval_tell(pf, &t, end_ns);
+}
+
+static uint64_t earlier_ns(uint64_t a_ns, uint64_t b_ns)
+{
+	return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+/* A checkpoint, or a range such as none of its batches had, is done when the evaluation is over. */
+static uint64_t eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
+{
+	uint64_t ns = earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);
+
+	return ns && ns < end_ns ? ns : end_ns;
+}
+
+static void gap_anew(struct phase_thread *t)
+{
+	t->fetches = t->ranged = 0;
+	t->after = t->before = (struct phase_after){0};
+}
+
+static void thread_after(struct phase_thread *t, uint64_t *first_ns, uint64_t begin_ns)
+{
+	if (t->fetches && !t->fetching && begin_ns >= t->fetched_ns)
+		*first_ns = earlier_ns(*first_ns, begin_ns);
+}
+
+static void thread_ranged(struct phase_thread *t, uint64_t begin_ns)
+{
+	bool before = t->after.range_ns;
+
+	thread_after(t, &t->after.range_ns, begin_ns);
+	t->ranged += !before && t->after.range_ns;
 }
 
 /* end_ns: where the batch that is trained on was asked for. */
@@ -295,28 +270,28 @@ static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t 
 	bool many = fetches_many(t);
 
 	t->usual[t->gaps++ % PHASE_FETCHES] = t->fetches;
-	t->fetches = 0;
 	if (many)
-		eval_tell(pf, t, end_ns);
+		eval_tell(pf, t, eval_end_ns(t, end_ns));
+	gap_anew(t);
 }
 
 /* A sign of training on this thread: what came before it is over. */
 static void thread_training(struct phase_finder *pf, struct phase_thread *t)
 {
-	if (t->save.active)
-		burst_close(pf, t, &t->save, !t->save.open);
+	phase_save_over(pf, t);
 	if (t->fetches)
 		gap_judge(pf, t, t->fetch_ns);
 }
 
 static void feed_fetch_begin(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
-	if (t->save.active)
-		burst_close(pf, t, &t->save, !t->save.open);
+	phase_save_over(pf, t);
 	if (!t->fetches)
 		t->gap_ns = t->updated_ns ? t->updated_ns : s->ts_ns;
 	t->fetching = true;
 	t->fetch_ns = s->ts_ns;
+	t->before = t->after;
+	t->after = (struct phase_after){0};
 }
 
 static int feed_fetch(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
@@ -334,7 +309,7 @@ static int feed_fetch(struct phase_finder *pf, struct phase_thread *t, const str
 	t->fetch_ns = s->begin_ns;
 	t->fetched_ns = s->ts_ns;
 	t->fetches++;
-	if (!thread_trains(pf, t))
+	if (!phase_thread_trains(pf, t))
 		return 0;
 	pf->emit(pf->ctx, &span);
 	return mark_add(pf, MARK_FETCH, s);
@@ -346,8 +321,10 @@ static void gaps_end(struct phase_finder *pf)
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
 		struct phase_thread *t = &pf->threads[i];
 
-		if (t->fetches && (t->backward || t->updates))
-			gap_judge(pf, t, t->fetched_ns);
+		if (!t->fetches || !(t->backward || t->updates))
+			continue;
+		t->before = (struct phase_after){0}; /* the last batch was judged too */
+		gap_judge(pf, t, t->fetched_ns);
 	}
 }
 
@@ -362,7 +339,7 @@ static int feed_unwatched(struct phase_finder *pf, const struct signal *s)
 			t->save.end_ns = s->begin_ns;
 		if (fetches_many(t))
 			eval_tell(pf, t, s->begin_ns);
-		t->fetches = 0;
+		gap_anew(t);
 		t->updated_ns = 0;
 	}
 	return mark_add(pf, MARK_GAP, s);
@@ -401,13 +378,27 @@ static int feed_thread(struct phase_finder *pf, struct phase_thread *t, const st
 	case SIGNAL_ZERO_GRAD:
 		return mark_add(pf, MARK_ZERO_GRAD, s);
 	case SIGNAL_SYNC:
-		return mark_add(pf, MARK_SYNC, s);
+		return mark_blocked(pf, MARK_SYNC, s);
+	case SIGNAL_COLLECTIVE:
+		return feed_collective(pf, s);
+	case SIGNAL_COMPILE:
+		return mark_blocked(pf, MARK_COMPILE, s);
+	case SIGNAL_RANGE:
+		if (range_compiles(s->text))
+			return mark_blocked(pf, MARK_COMPILE, s);
+		thread_ranged(t, s->begin_ns);
+		return 0;
 	case SIGNAL_SAVE_BEGIN:
 	case SIGNAL_SAVE:
-		feed_save(pf, t, s);
+		thread_after(t, &t->after.save_ns, s->kind == SIGNAL_SAVE ? s->begin_ns : s->ts_ns);
+		phase_feed_save(pf, t, s);
 		return 0;
 	case SIGNAL_RESTORE:
-		feed_restore(pf, t, s);
+		phase_feed_restore(pf, t, s);
+		return 0;
+	case SIGNAL_EXECUTE: /* amid a save a program may gather what is saved */
+		if (!t->save.open)
+			phase_save_over(pf, t);
 		return 0;
 	default:
 		return 0;
@@ -421,7 +412,7 @@ static int feed_signal(struct phase_finder *pf, const struct signal *s)
 	switch (s->kind) {
 	case SIGNAL_TICK:
 	case SIGNAL_EXIT:
-		bursts_expire(pf, s->ts_ns, s->kind == SIGNAL_EXIT);
+		phase_bursts_expire(pf, s->ts_ns, s->kind == SIGNAL_EXIT);
 		if (s->kind == SIGNAL_EXIT)
 			gaps_end(pf);
 		return 0;
@@ -430,6 +421,8 @@ static int feed_signal(struct phase_finder *pf, const struct signal *s)
 	case SIGNAL_LOSS:
 	case SIGNAL_LAUNCH: /* sampled: not when it happened */
 		return 0;
+	case SIGNAL_COPY: /* readers copy what they read to the device: it ends no checkpoint */
+		return feed_copy(pf, s);
 	default:
 		break;
 	}
@@ -437,7 +430,7 @@ static int feed_signal(struct phase_finder *pf, const struct signal *s)
 	if (!t)
 		return -ENOMEM;
 	if (t->restore.active && s->kind != SIGNAL_RESTORE)
-		restore_end(pf, t, s);
+		phase_restore_end(pf, t, s);
 	return feed_thread(pf, t, s);
 }
 

@@ -41,13 +41,18 @@ struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
 /* 0 or -ENOMEM (the signal, or what a call before this one told, is then not known inside steps). */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
-/* Files, from who opened them (begin_ns) to who closed them (ts_ns; text: path, count: bytes). What a marker
- * shows too is the same checkpoint. likely: the file alone makes one. Returns whether it is part of one. */
+/* Files, from who opened them (begin_ns) to who closed them (ts_ns; text: path, count: bytes, ident: of the
+ * folder that is the checkpoint, 0: none). What a marker shows too is the same checkpoint. likely: the file
+ * alone makes one. Returns whether it is part of one. */
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
+/* The folder has its name for good: nothing is added to the checkpoint that it is. */
+void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns);
 void phase_opened(struct phase_finder *pf, const struct signal *s); /* to be read */
 void phase_read(struct phase_finder *pf, const struct signal *s);   /* ... and closed */
 /* The thread did something between begin_ns and end_ns that belongs to no step. */
 void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
+/* Between steps this thread evaluated, as runs of compiled programs show. */
+void phase_evaluation(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
 /* Is what this thread waits for time that training waits? Unknown before anything trained: yes. */
 bool phase_trains(const struct phase_finder *pf, uint32_t tid);
 /* emit and ctx: as for phase_new(). */

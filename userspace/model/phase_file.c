@@ -15,6 +15,23 @@ static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct bu
 	b->bytes += bytes;
 }
 
+/* Threads of a pool write the files of one folder: one checkpoint, told as the first one's. */
+static struct phase_thread *unit_thread(struct phase_finder *pf, struct phase_thread *t,
+					const struct signal *s)
+{
+	for (uint32_t i = 0; pf->bursts && s->ident && i < pf->nthreads; i++) {
+		struct phase_thread *other = &pf->threads[i];
+
+		if (other->save.active && other->save.unit == s->ident && other->save.seen &&
+		    s->begin_ns < other->save.end_ns + BURST_NS)
+			return other;
+	}
+	/* What it wrote before was another folder's. */
+	if (s->ident && t->save.active && t->save.unit && !t->save.open)
+		phase_burst_close(pf, t, &t->save, true);
+	return t;
+}
+
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 {
 	struct phase_thread *t = phase_thread_of(pf, s);
@@ -24,6 +41,7 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 		pf->error = -ENOMEM;
 		return false;
 	}
+	t = unit_thread(pf, t, s);
 	b = &t->save;
 	if (s->begin_ns < t->saved_ns) /* closed late, when its checkpoint had been told */
 		return true;
@@ -35,7 +53,22 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 	burst_see(pf, t, b, s, s->count);
 	if (s->begin_ns < b->begin_ns)
 		b->begin_ns = s->begin_ns;
+	if (!b->unit)
+		b->unit = s->ident;
 	return true;
+}
+
+void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns)
+{
+	for (uint32_t i = 0; pf->bursts && unit && i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (!t->save.active || t->save.unit != unit || t->save.open)
+			continue;
+		if (ts_ns > t->save.end_ns)
+			t->save.end_ns = ts_ns;
+		phase_burst_close(pf, t, &t->save, true);
+	}
 }
 
 void phase_opened(struct phase_finder *pf, const struct signal *s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_internal.h - what phase.c (signals to spans) and phase_step.c (spans inside steps) share. */
+/* phase_internal.h - what phase.c (signals to spans), phase_checkpoint.c (files to checkpoints) and
+ * phase_step.c (spans inside steps) share. */
 #ifndef MODEL_PHASE_INTERNAL_H
 #define MODEL_PHASE_INTERNAL_H
 
@@ -11,9 +12,30 @@
 #define PHASE_BREAKS	64   /* not yet cut off a step */
 #define PHASE_MARKS	8192 /* kept for steps that are not settled; the oldest give way */
 #define PHASE_MARKS_MIN 256
+#define PHASE_INNER	16 /* last marks that may lie within a new one */
 #define PHASE_FETCHES	15 /* gaps behind the usual number of batches */
 
-enum mark_kind { MARK_FETCH, MARK_BACKWARD, MARK_UPDATE, MARK_ZERO_GRAD, MARK_SYNC, MARK_GAP };
+#define PHASE_BLOCKED_NS 20000 /* a shorter call of a collective or copy only hands it over */
+
+enum mark_kind {
+	MARK_FETCH,
+	MARK_BACKWARD,
+	MARK_UPDATE,
+	MARK_ZERO_GRAD,
+	MARK_SYNC,
+	MARK_GAP,
+	MARK_COLLECTIVE,
+	MARK_COPY,
+	MARK_COPY_OUT, /* to the host */
+	MARK_COMPILE,
+	MARK_INNER, /* one of those from MARK_COLLECTIVE on, or MARK_SYNC, within another */
+	MARK_KINDS
+};
+
+static inline bool mark_blocks(enum mark_kind kind)
+{
+	return kind == MARK_SYNC || (kind >= MARK_COLLECTIVE && kind <= MARK_COMPILE);
+}
 
 struct phase_mark { /* of one thread, in order of end_ns */
 	uint64_t begin_ns, end_ns;
@@ -32,8 +54,15 @@ struct burst { /* files of one checkpoint */
 	bool open; /* a writer runs */
 	uint64_t begin_ns, end_ns;
 	uint64_t bytes;
+	uint64_t unit;	 /* of the folder that its files lie in; 0: none is known */
+	uint64_t ran_ns; /* end of the first step that ended since it began; 0: none did */
 	uint32_t files, seen;
 	char file[GP_PATH_MAX];
+};
+
+struct phase_after {	   /* since a batch came; 0: none */
+	uint64_t range_ns; /* where the first range of the job's own began */
+	uint64_t save_ns;  /* ... and the first checkpoint */
 };
 
 struct phase_thread {
@@ -41,13 +70,15 @@ struct phase_thread {
 	uint64_t seen_ns;
 	bool backward, updates; /* ever ran one */
 	bool fetching;
-	uint64_t fetch_ns;   /* where the open or last fetch began */
-	uint64_t fetched_ns; /* end of the last fetch */
-	uint32_t fetches;    /* since the last sign of training */
-	uint64_t gap_ns;     /* where those began, or the update before them ended */
-	uint64_t updated_ns; /* end of the last update, when no backward came after it */
-	uint64_t trained_ns; /* last backward, or end of an update */
-	uint64_t saved_ns;   /* end of the last checkpoint that was told */
+	uint64_t fetch_ns;		  /* where the open or last fetch began */
+	uint64_t fetched_ns;		  /* end of the last fetch */
+	uint32_t fetches;		  /* since the last sign of training */
+	uint32_t ranged;		  /* batches of those that such a range followed */
+	struct phase_after after, before; /* the last batch; the one before it */
+	uint64_t gap_ns;		  /* where those began, or the update before them ended */
+	uint64_t updated_ns;		  /* end of the last update, when no backward came after it */
+	uint64_t trained_ns;		  /* last backward, or end of an update */
+	uint64_t saved_ns;		  /* end of the last checkpoint that was told */
 	uint32_t usual[PHASE_FETCHES];
 	uint32_t gaps; /* ever */
 	struct burst save, restore;
@@ -81,6 +112,19 @@ static inline struct phase_mark *phase_mark_at(const struct phase_finder *pf, ui
 
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid);
 struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s); /* NULL: no memory */
+bool phase_thread_trains(const struct phase_finder *pf, const struct phase_thread *t);
+/* A span that lies in no step; for want of memory pf->error is set. */
+void phase_break_add(struct phase_finder *pf, const struct span *s, bool estimated);
+
+/* phase_checkpoint.c. b is t->save or t->restore; closed: its end was seen. */
 void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s);
+void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed);
+/* The thread does something else: a checkpoint that it wrote has ended. */
+void phase_save_over(struct phase_finder *pf, struct phase_thread *t);
+void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
+void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
+void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
+/* Time passed, or (all) the process ended. */
+void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all);
 
 #endif

@@ -8,6 +8,8 @@ static void burst_archive(struct archive *a, struct burst *b)
 	archive_number(a, &b->begin_ns);
 	archive_number(a, &b->end_ns);
 	archive_number(a, &b->bytes);
+	archive_number(a, &b->unit);
+	archive_number(a, &b->ran_ns);
 	archive_number(a, &b->files);
 	archive_number(a, &b->seen);
 	archive_text(a, b->file);
@@ -23,6 +25,11 @@ static void thread_archive(struct archive *a, struct phase_thread *t)
 	archive_number(a, &t->fetch_ns);
 	archive_number(a, &t->fetched_ns);
 	archive_number(a, &t->fetches);
+	archive_number(a, &t->ranged);
+	archive_number(a, &t->after.range_ns);
+	archive_number(a, &t->after.save_ns);
+	archive_number(a, &t->before.range_ns);
+	archive_number(a, &t->before.save_ns);
 	archive_number(a, &t->gap_ns);
 	archive_number(a, &t->updated_ns);
 	archive_number(a, &t->trained_ns);
@@ -63,7 +70,7 @@ static void marks_archive(struct archive *a, struct phase_finder *pf)
 		archive_number(a, &m->begin_ns);
 		archive_number(a, &m->end_ns);
 		archive_number(a, &m->tid);
-		archive_below(a, &m->kind, MARK_GAP + 1);
+		archive_below(a, &m->kind, MARK_KINDS);
 	}
 }
 

@@ -10,7 +10,9 @@ struct split { /* a walk through the marks of one step, in order of time */
 	uint64_t forward_ns;  /* parts of one before from_ns, when it was interrupted */
 	uint64_t backward_ns; /* where the backward that runs began; 0: none */
 	uint64_t updated_ns;  /* end of the last update: their ranges may overlap */
-	bool forward, backward, backward_open;
+	uint64_t worked_ns;   /* where the first backward began; 0: none */
+	const struct phase_finder *pf;
+	bool forward, backward;
 };
 
 /* First mark that ends after ns. */
@@ -67,43 +69,208 @@ static bool break_counts(const struct phase_finder *pf, const struct phase_break
 	return alone || b->tid == s->tid || (t && !t->backward);
 }
 
-/* The step starts behind what comes before its work, or ends before what comes after it. */
-static void step_cut(const struct phase_finder *pf, const struct phase_break *b, struct step *s,
-		     uint64_t *resume_ns)
+static void step_begins(struct step *s, const struct phase_break *b)
 {
-	if (b->end_ns <= s->start_ns || b->end_ns > s->end_ns)
+	s->start_ns = b->end_ns;
+	s->flags |= b->estimated ? STEP_estimated : 0;
+}
+
+static void step_ends(struct step *s, const struct phase_break *b)
+{
+	s->end_ns = b->begin_ns;
+	s->flags |= b->estimated ? STEP_estimated : 0;
+}
+
+/* In order of time, those that meet as one: an evaluation may hold a checkpoint. Only what ended by end_ns;
+ * the rest is kept for steps that follow. */
+static uint32_t breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
+			    struct phase_break *ret)
+{
+	uint32_t kept = 0, n = 0, merged = 0;
+
+	for (uint32_t i = 0; i < pf->nbreaks; i++) {
+		struct phase_break b = pf->breaks[i];
+		bool counts = break_counts(pf, &b, s, alone);
+		uint32_t k = n;
+
+		if (!counts || b.end_ns > s->end_ns)
+			pf->breaks[kept++] = b;
+		if (!counts || b.end_ns > s->end_ns || b.end_ns <= s->start_ns)
+			continue;
+		for (; k && ret[k - 1].begin_ns > b.begin_ns; k--)
+			ret[k] = ret[k - 1];
+		ret[k] = b;
+		n++;
+	}
+	pf->nbreaks = kept;
+	for (uint32_t i = 0; i < n; i++) {
+		struct phase_break *last = merged ? &ret[merged - 1] : NULL;
+
+		if (!last || ret[i].begin_ns > last->end_ns) {
+			ret[merged++] = ret[i];
+			continue;
+		}
+		last->end_ns = ret[i].end_ns > last->end_ns ? ret[i].end_ns : last->end_ns;
+		last->estimated |= ret[i].estimated;
+	}
+	return merged;
+}
+
+/* It ends where its successor was queued: its work is the longest of what lies between the breaks, the later
+ * of two. */
+static void cut_execution(const struct phase_break *b, uint32_t n, struct step *s, uint64_t *resume_ns)
+{
+	uint64_t most_ns = 0, from_ns = s->start_ns;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i <= n; i++) {
+		uint64_t to_ns = i < n ? b[i].begin_ns : s->end_ns;
+		uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
+
+		if (ns > most_ns || (ns == most_ns && i == n)) {
+			most_ns = ns;
+			most = i;
+		}
+		from_ns = i < n ? b[i].end_ns : from_ns;
+	}
+	if (most)
+		step_begins(s, &b[most - 1]);
+	if (most == n)
 		return;
-	if (!worked(pf, s, s->start_ns, b->begin_ns)) {
-		s->start_ns = b->end_ns;
-		s->flags |= b->estimated ? STEP_estimated : 0;
-	} else if (s->boundary != BOUNDARY_UPDATE_EXIT && !worked(pf, s, b->end_ns, s->end_ns)) {
-		s->end_ns = b->begin_ns;
-		s->flags |= b->estimated ? STEP_estimated : 0;
-		*resume_ns = b->end_ns;
+	step_ends(s, &b[most]);
+	*resume_ns = b[n - 1].end_ns;
+}
+
+/* The step starts behind what comes before its work, or ends before what comes after it. */
+static void cut_marks(const struct phase_finder *pf, const struct phase_break *b, uint32_t n, struct step *s,
+		      uint64_t *resume_ns)
+{
+	uint64_t end_ns = s->end_ns;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!worked(pf, s, s->start_ns, b[i].begin_ns)) {
+			step_begins(s, &b[i]);
+		} else if (s->boundary != BOUNDARY_UPDATE_EXIT && !worked(pf, s, b[i].end_ns, end_ns)) {
+			step_ends(s, &b[i]);
+			*resume_ns = b[n - 1].end_ns;
+			return;
+		}
 	}
 }
 
 static void step_cuts(struct phase_finder *pf, struct step *s, bool alone, uint64_t *resume_ns)
 {
-	uint64_t end_ns = s->end_ns;
-	uint32_t kept = 0;
+	struct phase_break breaks[PHASE_BREAKS];
+	uint32_t n;
 
+	n = breaks_take(pf, s, alone, breaks);
 	if (*resume_ns && *resume_ns <= s->end_ns)
 		s->start_ns = *resume_ns;
 	*resume_ns = 0;
-	for (uint32_t i = 0; i < pf->nbreaks; i++) {
-		struct phase_break *b = &pf->breaks[i];
-		bool counts = break_counts(pf, b, s, alone);
+	while (n && breaks[0].end_ns <= s->start_ns)
+		memmove(breaks, breaks + 1, --n * sizeof(*breaks));
+	if (!n)
+		return;
+	if (s->boundary == BOUNDARY_EXECUTE)
+		cut_execution(breaks, n, s, resume_ns);
+	else
+		cut_marks(pf, breaks, n, s, resume_ns);
+}
 
-		if (counts)
-			step_cut(pf, b, s, resume_ns);
-		if (!counts || b->end_ns > end_ns)
-			pf->breaks[kept++] = *b;
+/* ---- what blocks --------------------------------------------------------------------------------- */
+
+/* Of the step's own thread; and collectives that its backward has other threads call. */
+static bool blocked_counts(const struct split *sp, const struct phase_mark *m)
+{
+	const struct phase_thread *t;
+
+	if (!mark_blocks(m->kind))
+		return false;
+	if (mark_counts(sp->pf, m, &sp->out->step))
+		return true;
+	if (m->kind != MARK_COLLECTIVE || !sp->worked_ns || m->begin_ns < sp->worked_ns)
+		return false;
+	t = phase_thread_find(sp->pf, m->tid);
+	return t && !t->backward && !t->updates;
+}
+
+struct blocked { /* what is summed up, from its end to its beginning */
+	uint64_t ns[MARK_KINDS];
+	uint64_t lowest_ns;  /* from here on it is summed up ... */
+	enum mark_kind kind; /* ... last for a mark of this kind */
+};
+
+/* Threads block at once: a moment counts once, for the step's own thread if that is blocked. All marks before
+ * this one end later, so that what they share with it is all of it from their earliest beginning on. */
+static void blocked_add(struct blocked *b, const struct phase_mark *m, bool own, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	uint64_t begin_ns = m->begin_ns > from_ns ? m->begin_ns : from_ns;
+	uint64_t end_ns = m->end_ns < to_ns ? m->end_ns : to_ns;
+	uint64_t shared_ns;
+
+	if (end_ns <= begin_ns)
+		return;
+	shared_ns = end_ns <= b->lowest_ns ? 0 : end_ns - (begin_ns > b->lowest_ns ? begin_ns : b->lowest_ns);
+	b->ns[m->kind] += end_ns - begin_ns - shared_ns;
+	if (own && shared_ns <= b->ns[b->kind]) {
+		b->ns[b->kind] -= shared_ns;
+		b->ns[m->kind] += shared_ns;
 	}
-	pf->nbreaks = kept;
+	if (begin_ns >= b->lowest_ns)
+		return;
+	b->lowest_ns = begin_ns;
+	b->kind = m->kind;
+}
+
+/* By kind of mark where ret is not NULL. The first mark that ends later is the last that may reach into it.
+ */
+static uint64_t blocked_ns(const struct split *sp, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns)
+{
+	uint64_t first = marks_after(sp->pf, from_ns), last = first, sum_ns = 0;
+	struct blocked b = {.lowest_ns = to_ns};
+
+	while (last < sp->pf->next && (last == first || phase_mark_at(sp->pf, last - 1)->end_ns < to_ns))
+		last++;
+	for (uint64_t i = last; i > first; i--) {
+		const struct phase_mark *m = phase_mark_at(sp->pf, i - 1);
+
+		if (blocked_counts(sp, m))
+			blocked_add(&b, m, m->tid == sp->out->step.tid, from_ns, to_ns);
+	}
+	for (int k = 0; k < MARK_KINDS; k++) {
+		sum_ns += b.ns[k];
+		if (ret_ns)
+			ret_ns[k] += b.ns[k];
+	}
+	return sum_ns;
+}
+
+static void split_blocked(struct split *sp)
+{
+	struct fact_step *out = sp->out;
+	uint64_t ns[MARK_KINDS] = {0}, whole_ns = out->step.end_ns - out->step.start_ns, away_ns;
+
+	away_ns = blocked_ns(sp, out->step.start_ns, out->step.end_ns, ns) + out->phase_ns[PHASE_DATA];
+	out->phase_ns[PHASE_SYNC] = ns[MARK_SYNC];
+	out->phase_ns[PHASE_COLLECTIVE] = ns[MARK_COLLECTIVE];
+	out->phase_ns[PHASE_TRANSFER] = ns[MARK_COPY] + ns[MARK_COPY_OUT];
+	out->phase_ns[PHASE_COMPILE] = ns[MARK_COMPILE];
+	out->wait_ns = ns[MARK_SYNC] + ns[MARK_COLLECTIVE] + ns[MARK_COPY_OUT];
+	out->host_ns = whole_ns > away_ns ? whole_ns - away_ns : 0;
+	out->device_known = sp->pf->seen & (1u << MARK_SYNC | 1u << MARK_COLLECTIVE | 1u << MARK_COPY_OUT);
 }
 
 /* ---- phases -------------------------------------------------------------------------------------- */
+
+static void split_piece(struct split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
+{
+	struct fact_step *out = sp->out;
+
+	if (out->npieces < STEP_PIECES && from_ns >= out->step.start_ns && to_ns <= out->step.end_ns)
+		out->piece[out->npieces++] = (struct step_piece){
+			.phase = p, .from_ns = from_ns, .to_ns = to_ns};
+}
 
 static void split_add(struct split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
 {
@@ -111,8 +278,17 @@ static void split_add(struct split *sp, enum phase p, uint64_t from_ns, uint64_t
 
 	from_ns = from_ns > s->start_ns ? from_ns : s->start_ns;
 	to_ns = to_ns < s->end_ns ? to_ns : s->end_ns;
-	if (to_ns > from_ns)
-		sp->out->phase_ns[p] += to_ns - from_ns;
+	if (to_ns <= from_ns)
+		return;
+	sp->out->phase_ns[p] += to_ns - from_ns - blocked_ns(sp, from_ns, to_ns, NULL);
+	split_piece(sp, p, from_ns, to_ns);
+}
+
+/* Part of a forward pass. */
+static void split_forward(struct split *sp, uint64_t to_ns)
+{
+	if (to_ns > sp->from_ns)
+		sp->forward_ns += to_ns - sp->from_ns - blocked_ns(sp, sp->from_ns, to_ns, NULL);
 }
 
 static void split_backward_end(struct split *sp, uint64_t ns)
@@ -127,8 +303,8 @@ static void split_backward_end(struct split *sp, uint64_t ns)
 /* Something else begins: a forward pass goes on behind it. */
 static void split_interrupt(struct split *sp, const struct phase_mark *m)
 {
-	if (!sp->backward_ns && m->begin_ns > sp->from_ns)
-		sp->forward_ns += m->begin_ns - sp->from_ns;
+	if (!sp->backward_ns)
+		split_forward(sp, m->begin_ns);
 	split_backward_end(sp, m->begin_ns);
 	sp->from_ns = m->end_ns > sp->from_ns ? m->end_ns : sp->from_ns;
 }
@@ -138,12 +314,16 @@ static void split_backward(struct split *sp, const struct phase_mark *m)
 	if (m->begin_ns < sp->updated_ns) /* a closure: its time is the update's */
 		return;
 	if (!sp->backward_ns && m->begin_ns >= sp->from_ns && m->begin_ns != sp->out->step.start_ns) {
-		sp->out->phase_ns[PHASE_FORWARD] += sp->forward_ns + m->begin_ns - sp->from_ns;
+		split_forward(sp, m->begin_ns);
+		sp->out->phase_ns[PHASE_FORWARD] += sp->forward_ns;
+		if (m->begin_ns > sp->from_ns)
+			split_piece(sp, PHASE_FORWARD, sp->from_ns, m->begin_ns);
 		sp->forward = true;
 	}
 	sp->forward_ns = 0;
 	if (!sp->backward_ns && m->begin_ns < sp->out->step.end_ns)
 		sp->backward_ns = m->begin_ns;
+	sp->worked_ns = sp->worked_ns ? sp->worked_ns : m->begin_ns;
 }
 
 static void split_mark(struct split *sp, const struct phase_mark *m)
@@ -168,10 +348,7 @@ static void split_mark(struct split *sp, const struct phase_mark *m)
 		split_interrupt(sp, m);
 		split_add(sp, PHASE_ZERO_GRAD, m->begin_ns, m->end_ns);
 		break;
-	case MARK_SYNC:
-		split_add(sp, PHASE_SYNC, m->begin_ns, m->end_ns);
-		break;
-	case MARK_GAP:
+	default:
 		break;
 	}
 }
@@ -206,10 +383,13 @@ static const struct phase_mark *update_around(const struct phase_finder *pf, uin
 
 static void split_end(struct split *sp, const struct phase_finder *pf)
 {
-	static const enum phase phase_of[] = {[MARK_FETCH] = PHASE_DATA,
-					      [MARK_UPDATE] = PHASE_UPDATE,
-					      [MARK_ZERO_GRAD] = PHASE_ZERO_GRAD,
-					      [MARK_SYNC] = PHASE_SYNC};
+	static const struct {
+		enum mark_kind mark;
+		enum phase phase;
+	} known[] = {{MARK_FETCH, PHASE_DATA},	    {MARK_UPDATE, PHASE_UPDATE},
+		     {MARK_SYNC, PHASE_SYNC},	    {MARK_COLLECTIVE, PHASE_COLLECTIVE},
+		     {MARK_COPY, PHASE_TRANSFER},   {MARK_COPY_OUT, PHASE_TRANSFER},
+		     {MARK_COMPILE, PHASE_COMPILE}, {MARK_ZERO_GRAD, PHASE_ZERO_GRAD}};
 	struct fact_step *out = sp->out;
 	enum step_boundary b = out->step.boundary;
 
@@ -222,16 +402,17 @@ static void split_end(struct split *sp, const struct phase_finder *pf)
 		out->phase_ns[PHASE_BACKWARD] = 0;
 	if (sp->forward)
 		out->phases_known |= 1u << PHASE_FORWARD;
-	for (int k = MARK_FETCH; k <= MARK_SYNC; k++) {
-		if (k != MARK_BACKWARD && pf->seen & 1u << k)
-			out->phases_known |= 1u << phase_of[k];
+	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
+		if (pf->seen & 1u << known[k].mark)
+			out->phases_known |= 1u << known[k].phase;
 	}
+	split_blocked(sp);
 }
 
 static void step_split(struct phase_finder *pf, struct fact_step *out)
 {
 	const struct step *s = &out->step;
-	struct split sp = {.out = out, .from_ns = s->start_ns};
+	struct split sp = {.out = out, .from_ns = s->start_ns, .pf = pf};
 	uint64_t i = marks_after(pf, s->start_ns);
 
 	if (!pf->cap || (i == pf->first && pf->first)) /* some were given up */
@@ -265,4 +446,10 @@ void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint6
 		step_split(pf, ret);
 	if (s->end_ns > pf->stepped_ns)
 		pf->stepped_ns = s->end_ns;
+	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {
+		struct burst *b = &pf->threads[i].save;
+
+		if (b->active && !b->ran_ns && s->end_ns > b->begin_ns)
+			b->ran_ns = s->end_ns;
+	}
 }

@@ -8,11 +8,14 @@
 #include <sys/wait.h>
 
 #include "userspace/model/marker.h"
+#include "userspace/model/rank_monitor.h"
 
 /* /proc tells a start in ticks of 10 ms (USER_HZ), the kernel side to the nanosecond. */
 #define START_TICK_NS  10000000ull
 #define LEDGER_TOLD_NS 10000000000ull
-#define NOTE_WAIT_NS   2000000000ull /* after so long every step before it has been given out */
+/* Of a process that works for a device: its state is told, though nothing says that it trains. */
+#define SEEN_WORK    (1ull << SIGNAL_EXECUTE | 1ull << SIGNAL_SYNC)
+#define NOTE_WAIT_NS 2000000000ull /* after so long every step before it has been given out */
 
 struct rank *rank_new(struct rank_env *env, uint32_t pid, uint64_t now_ns, bool from_start)
 {
@@ -39,8 +42,12 @@ struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 	next->fresh = false;
 	next->target = r->target;
 	next->process = r->process;
+	next->place_ranked = r->place_ranked;
 	next->job_key = r->job_key;
-	return next;
+	if (!rank_place_inherit(next, r))
+		return next;
+	rank_free(next);
+	return NULL;
 }
 
 static void rank_drop_finders(struct rank *r)
@@ -67,8 +74,11 @@ void rank_free(struct rank *r)
 		free(r->loops[i]);
 	}
 	free(r->notes);
+	free(r->place);
 	free(r->ranges);
 	free(r->start.compiles);
+	monitor_free(r->monitor);
+	range_shares_free(r->shares);
 	free(r);
 }
 
@@ -91,8 +101,17 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 {
 	bool first = !r->process.start_mono_ns;
 	uint64_t start_ns = r->process.start_ns;
+	int own_rank = r->process.rank, own_world = r->process.world_size;
 
+	if (p->rank >= 0)
+		r->self_ranked = false;
 	r->process = *p;
+	r->place_ranked = false;
+	if (r->self_ranked) {
+		r->process.rank = own_rank;
+		r->process.world_size = own_world;
+	}
+	rank_place_apply(r);
 	event_text(r->process.comm, sizeof(r->process.comm), p->comm, sizeof(p->comm));
 	event_text(r->process.job, sizeof(r->process.job), p->job, sizeof(p->job));
 	event_text(r->process.command, sizeof(r->process.command), p->command, sizeof(p->command));
@@ -162,7 +181,6 @@ static bool signal_trains(enum signal_kind kind)
 	case SIGNAL_AMP:
 	case SIGNAL_ANON_RANGE:
 	case SIGNAL_FORWARD:
-	case SIGNAL_EXECUTE:
 		return true;
 	default:
 		return false;
@@ -178,19 +196,55 @@ void rank_trains(struct rank *r, uint64_t now_ns)
 	r->error = err ? err : r->error;
 }
 
+/* What was found, in order. */
+static bool rank_steps(struct rank *r)
+{
+	uint64_t begin_ns, end_ns;
+	struct step step;
+	uint32_t tid;
+	bool any = false;
+
+	while (step_finder_evaluation(r->finder, &tid, &begin_ns, &end_ns))
+		phase_evaluation(r->phase, tid, begin_ns, end_ns);
+	while (step_finder_next(r->finder, &step)) {
+		rank_step(r, &step);
+		any = true;
+	}
+	return any;
+}
+
+/* Most jobs have no ranges of their own. */
+static void rank_shares(struct rank *r, const struct signal *s)
+{
+	int err;
+
+	if (!r->shares && (s->kind == SIGNAL_RANGE_BEGIN || s->kind == SIGNAL_FORWARD))
+		r->shares = range_shares_new();
+	err = r->shares ? range_shares_feed(r->shares, s) : 0;
+	r->error = err ? err : r->error;
+}
+
 static void on_signal(void *ctx, const struct signal *s)
 {
 	struct rank *r = ctx;
-	bool fresh = !(r->seen & 1u << s->kind);
-	struct step step;
-	bool any = false;
+	bool fresh = !(r->seen & 1ull << s->kind);
+	bool any;
 	int err;
 
-	r->seen |= 1u << s->kind;
+	r->seen |= 1ull << s->kind;
 	if (fresh && signal_trains(s->kind))
 		rank_trains(r, s->ts_ns);
+	if (s->kind == SIGNAL_ERROR) {
+		rank_fault_signal(r, s);
+		return;
+	}
+	if (s->kind == SIGNAL_COLLECTIVE)
+		rank_collective(r, s);
+	if (s->kind == SIGNAL_INIT && s->ident && s->count > 1 && !s->tainted)
+		rank_communicator(r, s);
 	if (rank_start_signal(r, s))
 		return;
+	rank_shares(r, s);
 	rank_hang_signal(r, s);
 	if (s->kind == SIGNAL_RANGE || s->kind == SIGNAL_RANGE_BEGIN)
 		rank_range_signal(r, s);
@@ -200,15 +254,15 @@ static void on_signal(void *ctx, const struct signal *s)
 		rank_hang_unsure(r, s->ts_ns);
 	err = phase_feed(r->phase, s);
 	r->error = err ? err : r->error;
-	err = step_finder_feed(r->finder, s);
+	err = rank_find(r, s);
 	r->error = err ? err : r->error;
-	while (step_finder_next(r->finder, &step)) {
-		rank_step(r, &step);
-		any = true;
-	}
+	if (!r->trainer && step_finder_trains(r->finder))
+		rank_trains(r, s->ts_ns);
+	any = rank_steps(r);
 	/* The state is costly to put in words: when it may have changed, and every second. */
-	if (r->trainer && (fresh || s->kind == SIGNAL_TICK || s->kind == SIGNAL_EXIT ||
-			   (any && r->loops[0]->state.state != STATE_LOCKED)))
+	if ((r->trainer || r->seen & SEEN_WORK) &&
+	    (fresh || s->kind == SIGNAL_TICK || s->kind == SIGNAL_EXIT ||
+	     (any && r->loops[0]->state.state != STATE_LOCKED)))
 		rank_states(r, s->ts_ns);
 }
 
@@ -216,6 +270,7 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 {
 	if (!r->trainer)
 		return;
+	rank_suspend_tick(r, now_ns);
 	rank_hang_tick(r, now_ns);
 	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
 		rank_notes(r, now_ns - NOTE_WAIT_NS);
@@ -252,6 +307,40 @@ static int rank_gap(struct rank *r, const struct event *ev)
 	return err ? err : r->error;
 }
 
+/* Who looked for a device and got none has none: torch built for CUDA looks wherever it runs. */
+static bool probe_accelerates(const struct event *ev, const struct gp_probe *probe)
+{
+	if (probe->role == GP_ROLE_device_init)
+		return !marker_init_failed(ev, probe);
+	return (probe->role > GP_ROLE_device_init && probe->role <= GP_ROLE_comm_init) ||
+	       (probe->role >= GP_ROLE_alloc && probe->role <= GP_ROLE_capture);
+}
+
+/* A hit of the probe that the user chose to end steps. */
+static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_probe *probe)
+{
+	struct signal s = {.kind = SIGNAL_PROBE, .tid = ev->rec->tid, .ts_ns = ev->rec->ts_ns, .text = ""};
+	unsigned kind = ev->rec->kind;
+
+	if (kind != GP_KIND_hit && kind != GP_KIND_named && kind != GP_KIND_call &&
+	    kind != GP_KIND_range_begin)
+		return;
+	if (marker_call_failed(ev, probe))
+		return;
+	s.begin_ns = s.ts_ns;
+	if (kind == GP_KIND_call && ev->call->dur_ns < s.ts_ns)
+		s.begin_ns -= ev->call->dur_ns;
+	on_signal(r, &s);
+}
+
+/* What the user chose to find steps is the marker, whatever group its row is in. */
+static unsigned probe_group(const struct rank *r, const struct event *ev, const struct gp_probe *probe)
+{
+	if (!probe)
+		return GP_GROUP_bulk;
+	return ev->rec->probe == r->env->step.probe ? GP_GROUP_marker : probe->group;
+}
+
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
 	      uint64_t price_ns)
 {
@@ -260,9 +349,11 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	int err;
 
 	r->hits += hits;
-	overhead_add(&r->overhead, probe ? probe->group : GP_GROUP_bulk, hits * price_ns);
-	if (probe && probe->role >= GP_ROLE_device_init && probe->role <= GP_ROLE_comm_init)
+	overhead_add(&r->overhead, probe_group(r, ev, probe), hits * price_ns);
+	if (probe && probe_accelerates(ev, probe))
 		r->accelerated = true;
+	if (probe)
+		rank_late_hit(r, probe->role, ev->rec->probe);
 	if (kind == GP_KIND_loss && loss_matters(ev->loss))
 		r->lost += ev->loss->count;
 	if (kind == GP_KIND_exec) {
@@ -273,7 +364,17 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	if (kind == GP_KIND_tick) {
 		r->settled = true;
 		overhead_tick(&r->overhead, now_ns);
+		rank_monitor_tick(r, now_ns);
 	}
+	if (kind == GP_KIND_counter && probe && probe->role == GP_ROLE_range_begin &&
+	    !(probe->flags & (GP_PROBE_COUNTED | GP_PROBE_ANON_RANGE)))
+		r->ranges_unsent += hits;
+	if (kind == GP_KIND_gap)
+		rank_monitor_close(r);
+	if (kind == GP_KIND_monitor)
+		return rank_monitor(r, ev);
+	if (probe && probe->role == GP_ROLE_monitor) /* how many were not sent: says nothing of training */
+		return 0;
 	if (!r->marker) {
 		if (kind == GP_KIND_gap)
 			rank_missed(r, now_ns);
@@ -288,6 +389,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	if (kind == GP_KIND_gap)
 		return rank_gap(r, ev);
 	marker_feed(r->marker, ev, probe, on_signal, r);
+	if (probe && ev->rec->probe == r->env->step.probe)
+		rank_chosen(r, ev, probe);
 	if (kind == GP_KIND_tick)
 		rank_tick(r, now_ns);
 	return r->error;
@@ -329,6 +432,7 @@ void rank_exit(struct rank *r, const struct event *ev)
 	r->alive = false;
 	r->end_ns = now_ns;
 	r->status = ev->exit->status;
+	rank_monitor_close(r);
 	rank_hang_close(r, now_ns, true);
 	if (r->marker) {
 		ledger_advance(r->ledger, now_ns);
@@ -336,6 +440,7 @@ void rank_exit(struct rank *r, const struct event *ev)
 	}
 	if (r->trainer)
 		rank_notes(r, UINT64_MAX);
+	rank_resume(r, now_ns, now_ns);
 	rank_tell_end(r, now_ns);
 	rank_close(r, now_ns);
 	job_left(r, now_ns);
@@ -358,14 +463,11 @@ void rank_replaced(struct rank *r, uint64_t now_ns)
  * what it was: the process goes on. */
 static void rank_last_steps(struct rank *r, const struct signal *last)
 {
-	struct step step;
-
 	if (!r->finder || !r->nloops || r->loops[0]->state.state != STATE_LOCKED)
 		return;
 	if (step_finder_feed(r->finder, last))
 		r->error = -ENOMEM;
-	while (step_finder_next(r->finder, &step))
-		rank_step(r, &step);
+	rank_steps(r);
 }
 
 void rank_stop(struct rank *r, uint64_t now_ns)
@@ -374,6 +476,7 @@ void rank_stop(struct rank *r, uint64_t now_ns)
 
 	if (!r->alive)
 		return;
+	rank_monitor_close(r);
 	rank_hang_close(r, now_ns, false);
 	if (r->phase) /* a checkpoint that more files might have joined */
 		phase_feed(r->phase, &last);

@@ -3,12 +3,20 @@
  *
  *   rank.c       life: made, identified, fed, ended
  *   rank_loop.c  a finished step: statistics, ledger, FACT_STEP
+ *   rank_flow.c  what of a run can be believed
+ *   rank_late.c  whether its first steps could be seen
  *   rank_change.c  what is told of a loop that became slow, and fast again
  *   rank_start.c its life before the first step
  *   rank_range.c the job's own ranges
+ *   rank_monitor.c  the job's own monitoring
  *   rank_window.c  where its time went of late
  *   rank_fact.c  facts, and the events that people are shown
  *   rank_hang.c  silence, and what is known of its reason
+ *   rank_straggler.c  the others wait for it
+ *   rank_collective.c  the collectives it has entered
+ *   rank_suspend.c  its device's state was taken away
+ *   rank_fault.c  errors of its device and communicators
+ *   rank_place.c  where it runs
  *   rank_view.c  its part of a snapshot
  *   rank_save.c  its state as bytes
  *
@@ -26,27 +34,36 @@
 #include "userspace/ingest/event.h"
 #include "userspace/model/anchor.h"
 #include "userspace/model/change.h"
+#include "userspace/model/device_code.h"
 #include "userspace/model/deviation.h"
 #include "userspace/model/fact.h"
 #include "userspace/model/hang.h"
 #include "userspace/model/job.h"
 #include "userspace/model/ledger.h"
+#include "userspace/model/model_probe.h"
+#include "userspace/model/monitor.h"
+#include "userspace/model/notice.h"
 #include "userspace/model/overhead.h"
 #include "userspace/model/phase.h"
 #include "userspace/model/range.h"
+#include "userspace/model/range_share.h"
 #include "userspace/model/rank_range.h"
 #include "userspace/model/rank_start.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/model/step.h"
 #include "userspace/model/window.h"
 
-#define RANK_NOTES 16 /* checkpoints and ranges that wait for the steps before them */
-#define RANK_DONE  128
-#define RANK_HANGS 4 /* last ones, for the steps around them */
+#define RANK_NOTES  16 /* checkpoints and ranges that wait for the steps before them */
+#define RANK_DONE   128
+#define RANK_COMMS  16 /* communicators of one process that are counted */
+#define RANK_FAULTS 16 /* told apart; beyond they are counted */
+#define RANK_HANGS  4  /* last ones, for the steps around them */
+#define RANK_ROLES  64 /* enum gp_role */
 
 struct rank_env {      /* what all ranks of a model share */
 	fact_fn *sink; /* may be NULL */
 	void *ctx;
+	const struct model_probes *probes; /* the model's */
 	struct anchors anchors;
 	struct away away; /* by the last of them */
 	struct range_rules ranges;
@@ -60,6 +77,7 @@ struct rank_env {      /* what all ranks of a model share */
 	uint64_t ledger_violations;
 	uint64_t facts; /* told so far: the number of the last one */
 	struct jobs jobs;
+	struct notices notices;
 };
 
 struct rank_loop {
@@ -75,12 +93,15 @@ struct rank_loop {
 	uint64_t recent; /* ever */
 	struct {
 		uint64_t number;
-		uint64_t from_ns;    /* what is saved from then on has it */
-		uint64_t goodput_ns; /* of the job so far, where it is its reference */
-	} done[RANK_DONE];	     /* last steps, for what began a while ago */
-	uint64_t phase_ns[PHASE_COUNT];
+		uint64_t from_ns;			  /* what is saved from then on has it */
+		uint64_t goodput_ns;			  /* of the job so far, where it is its reference */
+	} done[RANK_DONE];				  /* last steps, for what began a while ago */
+	uint64_t phase_ns[PHASE_COUNT], host_ns, wait_ns; /* sums, as of fact_step */
 	uint32_t phases_known;
+	bool device_known;
 	uint64_t flagged[8];
+	uint64_t first_ns; /* end of its first step */
+	bool probed_late;  /* what finds its steps came so shortly before that some may be missing */
 };
 
 struct rank_note { /* a span whose fact is told after the steps before it */
@@ -95,6 +116,24 @@ struct hang_seen { /* what a record said of the thread that does not get on */
 	unsigned role; /* of the call; none: from /proc */
 	enum gp_why why;
 	char wchan[40], where[120];
+};
+
+struct rank_fault {
+	uint64_t count[FAULT_COUNT];
+	uint64_t told[RANK_FAULTS]; /* hashes of what was: each is told once */
+	uint32_t ntold;
+	/* The first since the last step; at_ns 0: none. */
+	uint64_t at_ns;
+	enum fault_kind kind;
+	bool weak; /* it happens without an error, too */
+	char name[48];
+};
+
+struct rank_collectives { /* that it has entered, by communicator in order of first use */
+	uint64_t comm[RANK_COMMS], count[RANK_COMMS];
+	uint32_t ncomms, last;
+	bool many;     /* there are more communicators: which one is meant is not known */
+	char name[48]; /* probe of the last one */
 };
 
 struct rank_hang {
@@ -118,16 +157,21 @@ struct rank_hang {
 struct rank {
 	struct rank_env *env;
 	uint32_t pid;
-	struct gp_process process; /* texts escaped */
+	struct gp_process process; /* texts escaped; rank and world size: what is known of them */
+	struct gp_place *place;	   /* likewise; NULL: not known */
+	bool placed;		   /* ... its own, not its parent's */
+	bool place_ranked;	   /* rank and world size are those of its place */
 	uint64_t start_ns;	   /* on CLOCK_MONOTONIC: of its program where that was seen, else of it */
 	uint64_t observed_ns;	   /* watched since */
-	uint64_t end_ns;	   /* when not alive */
+	int64_t since_real_ns; /* that instant, UTC, as the clock was when it began to train; 0: unknown */
+	uint64_t end_ns;       /* when not alive */
 	bool from_start;
 	bool fresh;   /* born, and has neither run a program nor made a child since */
 	bool begun;   /* its program's start was seen: what the process was before is another one's */
 	bool settled; /* a tick passed: attaching is over */
 	bool missed;  /* nobody watched for a while before its first marker */
 	bool alive, trainer, target;
+	bool self_ranked; /* rank and world size are those that it gave to make a communicator */
 	bool accelerated; /* called an accelerator's runtime */
 	int status;
 
@@ -139,8 +183,9 @@ struct rank {
 	uint64_t ledger_start_ns, windows_told_ns;
 	struct rank_loop *loops[STEP_LOOPS];
 	uint32_t nloops;
-	uint32_t seen; /* bit per signal_kind */
-	int error;     /* of the call in progress */
+	uint64_t seen;		    /* bit per signal_kind */
+	uint32_t shown[RANK_ROLES]; /* hash of the probe of this role that was hit last */
+	int error;		    /* of the call in progress */
 
 	uint64_t job_key;   /* of the job it belongs to if it trains */
 	struct job *job;    /* while it is a rank of it */
@@ -162,7 +207,15 @@ struct rank {
 	struct rank_start start;
 	struct rank_range *ranges; /* open, in order; RANK_RANGES at most */
 	uint32_t nranges, ranges_cap;
+	struct range_shares *shares; /* from its first range on */
+	uint64_t ranges_unsent;	     /* over their bound, or the budget */
+	struct monitor *monitor;     /* from its first event on */
 	struct rank_hang hang;
+	struct rank_fault fault;
+	struct straggle_view straggle;
+	struct rank_collectives collectives;
+	uint64_t suspended_ns,
+		suspended_booked_ns; /* since when, and up to where it is booked; 0: it is not */
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
 	uint64_t slow_told_ns, slow_untold; /* slow steps: when one was told, and how many since */
 	struct overhead overhead;
@@ -216,6 +269,17 @@ void rank_files_step(struct rank *r, uint64_t from_ns, uint64_t number);
 /* Last step that had been done by then, of the loop that runs on the thread (of the first one else). */
 uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns);
 
+/* rank_flow.c: the signal goes to the finder; what may be wrong in it for what was not seen does not. 0 or
+ * -ENOMEM. */
+int rank_find(struct rank *r, const struct signal *s);
+
+/* rank_late.c */
+void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe);
+/* A step, or what is counted instead: before it is. */
+void rank_late_step(struct rank *r, struct rank_loop *lp, const struct step *s);
+/* What it makes of the state that the finder tells. */
+void rank_late_state(const struct rank_loop *lp, struct step_state *st);
+
 /* rank_change.c */
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs);
 
@@ -236,6 +300,45 @@ void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_tell_ledger(struct rank *r, uint64_t now_ns);
 void rank_fell(struct rank *r, uint64_t now_ns, bool replaced); /* it ended; replaced: by another program */
 void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+void rank_states_again(struct rank *r, uint64_t now_ns); /* more is known of who it is */
+
+/* rank_place.c */
+int rank_place(struct rank *r, const struct gp_place *p); /* as it came. 0 or -ENOMEM */
+/* Of a child that nothing else is known of. 0 or -ENOMEM. */
+int rank_place_inherit(struct rank *r, const struct rank *parent);
+void rank_place_apply(struct rank *r); /* what it says where the process says nothing */
+/* What its job is called, whether or not it trains; "": nothing is known. */
+const char *rank_job_named(const struct rank *r, const char **ret_uid);
+void rank_place_archive(struct archive *a, struct rank *r);
+
+/* rank_straggler.c */
+void rank_straggler_step(struct rank *r, const struct fact_step *fs);
+void rank_straggler_over(struct rank *r, uint64_t now_ns);
+void rank_straggler_archive(struct archive *a, struct straggle_view *v);
+
+/* rank_collective.c */
+void rank_collective(struct rank *r, const struct signal *s);
+/* It makes a communicator: the largest one says who it is, where nothing else did. */
+void rank_communicator(struct rank *r, const struct signal *s);
+/* It gets no further. called: it is in a collective that has not returned. */
+void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called);
+void rank_collective_archive(struct archive *a, struct rank_collectives *c);
+
+/* rank_suspend.c: another process takes its device's state away, or gives it back: from_ns..now_ns the call.
+ */
+void rank_suspend(struct rank *r, uint64_t from_ns, uint64_t now_ns);
+void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns);
+void rank_suspend_tick(struct rank *r, uint64_t now_ns);
+
+/* rank_fault.c */
+void rank_fault_signal(struct rank *r, const struct signal *s);
+/* The kernel's log speaks of a device: mine: of this process's, as it says. */
+void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine);
+void rank_fault_step(struct rank *r, uint64_t start_ns); /* a step was begun: it goes on */
+/* It ended other than by finishing: why, if what it met just before says more. */
+void rank_fault_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why);
+void rank_fault_archive(struct archive *a, struct rank_fault *f);
 
 /* rank_hang.c */
 void rank_hang_signal(struct rank *r, const struct signal *s);

@@ -27,10 +27,9 @@ static void add_grown(const struct change_view *v, char *out, size_t len)
 
 static void change_evidence(const struct change_view *v, char *out, size_t len)
 {
-	char before[16], after[16];
+	char before[24], after[24];
 
-	clock_duration(before, sizeof(before), v->before_ns);
-	clock_duration(after, sizeof(after), v->after_ns);
+	clock_durations(before, after, sizeof(before), v->before_ns, v->after_ns);
 	if (v->slow) {
 		snprintf(out, len, "steps take %s instead of %s since step %llu, noticed at step %llu", after,
 			 before, (unsigned long long)v->onset_step, (unsigned long long)v->noticed_step);

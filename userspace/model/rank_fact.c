@@ -10,20 +10,36 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
+#include "userspace/base/plural.h"
 
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
 {
+	const struct fact_life life = {
+		.run_start_ns = job_run_start(r),
+		.alive = r->alive,
+		.status = r->status,
+		.group_from_ns = r->start.group_from_ns,
+		.group_to_ns = r->start.group_to_ns,
+		.loader_from_ns = r->start.loader_from_ns,
+		.loader_to_ns = r->start.loader_to_ns,
+		.scheduling = job_scheduling(r),
+	};
+
 	f->number = ++r->env->facts;
 	f->mono_ns = mono_ns;
 	f->real_ns = anchors_real(&r->env->anchors, mono_ns);
 	f->pid = r->pid;
 	f->start_ns = r->start_ns;
+	f->run = r->run;
 	f->rank = r->process.rank;
 	f->world_size = r->process.world_size;
-	f->job = r->process.job;
+	f->job = job_name_of(r);
+	f->place = r->place;
 	f->types = &r->env->ranges.types;
+	f->life = &life;
 	if (r->env->sink)
 		r->env->sink(r->env->ctx, f);
+	f->life = NULL;
 }
 
 void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
@@ -56,8 +72,8 @@ static void checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
 	if (c->step)
 		snprintf(step, sizeof(step), " (step %llu)", (unsigned long long)c->step);
 	if (c->restore)
-		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s%s", c->files, c->files == 1 ? "" : "s",
-			   from, step);
+		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s%s", c->files, plural(c->files), from,
+			   step);
 	else if (!c->closed)
 		rank_event(r, c->end_ns, "checkpoint begun, its end was not seen%s%.60s%s",
 			   *c->file ? ": " : "", base_name(c->file), step);
@@ -269,21 +285,33 @@ static bool asked_to_end(const struct rank *r, uint64_t now_ns)
 	       (r->killed.signal == SIGTERM || r->killed.signal == SIGUSR1 || r->killed.signal == SIGUSR2);
 }
 
+/* What was done to its pod, or to its node, says more than the signal, or the status, that came of it. */
+static bool notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
+{
+	uint64_t since_ns = now_ns > JOB_GRACE_NS ? now_ns - JOB_GRACE_NS : 0;
+	unsigned what = notices_find(&r->env->notices, r->place ? r->place->pod_uid : "", since_ns, now_ns);
+
+	return what && job_cause_noticed(why, what);
+}
+
 void rank_fell(struct rank *r, uint64_t now_ns, bool replaced)
 {
 	int sig = !replaced && WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
-	bool sent = sig && r->killed.signal == (uint32_t)sig;
+	bool sent = sig && r->killed.signal == (uint32_t)sig, clean = !replaced && clean_end(r->status),
+	     noticed;
 	struct job_cause why = {
 		.exit_code = sig || replaced ? -1 : WEXITSTATUS(r->status),
 		.signal = sig,
 		.sender = sent ? r->killed.sender : 0,
 	};
 
-	snprintf(why.cause, sizeof(why.cause), "%s", replaced ? "exec" : cause_of(r, sig));
+	snprintf(why.cause, sizeof(why.cause), "%s", replaced ? "exec" : clean ? "asked" : cause_of(r, sig));
+	rank_fault_cause(r, now_ns, &why);
 	if (sent)
 		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm, sizeof(r->killed.comm));
-	if (!replaced && clean_end(r->status))
-		job_fell(r, now_ns, NULL, asked_to_end(r, now_ns));
+	noticed = notice_cause(r, now_ns, &why);
+	if (clean)
+		job_fell(r, now_ns, noticed || asked_to_end(r, now_ns) ? &why : NULL, true);
 	else
 		r->disruptions += job_fell(r, now_ns, &why, false);
 }

@@ -5,12 +5,24 @@
 #include <errno.h>
 #include <string.h>
 
+#include "userspace/base/hash.h"
+
 struct file_event {
 	const struct event *ev;
 	struct checkpoint_file file;
 	struct checkpoint_name name;
 	char path[GP_PATH_MAX];
 };
+
+/* A folder, by its last two parts: of a long path the beginning is cut. */
+static uint64_t folder_unit(const char *path, size_t len)
+{
+	size_t from = len, parts = 0;
+
+	while (from && (parts += path[from - 1] == '/') < 2)
+		from--;
+	return hash_bytes(HASH_START, path + from, len - from);
+}
 
 static struct signal file_signal(const struct file_event *f)
 {
@@ -22,6 +34,7 @@ static struct signal file_signal(const struct file_event *f)
 		.begin_ns = since_ns && since_ns < now_ns ? since_ns : now_ns,
 		.count = f->file.bytes,
 		.text = f->path,
+		.ident = f->name.folder ? folder_unit(f->path, f->name.len) : 0,
 	};
 }
 
@@ -129,6 +142,8 @@ static void file_renamed(struct rank *r, const struct event *ev)
 
 	event_text(from, sizeof(from), ev->renamed->from, sizeof(ev->renamed->from));
 	event_text(to, sizeof(to), ev->renamed->to, sizeof(ev->renamed->to));
+	if (r->phase)
+		phase_renamed(r->phase, folder_unit(from, strlen(from)), ev->rec->ts_ns);
 	if (c)
 		k = checkpoints_renamed(c, r->pid, from, to, ev->rec->ts_ns);
 	if (k && k->whole && k->stepped)

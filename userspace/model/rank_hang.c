@@ -120,8 +120,8 @@ static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 	const struct hang_place place = {
 		.fetching = h->last == SIGNAL_FETCH_BEGIN,
 		.distributed = r->process.world_size > 1 ||
-			       r->seen & (1u << SIGNAL_REDUCER | 1u << SIGNAL_COLLECTIVE),
-		.collectives = r->seen & 1u << SIGNAL_COLLECTIVE,
+			       r->seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE),
+		.collectives = r->seen & 1ull << SIGNAL_COLLECTIVE,
 	};
 
 	return hang_conclude(&place, fresh(&h->look, now_ns) ? h->look.why : GP_WHY_unknown,
@@ -152,14 +152,19 @@ static const char *hang_phase(const struct rank_hang *h)
 	}
 }
 
-static void hang_evidence(const struct rank_hang *h, uint64_t now_ns, char *out, size_t len)
+static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size_t len)
 {
+	const struct rank_hang *h = &r->hang;
 	const char *phase = hang_phase(h);
-	int at = 0;
+	int at;
 
-	*out = '\0';
-	if (fresh(&h->call, now_ns))
-		at = snprintf(out, len, "thread %u has not returned from %s; ", h->call.tid, h->call.where);
+	job_places_text(r, now_ns, out, len);
+	at = (int)strlen(out);
+	if (at)
+		at += snprintf(out + at, len - (size_t)at, "; ");
+	if (fresh(&h->call, now_ns) && (size_t)at < len)
+		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
+			       h->call.tid, h->call.where);
 	if (fresh(&h->look, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u %s%s%s%s; ", h->look.tid, h->look.where,
 			       *h->look.wchan ? " (" : "", h->look.wchan, *h->look.wchan ? ")" : "");
@@ -242,7 +247,7 @@ static void hang_know(struct rank *r, uint64_t now_ns)
 		return;
 	v->why = why;
 	snprintf(v->phase, sizeof(v->phase), "%s", hang_phase(&r->hang));
-	hang_evidence(&r->hang, now_ns, v->evidence, sizeof(v->evidence));
+	hang_evidence(r, now_ns, v->evidence, sizeof(v->evidence));
 }
 
 static void hang_tell(struct rank *r, uint64_t now_ns, bool over)
@@ -302,6 +307,9 @@ void rank_hang_tick(struct rank *r, uint64_t now_ns)
 	uint64_t silent_ns = hang_silence(r, now_ns);
 	struct hang_case c;
 
+	if (silent_ns >= SURVIVED_NS)
+		rank_collective_stands(r, now_ns,
+				       fresh(&h->call, now_ns) && h->call.role == GP_ROLE_collective);
 	if (h->onset_ns) {
 		hang_know(r, now_ns);
 		hang_book(r, now_ns);
@@ -352,7 +360,7 @@ void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret
 	ret->size_ns = now_ns - since_ns;
 	ret->why = hang_why(r, now_ns);
 	snprintf(ret->phase, sizeof(ret->phase), "%s", hang_phase(h));
-	hang_evidence(h, now_ns, ret->evidence, sizeof(ret->evidence));
+	hang_evidence(r, now_ns, ret->evidence, sizeof(ret->evidence));
 }
 
 /* ---- state --------------------------------------------------------------------------------------- */
@@ -375,7 +383,7 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h)
 	archive_number(a, &h->marked_ns);
 	archive_number(a, &h->longest_ns);
 	archive_number(a, &h->tid);
-	archive_below(a, &h->last, SIGNAL_RANGE_BEGIN + 1);
+	archive_below(a, &h->last, SIGNAL_PROBE + 1);
 	archive_number(a, &h->compiles);
 	archive_text(a, h->range);
 	archive_number(a, &h->any);

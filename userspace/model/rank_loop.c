@@ -75,13 +75,16 @@ void rank_ideal(struct rank *r, bool final)
 /* ---- a step -------------------------------------------------------------------------------------- */
 
 /* What is saved from then on has this step. One that ends where the next backward begins had its update long
- * before. */
-static uint64_t step_saved_from(const struct step *s)
+ * before; one that ends where its program was called, and before that a save began, is not in that save,
+ * wherever it was cut for it: called_ns. */
+static uint64_t step_saved_from(const struct step *s, uint64_t called_ns)
 {
-	return s->boundary == BOUNDARY_BACKWARD ? s->start_ns : s->end_ns;
+	if (s->boundary == BOUNDARY_BACKWARD)
+		return s->start_ns;
+	return s->boundary == BOUNDARY_EXECUTE ? called_ns + 1 : s->end_ns;
 }
 
-static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint64_t ns)
+static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint64_t called_ns, uint64_t ns)
 {
 	lp->steps++;
 	lp->updates += fs->step.updates;
@@ -89,16 +92,19 @@ static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint
 	lp->run_step = fs->run_step;
 	lp->last_end_ns = fs->step.end_ns;
 	lp->done[lp->steps % RANK_DONE].number = fs->step.number;
-	lp->done[lp->steps % RANK_DONE].from_ns = step_saved_from(&fs->step);
+	lp->done[lp->steps % RANK_DONE].from_ns = step_saved_from(&fs->step, called_ns);
 	lp->tid = fs->step.tid;
 	for (int i = 0; i < 8; i++)
 		lp->flagged[i] += fs->step.flags >> i & 1;
-	if (fs->step.flags & STEP_hung)
+	if (fs->step.flags & STEP_NO_SAMPLE)
 		return;
 	lp->recent_ns[lp->recent++ % SNAPSHOT_RECENT] = ns;
 	for (int i = 0; i < PHASE_COUNT; i++)
 		lp->phase_ns[i] += fs->phase_ns[i];
+	lp->host_ns += fs->host_ns;
+	lp->wait_ns += fs->wait_ns;
 	lp->phases_known |= fs->phases_known;
+	lp->device_known |= fs->device_known;
 }
 
 static void loop_slow(struct rank *r, const struct rank_loop *lp, const struct step *s, uint64_t ns)
@@ -121,48 +127,102 @@ static void loop_slow(struct rank *r, const struct rank_loop *lp, const struct s
 		   clock_duration(took, sizeof(took), ns), (double)ns / (double)lp->ideal_ns, more);
 }
 
+/* An execution, or a cycle: it has a period, and is nothing that trains. */
+static void loop_count(struct rank *r, struct rank_loop *lp, const struct step *s)
+{
+	uint64_t ns = s->end_ns - s->start_ns;
+
+	lp->state.unit = s->unit;
+	lp->steps++;
+	lp->last_number = lp->run_step = s->number;
+	lp->last_end_ns = s->end_ns;
+	lp->tid = s->tid;
+	if (s->flags & STEP_NO_SAMPLE || !ns || (!r->from_start && lp->steps == 1))
+		return;
+	lp->recent_ns[lp->recent++ % SNAPSHOT_RECENT] = ns;
+	if (deviation_add(lp->time, ns) || recent_add(lp->late, s->end_ns, ns))
+		r->error = -ENOMEM;
+	if (ideal_due(lp->steps))
+		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
+}
+
+/* What was counted so far was not training: nothing of it is a step's. */
+static bool loop_anew(struct rank *r, struct rank_loop *lp)
+{
+	struct deviation *time = deviation_new();
+	struct recent *late = recent_new();
+
+	if (!time || !late) {
+		deviation_free(time);
+		recent_free(late);
+		r->error = -ENOMEM;
+		return false;
+	}
+	deviation_free(lp->time);
+	recent_free(lp->late);
+	lp->time = time;
+	lp->late = late;
+	deviation_set_ideal(lp->time, r->env->ideal_ns);
+	lp->state.unit = UNIT_STEP;
+	lp->steps = lp->updates = lp->recent = 0;
+	lp->ideal_ns = lp->mad_ns = 0;
+	return true;
+}
+
 void rank_step(struct rank *r, const struct step *s)
 {
 	struct rank_loop *lp = rank_loop(r, s->loop);
 	struct fact f = {.type = FACT_STEP};
+	struct share_view shares;
 	struct fact_step fs;
-	uint64_t ns;
 	bool timed;
+	uint64_t ns;
 
 	if (!lp) {
 		r->error = -ENOMEM;
 		return;
 	}
-	if (!r->trainer) /* the user chose a marker that others hit too */
+	if (s->unit != UNIT_STEP) {
+		rank_late_step(r, lp, s);
+		loop_count(r, lp, s);
+		return;
+	}
+	if (lp->state.unit != UNIT_STEP && lp->steps && !loop_anew(r, lp))
+		return;
+	rank_late_step(r, lp, s);
+	if (!r->trainer) /* what ends its steps others may show too */
 		rank_trains(r, s->end_ns);
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
 	/* Attached in its middle, a call's records can come before what it belongs to. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;
-	/* Where the step began that ran when we came is not known. */
-	if (!r->from_start && !lp->steps)
+	/* Where the step began that ran when we came is not known; of the first that ends with a wait, nobody
+	 * tells. */
+	if (!lp->steps &&
+	    (!r->from_start || fs.step.boundary == BOUNDARY_SYNC || fs.step.boundary == BOUNDARY_PROBE))
 		fs.step.flags |= STEP_estimated;
 	if (r->hang.count && rank_hang_within(r, fs.step.start_ns, fs.step.end_ns))
 		fs.step.flags |= STEP_hung;
+	if (r->shares && range_shares_step(r->shares, &fs.step, !(fs.step.flags & STEP_hung), &shares))
+		fs.ranges = &shares;
 	fs.run_step = fs.step.number;
 	if (!s->loop)
 		fs.step.number += job_step_base(r);
-	/* What was lost may have been a boundary, and where a step began that ran when we came is not known:
-	 * such times are no samples. Neither is one in which the process hung. */
-	timed = !(fs.step.flags & (STEP_tainted | STEP_hung)) && (r->from_start || lp->steps);
 	ns = fs.step.end_ns - fs.step.start_ns;
-	rank_notes(r, step_saved_from(&fs.step));
+	timed = ns && !(fs.step.flags & STEP_NO_SAMPLE);
+	rank_notes(r, step_saved_from(&fs.step, s->end_ns));
 	rank_start_over(r, fs.step.start_ns);
 	rank_range_step(r, fs.step.end_ns);
+	rank_fault_step(r, fs.step.start_ns);
 	ledger_step(r->ledger, fs.step.start_ns, fs.step.end_ns, fs.step.number,
 		    fs.step.flags & STEP_tainted);
 	if (!s->loop)
 		job_step(r, fs.step.start_ns, fs.step.end_ns, fs.step.number, timed);
-	loop_remember(lp, &fs, ns);
+	loop_remember(lp, &fs, s->end_ns, ns);
 	if (!s->loop)
 		lp->done[lp->steps % RANK_DONE].goodput_ns = job_goodput(r);
 	if (r->wrote_ns)
-		rank_files_step(r, step_saved_from(&fs.step), fs.step.number);
+		rank_files_step(r, step_saved_from(&fs.step, s->end_ns), fs.step.number);
 	loop_slow(r, lp, &fs.step, ns);
 	if (timed && (deviation_add(lp->time, ns) || recent_add(lp->late, fs.step.end_ns, ns)))
 		r->error = -ENOMEM;
@@ -174,6 +234,8 @@ void rank_step(struct rank *r, const struct step *s)
 	f.step = &fs;
 	rank_fact(r, &f, fs.step.end_ns);
 	rank_change(r, lp, &fs);
+	if (!s->loop && timed && fs.device_known)
+		rank_straggler_step(r, &fs);
 	if (r->ledger_due)
 		rank_tell_ledger(r, fs.step.end_ns);
 }
@@ -194,6 +256,13 @@ static void loop_tell(struct rank *r, const struct step_state *st, const struct 
 		rank_event(r, now_ns, "suspect: %s", st->reason);
 }
 
+void rank_states_again(struct rank *r, uint64_t now_ns)
+{
+	for (uint32_t i = 0; r->trainer && r->alive && i < r->nloops; i++)
+		if (r->loops[i]->state.state != STATE_IDLE)
+			loop_tell(r, &r->loops[i]->state, &r->loops[i]->state, now_ns);
+}
+
 void rank_states(struct rank *r, uint64_t now_ns)
 {
 	struct step_state st;
@@ -206,8 +275,9 @@ void rank_states(struct rank *r, uint64_t now_ns)
 		if (!lp)
 			return;
 		before = lp->state;
+		rank_late_state(lp, &st);
 		lp->state = st;
-		if (changed)
+		if (changed || st.late != before.late)
 			loop_tell(r, &lp->state, &before, now_ns);
 	}
 }

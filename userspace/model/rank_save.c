@@ -2,6 +2,7 @@
 #include "userspace/model/rank.h"
 
 #include "userspace/model/marker.h"
+#include "userspace/model/monitor.h"
 
 void rank_env_archive(struct archive *a, struct rank_env *env)
 {
@@ -18,6 +19,7 @@ void rank_env_archive(struct archive *a, struct rank_env *env)
 	archive_text(a, env->job_uid);
 	archive_number(a, &env->ledger_violations);
 	archive_number(a, &env->facts);
+	notices_archive(a, &env->notices);
 	jobs_archive(a, &env->jobs, &env->away);
 }
 
@@ -51,8 +53,13 @@ static void loop_archive(struct archive *a, struct rank_loop **at)
 		archive_number(a, &lp->done[i].goodput_ns);
 	}
 	archive_numbers(a, lp->phase_ns);
+	archive_number(a, &lp->host_ns);
+	archive_number(a, &lp->wait_ns);
 	archive_number(a, &lp->phases_known);
+	archive_number(a, &lp->device_known);
 	archive_numbers(a, lp->flagged);
+	archive_number(a, &lp->first_ns);
+	archive_number(a, &lp->probed_late);
 }
 
 static void loops_archive(struct archive *a, struct rank *r)
@@ -113,6 +120,7 @@ static void life_archive(struct archive *a, struct rank *r)
 	archive_number(a, &r->start_ns);
 	archive_number(a, &r->observed_ns);
 	archive_require(a, r->start_ns <= r->observed_ns);
+	archive_number(a, &r->since_real_ns);
 	archive_number(a, &r->end_ns);
 	archive_number(a, &r->from_start);
 	archive_number(a, &r->fresh);
@@ -122,6 +130,7 @@ static void life_archive(struct archive *a, struct rank *r)
 	archive_number(a, &r->alive);
 	archive_number(a, &r->trainer);
 	archive_number(a, &r->target);
+	archive_number(a, &r->self_ranked);
 	archive_number(a, &r->accelerated);
 	archive_number(a, &r->status);
 	archive_bytes(a, &r->killed, sizeof(r->killed));
@@ -159,7 +168,9 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	if (archive_reads(a))
 		r->env = env;
 	life_archive(a, r);
+	rank_place_archive(a, r);
 	archive_number(a, &r->seen);
+	archive_numbers(a, r->shown);
 	archive_count(a, &r->nnotes, RANK_NOTES, sizeof(*r->notes));
 	if (archive_reads(a) && r->nnotes) {
 		r->notes = archive_alloc(a, r->nnotes, sizeof(*r->notes));
@@ -183,7 +194,16 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	archive_number(a, &r->wrote_ns);
 	rank_start_archive(a, &r->start);
 	rank_range_archive(a, r);
+	range_shares_archive(a, &r->shares);
+	archive_number(a, &r->ranges_unsent);
+	monitor_archive(a, &r->monitor);
+	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);
 	rank_hang_archive(a, &r->hang);
+	rank_fault_archive(a, &r->fault);
+	rank_straggler_archive(a, &r->straggle);
+	rank_collective_archive(a, &r->collectives);
+	archive_number(a, &r->suspended_ns);
+	archive_number(a, &r->suspended_booked_ns);
 	archive_number(a, &r->hits);
 	overhead_archive(a, &r->overhead);
 	archive_number(a, &r->lost);

@@ -18,6 +18,15 @@ static void start_claim(struct rank *r, enum bucket b, uint64_t from_ns, uint64_
 	r->error = err ? err : r->error;
 }
 
+static void start_seen(struct rank *r, const struct signal *s, uint64_t from_ns, uint64_t *first_ns,
+		       uint64_t *last_ns)
+{
+	if (*first_ns || s->tainted || s->ts_ns <= from_ns || !phase_trains(r->phase, s->tid))
+		return;
+	*first_ns = from_ns;
+	*last_ns = s->ts_ns;
+}
+
 static void start_made(struct rank *r, const struct signal *s, uint64_t from_ns, bool prepares)
 {
 	struct rank_start *st = &r->start;
@@ -47,6 +56,7 @@ static void group_whole(struct rank *r, const struct signal *s)
 	if (!st->group_ns || st->group_tid != s->tid)
 		return;
 	start_made(r, s, st->group_ns, true);
+	start_seen(r, s, st->group_ns, &st->group_from_ns, &st->group_to_ns);
 	st->group_ns = 0;
 }
 
@@ -82,14 +92,12 @@ static void compile_begun(struct rank *r, const struct signal *s)
 	st->compiling += st->compile_tid == s->tid;
 }
 
-static void compile_over(struct rank *r, const struct signal *s)
+static void compile_claim(struct rank *r, uint64_t from_ns, uint64_t to_ns)
 {
 	struct rank_start *st = &r->start;
 	struct start_compile *compiles;
 
-	if (!st->compiling || st->compile_tid != s->tid || --st->compiling)
-		return;
-	start_claim(r, BUCKET_PROGRAM_STARTUP, st->compile_ns, s->ts_ns);
+	start_claim(r, BUCKET_PROGRAM_STARTUP, from_ns, to_ns);
 	if (st->over || st->ncompiles == START_COMPILES)
 		return;
 	compiles = grow_items(st->compiles, &st->compiles_cap, st->ncompiles + 1, START_COMPILES,
@@ -99,8 +107,23 @@ static void compile_over(struct rank *r, const struct signal *s)
 		return;
 	}
 	st->compiles = compiles;
-	st->compiles[st->ncompiles].from_ns = st->compile_ns;
-	st->compiles[st->ncompiles++].to_ns = s->ts_ns;
+	st->compiles[st->ncompiles].from_ns = from_ns;
+	st->compiles[st->ncompiles++].to_ns = to_ns;
+}
+
+static void compile_over(struct rank *r, const struct signal *s)
+{
+	struct rank_start *st = &r->start;
+
+	if (st->compiling && st->compile_tid == s->tid && !--st->compiling)
+		compile_claim(r, st->compile_ns, s->ts_ns);
+}
+
+/* For the device, within a range of a framework's compiler or on its own. */
+static void compiled(struct rank *r, const struct signal *s)
+{
+	if (!(r->start.compiling && r->start.compile_tid == s->tid) && phase_trains(r->phase, s->tid))
+		compile_claim(r, s->begin_ns, s->ts_ns);
 }
 
 bool rank_start_signal(struct rank *r, const struct signal *s)
@@ -111,6 +134,8 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 		st->group_ns = 0;
 	switch (s->kind) {
 	case SIGNAL_INIT:
+		if (s->ident)
+			start_seen(r, s, s->begin_ns, &st->group_from_ns, &st->group_to_ns);
 		start_made(r, s, s->begin_ns, !s->tainted && (s->ident || r->from_start));
 		return true;
 	case SIGNAL_GROUP_BEGIN:
@@ -126,6 +151,12 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	case SIGNAL_RANGE:
 		if (range_compiles(s->text))
 			compile_over(r, s);
+		return false;
+	case SIGNAL_COMPILE:
+		compiled(r, s);
+		return false;
+	case SIGNAL_FETCH:
+		start_seen(r, s, s->begin_ns, &st->loader_from_ns, &st->loader_to_ns);
 		return false;
 	case SIGNAL_GAP:
 		st->group_ns = 0;

@@ -2,8 +2,11 @@
 #include "userspace/model/rank.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "userspace/model/rank_monitor.h"
 
 static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 {
@@ -15,6 +18,9 @@ static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 		.last_end_ns = lp->last_end_ns,
 		.recent = (uint32_t)n,
 		.phases_known = lp->phases_known,
+		.device_known = lp->device_known,
+		.host_ns = lp->host_ns,
+		.wait_ns = lp->wait_ns,
 	};
 	/* The state is a second old at most; these are of now. */
 	ret->state.updates = lp->updates;
@@ -63,6 +69,8 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 	*ret = (struct rank_view){
 		.pid = r->pid,
 		.start_mono_ns = r->start_ns,
+		.observed_ns = r->observed_ns,
+		.since_real_ns = r->since_real_ns,
 		.rank = r->process.rank,
 		.world_size = r->process.world_size,
 		.job_key = r->trainer ? r->job_key : 0,
@@ -77,20 +85,32 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 		.checkpoint_save_ns = r->save_ns,
 		.hits = r->hits,
 		.lost = r->lost,
+		.ranges_unsent = r->ranges_unsent,
 		.accelerators = r->trainer ? program_accelerators(&r->env->program, r->accelerated) : 0,
 	};
 	memcpy(ret->comm, r->process.comm, sizeof(ret->comm));
-	memcpy(ret->job, r->process.job, sizeof(ret->job));
+	snprintf(ret->job, sizeof(ret->job), "%s", job_name_of(r));
+	ret->placed = r->place;
+	if (r->place)
+		ret->place = *r->place;
 	memcpy(ret->command, r->process.command, sizeof(ret->command));
-	for (uint32_t i = 0; i < r->nloops; i++)
+	for (uint32_t i = 0; i < r->nloops; i++) {
 		loop_view(r->loops[i], &loops[i]);
+		if (r->shares)
+			range_shares_view(r->shares, i, &loops[i].ranges);
+	}
 	ret->secured = job_secured(r, &ret->secured_step, &ret->secured_ns);
 	ret->resumed = r->resume.best;
+	ret->straggle = r->straggle;
+	memcpy(ret->faults, r->fault.count, sizeof(ret->faults));
 	overhead_view(&r->overhead, &ret->overhead);
 	time_view(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_hang_view(r, now_ns, &ret->hang);
 	events_view(r, ret);
-	return 0;
+	if (!rank_monitor_view(r, ret))
+		return 0;
+	free(loops);
+	return -ENOMEM;
 }
 
 void rank_view_figures(const struct rank *r, uint64_t now_ns, struct rank_view *v)

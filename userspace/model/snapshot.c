@@ -14,8 +14,10 @@ void snapshot_unref(struct snapshot *s)
 {
 	if (!s || __atomic_sub_fetch(&s->references, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (uint32_t i = 0; i < s->nranks; i++)
+	for (uint32_t i = 0; i < s->nranks; i++) {
 		free(s->ranks[i].loops);
+		free(s->ranks[i].monitor);
+	}
 	free(s->ranks);
 	free(s->jobs);
 	free(s->attach);

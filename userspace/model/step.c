@@ -8,9 +8,13 @@
  *   reducer    DDP's end of a synchronised backward
  *   anon       ranges without names (torch 1.13): their order between backwards, step_anon.c
  *   backward   E: outermost backward passes; micro-batches and steps cannot be told apart
- *   execute, sync  whole compiled programs, blocking waits: when the user names them
+ *   execute    compiled programs: the one that ends a step, step_program.c; all where the user names them
+ *   sync       blocking waits: where nothing else is seen cycles of them, which are no steps; all where the
+ *              user names them
+ *   probe      hits of one probe that the user names
  */
 #include "userspace/model/step_internal.h"
+#include "userspace/model/step_program.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,6 +59,8 @@ void step_finder_free(struct step_finder *sf)
 		anon_free(sf->anon[i]);
 	for (uint32_t i = 0; i < STEP_LOOPS; i++)
 		free(sf->loops[i]);
+	exec_free(sf->exec);
+	free(sf->cycle);
 	free(sf->threads);
 	free(sf->out);
 	free(sf);
@@ -81,8 +87,7 @@ static void mark_listen(struct step_finder *sf, enum family f, struct step_threa
 	}
 }
 
-static struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t,
-			     const struct signal *s)
+struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t, const struct signal *s)
 {
 	struct mark m = {
 		.begin_ns = s->begin_ns,
@@ -250,7 +255,7 @@ static void feed_mark(struct step_finder *sf, enum family f, struct step_thread 
 {
 	struct mark m = mark_make(sf, f, t, s);
 
-	m.apart = f == FAMILY_EXECUTE || f == FAMILY_SYNC;
+	m.apart = f == FAMILY_EXECUTE || f == FAMILY_SYNC || f == FAMILY_PROBE;
 	tracker_mark(sf, f, &m);
 }
 
@@ -330,6 +335,8 @@ static void zero_grad_finish(struct step_finder *sf)
 
 static void feed_exit(struct step_finder *sf)
 {
+	exec_finish(sf);
+	cycle_finish(sf);
 	if (sf->elected != FAMILY_RANGES)
 		zero_grad_finish(sf);
 	anon_finish(sf);
@@ -394,14 +401,17 @@ static void feed_thread(struct step_finder *sf, const struct signal *s)
 	case SIGNAL_SYNC:
 		feed_mark(sf, FAMILY_SYNC, t, s);
 		break;
+	case SIGNAL_PROBE:
+		feed_mark(sf, FAMILY_PROBE, t, s);
+		break;
 	default:
 		break;
 	}
 }
 
-static bool signal_matters(const struct step_finder *sf, enum signal_kind kind)
+static bool signal_matters(const struct step_finder *sf, const struct signal *s)
 {
-	switch (kind) {
+	switch (s->kind) {
 	case SIGNAL_UPDATE_BEGIN:
 	case SIGNAL_UPDATE:
 	case SIGNAL_ZERO_GRAD_BEGIN:
@@ -415,11 +425,47 @@ static bool signal_matters(const struct step_finder *sf, enum signal_kind kind)
 	case SIGNAL_LIST_OP:
 		return sf->updates_open > 0;
 	case SIGNAL_EXECUTE:
-		return sf->elected == FAMILY_EXECUTE;
+		return sf->fixed && sf->elected == FAMILY_EXECUTE;
 	case SIGNAL_SYNC:
-		return sf->elected == FAMILY_SYNC;
+		return sf->fixed && sf->elected == FAMILY_SYNC && !s->tainted;
+	case SIGNAL_PROBE:
+		return sf->elected == FAMILY_PROBE;
 	default:
 		return false;
+	}
+}
+
+static void feed_other(struct step_finder *sf, const struct signal *s)
+{
+	switch (s->kind) {
+	case SIGNAL_EXECUTE:
+	case SIGNAL_COMPILE:
+	case SIGNAL_DONE:
+		exec_signal(sf, s);
+		break;
+	case SIGNAL_SYNC:
+		if (!s->tainted)
+			cycle_wait(sf, s);
+		break;
+	case SIGNAL_TICK:
+		exec_tick(sf);
+		lanes_each(sf, lane_tick);
+		break;
+	case SIGNAL_LOSS:
+		sf->losses += s->count;
+		lanes_each(sf, lane_taint);
+		break;
+	case SIGNAL_GAP:
+		exec_gap(sf);
+		sf->losses++;
+		sf->watched_ns = sf->now_ns;
+		lanes_each(sf, lane_gap);
+		break;
+	case SIGNAL_EXIT:
+		feed_exit(sf);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -428,23 +474,15 @@ int step_finder_feed(struct step_finder *sf, const struct signal *s)
 	if (sf->ended)
 		return 0;
 	sf->error = 0;
+	step_elect_probe(sf, s);
 	sf->seq++;
 	if (s->ts_ns > sf->now_ns)
 		sf->now_ns = s->ts_ns;
-	if (signal_matters(sf, s->kind)) {
+	if (signal_matters(sf, s)) {
 		feed_thread(sf, s);
 		step_elect(sf, false);
-	} else if (s->kind == SIGNAL_TICK) {
-		lanes_each(sf, lane_tick);
-	} else if (s->kind == SIGNAL_LOSS) {
-		sf->losses += s->count;
-		lanes_each(sf, lane_taint);
-	} else if (s->kind == SIGNAL_GAP) {
-		sf->losses++;
-		sf->watched_ns = sf->now_ns;
-		lanes_each(sf, lane_gap);
-	} else if (s->kind == SIGNAL_EXIT) {
-		feed_exit(sf);
+	} else {
+		feed_other(sf, s);
 	}
 	return sf->error;
 }

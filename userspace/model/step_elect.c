@@ -7,6 +7,9 @@
 #include "userspace/model/step_internal.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+
+#include "userspace/model/step_program.h"
 
 #define CYCLES_FIRST 3	/* marks of a family without any of a better one, when none of that was ever seen */
 #define CYCLES_AFTER 8	/* ... when there were some, early on */
@@ -109,10 +112,41 @@ static void families_spare(struct step_finder *sf)
 	}
 }
 
+enum step_unit step_unit(const struct step_finder *sf)
+{
+	if (sf->fixed || (sf->elected != FAMILY_EXECUTE && sf->elected != FAMILY_SYNC))
+		return UNIT_STEP;
+	if (sf->elected == FAMILY_SYNC)
+		return UNIT_CYCLE;
+	return sf->exec ? exec_unit(sf->exec) : UNIT_EXECUTION;
+}
+
+/* What was counted so far was no training: steps begin at 1. */
+static void loop_begin(struct step_finder *sf)
+{
+	struct loop *lp = sf->loops[0];
+
+	lp->number = lp->nrecent = 0;
+	lp->nmany = 0;
+	lp->tainted = lp->waits = 0;
+	if (sf->first_ns)
+		lp->start_ns = sf->first_ns;
+}
+
 static void family_elect(struct step_finder *sf, enum family f)
 {
 	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
 
+	if (t && step_unit(sf) != UNIT_STEP)
+		loop_begin(sf);
+	if (f < FAMILY_EXECUTE) {
+		exec_free(sf->exec);
+		sf->exec = NULL;
+	}
+	if (f != FAMILY_SYNC) {
+		free(sf->cycle);
+		sf->cycle = NULL;
+	}
 	for (uint32_t i = 0; t && i < t->nlanes; i++) {
 		t->lanes[i]->live = false;
 		lane_forget(t->lanes[i]);
@@ -125,6 +159,12 @@ static void family_elect(struct step_finder *sf, enum family f)
 		lane_digest(sf, t->lanes[i]);
 	}
 	families_spare(sf);
+}
+
+void step_take(struct step_finder *sf, enum family f)
+{
+	if (tracker_of(sf, f))
+		family_elect(sf, f);
 }
 
 /* A mark of a better family: what the lesser ones hold is not needed. */
@@ -158,4 +198,12 @@ void step_elect(struct step_finder *sf, bool final)
 			return;
 		}
 	}
+}
+
+void step_elect_probe(struct step_finder *sf, const struct signal *s)
+{
+	if (s->kind != SIGNAL_PROBE || sf->fixed || sf->elected != FAMILY_NONE || !sf->config.probe)
+		return;
+	sf->elected = FAMILY_PROBE;
+	sf->fixed = true;
 }

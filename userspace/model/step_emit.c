@@ -5,6 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "userspace/model/step_program.h"
+
+#define WAIT_STEPS 8  /* before it is said that each step waits for the device */
+#define WAIT_SHARE 90 /* of the last 32, per cent */
+
 enum step_boundary family_boundary(enum family f)
 {
 	static const enum step_boundary boundary[] = {
@@ -12,10 +17,30 @@ enum step_boundary family_boundary(enum family f)
 		[FAMILY_UPDATE_OP] = BOUNDARY_UPDATE_OP, [FAMILY_REDUCER] = BOUNDARY_REDUCER,
 		[FAMILY_ANON] = BOUNDARY_BACKWARD,	 [FAMILY_BACKWARD] = BOUNDARY_BACKWARD,
 		[FAMILY_EXECUTE] = BOUNDARY_EXECUTE,	 [FAMILY_SYNC] = BOUNDARY_SYNC,
-		[FAMILY_NONE] = BOUNDARY_NONE,
+		[FAMILY_PROBE] = BOUNDARY_PROBE,	 [FAMILY_NONE] = BOUNDARY_NONE,
 	};
 
 	return boundary[f];
+}
+
+enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f)
+{
+	if (f == FAMILY_EXECUTE && sf->exec && sf->exec->completes)
+		return BOUNDARY_COMPLETION;
+	return family_boundary(f);
+}
+
+enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f)
+{
+	enum step_boundary b = step_boundary_of(sf, f);
+	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
+	uint32_t last = n < 32 ? (1u << n) - 1 : UINT32_MAX;
+
+	if (b == BOUNDARY_COMPLETION || b == BOUNDARY_SYNC)
+		return SERIES_SYNC;
+	if (n >= WAIT_STEPS && 100u * (uint32_t)__builtin_popcount(lp->waits & last) >= WAIT_SHARE * n)
+		return SERIES_SYNC;
+	return b == BOUNDARY_EXECUTE ? SERIES_RATE : SERIES_HOST;
 }
 
 enum step_tier family_tier(enum family f)
@@ -59,9 +84,14 @@ static void loop_give(struct step_finder *sf, struct lane *l, const struct group
 		.updates = g->updates,
 		.flags = flags,
 		.tier = family_tier(l->family),
-		.boundary = family_boundary(l->family),
+		.boundary = step_boundary_of(sf, l->family),
+		.unit = step_unit(sf),
+		.series = step_series_of(sf, lp, l->family),
 		.tid = g->tid,
 	};
+
+	lp->waits = lp->waits << 1 | sf->waited;
+	sf->waited = false;
 
 	if (!g->skipped)
 		lp->number++;

@@ -30,9 +30,12 @@ enum family {
 	FAMILY_BACKWARD,
 	FAMILY_EXECUTE,
 	FAMILY_SYNC,
+	FAMILY_PROBE,
 	FAMILY_COUNT,
 };
 #define FAMILY_NONE FAMILY_COUNT
+
+struct exec;
 
 struct hits {
 	uint64_t backward, fetch, zero_grad, reducer;
@@ -157,6 +160,7 @@ struct loop { /* what outlives a change of family */
 	uint64_t recent_ns[STEP_RECENT];
 	uint64_t nrecent;	/* ever */
 	uint32_t tainted;	/* bit per step, latest lowest */
+	uint32_t waits;		/* ... in which the host waited for the device */
 	char name[40];		/* optimizer class of the marker */
 	struct step_state told; /* last state given out */
 };
@@ -196,6 +200,19 @@ struct anon { /* of one thread */
 	uint32_t passes_cap;
 };
 
+#define CYCLE_WAITS 16 /* blocking waits of a process that shows nothing else, before they are a cycle */
+
+struct cycle {	    /* the last ones */
+	uint64_t n; /* ever */
+	uint64_t first_ns;
+	char probe[48]; /* where most of them are seen, by majority vote; "": not known */
+	uint64_t votes;
+	struct {
+		uint64_t begin_ns, end_ns, ident;
+		uint32_t tid;
+	} wait[CYCLE_WAITS];
+};
+
 struct step_finder {
 	struct step_config config;
 	uint64_t seq;
@@ -208,7 +225,10 @@ struct step_finder {
 	bool zero_grad_first;			      /* it is called before the backward */
 	bool zero_grad_known;
 	enum family elected;
-	bool fixed; /* by the user */
+	bool fixed;	     /* by the user */
+	bool waited;	     /* for the device, since the last step */
+	struct exec *exec;   /* NULL: no compiled program ran, or something better counts */
+	struct cycle *cycle; /* NULL: no wait was seen, or something better was */
 	struct tracker *trackers[FAMILY_COUNT];
 	struct anon *anon[STEP_THREADS];
 	bool anonymous;		     /* a range without a name was seen */
@@ -221,6 +241,13 @@ struct step_finder {
 	uint32_t nout, out_cap, out_head;
 	int error;
 };
+
+/* step.c */
+struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t, const struct signal *s);
+
+/* step_cycle.c */
+void cycle_wait(struct step_finder *sf, const struct signal *s); /* SIGNAL_SYNC */
+void cycle_finish(struct step_finder *sf);			 /* nothing more comes */
 
 /* step_thread.c */
 const struct step_thread *step_thread_find(const struct step_finder *sf, uint32_t tid);
@@ -251,10 +278,17 @@ void lane_spare(struct lane *l); /* memory that a search took, when nothing is h
 /* step_emit.c */
 void step_emit(struct step_finder *sf, struct lane *l, const struct group *g);
 enum step_boundary family_boundary(enum family f);
+enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f);
+enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f);
 enum step_tier family_tier(enum family f);
 
 /* step_elect.c */
 void step_elect(struct step_finder *sf, bool final);
+/* A hit of the probe that the user named for whoever hits it ends steps, where nothing else does so far. */
+void step_elect_probe(struct step_finder *sf, const struct signal *s);
+/* From here on this family counts. */
+void step_take(struct step_finder *sf, enum family f);
+enum step_unit step_unit(const struct step_finder *sf);
 
 /* step_save.c, step_save_lane.c */
 void hits_archive(struct archive *a, struct hits *h);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_save.c - state of the step finder as bytes. What is required here is what the other files rely on
  * where they index. */
-#include "userspace/model/step_internal.h"
+#include "userspace/model/step_program.h"
 
 void step_config_archive(struct archive *a, struct step_config *cfg)
 {
 	archive_struct(a, sizeof(*cfg));
-	archive_below(a, &cfg->force, BOUNDARY_SYNC + 1);
+	archive_below(a, &cfg->force, BOUNDARY_COUNT);
 	archive_number(a, &cfg->multiply);
 	archive_number(a, &cfg->from_start);
+	archive_number(a, &cfg->probe);
+	archive_text(a, cfg->probe_id);
 }
 
 void step_state_archive(struct archive *a, struct step_state *st)
@@ -16,10 +18,13 @@ void step_state_archive(struct archive *a, struct step_state *st)
 	archive_struct(a, sizeof(*st));
 	archive_below(a, &st->state, STATE_ENDED + 1);
 	archive_below(a, &st->tier, TIER_C + 1);
-	archive_below(a, &st->boundary, BOUNDARY_SYNC + 1);
+	archive_below(a, &st->boundary, BOUNDARY_COUNT);
+	archive_below(a, &st->unit, UNIT_COUNT);
+	archive_below(a, &st->series, SERIES_COUNT);
 	archive_number(a, &st->loop);
 	archive_number(a, &st->loops);
 	archive_number(a, &st->since_attach);
+	archive_number(a, &st->late);
 	archive_number(a, &st->confidence);
 	archive_require(a, st->confidence >= 0 && st->confidence <= 1);
 	archive_number(a, &st->steps);
@@ -190,6 +195,7 @@ static void loop_archive(struct archive *a, struct loop **at)
 		archive_number(a, &lp->recent_ns[i]);
 	}
 	archive_number(a, &lp->tainted);
+	archive_number(a, &lp->waits);
 	archive_text(a, lp->name);
 	step_state_archive(a, &lp->told);
 }
@@ -204,7 +210,9 @@ static void step_archive(struct archive *a, struct step *s)
 	archive_number(a, &s->updates);
 	archive_number(a, &s->flags);
 	archive_below(a, &s->tier, TIER_C + 1);
-	archive_below(a, &s->boundary, BOUNDARY_SYNC + 1);
+	archive_below(a, &s->boundary, BOUNDARY_COUNT);
+	archive_below(a, &s->unit, UNIT_COUNT);
+	archive_below(a, &s->series, SERIES_COUNT);
 	archive_number(a, &s->tid);
 }
 
@@ -245,6 +253,24 @@ static void seen_archive(struct archive *a, struct step_finder *sf)
 	archive_number(a, &sf->anonymous);
 }
 
+static void cycle_archive(struct archive *a, struct cycle **at)
+{
+	struct cycle *c = *at = archive_object(a, *at, sizeof(*c));
+
+	if (!c)
+		return;
+	archive_number(a, &c->n);
+	archive_number(a, &c->first_ns);
+	archive_text(a, c->probe);
+	archive_number(a, &c->votes);
+	for (uint32_t i = 0; i < CYCLE_WAITS; i++) {
+		archive_number(a, &c->wait[i].begin_ns);
+		archive_number(a, &c->wait[i].end_ns);
+		archive_number(a, &c->wait[i].ident);
+		archive_number(a, &c->wait[i].tid);
+	}
+}
+
 void step_finder_archive(struct archive *a, struct step_finder **at)
 {
 	struct step_finder *sf = *at = archive_object(a, *at, sizeof(*sf));
@@ -255,6 +281,9 @@ void step_finder_archive(struct archive *a, struct step_finder **at)
 	seen_archive(a, sf);
 	archive_below(a, &sf->elected, FAMILY_NONE + 1);
 	archive_number(a, &sf->fixed);
+	archive_number(a, &sf->waited);
+	exec_archive(a, &sf->exec);
+	cycle_archive(a, &sf->cycle);
 	threads_archive(a, sf);
 	for (int f = 0; f < FAMILY_COUNT; f++)
 		tracker_archive(a, sf, &sf->trackers[f], (enum family)f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_state.c - what is known of a loop, in words. */
+#include "userspace/base/plural.h"
 #include "userspace/model/step_internal.h"
 
 #include <math.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/model/step_program.h"
+
 #define SILENT_NS	30000000000ull /* at least, before a loop that stands still is suspect */
 #define SILENT_STEPS	10
 #define CONFIDENCE_B	0.95
@@ -15,11 +18,21 @@
 #define AMBIGUOUS	0.8
 
 const char *const boundary_name[] = {
-	[BOUNDARY_NONE] = "none",	    [BOUNDARY_UPDATE_EXIT] = "update_exit",
-	[BOUNDARY_ZERO_GRAD] = "zero_grad", [BOUNDARY_BACKWARD] = "backward",
-	[BOUNDARY_REDUCER] = "reducer",	    [BOUNDARY_UPDATE_OP] = "update_op",
-	[BOUNDARY_EXECUTE] = "execute",	    [BOUNDARY_SYNC] = "sync",
+	[BOUNDARY_NONE] = "none",
+	[BOUNDARY_UPDATE_EXIT] = "update_exit",
+	[BOUNDARY_ZERO_GRAD] = "zero_grad",
+	[BOUNDARY_BACKWARD] = "backward",
+	[BOUNDARY_REDUCER] = "reducer",
+	[BOUNDARY_UPDATE_OP] = "update_op",
+	[BOUNDARY_EXECUTE] = "execute",
+	[BOUNDARY_SYNC] = "sync",
+	[BOUNDARY_COMPLETION] = "completion",
+	[BOUNDARY_PROBE] = "probe",
 };
+
+const char *const unit_name[] = {
+	[UNIT_STEP] = "step", [UNIT_EXECUTION] = "execution", [UNIT_CYCLE] = "cycle"};
+const char *const series_name[] = {[SERIES_HOST] = "host", [SERIES_SYNC] = "sync", [SERIES_RATE] = "rate"};
 
 const char *const step_state_name[] = {
 	[STATE_IDLE] = "idle",	   [STATE_STARTING] = "starting", [STATE_LEARNING] = "learning",
@@ -35,6 +48,7 @@ static const char *const marker_text[] = {
 	[FAMILY_BACKWARD] = "Engine.execute",
 	[FAMILY_EXECUTE] = "execute",
 	[FAMILY_SYNC] = "sync",
+	[FAMILY_PROBE] = "probe",
 	[FAMILY_NONE] = "",
 };
 
@@ -114,10 +128,50 @@ static bool classes_without_step(const struct step_finder *sf)
 	return false;
 }
 
+/* What finds the steps, as people call it: a probe by its id. */
+static const char *marker_name(const struct step_finder *sf)
+{
+	if (sf->elected == FAMILY_PROBE && *sf->config.probe_id)
+		return sf->config.probe_id;
+	if (sf->elected == FAMILY_SYNC && sf->cycle && *sf->cycle->probe)
+		return sf->cycle->probe;
+	return marker_text[sf->elected];
+}
+
+static void state_marker(const struct step_finder *sf, const struct loop *lp, struct step_state *st)
+{
+	size_t len;
+
+	snprintf(st->marker, sizeof(st->marker), "%s", marker_name(sf));
+	len = strlen(st->marker);
+	if (*lp->name)
+		snprintf(st->marker + len, sizeof(st->marker) - len, "#%s", lp->name);
+}
+
+/* The user's word is taken: whether each hit is a step is not looked into. */
+static void reason_fixed(const struct step_finder *sf, struct step_state *st)
+{
+	size_t len = sizeof(st->reason);
+
+	if (sf->elected == FAMILY_PROBE)
+		snprintf(st->reason, len, "chosen by hand: every hit of %s is a step, whatever it runs",
+			 marker_name(sf));
+	else if (sf->elected == FAMILY_EXECUTE)
+		snprintf(st->reason, len, "chosen by hand: every execution is a step, whatever it runs");
+	else if (sf->elected == FAMILY_SYNC)
+		snprintf(st->reason, len, "chosen by hand: every wait is a step, whatever it waits for");
+	else
+		snprintf(st->reason, len, "the marker was chosen by hand");
+}
+
+static void reason_cycle(const struct step_finder *sf, struct step_state *st)
+{
+	snprintf(st->reason, sizeof(st->reason),
+		 "blocking waits in cycles: name what ends a step with --marker %s", marker_name(sf));
+}
+
 static const char *family_reason(const struct step_finder *sf)
 {
-	if (sf->fixed && sf->elected != FAMILY_RANGES)
-		return "the marker was chosen by hand";
 	switch (sf->elected) {
 	case FAMILY_RANGES:
 		return classes_without_step(sf) ? "an optimizer is zeroed but shows no step (perhaps "
@@ -152,6 +206,10 @@ static void reason_locked(const struct step_finder *sf, const struct lane *l, st
 	else if (l->unit.ambiguous)
 		snprintf(st->reason, sizeof(st->reason),
 			 "ambiguous: updates follow no fixed order; each counts as a step");
+	else if (sf->fixed && sf->elected != FAMILY_RANGES)
+		reason_fixed(sf, st);
+	else if (sf->elected == FAMILY_SYNC)
+		reason_cycle(sf, st);
 	else if (*why)
 		snprintf(st->reason, sizeof(st->reason), "%s", why);
 	else if (l->regrouped)
@@ -172,9 +230,12 @@ static void state_reason(struct step_finder *sf, const struct lane *l, struct st
 		snprintf(st->reason, sizeof(st->reason), "batches are loaded; no backward pass yet");
 		break;
 	case STATE_LEARNING:
-		if (l)
-			snprintf(st->reason, sizeof(st->reason), "%u updates seen, order not settled yet",
-				 l->nheld + l->open);
+		if (sf->exec && sf->elected >= FAMILY_EXECUTE)
+			snprintf(st->reason, sizeof(st->reason),
+				 "compiled programs run; which of them ends a step is not settled yet");
+		else if (l)
+			snprintf(st->reason, sizeof(st->reason), "%u update%s seen, order not settled yet",
+				 l->nheld + l->open, plural(l->nheld + l->open));
 		else
 			snprintf(st->reason, sizeof(st->reason),
 				 "backward passes seen, what ends a step is not settled yet");
@@ -200,19 +261,21 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 		return STATE_SUSPECT;
 	if (l && (l->mode != LANE_LEARNING || lp->nrecent))
 		return STATE_LOCKED;
-	if (sf->backward || sf->updates_begun || l)
+	if (sf->backward || sf->updates_begun || sf->exec || l)
 		return STATE_LEARNING;
 	return sf->fetched || sf->zero_grad ? STATE_STARTING : STATE_IDLE;
 }
 
-static double state_confidence(const struct loop *lp, const struct lane *l, enum step_tier tier)
+/* Of what the user named there is nothing to be found out. */
+static double state_confidence(const struct step_finder *sf, const struct loop *lp, const struct lane *l,
+			       enum step_tier tier)
 {
 	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
 	double c = 1;
 
 	if (!l || !lp->nrecent)
 		return 0;
-	if (tier != TIER_A) {
+	if (tier != TIER_A && !sf->fixed) {
 		c = CONFIDENCE_B;
 		if (lp->nrecent < CONFIDENT_STEPS)
 			c *= (double)lp->nrecent / CONFIDENT_STEPS;
@@ -226,7 +289,8 @@ static double state_confidence(const struct loop *lp, const struct lane *l, enum
 static bool state_differs(const struct step_state *a, const struct step_state *b)
 {
 	return a->state != b->state || a->tier != b->tier || a->boundary != b->boundary ||
-	       a->loops != b->loops || a->period != b->period || strcmp(a->marker, b->marker) != 0 ||
+	       a->unit != b->unit || a->series != b->series || a->loops != b->loops ||
+	       a->period != b->period || strcmp(a->marker, b->marker) != 0 ||
 	       strcmp(a->reason, b->reason) != 0 || fabs(a->confidence - b->confidence) > 0.1;
 }
 
@@ -242,17 +306,20 @@ bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state 
 	st.state = state_phase(sf, lp, l);
 	if (l && (lp->nrecent || l->mode != LANE_LEARNING)) {
 		st.tier = family_tier(sf->elected);
-		st.boundary = family_boundary(sf->elected);
+		st.boundary = step_boundary_of(sf, sf->elected);
+		st.unit = step_unit(sf);
+		st.series = step_series_of(sf, lp, sf->elected);
 		st.period = l->unit.period ? l->unit.period : 1;
-		snprintf(st.marker, sizeof(st.marker), "%s%s%s", marker_text[sf->elected],
-			 *lp->name ? "#" : "", lp->name);
+		state_marker(sf, lp, &st);
 	}
 	st.since_attach = !sf->config.from_start;
 	st.steps = lp->number;
 	st.updates = l ? l->marks : 0;
-	st.confidence = state_confidence(lp, l, st.tier);
+	st.confidence = state_confidence(sf, lp, l, st.tier);
 	state_ratios(lp, &st);
 	state_reason(sf, l, &st);
+	if (st.tier != TIER_NONE && sf->elected == FAMILY_EXECUTE && sf->exec)
+		exec_describe(sf, &st);
 	if (ret_changed)
 		*ret_changed = state_differs(&lp->told, &st);
 	lp->told = st;

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* marker_program.c - programs that are compiled for a device and run there: which one, by what name, and when
+ * the device was done.
+ *
+ * One run may be told twice: by the table of the device's plugin, and by the layer that a framework built on
+ * it. Where the table shows runs, those of the layers above are not told; what they say of names is.
+ * A name: of what is compiled, the record of its code (user space reads it) or the compiler's own word, each
+ * on the thread that compiles; of a TensorFlow function, in every run.
+ */
+#include "userspace/model/marker_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void programs_free(struct programs *ps)
+{
+	if (!ps)
+		return;
+	free(ps->item);
+	free(ps->pending);
+	free(ps);
+}
+
+void programs_gap(struct programs *ps)
+{
+	if (!ps)
+		return;
+	ps->npending = 0;
+	ps->nearly = 0;
+	memset(ps->early, 0, sizeof(ps->early));
+}
+
+static struct programs *programs_of(struct call *c)
+{
+	if (!c->m->programs)
+		c->m->programs = calloc(1, sizeof(*c->m->programs));
+	return c->m->programs;
+}
+
+static uint32_t layer_of(const struct call *c)
+{
+	if (c->probe->role == GP_ROLE_graph_launch)
+		return LAYER_GRAPH;
+	return !strcmp(c->probe->runtime, "pjrt") ? LAYER_TABLE : LAYER_CLIENT;
+}
+
+static void call_name(const struct call *c, char *out, size_t len)
+{
+	*out = '\0';
+	if (c->ev->rec->kind == GP_KIND_named)
+		event_text(out, len, c->ev->named->name, sizeof(c->ev->named->name));
+}
+
+/* ---- programs ------------------------------------------------------------------------------------- */
+
+static struct program *program_by_handle(struct programs *ps, uint32_t layer, uint64_t handle)
+{
+	for (uint32_t i = 0; i < ps->count; i++) {
+		if (ps->item[i].handle == handle && ps->item[i].layer == layer)
+			return &ps->item[i];
+	}
+	return NULL;
+}
+
+static struct program *program_new(struct programs *ps)
+{
+	struct program *item, *idle;
+
+	if (ps->count < MARKER_PROGRAMS) {
+		item = grow_items(ps->item, &ps->cap, ps->count + 1, MARKER_PROGRAMS, sizeof(*item));
+		if (!item)
+			return NULL;
+		ps->item = item;
+		idle = &ps->item[ps->count++];
+	} else {
+		idle = ps->item;
+		for (uint32_t i = 1; i < ps->count; i++)
+			idle = ps->item[i].seen < idle->seen ? &ps->item[i] : idle;
+	}
+	*idle = (struct program){.ident = ++ps->idents, .seen = ++ps->seen};
+	return idle;
+}
+
+/* NULL: no memory. */
+static struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t handle)
+{
+	struct program *p = program_by_handle(ps, layer, handle);
+
+	if (!p) {
+		p = program_new(ps);
+		if (!p)
+			return NULL;
+		p->handle = handle;
+		p->layer = layer;
+	}
+	p->seen = ++ps->seen;
+	return p;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------ */
+
+static struct compile *compile_of(const struct call *c, bool make)
+{
+	struct thread *t = c->m->last && c->m->last->tid == c->tid ? c->m->last : NULL;
+
+	for (uint32_t i = 0; !t && i < c->m->nthreads; i++)
+		t = c->m->threads[i]->tid == c->tid ? c->m->threads[i] : NULL;
+	if (t && !t->compile && make)
+		t->compile = calloc(1, sizeof(*t->compile));
+	return t ? t->compile : NULL;
+}
+
+/* A layer below the one that began it may say the name, and begins nothing. */
+static void feed_compile_begin(struct call *c)
+{
+	struct compile *k = compile_of(c, true);
+	struct signal s = {.kind = SIGNAL_COMPILE_BEGIN};
+	char name[GP_PATH_MAX];
+
+	if (!k)
+		return;
+	call_name(c, name, sizeof(name));
+	if (c->ev->rec->kind == GP_KIND_named && k->open && k->code) {
+		program_text(k->name, name);
+		return;
+	}
+	*k = (struct compile){.begin_ns = c->ts_ns, .open = true};
+	program_text(k->name, name);
+	if (c->ev->rec->kind == GP_KIND_hit) {
+		k->code = call_arg(c, 0);
+		k->bytes = call_arg(c, 1);
+	}
+	s.size = k->bytes;
+	s.text = k->name;
+	call_emit(c, &s);
+}
+
+static void program_compiled(struct call *c, const struct compile *k, uint64_t handle, uint64_t bytes,
+			     uint64_t begin_ns)
+{
+	struct programs *ps = programs_of(c);
+	struct signal s = {.kind = SIGNAL_COMPILE, .begin_ns = begin_ns, .size = bytes};
+	struct program *p = ps && handle ? program_of_handle(ps, layer_of(c), handle) : NULL;
+
+	if (p) { /* the handle may have been another program's */
+		*p = (struct program){.handle = handle,
+				      .layer = p->layer,
+				      .ident = ++ps->idents,
+				      .seen = p->seen,
+				      .bytes = bytes,
+				      .code = k ? k->code : 0,
+				      .tid = c->tid};
+		if (k)
+			program_name(ps, p, k->name);
+		s.ident = p->ident;
+		s.text = p->name;
+	}
+	call_emit(c, &s);
+}
+
+static void feed_compile_end(struct call *c)
+{
+	struct compile *k = compile_of(c, false);
+	bool known = k && !k->ended;
+
+	program_compiled(c, known ? k : NULL, call_arg(c, 0), known ? k->bytes : 0, known ? k->begin_ns : 0);
+	if (!k)
+		return;
+	k->ended = true;
+	k->open = false;
+}
+
+/* A call that failed wrote no handle. */
+static void feed_compile(struct call *c)
+{
+	struct compile *k = compile_of(c, false);
+	uint64_t begin_ns = call_begin_ns(c);
+	bool known = k && k->begin_ns >= begin_ns, table = layer_of(c) == LAYER_TABLE;
+	uint64_t handle = table && !c->ev->call->ret ? call_arg(c, 0) : 0;
+
+	program_compiled(c, known ? k : NULL, handle, table ? call_arg(c, 1) : 0, begin_ns);
+	if (k)
+		k->open = false;
+}
+
+/* The oldest one of that code that has no name: its words come in order. */
+static struct program *program_by_code(struct programs *ps, uint32_t tid, const struct gp_program *g)
+{
+	struct program *found = NULL;
+
+	for (uint32_t i = 0; ps && i < ps->count; i++) {
+		struct program *p = &ps->item[i];
+
+		if (!*p->name && p->code == g->code && p->bytes == g->bytes && p->tid == tid &&
+		    (!found || p->ident < found->ident))
+			found = p;
+	}
+	return found;
+}
+
+void marker_program_named(struct call *c)
+{
+	const struct gp_program *g = c->ev->program;
+	struct program *p = program_by_code(c->m->programs, c->tid, g);
+	struct compile *k = compile_of(c, false);
+	struct signal s = {.kind = SIGNAL_COMPILE};
+	char name[PROGRAM_NAME_MAX];
+
+	event_text(name, sizeof(name), g->name, sizeof(g->name));
+	if (!*name || !g->code)
+		return;
+	if (!p) {
+		if (k && k->open && k->code == g->code && k->bytes == g->bytes)
+			program_text(k->name, name);
+		return;
+	}
+	s.count = program_name(c->m->programs, p, name);
+	s.ident = p->ident;
+	s.size = p->bytes;
+	s.text = p->name;
+	call_emit(c, &s);
+}
+
+/* ---- running -------------------------------------------------------------------------------------- */
+
+static struct program *program_run(struct call *c, struct programs *ps)
+{
+	char text[GP_PATH_MAX], name[PROGRAM_NAME_MAX];
+	uint64_t handle = call_arg(c, 0);
+	struct program *p;
+
+	if (c->ev->rec->kind != GP_KIND_named)
+		return program_of_handle(ps, layer_of(c), handle);
+	call_name(c, text, sizeof(text));
+	if (!program_is_function(text))
+		return NULL;
+	program_function_name(name, text);
+	p = program_by_name(ps, name);
+	if (!p) {
+		p = program_new(ps);
+		if (!p)
+			return NULL;
+		p->layer = LAYER_CLIENT;
+		program_text(p->name, name);
+	}
+	p->seen = ++ps->seen;
+	return p;
+}
+
+static uint64_t pending_add(struct programs *ps, uint64_t event)
+{
+	struct pending *pending;
+
+	if (!event)
+		return 0;
+	if (ps->npending == MARKER_PENDING)
+		memmove(ps->pending, ps->pending + 1, --ps->npending * sizeof(*pending));
+	pending = grow_items(ps->pending, &ps->pending_cap, ps->npending + 1, MARKER_PENDING,
+			     sizeof(*pending));
+	if (!pending)
+		return 0;
+	ps->pending = pending;
+	ps->pending[ps->npending++] = (struct pending){.event = event, .number = ++ps->executions};
+	return ps->executions;
+}
+
+/* What it is fed with came out of which program? A buffer's address is used again: the latest counts, and
+ * none that the host wrote to since (probes/pjrt.yaml has figures). */
+static void execute_feed(const struct programs *ps, const struct call *c, struct signal *s)
+{
+	uint64_t input = call_arg(c, 4);
+
+	if (c->ev->rec->kind != GP_KIND_call || !input || !call_arg(c, 5))
+		return;
+	s->traced = true;
+	for (uint32_t i = 0; i < PROGRAM_OUTPUTS && i < ps->noutputs; i++) {
+		uint32_t at = (ps->noutputs - 1 - i) % PROGRAM_OUTPUTS;
+
+		if (ps->outputs[at].buffer != input)
+			continue;
+		s->from = ps->outputs[at].ident;
+		return;
+	}
+}
+
+/* What lay there was an output, and is gone. */
+static void feed_buffer(struct call *c)
+{
+	struct programs *ps = c->m->programs;
+	struct signal s = {.kind = SIGNAL_COPY, .begin_ns = call_begin_ns(c), .ident = COPY_IN};
+
+	for (uint32_t i = 0; ps && i < PROGRAM_OUTPUTS; i++) {
+		if (ps->outputs[i].buffer == call_arg(c, 0))
+			ps->outputs[i].buffer = 0;
+	}
+	call_emit(c, &s);
+}
+
+void marker_buffers_unseen(struct marker *m)
+{
+	if (!m || !m->programs)
+		return;
+	memset(m->programs->outputs, 0, sizeof(m->programs->outputs));
+	m->programs->noutputs = 0;
+}
+
+/* A TensorFlow function is what its author wrote, whatever runs it. */
+static void feed_execute(struct call *c)
+{
+	struct programs *ps = programs_of(c);
+	bool call = c->ev->rec->kind == GP_KIND_call, named = c->ev->rec->kind == GP_KIND_named;
+	uint32_t layer = named ? LAYER_TABLE : layer_of(c);
+	struct signal s = {.kind = SIGNAL_EXECUTE, .begin_ns = call_begin_ns(c), .layer = layer};
+	struct program *p;
+
+	if (!ps || layer < ps->layer || c->ev->rec->kind == GP_KIND_counter ||
+	    marker_call_failed(c->ev, c->probe))
+		return;
+	p = program_run(c, ps);
+	if (!p)
+		return;
+	if (!named)
+		ps->layer = layer;
+	if (c->probe->role == GP_ROLE_execute && !named)
+		s.inputs = (uint32_t)call_arg(c, 1);
+	program_takes(ps, p, s.inputs);
+	s.ident = p->ident;
+	s.text = p->name;
+	s.size = p->bytes;
+	if (call && layer == LAYER_TABLE) {
+		s.number = pending_add(ps, call_arg(c, 3));
+		execute_feed(ps, c, &s);
+		ps->outputs[ps->noutputs % PROGRAM_OUTPUTS].buffer = call_arg(c, 5);
+		ps->outputs[ps->noutputs++ % PROGRAM_OUTPUTS].ident = p->ident;
+	}
+	call_emit(c, &s);
+}
+
+/* ---- completion ----------------------------------------------------------------------------------- */
+
+static void pending_drop(struct programs *ps, uint32_t at)
+{
+	ps->npending--;
+	memmove(ps->pending + at, ps->pending + at + 1, (ps->npending - at) * sizeof(*ps->pending));
+}
+
+/* A token is an address, too, and used again: who still waits for it was told when nobody listened. Returns
+ * where `at` is then. */
+static uint32_t pending_outdated(struct programs *ps, uint32_t at, uint64_t token)
+{
+	for (uint32_t i = at; i; i--) {
+		if (ps->pending[i - 1].token != token)
+			continue;
+		pending_drop(ps, i - 1);
+		at--;
+	}
+	return at;
+}
+
+static void execution_done(struct call *c, uint32_t at, uint64_t ts_ns, bool failed)
+{
+	struct programs *ps = c->m->programs;
+	struct signal s = {.kind = SIGNAL_DONE, .number = ps->pending[at].number, .tainted = failed};
+
+	s.begin_ns = ts_ns;
+	pending_drop(ps, at);
+	call_emit(c, &s);
+}
+
+static void feed_on_ready(struct call *c)
+{
+	struct programs *ps = c->m->programs;
+	uint64_t event = call_arg(c, 0), token = call_arg(c, 1), begin_ns = call_begin_ns(c);
+	uint32_t at;
+
+	for (at = ps ? ps->npending : 0;
+	     at && (ps->pending[at - 1].event != event || ps->pending[at - 1].token);)
+		at--;
+	if (!at || !token)
+		return;
+	at = pending_outdated(ps, at - 1, token) + 1;
+	ps->pending[at - 1].token = token;
+	for (uint32_t i = 0; i < PROGRAM_EARLY; i++) {
+		if (ps->early[i].token != token || ps->early[i].ts_ns < begin_ns)
+			continue;
+		ps->early[i].token = 0;
+		execution_done(c, at - 1, ps->early[i].ts_ns, ps->early[i].failed);
+		return;
+	}
+}
+
+static void feed_completion(struct call *c)
+{
+	struct programs *ps = programs_of(c);
+	uint64_t token = call_arg(c, 1);
+	bool failed = call_arg(c, 0);
+
+	if (!ps || !token)
+		return;
+	for (uint32_t i = 0; i < ps->npending; i++) {
+		if (ps->pending[i].token == token) {
+			execution_done(c, i, c->ts_ns, failed);
+			return;
+		}
+	}
+	ps->early[ps->nearly % PROGRAM_EARLY].token = token;
+	ps->early[ps->nearly % PROGRAM_EARLY].ts_ns = c->ts_ns;
+	ps->early[ps->nearly++ % PROGRAM_EARLY].failed = failed;
+}
+
+static void feed_program_end(struct call *c)
+{
+	struct program *p;
+
+	p = c->m->programs ? program_by_handle(c->m->programs, layer_of(c), call_arg(c, 0)) : NULL;
+	if (p)
+		p->handle = 0; /* its name stays known */
+}
+
+bool marker_program(struct call *c, uint32_t role)
+{
+	switch (role) {
+	case GP_ROLE_execute:
+	case GP_ROLE_graph_launch:
+		feed_execute(c);
+		return true;
+	case GP_ROLE_compile_begin:
+		feed_compile_begin(c);
+		return true;
+	case GP_ROLE_compile_end:
+		feed_compile_end(c);
+		return true;
+	case GP_ROLE_compile:
+		if (c->ev->rec->kind == GP_KIND_call)
+			feed_compile(c);
+		return true;
+	case GP_ROLE_on_ready:
+		feed_on_ready(c);
+		return true;
+	case GP_ROLE_completion:
+		feed_completion(c);
+		return true;
+	case GP_ROLE_program_end:
+		feed_program_end(c);
+		return true;
+	case GP_ROLE_buffer_in:
+		feed_buffer(c);
+		return true;
+	default:
+		return false;
+	}
+}
