@@ -91,28 +91,15 @@ ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-static bool stays(const struct carry *there, const struct carry *c)
-{
-	if (there->attempt != c->attempt)
-		return there->attempt > c->attempt;
-	return strcmp(there->node, c->node) != 0 && there->run_ns >= c->run_ns;
-}
-
 /* What is there, and is none, gives way. */
 static int may_write(int folder, const char *name, const struct carry *c, struct carry *had)
 {
 	char text[CARRY_MAX];
 	ssize_t len = file_read(folder, name, text);
-	int err;
 
 	if (len < 0)
 		return len == -ENOENT || len == -EBADMSG ? 0 : (int)len;
-	err = carry_parse(had, text, (size_t)len);
-	if (err)
-		return err == -EPROTO ? err : 0;
-	if (strcmp(had->job, c->job) != 0 || strcmp(had->uid, c->uid) != 0)
-		return -EEXIST;
-	return stays(had, c) ? -ESTALE : 0;
+	return carry_replaces(c, text, (size_t)len, had);
 }
 
 static int text_write(int fd, const char *text, size_t len)

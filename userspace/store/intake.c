@@ -84,9 +84,7 @@ static struct intake_rank *rank_of_fact(struct intake *t, const struct fact *f)
 static void step_add(struct intake_rank *r, const struct step *s)
 {
 	r->told_steps++;
-	/* As for the model's own statistics: what was lost may have been a boundary, a hang is no step time,
-	 * and where a step began that ran when we came is not known. */
-	if (!(s->flags & (STEP_tainted | STEP_hung | STEP_estimated)))
+	if (!(s->flags & STEP_NO_SAMPLE))
 		sketch_add(&r->told_times, s->end_ns - s->start_ns);
 }
 
@@ -190,13 +188,24 @@ static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
 }
 
 /* A job without a name is known by the model's number for it, which holds for a boot. */
-void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j)
+static void key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key, const char *name,
+		   const char *uid)
 {
-	if (*j->name)
-		snprintf(out, INTAKE_KEY_MAX, *j->uid ? "name/%s/uid/%s" : "name/%s", j->name, j->uid);
+	if (*name)
+		snprintf(out, INTAKE_KEY_MAX, *uid ? "name/%s/uid/%s" : "name/%s", name, uid);
 	else
 		snprintf(out, INTAKE_KEY_MAX, "boot/%.40s/%016llx", s->session.boot_id,
-			 (unsigned long long)j->key);
+			 (unsigned long long)key);
+}
+
+void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j)
+{
+	key_of(out, s, j->key, j->name, j->uid);
+}
+
+void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_former *f)
+{
+	key_of(out, s, f->key, f->name, f->uid);
 }
 
 /* A process that no job has is one by itself. */
@@ -267,7 +276,7 @@ static bool fall_same(const struct job_fall *a, const struct job_fall *b)
 	       a->d.at_ns == b->d.at_ns && a->d.resumed_ns == b->d.resumed_ns &&
 	       a->d.resumed_step == b->d.resumed_step && a->d.wasted_ns == b->d.wasted_ns &&
 	       a->d.recovery_ns == b->d.recovery_ns && a->d.down_ns == b->d.down_ns &&
-	       a->d.starts == b->d.starts && !strcmp(a->how, b->how);
+	       a->d.starts == b->d.starts && !strcmp(a->how, b->how) && !strcmp(a->why.cause, b->why.cause);
 }
 
 /* What is new of a disruption, or became of it. */
@@ -308,19 +317,53 @@ static void types_look(struct intake *t, const struct ledger_view *l)
 			t->typed |= 1u << l->types[i].name;
 }
 
+/* What it was told as before. It goes by its new key once what there is to write of it can be told anew, and
+ * what another job of that name did before is written. */
+static struct intake_rank *job_former(struct intake *t, const struct job_view *j)
+{
+	for (uint32_t i = j->nformers; i-- > 0;) {
+		struct intake_rank *r = table_get(t->by_job, j->formers[i].key);
+
+		if (!r)
+			continue;
+		if (!r->rebased && !table_get(t->by_job, j->key) && !table_put(t->by_job, j->key, r)) {
+			table_take(t->by_job, r->about.job_key);
+			r->about.job_key = j->key;
+			intake_unplace(t, r);
+		}
+		return r;
+	}
+	return NULL;
+}
+
+static struct intake_rank *job_entry(struct intake *t, const struct snapshot *s, const struct job_view *j)
+{
+	struct intake_rank *r = job_former(t, j);
+
+	r = r ? r : table_get(t->by_job, j->key);
+	if (!r) {
+		r = entry_new(t, t->by_job, j->key);
+		if (!r)
+			return NULL;
+		r->about.job = true;
+		r->about.job_key = j->key;
+	}
+	r->absent = 0;
+	r->about.nformers = j->nformers;
+	for (uint32_t i = 0; i < j->nformers; i++)
+		intake_former_key(r->about.former[i], s, &j->formers[i]);
+	return r;
+}
+
 static void jobs_look(struct intake *t, const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->njobs; i++) {
 		const struct job_view *j = &s->jobs[i];
-		struct intake_rank *r = table_get(t->by_job, j->key);
+		struct intake_rank *r = job_entry(t, s, j);
 		uint64_t start_ns = j->ledger.start_ns;
 
-		r = r ? r : entry_new(t, t->by_job, j->key);
 		if (!r)
 			continue;
-		r->absent = 0;
-		r->about.job = true;
-		r->about.job_key = j->key;
 		job_look(&r->about, s, j, NULL);
 		for (uint32_t k = 0; k < s->nranks && !*j->name && !*r->about.title; k++)
 			if (s->ranks[k].job_key == j->key)

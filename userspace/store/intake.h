@@ -50,7 +50,9 @@ struct intake_about { /* of a rank or a job, as last seen */
 	bool job;
 	uint32_t pid; /* 0: a job */
 	char key[INTAKE_KEY_MAX],
-		title[160];    /* of its job: what makes it the same one, and what people call it */
+		title[160]; /* of its job: what makes it the same one, and what people call it */
+	char former[JOB_FORMERS][INTAKE_KEY_MAX]; /* of a job: keys that it had before in this session */
+	uint32_t nformers;
 	char state[12];	       /* of a job */
 	char uid[JOB_UID_MAX]; /* of its job */
 	uint32_t run;	       /* of its job, as the model counts them in this session; 0: not known */
@@ -139,6 +141,8 @@ void intake_fact(struct intake *t, const struct fact *f);
 void intake_snapshot(struct intake *t, const struct snapshot *s);
 /* What makes a job the same one in a store. */
 void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j);
+/* ... made it, before it was renamed. */
+void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_former *f);
 /* Ranks whose place in the store is not known. */
 bool intake_unplaced(const struct intake *t);
 /* There is something to write. */

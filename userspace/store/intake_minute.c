@@ -260,6 +260,14 @@ void intake_written(struct intake *t, struct intake_rank *r, bool done)
 	r->settled |= r->about.ended && !r->changed;
 }
 
+void intake_unplace(struct intake *t, struct intake_rank *r)
+{
+	minutes_drop(t, r, UINT64_MAX);
+	memset(&r->running, 0, sizeof(r->running));
+	r->placed = r->runs = r->settled = false;
+	outage_drop(r);
+}
+
 void intake_again(struct intake *t)
 {
 	for (uint32_t i = 0; i < t->count; i++) {
@@ -268,16 +276,14 @@ void intake_again(struct intake *t)
 		r->shown_steps += r->closed_steps + r->running.steps;
 		sketch_merge(&r->shown_times, &r->closed_times);
 		sketch_merge(&r->shown_times, &r->running.times);
-		minutes_drop(t, r, UINT64_MAX);
-		memset(&r->running, 0, sizeof(r->running));
+		intake_unplace(t, r);
 		memset(&r->formed, 0, sizeof(r->formed));
 		memset(&r->base, 0, sizeof(r->base));
 		memset(&r->closed, 0, sizeof(r->closed));
 		memset(&r->closed_times, 0, sizeof(r->closed_times));
 		r->closed_steps = r->taken = 0;
 		r->id = r->formed_ns = 0;
-		r->placed = r->runs = r->settled = r->rebased = false;
-		outage_drop(r);
+		r->rebased = false;
 		if (r->falls)
 			memset(r->falls, 0, JOB_FALLS * sizeof(*r->falls));
 	}

@@ -224,7 +224,7 @@ int store_watched(const struct store_job *j, int64_t now_ns)
 {
 	if (j->logged || (strcmp(j->state, "running") != 0 && strcmp(j->state, "down") != 0))
 		return -1;
-	return j->last_ns >= now_ns - STORE_UNSEEN_NS;
+	return j->watched_ns >= now_ns - STORE_UNSEEN_NS;
 }
 
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
@@ -247,8 +247,10 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 		" JOIN ranks AS r ON r.id = c.rank WHERE r.job = jobs.id AND op = 'save'), (SELECT"
 		" max(" MAX_STEP ")" RANKS " WHERE r.job = jobs.id), source = 'log', imported_ns, job_uid, "
 		"carried,"
-		" all_falls, all_steps, (SELECT max(attempt) FROM runs WHERE job = jobs.id) FROM jobs WHERE "
-		"id = ?",
+		" all_falls, all_steps, (SELECT max(attempt) FROM runs WHERE job = jobs.id),"
+		" (SELECT max(max(r.until_ns, coalesce(n.until_ns, 0)))" RANKS
+		" LEFT JOIN sessions AS s ON s.id = r.session WHERE r.job = jobs.id AND s.ended_ns IS NULL)"
+		" FROM jobs WHERE id = ?",
 		"i", id);
 	if (!stmt)
 		return err;
@@ -272,6 +274,7 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	falls = (uint64_t)store_int(stmt, 14);
 	steps = (uint64_t)store_int(stmt, 15);
 	attempts = (uint32_t)store_int_or(stmt, 16, 0);
+	ret->watched_ns = store_int_or(stmt, 17, 0);
 	store_done(stmt);
 	err = store_runs(st, id, take_run, ret);
 	if (ret->carried) { /* rows know of this node alone */

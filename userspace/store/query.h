@@ -39,6 +39,7 @@ struct store_job {
 	bool logged;			     /* a log told of it (import.h); it was not watched */
 	int64_t imported_ns;		     /* since when it is here; STORE_NONE: it was watched */
 	int64_t first_ns, last_ns;
+	int64_t watched_ns;	     /* last seen by a watch that has not ended; 0: all have */
 	char uid[64];		     /* "": none */
 	uint32_t carried;	     /* runs that other nodes had: in the sums, not in the lists; 0: none */
 	uint32_t runs, ranks, alive; /* runs: with those; alive: ranks whose end was not seen */
@@ -73,7 +74,7 @@ struct store_rank {
 struct store_disruption {
 	int64_t id, at_ns;
 	uint32_t pid; /* that fell first; 0: unknown */
-	char cause[16], sender_comm[16], how[64];
+	char cause[24], sender_comm[16], how[64];
 	int rank;      /* -1: unknown */
 	int exit_code; /* -1: by signal */
 	int signal;
@@ -99,10 +100,11 @@ struct store_checkpoint {
 };
 
 struct store_health {
-	char kind[16], why[16], phase[16], evidence[240];
+	char kind[24], why[16], phase[16], evidence[240];
 	int64_t onset_ns, at_ns; /* at_ns: of a recovery, when steps were fast again; else the onset */
 	uint64_t size_ns;
 	bool over;
+	bool minor; /* left to who tells of it: it is not worth a line (view/story.h) */
 	int rank;
 };
 
@@ -125,8 +127,9 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 /* By name (the one seen last), key, or number. -ENOENT. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret); /* -ENOENT */
-/* Of a job that goes on: 1 somebody watches it, 0 nobody has seen it for STORE_UNSEEN_NS before then, and its
- * state is that of its last sight. -1: it does not go on, a log told of it, or its state is not known. */
+/* Of a job that goes on: 1 somebody watches it, 0 whoever watched it has ended or has not seen it for
+ * STORE_UNSEEN_NS before then, and its state is that of its last sight. -1: it does not go on, a log told of
+ * it, or its state is not known. */
 int store_watched(const struct store_job *j, int64_t now_ns);
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx);   /* by attempt */
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx); /* by rank, then by start */

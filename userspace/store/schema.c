@@ -95,4 +95,8 @@ static const char fourth[] = "ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL 
 static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
 			    "ALTER TABLE runs ADD COLUMN model_run INTEGER;";
 
-const char *const store_steps[STORE_VERSION] = {first, second, third, fourth, fifth};
+/* ended_ns: when the watch ended that was told to, or had nobody left to watch; NULL: it goes on, or broke
+ * off. */
+static const char sixth[] = "ALTER TABLE sessions ADD COLUMN ended_ns INTEGER;";
+
+const char *const store_steps[STORE_VERSION] = {first, second, third, fourth, fifth, sixth};

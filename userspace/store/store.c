@@ -228,6 +228,11 @@ static int begin_reading(struct store *st)
 	return err ? err : store_names_load(st, false);
 }
 
+void store_hand_over(struct store *st)
+{
+	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
 static void disconnect(struct store *st)
 {
 	while (st->cached)

@@ -30,6 +30,9 @@ struct store;
  * which is said, and a new one begins (STORE_WRITE). */
 int store_open(struct store **ret, const char *path, enum store_mode mode);
 void store_close(struct store *st); /* NULL is fine */
+/* Another process opens it as soon as this one has closed it: closing will not wait for the disk, for what is
+ * in the log stays there. */
+void store_hand_over(struct store *st);
 const char *store_path(const struct store *st);
 
 /* How many sums and step times that were asked for since it was opened are damaged: they count as nothing. */

@@ -10,7 +10,7 @@
 #include "userspace/store/store.h"
 #include "userspace/store/sums.h"
 
-#define STORE_STATEMENTS 64
+#define STORE_STATEMENTS 128
 
 struct store {
 	sqlite3 *sql;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "userspace/store/store_private.h"
+#include "userspace/store/write_private.h"
 
 #define START_SLACK_NS 20000000ll /* of /proc: ticks of 10 ms */
 
@@ -16,7 +17,7 @@ int write_session(struct store *st, const struct write_session *s, int64_t *ret_
 {
 	int err = store_run(st,
 			    "INSERT INTO sessions (key, told, version, command) VALUES (?, 0, ?, ?)"
-			    " ON CONFLICT (key) DO NOTHING",
+			    " ON CONFLICT (key) DO UPDATE SET ended_ns = NULL WHERE ended_ns IS NOT NULL",
 			    "ttt", s->key, s->version, s->command);
 
 	return err ? err : store_number(st, ret_id, "SELECT id FROM sessions WHERE key = ?", "t", s->key);
@@ -26,6 +27,11 @@ int write_told(struct store *st, const struct write_session *s, uint64_t told)
 {
 	return store_run(st, "UPDATE sessions SET told = max(told, ?) WHERE key = ?", "it", (int64_t)told,
 			 s->key);
+}
+
+int write_session_ended(struct store *st, const struct write_session *s, int64_t now_ns)
+{
+	return store_run(st, "UPDATE sessions SET ended_ns = ? WHERE key = ?", "it", now_ns, s->key);
 }
 
 /* ---- place ------------------------------------------------------------------------------------------- */
@@ -109,9 +115,8 @@ static int run_claim(struct store *st, int64_t session, int64_t run, const struc
 				   session, (int64_t)a->run, run);
 }
 
-/* 1: the store has it. */
-static int place_find(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
-		      struct intake_place *ret)
+int write_place_find(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
+		     struct intake_place *ret)
 {
 	uint64_t unreadable = st->unreadable, before;
 	sqlite3_stmt *stmt;
@@ -258,7 +263,7 @@ int write_place(struct store *st, int64_t session, const char *boot_id, const st
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	err = place_find(st, session, boot_id, a, ret);
+	err = write_place_find(st, session, boot_id, a, ret);
 	if (err)
 		return err < 0 ? err : 0;
 	err = job_make(st, a, &job);

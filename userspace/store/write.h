@@ -14,6 +14,8 @@ struct write_session {
 /* *ret_id is the session's number; it is made where it is not there. */
 int write_session(struct store *st, const struct write_session *s, int64_t *ret_id);
 int write_told(struct store *st, const struct write_session *s, uint64_t told);
+/* Its watch ended; told of again, it goes on. */
+int write_session_ended(struct store *st, const struct write_session *s, int64_t now_ns);
 struct write_ended { /* a rank that is known to have ended, which the store does not have yet */
 	int64_t rank;
 	uint64_t end_mono_ns;
@@ -22,6 +24,9 @@ struct write_ended { /* a rank that is known to have ended, which the store does
 /* What the store has of a process; its job, run and rank are made where they are not there. */
 int write_place(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
 		const struct write_ended *ended, uint32_t nended, struct intake_place *ret);
+/* What the store has of a job by a key that it had before in this session goes by its key from here on, added
+ * to what there is of that. Before any of its ranks gets a place. */
+int write_formers(struct store *st, int64_t session, const struct intake_about *a);
 /* Minutes of the rank up to r->taken, which were copied to `closed`, and the running one. */
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n);
 /* A minute that is there already holds both then. */

@@ -9,6 +9,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/plural.h"
 #include "userspace/store/writer_private.h"
 
 #define PERIOD_NS   1000000000ull
@@ -117,6 +118,11 @@ int store_writer_open(struct store_writer **ret, const struct store_writer_optio
 	return 0;
 }
 
+void store_writer_hand_over(struct store_writer *w)
+{
+	w->handed_over = true;
+}
+
 int store_writer_close(struct store_writer *w)
 {
 	struct store_writer_stats lost;
@@ -134,9 +140,16 @@ int store_writer_close(struct store_writer *w)
 	if (left)
 		log_error("%s: what was not written is lost: %s", w->path, store_why(w->trouble));
 	if (lost.lost_ranks || lost.lost_notes || lost.lost_facts)
-		log_warn("%s: there was no room for %llu ranks, %llu notes, %llu facts", w->path,
-			 (unsigned long long)lost.lost_ranks, (unsigned long long)lost.lost_notes,
-			 (unsigned long long)lost.lost_facts);
+		log_warn("%s: there was no room for %llu rank%s, %llu note%s, %llu fact%s", w->path,
+			 (unsigned long long)lost.lost_ranks, plural(lost.lost_ranks),
+			 (unsigned long long)lost.lost_notes, plural(lost.lost_notes),
+			 (unsigned long long)lost.lost_facts, plural(lost.lost_facts));
+	if (w->store && w->handed_over)
+		store_hand_over(w->store);
+	else if (w->store && w->known && !left && write_session_ended(w->store, &w->session, clock_real_ns()))
+		log_warn("%s: that this watch ended could not be written: its jobs count as watched for "
+			 "three more minutes",
+			 w->path);
 	store_close(w->store);
 	intake_free(w->intake);
 	pthread_cond_destroy(&w->asked);

@@ -67,6 +67,8 @@ void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, boo
  * the store. */
 int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store *st), void *ctx);
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *ret);
+/* A successor waits for the file: store_hand_over() when it is closed. */
+void store_writer_hand_over(struct store_writer *w);
 /* Writes what is left, within some seconds. -EIO when something was lost, after one line. NULL is fine. */
 int store_writer_close(struct store_writer *w);
 

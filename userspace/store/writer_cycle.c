@@ -224,6 +224,8 @@ static int places_write(struct store_writer *w, const struct intake_about *about
 	if (err)
 		return err;
 	err = write_session(w->store, &w->session, &session);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = about[i].job ? write_formers(w->store, session, &about[i]) : 0;
 	for (uint32_t i = 0; !err && i < n; i++) {
 		err = write_place(w->store, session, w->session.boot_id, &about[i], ended, nended,
 				  &places[i]);
@@ -247,7 +249,8 @@ static int places(struct store_writer *w)
 	if (!err && n) {
 		pthread_mutex_lock(&w->lock);
 		for (uint32_t i = 0; i < n; i++)
-			intake_place(w->intake, ranks[i], &at[i]);
+			if (ranks[i]->about.job_key == about[i].job_key) /* else it was renamed meanwhile */
+				intake_place(w->intake, ranks[i], &at[i]);
 		transaction_done(w);
 		pthread_mutex_unlock(&w->lock);
 		w->known = true;

@@ -22,8 +22,9 @@ struct store_writer {
 	pthread_mutex_t lock, file;
 	pthread_cond_t asked, answered;
 	bool stop, wanted, started; /* wanted: now, not when the second is over */
-	bool idle;		    /* the thread waits for something to write, not for time to pass */
-	uint64_t asks, answers;	    /* of store_writer_snapshot(wait) */
+	bool handed_over;
+	bool idle;		/* the thread waits for something to write, not for time to pass */
+	uint64_t asks, answers; /* of store_writer_snapshot(wait) */
 	struct intake *intake;
 	struct write_session session;
 	struct store *store; /* NULL: could not be opened */

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/store/carry_map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/hash.h"
+#include "userspace/base/log.h"
+#include "userspace/kubernetes/config_map.h"
+
+#define PREFIX	    "gp-bpf-carry-"
+#define READABLE    40 /* of the job's name, for people */
+#define TRIES	    3  /* of a write that others get in the way of */
+#define TOKEN_S	    60
+#define PAUSE_S	    1
+#define PAUSE_MAX_S 60
+
+enum turn { IDLE, ASKED, WORKS, ANSWERED };
+
+struct carry_map {
+	char *server, *token_file, *ca_file;
+	char namespace[CONFIG_MAP_SPACE_MAX + 1];
+	double question_s;
+	struct config_maps maps; /* the thread's, but for its cancellation */
+	pthread_t thread;
+	bool runs;
+	pthread_mutex_t lock;
+	pthread_cond_t asked, answered;
+	/* Under lock; what is asked is the thread's while it works. */
+	enum turn turn;
+	bool stop, dropped;
+	bool writes;
+	struct carry_map_job job;
+	char space[CONFIG_MAP_SPACE_MAX + 1];
+	struct carry carry;
+	/* The answer. */
+	ssize_t result;
+	char why[512];
+	int64_t retry_ms;
+	union {
+		char text[CARRY_MAX];
+		struct carry had;
+	};
+};
+
+void carry_map_name(char out[CARRY_MAP_NAME_MAX], const char *job, const char *uid)
+{
+	uint64_t hash = hash_bytes(HASH_START, job, strlen(job) + 1);
+	char word[READABLE + 2];
+	size_t n = 0;
+
+	hash = hash_bytes(hash, uid, strlen(uid));
+	for (const char *c = job; *c && n < READABLE; c++) {
+		if (isalnum((unsigned char)*c) && !(*c & 0x80))
+			word[n++] = (char)tolower((unsigned char)*c);
+		else if (n && word[n - 1] != '-')
+			word[n++] = '-';
+	}
+	if (n && word[n - 1] != '-')
+		word[n++] = '-';
+	word[n] = '\0';
+	snprintf(out, CARRY_MAP_NAME_MAX, PREFIX "%s%016llx", word, (unsigned long long)hash);
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------- */
+
+static bool time_left(struct carry_map *m, uint64_t end_ns)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	m->maps.timeout_s = now_ns < end_ns ? (double)(end_ns - now_ns) / 1e9 : 0;
+	return now_ns < end_ns;
+}
+
+static ssize_t read_there(struct carry_map *m, uint64_t end_ns)
+{
+	char name[CARRY_MAP_NAME_MAX];
+	struct config_map there;
+	int err;
+
+	carry_map_name(name, m->job.job, m->job.uid);
+	time_left(m, end_ns);
+	err = config_map_get(&m->maps, m->space, name, &there);
+	if (err)
+		return err;
+	if (there.len > CARRY_MAX)
+		return -EBADMSG;
+	memcpy(m->text, there.text, there.len);
+	return (ssize_t)there.len;
+}
+
+/* Read, judged, and put there if nobody else did so in between. */
+static int write_once(struct carry_map *m, const struct config_map_put *put)
+{
+	struct config_map there;
+	struct carry had = {0};
+	int err = config_map_get(&m->maps, put->namespace, put->name, &there);
+
+	if (err == -ENOENT) {
+		err = config_map_create(&m->maps, put);
+		return err == -EEXIST ? -EAGAIN : err;
+	}
+	if (!err)
+		err = carry_replaces(&m->carry, there.text, there.len, &had);
+	m->had = had;
+	return err ? err : config_map_replace(&m->maps, put, there.version);
+}
+
+static ssize_t write_there(struct carry_map *m, uint64_t end_ns)
+{
+	char text[CARRY_MAX + 1], name[CARRY_MAP_NAME_MAX];
+	bool near = !strcmp(m->job.namespace, m->space) && *m->job.uid;
+	struct config_map_put put = {
+		.namespace = m->space,
+		.name = name,
+		.text = text,
+		.job_uid = m->job.uid,
+		.until_ns = m->carry.until_ns,
+		.owner_kind = near ? m->job.owner : "",
+		.owner_name = m->job.job,
+		.owner_uid = m->job.uid,
+	};
+	int err = -EAGAIN;
+
+	carry_map_name(name, m->job.job, m->job.uid);
+	carry_text(text, &m->carry);
+	for (int i = 0; i < TRIES && err == -EAGAIN && time_left(m, end_ns); i++)
+		err = write_once(m, &put);
+	if (err == -EAGAIN) {
+		snprintf(m->maps.why, sizeof(m->maps.why), "configmap %s/%s: others write to it all the time",
+			 m->space, name);
+		err = -EBUSY;
+	}
+	return err;
+}
+
+static void *serve(void *map)
+{
+	struct carry_map *m = map;
+	uint64_t end_ns;
+	ssize_t result;
+
+	pthread_mutex_lock(&m->lock);
+	while (!m->stop) {
+		if (m->turn != ASKED) {
+			pthread_cond_wait(&m->asked, &m->lock);
+			continue;
+		}
+		m->turn = WORKS;
+		pthread_mutex_unlock(&m->lock);
+		end_ns = clock_mono_ns() + (uint64_t)(m->question_s * 1e9);
+		m->maps.why[0] = '\0';
+		m->maps.retry_ms = -1;
+		result = m->writes ? write_there(m, end_ns) : read_there(m, end_ns);
+		pthread_mutex_lock(&m->lock);
+		m->turn = m->dropped ? IDLE : ANSWERED;
+		if (m->dropped)
+			continue;
+		m->result = result;
+		log_escape(m->why, sizeof(m->why), m->maps.why, strlen(m->maps.why));
+		m->retry_ms = m->maps.retry_ms;
+		pthread_cond_signal(&m->answered);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return NULL;
+}
+
+/* ---- beginning and end --------------------------------------------------------------------------- */
+
+/* Of the service account, where that is a name. */
+static void account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
+{
+	char *path = access_file(NULL, "namespace"), text[CONFIG_MAP_SPACE_MAX + 2] = "";
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (config_map_is_space(text))
+		memcpy(out, text, strlen(text) + 1);
+}
+
+static int find_space(struct carry_map *m, const char *told)
+{
+	const char *space = told ? told : access_environment("POD_NAMESPACE");
+	char shown[CONFIG_MAP_SPACE_MAX + 1];
+
+	if (!space) {
+		account_space(m->namespace);
+		return 0;
+	}
+	if (config_map_is_space(space)) {
+		memcpy(m->namespace, space, strlen(space) + 1);
+		return 0;
+	}
+	log_error("--carry: '%s' is no name of a Kubernetes namespace: small letters, digits and '-', %d at "
+		  "most",
+		  log_escape(shown, sizeof(shown), space, strlen(space)), CONFIG_MAP_SPACE_MAX);
+	return -EINVAL;
+}
+
+/* Signals are for the main thread. */
+static int start(struct carry_map *m)
+{
+	sigset_t all, before;
+	int err = web_open(&m->maps.access.web);
+
+	if (err)
+		return err;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&m->thread, NULL, serve, m);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	m->runs = !err;
+	if (err)
+		log_error("--carry: a thread cannot be started: %s", strerror(-err));
+	return err;
+}
+
+static int configure(struct carry_map *m, const struct carry_map_config *cfg)
+{
+	int err = find_space(m, cfg->namespace);
+
+	if (err)
+		return err;
+	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
+	if (!access_fits("Kubernetes API server", m->server))
+		return -EDESTADDRREQ;
+	/* A token goes nowhere in the clear. */
+	if (!access_is_open(m->server)) {
+		m->token_file = access_file(cfg->token_file, "token");
+		m->ca_file = access_file(cfg->ca_file, "ca.crt");
+		if (!m->token_file || !m->ca_file)
+			return -ENOMEM;
+	}
+	m->maps.access = (struct access){.server = m->server,
+					 .token_file = m->token_file,
+					 .ca_file = m->ca_file,
+					 .token_s = cfg->token_s > 0 ? cfg->token_s : TOKEN_S};
+	return start(m);
+}
+
+int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
+{
+	struct carry_map *m = calloc(1, sizeof(*m));
+	pthread_condattr_t attr;
+	int err;
+
+	*ret = NULL;
+	if (!m)
+		return -ENOMEM;
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->asked, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&m->answered, &attr);
+	pthread_condattr_destroy(&attr);
+	m->retry_ms = -1;
+	m->server = access_server(cfg->server);
+	/* What is wrong is said with Kubernetes or without. */
+	err = m->server ? configure(m, cfg) : find_space(m, cfg->namespace);
+	if (!err && m->server)
+		*ret = m;
+	else
+		carry_map_free(m);
+	return err;
+}
+
+void carry_map_free(struct carry_map *m)
+{
+	if (!m)
+		return;
+	if (m->runs) {
+		pthread_mutex_lock(&m->lock);
+		m->stop = true;
+		pthread_cond_signal(&m->asked);
+		pthread_mutex_unlock(&m->lock);
+		web_cancel(m->maps.access.web);
+		pthread_join(m->thread, NULL);
+	}
+	access_free(&m->maps.access);
+	web_close(m->maps.access.web);
+	pthread_cond_destroy(&m->asked);
+	pthread_cond_destroy(&m->answered);
+	pthread_mutex_destroy(&m->lock);
+	free(m->server);
+	free(m->token_file);
+	free(m->ca_file);
+	free(m);
+}
+
+/* ---- asking -------------------------------------------------------------------------------------- */
+
+const char *carry_map_namespace(const struct carry_map *m)
+{
+	return m->namespace;
+}
+
+static int ask(struct carry_map *m, const struct carry_map_job *job, const struct carry *c)
+{
+	const char *space = *m->namespace ? m->namespace : job->namespace;
+	int err = 0;
+
+	if (!config_map_is_space(space))
+		return -ENXIO;
+	pthread_mutex_lock(&m->lock);
+	if (m->turn == ASKED || m->turn == WORKS) {
+		err = -EBUSY;
+	} else {
+		m->job = *job;
+		snprintf(m->space, sizeof(m->space), "%s", space);
+		m->writes = c;
+		if (c)
+			m->carry = *c;
+		m->dropped = false;
+		m->turn = ASKED;
+		pthread_cond_signal(&m->asked);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return err;
+}
+
+int carry_map_read(struct carry_map *m, const struct carry_map_job *job)
+{
+	return ask(m, job, NULL);
+}
+
+int carry_map_write(struct carry_map *m, const struct carry_map_job *job, const struct carry *c)
+{
+	return ask(m, job, c);
+}
+
+ssize_t carry_map_answer(struct carry_map *m, int wait_ms, const void **ret)
+{
+	uint64_t end_ns = clock_mono_ns() + (uint64_t)wait_ms * 1000000;
+	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
+			       .tv_nsec = (long)(end_ns % 1000000000)};
+	ssize_t result = -EAGAIN;
+
+	pthread_mutex_lock(&m->lock);
+	while (wait_ms > 0 && (m->turn == ASKED || m->turn == WORKS) &&
+	       !pthread_cond_timedwait(&m->answered, &m->lock, &end))
+		;
+	if (m->turn == ANSWERED) {
+		m->turn = IDLE;
+		result = m->result;
+		*ret = m->text;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return result;
+}
+
+void carry_map_drop(struct carry_map *m)
+{
+	pthread_mutex_lock(&m->lock);
+	if (m->turn == ANSWERED)
+		m->turn = IDLE;
+	m->dropped = m->turn != IDLE;
+	pthread_mutex_unlock(&m->lock);
+}
+
+const char *carry_map_why(const struct carry_map *m)
+{
+	return m->why;
+}
+
+uint64_t carry_map_pause_ns(const struct carry_map *m, unsigned failures)
+{
+	uint64_t asked_ns = m->retry_ms > 0 ? (uint64_t)m->retry_ms * 1000000 : 0, pause_ns;
+
+	pause_ns = (uint64_t)(access_backoff_s(PAUSE_S, PAUSE_MAX_S, failures ? failures - 1 : 0) * 1e9);
+	return pause_ns > asked_ns ? pause_ns : asked_ns + pause_ns;
+}
