@@ -1,66 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON lines: --export json[:FILE|-]. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "userspace/base/clock.h"
+#include "userspace/base/json_text.h"
 #include "userspace/export/exporter.h"
 #include "userspace/export/json_line.h"
 #include "userspace/export/sink.h"
+
+#define SAVE_NS 500000000ull /* that a save of the state waits for a slow disk */
 
 struct json_export {
 	struct sink *sink;
 	bool numbered; /* resumed: facts up to this number are in the file */
 	uint64_t last;
-	bool ended; /* the end was told, but its sums come with the last snapshot */
+	uint64_t lines; /* handed over; the last one's: */
+	uint64_t seq, mono_ns;
+	int64_t real_ns;
+	int64_t flushed_ns; /* of the last snapshot at which all was well, UTC; 0: none */
+	bool ended;	    /* the end was told, but its sums come with the last snapshot */
 	struct fact end_fact;
 	struct gp_end end;
 };
 
-#define TAIL_BYTES (1 << 20) /* a line is far shorter */
-
-static uint64_t line_number(const char *line)
-{
-	const char *at = strstr(line, "\"seq\":");
-
-	return at ? strtoull(at + 6, NULL, 10) : 0;
-}
-
-/* The number of the last whole line of a file, after the torn one behind it was cut off. */
 static int json_resume(const char *path, uint64_t *ret_last)
 {
-	int err = -ENOENT, fd = strcmp(path, "-") != 0 ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
-	char *text = malloc(TAIL_BYTES + 1), *end, *line;
-	struct stat st;
-	off_t from;
-	ssize_t n;
+	uint64_t bytes;
+	char *tail, *at;
+	int err = sink_tail(path, NULL, &tail, &bytes);
 
-	if (fd < 0 || !text || fstat(fd, &st) || !S_ISREG(st.st_mode))
-		goto out;
-	from = st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0;
-	n = pread(fd, text, TAIL_BYTES, from);
-	if (n < 0)
-		goto out;
-	text[n] = 0;
-	end = memrchr(text, '\n', (size_t)n);
-	if (ftruncate(fd, end ? from + (end + 1 - text) : from))
-		goto out;
-	err = 0;
-	*ret_last = 0;
-	if (!end)
-		goto out;
-	*end = 0;
-	line = memrchr(text, '\n', (size_t)(end - text));
-	*ret_last = line_number(line ? line + 1 : text);
-out:
-	if (fd >= 0)
-		close(fd);
-	free(text);
-	return err;
+	if (err)
+		return err;
+	at = tail[0] ? memrchr(tail, '\n', strlen(tail) - 1) : NULL;
+	at = strstr(at ? at : tail, "\"seq\":");
+	*ret_last = at ? strtoull(at + 6, NULL, 10) : 0;
+	free(tail);
+	return 0;
+}
+
+static void export_json_gap(void *ctx, struct buffer *out, uint64_t lines)
+{
+	const struct json_export *j = ctx;
+
+	json_open(out, NULL, '{');
+	json_string(out, "type", "loss");
+	json_uint(out, "seq", j->seq);
+	json_time(out, "time", j->real_ns);
+	json_uint(out, "mono_ns", j->mono_ns);
+	json_string(out, "source", "export");
+	json_uint(out, "count", lines);
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
 }
 
 static int export_json_open(void **ret_state, const char *arg, const struct export_options *opt)
@@ -72,7 +66,11 @@ static int export_json_open(void **ret_state, const char *arg, const struct expo
 		return -ENOMEM;
 	arg = arg && *arg ? arg : "-";
 	j->numbered = opt->resume && !json_resume(arg, &j->last);
-	err = j->numbered ? sink_open_append(&j->sink, arg) : sink_open(&j->sink, arg);
+	j->seq = j->last;
+	if (!opt->replay)
+		err = sink_open_aside(&j->sink, arg, j->numbered, export_json_gap, j);
+	else
+		err = j->numbered ? sink_open_append(&j->sink, arg) : sink_open(&j->sink, arg);
 	if (err) {
 		free(j);
 		return err;
@@ -83,8 +81,12 @@ static int export_json_open(void **ret_state, const char *arg, const struct expo
 
 static void export_json_line(struct json_export *j, const struct fact *f, const struct snapshot *last)
 {
+	j->seq = f->number;
+	j->mono_ns = f->mono_ns;
+	j->real_ns = f->real_ns;
 	json_line(sink_buffer(j->sink), f, last);
 	sink_line(j->sink);
+	j->lines++;
 }
 
 static void export_json_end(struct json_export *j, const struct snapshot *last)
@@ -118,11 +120,77 @@ static void export_json_snapshot(void *state, struct snapshot *s)
 
 	export_json_end(j, s);
 	sink_flush(j->sink);
+	if (!sink_trouble(j->sink))
+		j->flushed_ns = s->real_ns;
+}
+
+static void export_json_save(void *state)
+{
+	sink_save(((struct json_export *)state)->sink, SAVE_NS);
+}
+
+static void export_json_archive(void *state, struct archive *a)
+{
+	struct json_export *j = state, was = *j;
+	uint64_t bytes;
+
+	archive_number(a, &was.seq);
+	archive_number(a, &was.mono_ns);
+	archive_number(a, &was.real_ns);
+	if (archive_reads(a) && was.seq > j->seq) {
+		j->seq = was.seq;
+		j->mono_ns = was.mono_ns;
+		j->real_ns = was.real_ns;
+	}
+	sink_archive(j->sink, a, false);
+	if (archive_reads(a))
+		j->lines = sink_waiting(j->sink, &bytes);
+}
+
+/* Every fact is a line. */
+static void export_json_missed(void *state, uint64_t upto)
+{
+	struct json_export *j = state;
+	uint64_t lines;
+
+	if (!j->numbered || upto <= j->seq)
+		return;
+	lines = upto - j->seq;
+	j->seq = upto;
+	j->mono_ns = clock_mono_ns();
+	j->real_ns = clock_real_ns();
+	sink_missed(j->sink, lines);
+}
+
+static void export_json_look(void *state, struct export_view *ret)
+{
+	const struct json_export *j = state;
+	uint64_t slow = sink_lost(j->sink), failed = sink_failed(j->sink), bytes,
+		 waiting = sink_waiting(j->sink, &bytes), not_sent = slow + failed + waiting;
+	const char *trouble = sink_trouble(j->sink);
+
+	*ret = (struct export_view){
+		.name = "json",
+		.up = !trouble,
+		.sent = j->lines > not_sent ? j->lines - not_sent : 0,
+		.waiting = waiting,
+		.waiting_bytes = bytes,
+		.last_ns = j->flushed_ns,
+		.ndropped = 2,
+		.dropped = {{"reader", slow}, {"write", failed}},
+	};
+	if (trouble)
+		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", trouble);
 }
 
 static uint64_t export_json_told(void *state)
 {
 	return ((struct json_export *)state)->last;
+}
+
+static void export_json_stop(void *state, bool soon)
+{
+	sink_end(((struct json_export *)state)->sink, soon);
 }
 
 static int export_json_close(void *state)
@@ -142,6 +210,11 @@ const struct exporter export_json = {
 	.open = export_json_open,
 	.fact = export_json_fact,
 	.snapshot = export_json_snapshot,
+	.save = export_json_save,
+	.archive = export_json_archive,
+	.missed = export_json_missed,
+	.look = export_json_look,
 	.told = export_json_told,
+	.end = export_json_stop,
 	.close = export_json_close,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/export/json_line.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"
 #include "userspace/ingest/event.h"
 
-static const char *const tier_name[] = {[TIER_A] = "A", [TIER_B] = "B", [TIER_C] = "C"};
+const char *const json_tier_name[] = {[TIER_A] = "A", [TIER_B] = "B", [TIER_C] = "C"};
 
 static const char *const fact_name[] = {
 	[FACT_START] = "start",	  [FACT_RANK] = "rank",
@@ -14,7 +15,7 @@ static const char *const fact_name[] = {
 	[FACT_RANGE] = "range",	  [FACT_DISRUPTION] = "disruption",
 	[FACT_LEDGER] = "ledger", [FACT_HEALTH] = "health",
 	[FACT_LOSS] = "loss",	  [FACT_END] = "end",
-	[FACT_PROBE] = "probe",
+	[FACT_PROBE] = "probe",	  [FACT_MONITOR] = "monitor",
 };
 
 static const char *const cause_name[GP_LOSS_CAUSE_COUNT] = {
@@ -28,6 +29,12 @@ static const char *const end_name[] = {
 	[GP_END_USER] = "user",
 	[GP_END_TIME] = "time",
 	[GP_END_ERROR] = "error",
+};
+
+static const char *const job_from_name[GP_JOB_FROM_COUNT] = {
+#define X(id, name) [id] = #name,
+	GP_JOB_FROM(X)
+#undef X
 };
 
 static void line_rank_number(struct buffer *out, const char *key, int value)
@@ -46,14 +53,40 @@ static void line_start(struct buffer *out, const struct gp_session *s)
 	json_string(out, "command", s->command);
 }
 
+/* Where the process runs; a rank that nothing is known of has them all, null. */
+static void line_place(struct buffer *out, const struct gp_place *p)
+{
+	static const struct gp_place none = {.attempt = -1};
+
+	p = p ? p : &none;
+	json_known(out, "namespace", p->namespace);
+	json_known(out, "pod", p->pod);
+	json_known(out, "container", *p->container_name ? p->container_name : p->container_id);
+	json_known(out, "node", p->node);
+	line_rank_number(out, "attempt", p->attempt);
+	json_known(out, "job_uid", p->job_uid);
+	json_string(out, "job_from", p->job_from ? job_from_name[p->job_from] : NULL);
+}
+
+/* Empty: not known. */
+static void line_scheduling(struct buffer *out, const struct scheduling *s)
+{
+	json_open(out, "scheduling", '{');
+	for (int i = 0; s && i < SCHEDULE_COUNT; i++)
+		json_uint(out, schedule_name[i], s->ns[i]);
+	json_close(out, '}');
+}
+
 static void line_rank(struct buffer *out, const struct fact *f)
 {
 	const struct step_state *st = f->state;
 
 	json_string(out, "state", step_state_name[st->state]);
-	json_string(out, "tier", tier_name[st->tier]);
+	json_string(out, "tier", json_tier_name[st->tier]);
 	json_known(out, "marker", st->marker);
 	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
+	json_string(out, "unit", st->tier ? unit_name[st->unit] : NULL);
+	json_string(out, "series", st->tier ? series_name[st->series] : NULL);
 	json_known(out, "ratios", st->ratios);
 	json_real(out, "confidence", st->confidence);
 	json_known(out, "reason", st->reason);
@@ -64,6 +97,8 @@ static void line_rank(struct buffer *out, const struct fact *f)
 	json_uint(out, "updates", st->updates);
 	json_nonzero(out, "period", st->period);
 	line_rank_number(out, "world_size", f->world_size);
+	line_place(out, f->place);
+	line_scheduling(out, f->life ? f->life->scheduling : NULL);
 }
 
 static void line_flags(struct buffer *out, uint32_t flags)
@@ -77,6 +112,16 @@ static void line_flags(struct buffer *out, uint32_t flags)
 	json_close(out, ']');
 }
 
+static void line_ranges(struct buffer *out, const struct share_view *v)
+{
+	if (!v || !v->nparts)
+		return;
+	json_open(out, "ranges", '{');
+	for (uint32_t i = 0; i < v->nparts; i++)
+		json_uint(out, v->part[i].name, v->part[i].ns);
+	json_close(out, '}');
+}
+
 static void line_step(struct buffer *out, const struct fact_step *fs)
 {
 	const struct step *s = &fs->step;
@@ -87,9 +132,9 @@ static void line_step(struct buffer *out, const struct fact_step *fs)
 	json_uint(out, "start_ns", s->start_ns);
 	json_uint(out, "end_ns", s->end_ns);
 	json_uint(out, "duration_ns", s->end_ns - s->start_ns);
-	json_string(out, "tier", tier_name[s->tier]);
+	json_string(out, "tier", json_tier_name[s->tier]);
 	json_string(out, "boundary", s->boundary ? boundary_name[s->boundary] : NULL);
-	json_string(out, "series", "host");
+	json_string(out, "series", series_name[s->series]);
 	json_uint(out, "micro_batches", s->micro_batches);
 	json_uint(out, "updates", s->updates);
 	line_flags(out, s->flags);
@@ -97,7 +142,10 @@ static void line_step(struct buffer *out, const struct fact_step *fs)
 	for (int i = 0; i < PHASE_COUNT; i++)
 		if (fs->phases_known & (1u << i))
 			json_uint(out, phase_name[i], fs->phase_ns[i]);
+	if (fs->device_known)
+		json_uint(out, "host", fs->host_ns);
 	json_close(out, '}');
+	line_ranges(out, fs->ranges);
 }
 
 static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
@@ -156,6 +204,7 @@ static void line_disruption(struct buffer *out, const struct job_fall *fall)
 	json_uint(out, "disruption", fall->number);
 	json_bool(out, "over", fall->over);
 	json_string(out, "cause", why->cause);
+	json_known(out, "fault", why->fault);
 	json_bool(out, "graceful", d->graceful);
 	line_rank_number(out, "exit_code", why->exit_code);
 	json_nonzero(out, "signal", (uint64_t)why->signal);
@@ -180,6 +229,7 @@ static void line_disruption(struct buffer *out, const struct job_fall *fall)
 		if (fall->split_ns[i])
 			json_uint(out, bucket_name[i], fall->split_ns[i]);
 	json_close(out, '}');
+	line_scheduling(out, fall->scheduling.known ? &fall->scheduling : NULL);
 	json_bool(out, "estimated", fall->estimated);
 	json_known(out, "how", fall->how);
 }
@@ -242,6 +292,13 @@ static void line_health(struct buffer *out, const struct fact_health *h)
 	json_string(out, "why", h->why);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
+	if (h->name) {
+		json_string(out, "name", h->name);
+		json_int(out, "code", h->code);
+		json_string(out, "origin", h->origin);
+	}
+	if (h->name || h->step)
+		json_nonzero(out, "step", h->step);
 	if (h->ratio <= 0)
 		return;
 	json_uint(out, "loop", h->loop);
@@ -263,6 +320,56 @@ static void line_probe(struct buffer *out, const struct attach_view *a)
 	json_string(out, "library", a->at.library);
 	json_string(out, "group", event_group_name(a->group));
 	json_string(out, "state", event_attach_state_name(a->at.state));
+}
+
+static void line_entry(struct buffer *out, const struct monitor_entry *e)
+{
+	switch (e->type) {
+	case GP_MONITOR_TEXT:
+		json_string(out, e->key, e->text);
+		break;
+	case GP_MONITOR_DOUBLE:
+		json_double(out, e->key, monitor_double(e->value));
+		break;
+	case GP_MONITOR_INT:
+		json_int(out, e->key, (int64_t)e->value);
+		break;
+	default:
+		json_bool(out, e->key, e->value != 0);
+		break;
+	}
+}
+
+/* A loss that is no number any more is news, and JSON has no word for it. */
+static void line_not_finite(struct buffer *out, const struct monitor_event *ev)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < ev->nentries; i++) {
+		const struct monitor_entry *e = &ev->entry[i];
+		double value = monitor_double(e->value);
+
+		if (e->type != GP_MONITOR_DOUBLE || isfinite(value))
+			continue;
+		if (!any)
+			json_open(out, "not_finite", '{');
+		any = true;
+		json_string(out, e->key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+	}
+	if (any)
+		json_close(out, '}');
+}
+
+static void line_monitor(struct buffer *out, const struct monitor_event *ev)
+{
+	json_string(out, "name", ev->name);
+	json_time(out, "wall_time", ev->wall_ns);
+	json_open(out, "data", '{');
+	for (uint32_t i = 0; i < ev->nentries; i++)
+		line_entry(out, &ev->entry[i]);
+	json_close(out, '}');
+	line_not_finite(out, ev);
+	json_bool(out, "truncated", ev->truncated);
 }
 
 static void line_end(struct buffer *out, const struct gp_end *e, const struct snapshot *last)
@@ -299,7 +406,7 @@ static void line_end(struct buffer *out, const struct gp_end *e, const struct sn
 
 static void line_head(struct buffer *out, const struct fact *f)
 {
-	bool about_process = f->pid || f->type == FACT_RANK;
+	bool about_process = f->pid || f->type == FACT_RANK || f->type == FACT_DISRUPTION;
 
 	json_open(out, NULL, '{');
 	json_string(out, "type", fact_name[f->type]);
@@ -312,8 +419,11 @@ static void line_head(struct buffer *out, const struct fact *f)
 		json_null(out, "job");
 	if (!about_process)
 		return;
-	line_rank_number(out, "rank", f->rank);
-	json_uint(out, "pid", f->pid);
+	line_rank_number(out, "rank", f->pid ? f->rank : -1);
+	if (f->pid)
+		json_uint(out, "pid", f->pid);
+	else
+		json_null(out, "pid"); /* of another node's process */
 }
 
 void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last)
@@ -357,6 +467,9 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		break;
 	case FACT_HEALTH:
 		line_health(out, f->health);
+		break;
+	case FACT_MONITOR:
+		line_monitor(out, f->monitor);
 		break;
 	}
 	json_close(out, '}');

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -18,13 +19,13 @@
 
 #define LISTEN_BACKLOG 128
 
-/* Splits "127.0.0.1:9847" or "[::1]:9847". */
+/* Splits "127.0.0.1:9847", "[::1]:9847" or ":9847", which has no host. */
 static int listen_split(const char *where, char *host, size_t host_len, char *port, size_t port_len)
 {
 	const char *colon = strrchr(where, ':');
 	size_t len;
 
-	if (!colon || colon == where || !colon[1])
+	if (!colon || !colon[1])
 		return -EINVAL;
 	len = (size_t)(colon - where);
 	if (*where == '[') {
@@ -35,7 +36,7 @@ static int listen_split(const char *where, char *host, size_t host_len, char *po
 	} else if (memchr(where, ':', len)) {
 		return -EINVAL; /* ::1:9847 could be read in two ways */
 	}
-	if (!len || len >= host_len || strlen(colon + 1) >= port_len)
+	if ((!len && colon != where) || len >= host_len || strlen(colon + 1) >= port_len)
 		return -EINVAL;
 	/* getaddrinfo() takes 99999 and keeps its low half. */
 	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || atoi(colon + 1) > 65535)
@@ -55,29 +56,33 @@ static int listen_bind(int fd, const struct sockaddr *addr, socklen_t len)
 
 static void listen_name(struct listen_socket *l, const struct addrinfo *ai)
 {
-	struct sockaddr_storage addr;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} addr = {0};
 	socklen_t len = sizeof(addr);
 	char host[INET6_ADDRSTRLEN], port[8];
 
-	if (getsockname(l->fd, (struct sockaddr *)&addr, &len) ||
-	    getnameinfo((struct sockaddr *)&addr, len, host, sizeof(host), port, sizeof(port),
-			NI_NUMERICHOST | NI_NUMERICSERV))
+	if (getsockname(l->fd, &addr.any, &len) || getnameinfo(&addr.any, len, host, sizeof(host), port,
+							       sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
 		return;
+	if (addr.any.sa_family == AF_INET)
+		l->loopback = ntohl(addr.v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	else
+		l->loopback = IN6_IS_ADDR_LOOPBACK(&addr.v6.sin6_addr);
 	snprintf(l->text, sizeof(l->text), ai->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
-static int listen_tcp(struct listen_socket *l, const char *where)
+/* host NULL: all addresses of that family, with IPv6 those of IPv4 too. */
+static int listen_at(struct listen_socket *l, const char *where, const char *host, const char *port,
+		     int family)
 {
-	static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-					      .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	const struct addrinfo hints = {
+		.ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
 	struct addrinfo *list = NULL;
-	char host[256], port[8];
-	int err, one = 1;
+	int err, one = 1, zero = 0;
 
-	if (listen_split(where, host, sizeof(host), port, sizeof(port))) {
-		log_error("--listen %s: expected ADDR:PORT, [V6]:PORT or unix:PATH", where);
-		return -EINVAL;
-	}
 	err = getaddrinfo(host, port, &hints, &list);
 	if (err) {
 		log_error("--listen %s: %s", where, gai_strerror(err));
@@ -87,12 +92,33 @@ static int listen_tcp(struct listen_socket *l, const char *where)
 	err = l->fd < 0 ? -errno : 0;
 	if (!err) {
 		setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		if (!host && family == AF_INET6)
+			setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
 		err = listen_bind(l->fd, list->ai_addr, list->ai_addrlen);
 	}
 	if (!err)
 		listen_name(l, list);
 	freeaddrinfo(list);
 	return err;
+}
+
+static int listen_tcp(struct listen_socket *l, const char *where)
+{
+	char host[256], port[8];
+	int err;
+
+	if (listen_split(where, host, sizeof(host), port, sizeof(port))) {
+		log_error("--listen %s: expected ADDR:PORT, [V6]:PORT, :PORT or unix:PATH", where);
+		return -EINVAL;
+	}
+	if (*host)
+		return listen_at(l, where, host, port, AF_UNSPEC);
+	err = listen_at(l, where, NULL, port, AF_INET6);
+	if (err != -EAFNOSUPPORT && err != -EADDRNOTAVAIL)
+		return err;
+	if (l->fd >= 0)
+		close(l->fd);
+	return listen_at(l, where, NULL, port, AF_INET); /* a machine without IPv6 */
 }
 
 /* A socket file that nobody answers on is left over from a run that was killed. */
@@ -110,23 +136,44 @@ static bool listen_stale(const struct sockaddr_un *addr)
 	return stale;
 }
 
-static int listen_unix(struct listen_socket *l, const char *path)
+/* The process's umask would leave the group out, or let everybody in. Through a descriptor: another file may
+ * be put in the place of ours. */
+static int listen_own(struct listen_socket *l, const char *path, mode_t mode)
+{
+	char self[32];
+	struct stat st;
+	int err = 0, fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (fstat(fd, &st) || (S_ISSOCK(st.st_mode) && chmod(self, mode)))
+		err = -errno;
+	else if (!S_ISSOCK(st.st_mode))
+		err = -EEXIST;
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+	close(fd);
+	return err;
+}
+
+static int listen_unix(struct listen_socket *l, const char *path, mode_t mode)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int err;
 
-	if (!*path || strlen(path) >= sizeof(addr.sun_path)) {
-		log_error("--listen unix:%s: a path of 1 to %zu bytes is needed", path,
-			  sizeof(addr.sun_path) - 1);
-		return -EINVAL;
-	}
+	if (!*path || strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
 	memcpy(addr.sun_path, path, strlen(path) + 1);
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return -errno;
+	fchmod(l->fd, mode); /* never wider, even until listen_own() */
 	err = listen_bind(l->fd, (struct sockaddr *)&addr, sizeof(addr));
 	if (err == -EADDRINUSE && listen_stale(&addr) && !unlink(path))
 		err = listen_bind(l->fd, (struct sockaddr *)&addr, sizeof(addr));
+	if (!err)
+		err = listen_own(l, path, mode);
 	if (err)
 		return err;
 	memcpy(l->path, path, strlen(path) + 1);
@@ -140,7 +187,8 @@ int listen_open(struct listen_socket *ret, const char *where)
 	int err;
 
 	snprintf(l.text, sizeof(l.text), "%s", where);
-	err = strncmp(where, "unix:", 5) ? listen_tcp(&l, where) : listen_unix(&l, where + 5);
+	err = strncmp(where, "unix:", 5) ? listen_tcp(&l, where)
+					 : listen_unix(&l, where + 5, LISTEN_UNIX_MODE);
 	if (!err) {
 		*ret = l;
 		return 0;
@@ -148,15 +196,31 @@ int listen_open(struct listen_socket *ret, const char *where)
 	if (err == -EADDRINUSE)
 		log_error("--listen %s: the address is in use (is another gp-bpf running?); choose another",
 			  where);
+	else if (err == -ENAMETOOLONG)
+		log_error("--listen %s: a path of 1 to %zu bytes is needed", where, LISTEN_PATH_MAX);
 	else if (err != -EINVAL)
 		log_error("--listen %s: %s", where, strerror(-err));
 	if (l.fd >= 0)
+		close(l.fd);
+	return err == -ENAMETOOLONG ? -EINVAL : err;
+}
+
+int listen_open_own(struct listen_socket *ret, const char *path)
+{
+	struct listen_socket l = {.fd = -1};
+	int err = listen_unix(&l, path, LISTEN_OWN_MODE);
+
+	if (!err)
+		*ret = l;
+	else if (l.fd >= 0)
 		close(l.fd);
 	return err;
 }
 
 void listen_remove(const struct listen_socket *l)
 {
-	if (l->path[0])
+	struct stat st;
+
+	if (l->path[0] && !lstat(l->path, &st) && st.st_dev == l->dev && st.st_ino == l->ino)
 		unlink(l->path);
 }

@@ -3,17 +3,31 @@
 #ifndef EXPORT_LISTEN_H
 #define EXPORT_LISTEN_H
 
-#define LISTEN_TEXT_MAX 160
+#include <stdbool.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#define LISTEN_TEXT_MAX	 160
+#define LISTEN_UNIX_MODE 0660 /* of a unix socket: root and its group */
+#define LISTEN_OWN_MODE	 0600
+#define LISTEN_PATH_MAX	 (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 struct listen_socket {
 	int fd;
-	char path[108];		    /* of a unix socket, to be removed; "" otherwise */
+	char path[108]; /* of a unix socket, to be removed; "" otherwise */
+	dev_t dev;	/* of that path, so that no other's is removed */
+	ino_t ino;
+	bool loopback;		    /* nobody from outside can connect */
 	char text[LISTEN_TEXT_MAX]; /* where it really listens */
 };
 
-/* ADDR:PORT, [V6]:PORT or unix:PATH. 0 or -errno after one line. */
+/* ADDR:PORT, [V6]:PORT, :PORT (all addresses, of IPv6 too where there is such) or unix:PATH. A socket file
+ * that nobody answers on is replaced; anything else at PATH is left alone, a symbolic link too (-EADDRINUSE).
+ * 0 or -errno after one line. */
 int listen_open(struct listen_socket *ret, const char *where);
-/* Removes the path; the descriptor is closed by whom it was given to. */
+/* A unix socket for this user alone. What is wrong is the caller's to tell: -ENAMETOOLONG, -EADDRINUSE... */
+int listen_open_own(struct listen_socket *ret, const char *path);
+/* Removes the path, if it is still ours; the descriptor is closed by whom it was given to. */
 void listen_remove(const struct listen_socket *l);
 
 #endif

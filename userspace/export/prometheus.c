@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prometheus: --export prometheus, --listen. The collecting thread only swaps a pointer; text is made on
- * the server's thread, when somebody asks. */
+/* Prometheus: --export prometheus, --listen; and a socket of our own for gp-bpf top, which serves the same.
+ * The collecting thread only swaps a pointer; text is made on the server's thread, when somebody asks. */
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "userspace/base/log.h"
 #include "userspace/export/exporter.h"
@@ -14,6 +19,8 @@ struct prometheus {
 	struct http_server *http;
 	pthread_mutex_t lock; /* of latest, held for the swap alone */
 	struct snapshot *latest;
+	struct prometheus_own own; /* of the server's thread */
+	void (*state_json)(struct buffer *out, const struct snapshot *s);
 };
 
 static struct snapshot *prometheus_latest(struct prometheus *p)
@@ -32,37 +39,71 @@ static uint64_t prometheus_version(void *ctx)
 	uint64_t number;
 
 	pthread_mutex_lock(&p->lock);
-	number = p->latest ? p->latest->number : 0;
+	number = p->latest && (!p->latest->node.on || p->latest->node.ready) ? p->latest->number : 0;
 	pthread_mutex_unlock(&p->lock);
 	return number;
 }
 
-static void prometheus_render(void *ctx, struct buffer *out)
+static void prometheus_render(void *ctx, struct buffer *out, enum prometheus_format format)
 {
-	struct snapshot *s = prometheus_latest(ctx);
+	struct prometheus *p = ctx;
+	struct snapshot *s = prometheus_latest(p);
 
-	prometheus_text(out, s);
+	prometheus_own_read(&p->own);
+	prometheus_text_own(out, s, &p->own, format);
 	snapshot_unref(s);
+}
+
+/* Only of a version that is not 0. */
+static void prometheus_state(void *ctx, struct buffer *out)
+{
+	struct prometheus *p = ctx;
+	struct snapshot *s = prometheus_latest(p);
+
+	p->state_json(out, s);
+	snapshot_unref(s);
+}
+
+static struct prometheus *prometheus_new(const struct export_options *opt, struct http_source *ret)
+{
+	struct prometheus *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	pthread_mutex_init(&p->lock, NULL);
+	p->state_json = opt->state_json;
+	*ret = (struct http_source){p, prometheus_version, prometheus_render,
+				    p->state_json ? prometheus_state : NULL};
+	return p;
+}
+
+static void prometheus_free(struct prometheus *p)
+{
+	snapshot_unref(p->latest);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
 }
 
 static int prometheus_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
-	struct prometheus *p = calloc(1, sizeof(*p));
 	const char *listen = arg && *arg ? arg : opt->listen;
+	struct http_source source;
+	struct prometheus *p = prometheus_new(opt, &source);
 	int err;
 
 	if (!p)
 		return -ENOMEM;
-	pthread_mutex_init(&p->lock, NULL);
-	err = http_open(
-		&p->http, listen,
-		&(struct http_source){p, PROMETHEUS_CONTENT_TYPE, prometheus_version, prometheus_render});
+	err = http_open(&p->http, listen, opt->web_config, &source);
 	if (err) {
-		pthread_mutex_destroy(&p->lock);
-		free(p);
+		prometheus_free(p);
 		return err;
 	}
-	log_info("metrics at %s, path /metrics", http_address(p->http));
+	log_info("metrics at %s, path /metrics (%s)", http_address(p->http), http_protection(p->http));
+	if (http_exposed(p->http))
+		log_warn("--listen %s: whoever reaches that port may read the metrics; users or client "
+			 "certificates "
+			 "in a --web-config keep others out",
+			 listen ? listen : http_address(p->http));
 	*ret_state = p;
 	return 0;
 }
@@ -77,6 +118,7 @@ static void prometheus_snapshot(void *state, struct snapshot *s)
 	p->latest = own;
 	pthread_mutex_unlock(&p->lock);
 	snapshot_unref(old);
+	http_tick(p->http);
 }
 
 static int prometheus_close(void *state)
@@ -84,9 +126,7 @@ static int prometheus_close(void *state)
 	struct prometheus *p = state;
 
 	http_close(p->http);
-	snapshot_unref(p->latest);
-	pthread_mutex_destroy(&p->lock);
-	free(p);
+	prometheus_free(p);
 	return 0;
 }
 
@@ -96,4 +136,45 @@ const struct exporter export_prometheus = {
 	.open = prometheus_open,
 	.snapshot = prometheus_snapshot,
 	.close = prometheus_close,
+};
+
+/* The folder is made where there is none. A service without this socket is a service. */
+static int socket_open(void **ret_state, const char *path, const struct export_options *opt)
+{
+	struct http_source source;
+	struct prometheus *p = prometheus_new(opt, &source);
+	char folder[PATH_MAX];
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	snprintf(folder, sizeof(folder), "%s", path);
+	mkdir(dirname(folder), 0700);
+	err = http_open_own(&p->http, path, &source);
+	if (err) {
+		log_warn("%s: %s; gp-bpf top cannot read this service there", path,
+			 err == -ENAMETOOLONG ? "the path is too long for a socket" : strerror(-err));
+		prometheus_free(p);
+		p = NULL;
+	}
+	*ret_state = p;
+	return 0;
+}
+
+static void socket_snapshot(void *state, struct snapshot *s)
+{
+	if (state)
+		prometheus_snapshot(state, s);
+}
+
+static int socket_close(void *state)
+{
+	return state ? prometheus_close(state) : 0;
+}
+
+const struct exporter export_socket = {
+	.name = "socket",
+	.open = socket_open,
+	.snapshot = socket_snapshot,
+	.close = socket_close,
 };

@@ -1,132 +1,231 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <string.h>
-
+/* prometheus_job.c - jobs over all their runs. */
 #include "userspace/export/metric.h"
 #include "userspace/export/prometheus_private.h"
 
-/* Whoever gives no name is called by its first process. */
-struct buffer *page_job(struct page *p, const struct family *f, const struct job_view *j)
+static struct buffer *page_job_part(struct page *p, const struct family *f, const char *ending,
+				    const struct job_view *j)
 {
-	char unnamed[24];
+	char room[PAGE_JOB_MAX];
 
-	snprintf(unnamed, sizeof(unnamed), "pid-%u", j->first_pid);
-	metric_label(page_sample(p, f->name, NULL), "job_id", *j->name ? j->name : unnamed);
-	metric_label(p->out, "history", job_history(j->carried));
+	metric_label(page_part(p, f->name, ending, NULL), "job_id", page_job_name(j, room));
+	if (j->ledger.start_ns > p->since_ns)
+		p->since_ns = j->ledger.start_ns;
+	p->since_real_ns = j->since_real_ns;
+	if (j->carried) /* another node counted too */
+		p->since_ns = p->since_real_ns = 0;
 	return p->out;
 }
 
-/* Two jobs of one name (one ended long ago): the newer one has the series. */
-bool page_job_shown(const struct snapshot *s, uint32_t at)
+struct buffer *page_job(struct page *p, const struct family *f, const struct job_view *j)
 {
-	for (uint32_t i = at + 1; i < s->njobs; i++) {
-		if (*s->jobs[at].name && !strcmp(s->jobs[at].name, s->jobs[i].name))
-			return false;
-	}
-	return true;
+	return page_job_part(p, f, "", j);
 }
 
-void page_job_time(struct page *p, const struct family *f)
+static void info(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
-	{
-		char room[LEDGER_NAME_MAX];
-		const char *name;
-		uint64_t ns;
+	page_job(p, f, j);
+	metric_label(p->out, "uid", j->uid);
+	metric_label(p->out, "history", job_history(j->carried));
+	if (j->world_size >= 0)
+		metric_label_uint(p->out, "world_size", (uint64_t)j->world_size);
+	page_value_uint(p, p->out, 1);
+}
 
-		for (uint32_t b = 0; (name = ledger_part(&j->ledger, &p->s->types, b, room, &ns)); b++) {
-			metric_label(page_job(p, f, j), "bucket", name);
-			metric_value_ns(p->out, ns);
-		}
+static void world_size(struct page *p, const struct family *f, const struct job_view *j)
+{
+	if (j->world_size >= 0)
+		page_value_uint(p, page_job(p, f, j), (uint64_t)j->world_size);
+}
+
+static void accelerators(struct page *p, const struct family *f, const struct job_view *j)
+{
+	if (j->accelerators)
+		page_value_uint(p, page_job(p, f, j), j->accelerators);
+}
+
+static void time_by_bucket(struct page *p, const struct family *f, const struct job_view *j)
+{
+	char room[LEDGER_NAME_MAX];
+	const char *name;
+	uint64_t ns;
+
+	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &p->s->types, b, room, &ns)); b++) {
+		if (!ns)
+			continue;
+		metric_label(page_job(p, f, j), "bucket", name);
+		page_value_ns(p, p->out, ns);
 	}
 }
 
-void page_job_goodput(struct page *p, const struct family *f)
+static void goodput(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
-	{
-		uint64_t observed_ns = ledger_elapsed(&j->ledger) - j->ledger.ns[BUCKET_UNOBSERVED];
+	uint64_t observed_ns = ledger_elapsed(&j->ledger) - j->ledger.ns[BUCKET_UNOBSERVED];
 
-		if (observed_ns)
-			metric_value_real(page_job(p, f, j),
-					  (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
-	}
+	if (observed_ns)
+		page_value_real(p, page_job(p, f, j),
+				(double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
 }
 
-void page_job_window_goodput(struct page *p, const struct family *f)
+static void window_goodput(struct page *p, const struct family *f, const struct job_view *j)
 {
 	char name[16];
 
-	PAGE_EACH_JOB(p, j)
-	{
-		for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
-			const struct window_view *w = &j->windows[k];
-			uint64_t observed_ns = window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
+	for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
+		const struct window_view *w = &j->windows[k];
+		uint64_t observed_ns = window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
 
-			if (!observed_ns)
-				continue;
-			metric_label(page_job(p, f, j), "window", window_name(name, w->length_ns));
-			metric_value_real(p->out, (double)w->ns[BUCKET_GOODPUT] / (double)observed_ns);
-		}
+		if (!observed_ns)
+			continue;
+		metric_label(page_job(p, f, j), "window", window_name(name, w->length_ns));
+		page_value_real(p, p->out, (double)w->ns[BUCKET_GOODPUT] / (double)observed_ns);
 	}
 }
 
-void page_job_elapsed(struct page *p, const struct family *f)
+static void elapsed(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
-	metric_value_ns(page_job(p, f, j), ledger_elapsed(&j->ledger));
+	page_value_ns(p, page_job(p, f, j), ledger_elapsed(&j->ledger));
 }
 
-void page_job_excluded(struct page *p, const struct family *f)
+static void excluded(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
-	{
-		if (j->ledger.ns[BUCKET_EXCLUDED])
-			metric_value_ns(page_job(p, f, j), j->ledger.ns[BUCKET_EXCLUDED]);
+	if (j->ledger.ns[BUCKET_EXCLUDED])
+		page_value_ns(p, page_job(p, f, j), j->ledger.ns[BUCKET_EXCLUDED]);
+}
+
+static void productive(struct page *p, const struct family *f, const struct job_view *j)
+{
+	page_value_ns(p, page_job(p, f, j), j->ledger.productive_gross_ns);
+}
+
+static void wasted(struct page *p, const struct family *f, const struct job_view *j)
+{
+	page_value_ns(p, page_job(p, f, j), j->wasted_gross_ns);
+}
+
+/* With those whose cause is not kept, so that the causes add up, and without one whose cause may be another
+ * one yet. */
+static void disruptions(struct page *p, const struct family *f, const struct job_view *j)
+{
+	uint64_t left = j->ledger.disruptions - j->unsettled;
+
+	for (uint32_t i = 0; i < j->ncauses && i < JOB_CAUSES; i++) {
+		metric_label(page_job(p, f, j), "cause", j->causes[i].cause);
+		page_value_uint(p, p->out, j->causes[i].count);
+		left -= j->causes[i].count < left ? j->causes[i].count : left;
+	}
+	metric_label(page_job(p, f, j), "cause", "other");
+	page_value_uint(p, p->out, left);
+}
+
+/* Ranks wait for each other: their steps take the same, and a histogram of each would be most of a page. */
+static void step_seconds_of(struct page *p, const struct family *f, const struct job_view *j,
+			    const struct rank_view *r, const struct loop_view *l)
+{
+	const struct deviation_view *t = &l->time;
+	uint64_t count = 0;
+
+	for (int i = 0; i <= DEVIATION_BOUNDS; i++) {
+		count += t->bucket[i];
+		page_job_part(p, f, "_bucket", j);
+		page_loop_label(p, l);
+		if (i < DEVIATION_BOUNDS)
+			metric_label_seconds(p->out, "le", deviation_bound_ns[i]);
+		else
+			metric_label(p->out, "le", "+Inf");
+		page_value_uint(p, p->out, count);
+	}
+	page_job_part(p, f, "_sum", j);
+	page_loop_label(p, l);
+	page_value_ns(p, p->out, t->sum_ns);
+	page_job_part(p, f, "_count", j);
+	page_loop_label(p, l);
+	page_value_uint(p, p->out, count);
+	p->since_ns = r->observed_ns;
+	p->since_real_ns = r->since_real_ns;
+	page_created(p);
+}
+
+static void step_seconds(struct page *p, const struct family *f, const struct job_view *j)
+{
+	const struct rank_view *r = p->job_first;
+
+	for (uint32_t k = 0; r && k < r->nloops; k++)
+		if (page_loop_known(&r->loops[k]))
+			step_seconds_of(p, f, j, r, &r->loops[k]);
+}
+
+static void runs(struct page *p, const struct family *f, const struct job_view *j)
+{
+	page_value_uint(p, page_job(p, f, j), j->runs);
+}
+
+static void starts(struct page *p, const struct family *f, const struct job_view *j)
+{
+	page_value_uint(p, page_job(p, f, j), j->starts);
+}
+
+static void step(struct page *p, const struct family *f, const struct job_view *j)
+{
+	page_value_uint(p, page_job(p, f, j), j->last_step);
+}
+
+static void scheduling(struct page *p, const struct family *f, const struct job_view *j)
+{
+	for (int i = 0; j->scheduling.known && i < SCHEDULE_COUNT; i++) {
+		metric_label(page_job(p, f, j), "part", schedule_name[i]);
+		page_value_ns(p, p->out, j->scheduling.ns[i]);
 	}
 }
 
-void page_job_productive(struct page *p, const struct family *f)
+static void state(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
-	metric_value_ns(page_job(p, f, j), j->ledger.productive_gross_ns);
+	metric_label(page_job(p, f, j), "state", job_state_name[j->state]);
+	page_value_uint(p, p->out, 1);
 }
 
-void page_job_wasted(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	metric_value_ns(page_job(p, f, j), j->wasted_gross_ns);
-}
-
-void page_job_disruptions(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	metric_value_uint(page_job(p, f, j), j->ledger.disruptions);
-}
-
-void page_job_runs(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	metric_value_uint(page_job(p, f, j), j->runs);
-}
-
-void page_job_starts(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	metric_value_uint(page_job(p, f, j), j->starts);
-}
-
-void page_job_step(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	metric_value_uint(page_job(p, f, j), j->last_step);
-}
-
-void page_job_state(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	{
-		metric_label(page_job(p, f, j), "state", job_state_name[j->state]);
-		metric_value_uint(p->out, 1);
-	}
-}
+static const struct family job_families[] = {
+	{"gpbpf_job_info", INFO, OF_JOB ", uid, history, world_size",
+	 "A job; history: this_node, or carried where other nodes counted before.", .job = info},
+	{"gpbpf_job_world_size", GAUGE, OF_JOB,
+	 "Ranks that a job says it has, whether they are there or not; absent: not known.",
+	 .job = world_size},
+	{"gpbpf_job_accelerators", GAUGE, OF_JOB,
+	 "Accelerators of this node's ranks of a job: sum over nodes.", .job_part = accelerators},
+	{"gpbpf_job_time_seconds", GAUGE, OF_JOB ", bucket",
+	 "Where the time of a job went, over all its runs; the buckets add up to elapsed, one that is absent "
+	 "has nothing.",
+	 .job = time_by_bucket},
+	{"gpbpf_job_elapsed_seconds", GAUGE, OF_JOB, "Time since a job began, or until it ended.",
+	 .job = elapsed},
+	{"gpbpf_job_excluded_seconds", GAUGE, OF_JOB, "Time of a job that is left out, of elapsed too.",
+	 .job = excluded},
+	{"gpbpf_job_goodput_ratio", GAUGE, OF_JOB,
+	 "Share of a job's observed time that became progress which counts.", .job = goodput},
+	{"gpbpf_job_window_goodput_ratio", GAUGE, OF_JOB ", window",
+	 "Share of a job's observed time of late that became progress, outages and silence counted.",
+	 .job = window_goodput},
+	{"gpbpf_job_productive_seconds_total", COUNTER, OF_JOB,
+	 "Time ever booked as progress of a job; what a restart disproves is not taken back here.",
+	 .job = productive},
+	{"gpbpf_job_wasted_seconds_total", COUNTER, OF_JOB, "Progress that restarts have disproved.",
+	 .job = wasted},
+	{"gpbpf_job_disruptions_total", COUNTER, OF_JOB ", cause",
+	 "Events that interrupted a job, however many ranks fell, once their cause is certain.",
+	 .job = disruptions},
+	{"gpbpf_job_runs_total", COUNTER, OF_JOB, "Runs of a job: its start, and each restart.", .job = runs},
+	{"gpbpf_job_starts_since_step", GAUGE, OF_JOB,
+	 "Runs begun since the last step: a crash loop shows here.", .job = starts},
+	{"gpbpf_job_step_seconds", HISTOGRAM, OF_JOB ", loop, le",
+	 "Time of a training step of a job: of its lowest rank in its last run on this node, since that "
+	 "process is watched.",
+	 .job = step_seconds},
+	{"gpbpf_job_scheduling_seconds", GAUGE, OF_JOB ", part",
+	 "From the making of a job's first pod to its first process: until it had a node (schedule), its "
+	 "images (image), and began (start); in no bucket.",
+	 .job = scheduling},
+	{"gpbpf_job_step_number", GAUGE, OF_JOB, "Number of the newest step that counts.", .job = step},
+	{"gpbpf_job_state", GAUGE, OF_JOB ", state",
+	 "1 for the state a job is in: running, down, over, ended.", .job = state},
+};
+const struct family_list page_job_families = FAMILY_LIST(job_families);

@@ -16,7 +16,7 @@ int page_attach_order(const void *a, const void *b)
 }
 
 /* Hits are known by probe, not by library: rows of one probe that is in several say the same number. */
-void page_probe_hits(struct page *p, const struct family *f)
+static void probe_hits(struct page *p, const struct family *f)
 {
 	uint64_t hits = 0;
 
@@ -27,12 +27,12 @@ void page_probe_hits(struct page *p, const struct family *f)
 		if (i + 1 < p->nattach && !strcmp(a->id, p->attach[i + 1]->id))
 			continue;
 		metric_label(page_sample(p, f->name, NULL), "probe", a->id);
-		metric_value_uint(p->out, hits);
+		page_value_uint(p, p->out, hits);
 		hits = 0;
 	}
 }
 
-void page_probe_unsent(struct page *p, const struct family *f)
+static void probe_unsent(struct page *p, const struct family *f)
 {
 	for (size_t i = 0; i < p->nattach; i++) {
 		const struct attach_view *a = p->attach[i];
@@ -40,11 +40,11 @@ void page_probe_unsent(struct page *p, const struct family *f)
 		if (a->flags & GP_PROBE_COUNTED || (i && !strcmp(a->id, p->attach[i - 1]->id)))
 			continue;
 		metric_label(page_sample(p, f->name, NULL), "probe", a->id);
-		metric_value_uint(p->out, a->unsent);
+		page_value_uint(p, p->out, a->unsent);
 	}
 }
 
-void page_probe_states(struct page *p, const struct family *f)
+static void probe_states(struct page *p, const struct family *f)
 {
 	uint64_t n[GP_GROUP_fault + 1][GP_ATTACH_given_up + 1] = {0};
 
@@ -55,13 +55,13 @@ void page_probe_states(struct page *p, const struct family *f)
 		for (int st = GP_ATTACH_attached; st <= GP_ATTACH_given_up; st++) {
 			metric_label(page_sample(p, f->name, NULL), "group", event_group_name((unsigned)g));
 			metric_label(p->out, "state", event_attach_state_name((unsigned)st));
-			metric_value_uint(p->out, n[g][st]);
+			page_value_uint(p, p->out, n[g][st]);
 		}
 	}
 }
 
 /* Two copies of a library can have one name (two containers): attached anywhere counts. */
-void page_probe_attached(struct page *p, const struct family *f)
+static void probe_attached(struct page *p, const struct family *f)
 {
 	bool attached = false, meant = false;
 
@@ -75,8 +75,19 @@ void page_probe_attached(struct page *p, const struct family *f)
 		if (meant) {
 			metric_label(page_sample(p, f->name, NULL), "probe", a->id);
 			metric_label(p->out, "library", a->at.library);
-			metric_value_uint(p->out, attached);
+			page_value_uint(p, p->out, attached);
 		}
 		attached = meant = false;
 	}
 }
+
+static const struct family probe_families[] = {
+	{"gpbpf_probe_hits_total", COUNTER, "probe", "Hits of a probe.", .all = probe_hits},
+	{"gpbpf_probe_unsent_total", COUNTER, "probe",
+	 "Hits that were counted and not sent: over a bound, or over the budget of overhead.",
+	 .all = probe_unsent},
+	{"gpbpf_probes", GAUGE, "group, state", "Places of probes by group and state.", .all = probe_states},
+	{"gpbpf_probe_attached", GAUGE, "probe, library",
+	 "1 where a probe is attached, 0 where it could not be.", .all = probe_attached},
+};
+const struct family_list page_probe_families = FAMILY_LIST(probe_families);

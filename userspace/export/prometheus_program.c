@@ -10,94 +10,78 @@ static void rate(struct page *p, const struct family *f, const struct job_view *
 {
 	if (steps > 0) {
 		metric_label(page_job(p, f, j), "over", "steps");
-		metric_value_real(p->out, steps);
+		page_value_real(p, p->out, steps);
 	}
 	if (elapsed > 0) {
 		metric_label(page_job(p, f, j), "over", "observed");
-		metric_value_real(p->out, elapsed);
+		page_value_real(p, p->out, elapsed);
 	}
 }
 
-static void samples(struct page *p, const struct family *f)
+static void samples(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
 	rate(p, f, j, j->program.steps.samples, j->program.elapsed.samples);
 }
 
-static void tokens(struct page *p, const struct family *f)
+static void tokens(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
 	rate(p, f, j, j->program.steps.tokens, j->program.elapsed.tokens);
 }
 
-static void flops(struct page *p, const struct family *f)
+static void flops(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
 	rate(p, f, j, j->program.steps.flops, j->program.elapsed.flops);
 }
 
-static void mfu(struct page *p, const struct family *f)
+static void mfu(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
 	rate(p, f, j, j->program.steps.mfu, j->program.elapsed.mfu);
 }
 
-static void program_goodput(struct page *p, const struct family *f)
+static void program_goodput(struct page *p, const struct family *f, const struct job_view *j)
 {
-	PAGE_EACH_JOB(p, j)
-	{
-		if (j->program.program > 0)
-			metric_value_real(page_job(p, f, j), j->program.program);
+	if (j->program.program > 0)
+		page_value_real(p, page_job(p, f, j), j->program.program);
+}
+
+static void accelerator_time(struct page *p, const struct family *f, const struct job_view *j)
+{
+	for (int b = 0; b < BUCKETS_TOLD; b++) {
+		if (j->accelerator_ns[b] <= 0)
+			continue;
+		metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
+		page_value_real(p, p->out, j->accelerator_ns[b] / NS_PER_S);
 	}
 }
 
-static double total_ns(const struct job_view *j)
+static void price(struct page *p, const struct family *f)
 {
-	double ns = 0;
-
-	for (int b = 0; b < BUCKETS_TOLD; b++)
-		ns += j->accelerator_ns[b];
-	return ns;
+	if (!p->s || p->s->program.price <= 0)
+		return;
+	metric_label(page_sample(p, f->name, NULL), "currency", p->s->program.currency);
+	page_value_real(p, p->out, p->s->program.price);
 }
 
-static void accelerator_time(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	{
-		for (int b = 0; total_ns(j) > 0 && b < BUCKETS_TOLD; b++) {
-			metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
-			metric_value_real(p->out, j->accelerator_ns[b] / NS_PER_S);
-		}
-	}
-}
-
-static void cost(struct page *p, const struct family *f)
-{
-	PAGE_EACH_JOB(p, j)
-	{
-		for (int b = 0; total_ns(j) > 0 && p->s->program.price > 0 && b < BUCKETS_TOLD; b++) {
-			metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
-			metric_label(p->out, "currency", p->s->program.currency);
-			metric_value_real(p->out, program_cost(&p->s->program, j->accelerator_ns[b]));
-		}
-	}
-}
-
-const struct family page_program_families[PAGE_PROGRAM_FAMILIES] = {
-	{"gpbpf_job_samples_per_second", "gauge",
+static const struct family program_families[] = {
+	{"gpbpf_job_samples_per_second", GAUGE, OF_JOB ", over",
 	 "Samples a second: over the time of steps, and, of steps that count, over observed time.",
-	 .all = samples},
-	{"gpbpf_job_tokens_per_second", "gauge", "Tokens a second, likewise.", .all = tokens},
-	{"gpbpf_job_flops_per_second", "gauge", "Floating-point operations a second, likewise.",
-	 .all = flops},
-	{"gpbpf_job_mfu_ratio", "gauge", "The same as a share of the peak of the job's accelerators.",
-	 .all = mfu},
-	{"gpbpf_job_program_goodput_ratio", "gauge",
+	 .job = samples},
+	{"gpbpf_job_tokens_per_second", GAUGE, OF_JOB ", over", "Tokens a second, likewise.", .job = tokens},
+	{"gpbpf_job_flops_per_second", GAUGE, OF_JOB ", over",
+	 "Floating-point operations a second, likewise.", .job = flops},
+	{"gpbpf_job_mfu_ratio", GAUGE, OF_JOB ", over",
+	 "The same as a share of the peak of the job's accelerators.", .job = mfu},
+	{"gpbpf_job_program_goodput_ratio", GAUGE, OF_JOB,
 	 "MFU of productive time: times the goodput ratio it is the MFU over observed time.",
-	 .all = program_goodput},
-	{"gpbpf_job_accelerator_seconds", "gauge",
-	 "Where the time of the job's accelerators on this node went: all ranks, all runs, outages.",
-	 .all = accelerator_time},
-	{"gpbpf_job_cost", "gauge", "The same as money, by the price of an accelerator-hour that was given.",
-	 .all = cost},
+	 .job = program_goodput},
+	{"gpbpf_job_accelerator_seconds", GAUGE, OF_JOB ", bucket",
+	 "Where the time of the accelerators of this node's ranks of a job went, over all runs, with "
+	 "outages: "
+	 "sum over nodes.",
+	 .job_part = accelerator_time},
+	{"gpbpf_accelerator_hour_price", GAUGE, "currency",
+	 "Price of an accelerator-hour that was given: times accelerator time in hours it is what a job "
+	 "cost.",
+	 .all = price},
 };
+const struct family_list page_program_families = FAMILY_LIST(program_families);

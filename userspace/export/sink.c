@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/export/sink.h"
+#include "userspace/export/sink_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/plural.h"
 
-#define SINK_BATCH_BYTES   (64u << 10)
 #define SINK_BACKLOG_BYTES (16u << 20)
 #define SINK_FULL_WAIT_MS  1000
 #define SINK_CLOSE_WAIT_MS 5000
-
-struct sink {
-	int fd;
-	bool file;    /* a regular file takes everything at once */
-	bool stalled; /* the reader did not move during a whole wait: do not wait again until it does */
-	struct buffer text;
-	size_t written; /* of text; always at a place that a later write goes on from */
-	uint64_t lost_lines;
-	int error; /* the first one; nothing is written any more */
-	char path[256];
-};
+#define SINK_TAIL_BYTES	   (1u << 20) /* a line is far shorter */
 
 static void sink_fail(struct sink *s, int error)
 {
@@ -72,6 +61,58 @@ int sink_open_append(struct sink **ret, const char *path)
 	return sink_open_how(ret, path, O_APPEND);
 }
 
+/* Where the last line of text begins, which ends at len (after its line feed). */
+static size_t sink_last_line(const char *text, size_t len)
+{
+	const char *before = len > 1 ? memrchr(text, '\n', len - 1) : NULL;
+
+	return before ? (size_t)(before + 1 - text) : 0;
+}
+
+int sink_tail(const char *path, bool (*drop)(const char *line), char **ret_tail, uint64_t *ret_bytes)
+{
+	int err = -ENOENT, fd = strcmp(path, "-") != 0 ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
+	char *text = malloc(SINK_TAIL_BYTES + 1), *end;
+	struct stat st;
+	size_t len;
+	off_t from;
+	ssize_t n;
+
+	if (fd < 0 || !text || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		goto out;
+	from = st.st_size > SINK_TAIL_BYTES ? st.st_size - SINK_TAIL_BYTES : 0;
+	n = pread(fd, text, SINK_TAIL_BYTES, from);
+	if (n < 0)
+		goto out;
+	end = memrchr(text, '\n', (size_t)n);
+	len = end ? (size_t)(end + 1 - text) : 0;
+	text[len] = '\0';
+	if (len && drop && drop(text + sink_last_line(text, len)))
+		len = sink_last_line(text, len);
+	text[len] = '\0';
+	if (ftruncate(fd, from + (off_t)len))
+		goto out;
+	err = 0;
+	*ret_bytes = (uint64_t)from + len;
+	*ret_tail = text;
+	text = NULL;
+out:
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return err;
+}
+
+uint64_t sink_lost(const struct sink *s)
+{
+	return s->lost_lines;
+}
+
+uint64_t sink_failed(const struct sink *s)
+{
+	return s->failed_lines;
+}
+
 struct buffer *sink_buffer(struct sink *s)
 {
 	return &s->text;
@@ -105,11 +146,11 @@ static bool sink_write(struct sink *s, int wait_ms)
 	return true;
 }
 
-static void sink_forget(struct sink *s)
+void sink_shrink(struct sink *s)
 {
-	if (s->error)
-		s->written = s->text.len;
 	if (s->written == s->text.len) {
+		if (s->text.cap > SINK_KEPT_BYTES / 4) /* of a backlog */
+			buffer_free(&s->text);
 		buffer_clear(&s->text);
 		s->written = 0;
 	} else if (s->written > s->text.len / 2) {
@@ -119,27 +160,49 @@ static void sink_forget(struct sink *s)
 	}
 }
 
+static void sink_forget(struct sink *s)
+{
+	if (s->error) {
+		for (; s->written < s->text.len; s->written++)
+			s->failed_lines += s->text.data[s->written] == '\n';
+	}
+	sink_shrink(s);
+}
+
 void sink_flush(struct sink *s)
 {
+	if (s->outlet) {
+		sink_aside_flush(s);
+		return;
+	}
 	while (sink_write(s, 0))
 		;
 	sink_forget(s);
 }
 
-/* The newest line goes: what was promised to be written is kept in order. */
-static void sink_drop(struct sink *s)
+void sink_cut(struct sink *s)
 {
 	size_t at = s->text.len - 1;
 
 	while (at > s->written && s->text.data[at - 1] != '\n')
 		at--;
 	s->text.len = at;
+}
+
+/* The newest line goes: what was promised to be written is kept in order. */
+static void sink_drop(struct sink *s)
+{
+	sink_cut(s);
 	if (!s->lost_lines++)
 		log_warn("export to %s: its reader is too slow; lines are lost from here", s->path);
 }
 
 void sink_line(struct sink *s)
 {
+	if (s->outlet) {
+		sink_aside_line(s);
+		return;
+	}
 	if (s->text.failed) {
 		buffer_free(&s->text);
 		s->written = 0;
@@ -164,14 +227,23 @@ int sink_close(struct sink *s)
 
 	if (!s)
 		return 0;
+	if (s->outlet)
+		return sink_aside_close(s);
 	while (sink_write(s, SINK_CLOSE_WAIT_MS))
 		;
 	if (s->written < s->text.len && !s->error)
 		sink_fail(s, -ETIMEDOUT);
 	if (close(s->fd) && !s->error)
 		sink_fail(s, -errno);
+	sink_forget(s);
+	/* A reader that is gone wants no more. */
+	if (s->failed_lines && s->error != -EPIPE)
+		log_error("export to %s: %llu line%s not written: %s", s->path,
+			  (unsigned long long)s->failed_lines, s->failed_lines == 1 ? " was" : "s were",
+			  strerror(-s->error));
 	if (s->lost_lines)
-		log_error("export to %s: %llu lines lost", s->path, (unsigned long long)s->lost_lines);
+		log_error("export to %s: %llu line%s lost", s->path, (unsigned long long)s->lost_lines,
+			  plural(s->lost_lines));
 	err = s->error ? s->error : s->lost_lines ? -ENOBUFS : 0;
 	buffer_free(&s->text);
 	free(s);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two exports with one place to write to would write over each other, or each line twice. */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/log.h"
+#include "userspace/export/export.h"
+
+static const struct {
+	const char *name, *setting; /* behind the path */
+	bool file;		    /* of its own; else files of its own in a folder */
+} writers[] = {
+	{"json", NULL, true},
+	{"trace", ",size=", true},
+	{"csv", NULL, false},
+	{"tensorboard", ",interval=", false},
+};
+
+/* The path itself, of a file that may not be there yet. */
+static void real_path(const char *path, char out[PATH_MAX])
+{
+	char folder[PATH_MAX];
+	const char *name = strrchr(path, '/');
+	size_t len = name ? (size_t)(name + 1 - path) : 0;
+
+	if (!strcmp(path, "-") || realpath(path, out))
+		return;
+	name = path + len;
+	snprintf(folder, sizeof(folder), "%.*s", (int)len, path);
+	if (!realpath(len ? folder : ".", out))
+		snprintf(out, PATH_MAX, "%s", path);
+	else if (strlen(out) + strlen(name) + 2 <= PATH_MAX)
+		snprintf(out + strlen(out), PATH_MAX - strlen(out), "/%s", name);
+}
+
+/* What it has for itself, as a text. Whether that is a file or a folder. */
+static bool place_of(const char *spec, char out[2 * PATH_MAX])
+{
+	size_t len = strcspn(spec, ":");
+	char path[PATH_MAX], real[PATH_MAX] = "-", *setting;
+
+	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
+		if (strlen(writers[i].name) != len || memcmp(writers[i].name, spec, len) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s", spec[len] && spec[len + 1] ? spec + len + 1 : "-");
+		setting = writers[i].setting ? strstr(path, writers[i].setting) : NULL;
+		if (setting)
+			*setting = '\0';
+		len = strlen(path);
+		while (!writers[i].file && len > 1 && path[len - 1] == '/')
+			path[--len] = '\0';
+		real_path(path, real);
+		snprintf(out, 2 * PATH_MAX, "%s:%s", writers[i].file ? "" : writers[i].name, real);
+		return true;
+	}
+	snprintf(out, 2 * PATH_MAX, "%s", spec);
+	return false;
+}
+
+/* Of what is no file its argument may hold a secret. */
+static void tell(const char *a, const char *b, bool file)
+{
+	char first[256], second[256];
+
+	if (file)
+		log_error("--export %s and --export %s write to the same place",
+			  log_escape(first, sizeof(first), a, strlen(a)),
+			  log_escape(second, sizeof(second), b, strlen(b)));
+	else
+		log_error("--export %s is asked for twice, with the same argument",
+			  log_escape(first, sizeof(first), a, strcspn(a, ":")));
+}
+
+int export_clash(char *const *specs, int count)
+{
+	char place[2 * PATH_MAX], other[2 * PATH_MAX];
+	bool file;
+
+	for (int i = 1; i < count; i++) {
+		file = place_of(specs[i], place);
+		for (int k = 0; k < i; k++) {
+			place_of(specs[k], other);
+			/* Nothing is mixed up there. */
+			if (strcmp(place, other) != 0 || !strcmp(place, ":/dev/null"))
+				continue;
+			tell(specs[k], specs[i], file);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_accept.h - what a client would rather have, by RFC 9110 §12. Pure; the headers are hostile.
+ * NULL: there is no such header. */
+#ifndef EXPORT_HTTP_ACCEPT_H
+#define EXPORT_HTTP_ACCEPT_H
+
+#include <stdbool.h>
+
+#include "userspace/export/prometheus_text.h"
+
+/* The most specific range that names a format gives its q. The higher q wins; of equal ones the format that
+ * is named rather than matched by a wildcard, then the one named first. What nothing matches, wildcards alone
+ * and garbage get text 0.0.4, which every reader takes: an answer 406 would lose a scrape. */
+enum prometheus_format http_accept_format(const char *accept);
+/* Accept-Encoding: gzip is wanted at least as much as the plain text. */
+bool http_accept_gzip(const char *accept_encoding);
+
+#endif

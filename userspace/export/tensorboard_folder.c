@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/tensorboard_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/hash.h"
+
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+#define NAMES	     100 /* tried: of files begun in one second */
+#define HOST_MAX     65
+
+static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+void tb_folder_name(char out[TB_NAME_MAX], const char *name)
+{
+	size_t len = strlen(name), n = 0;
+	bool changed = !len;
+
+	for (; n < len && n < TB_NAME_MAX - 18; n++) {
+		/* A point in front hides a folder, and ".." is another one. */
+		bool keeps = strchr(fine, name[n]) && !(n == 0 && name[0] == '.');
+
+		out[n] = name[n];
+		if (!keeps)
+			out[n] = '_';
+		changed |= !keeps;
+	}
+	out[n] = '\0';
+	if (changed || n < len)
+		snprintf(out + n, TB_NAME_MAX - n, "-%08x", (unsigned)hash_bytes(HASH_START, name, len));
+}
+
+/* To its folder's owner, if we may; what it cannot be given is still there. */
+static void give(int fd, int folder)
+{
+	struct stat above;
+
+	if (geteuid() == 0 && !fstat(folder, &above) && above.st_uid != 0 &&
+	    fchown(fd, above.st_uid, above.st_gid))
+		return;
+}
+
+/* name below at, made if it is missing. flags: O_NOFOLLOW or 0. */
+static int below(int at, const char *name, int flags)
+{
+	int why = mkdirat(at, name, 0755) ? errno : 0, fd;
+
+	fd = openat(at, name, FOLDER_FLAGS | flags);
+	if (fd < 0)
+		return errno == ENOENT && why ? -why : -errno;
+	if (!why)
+		give(fd, at);
+	return fd;
+}
+
+int tb_folder_open(const char *path)
+{
+	int at = open(*path == '/' ? "/" : ".", FOLDER_FLAGS), next;
+	char name[NAME_MAX + 1];
+	size_t len;
+
+	for (path += strspn(path, "/"); *path && at >= 0; path += len, path += strspn(path, "/"), at = next) {
+		len = strcspn(path, "/");
+		if (len > NAME_MAX) {
+			close(at);
+			return -ENAMETOOLONG;
+		}
+		memcpy(name, path, len);
+		name[len] = '\0';
+		next = below(at, name, path[len + strspn(path + len, "/")] ? 0 : O_NOFOLLOW);
+		close(at);
+		if (next < 0)
+			return next;
+	}
+	return at < 0 ? -errno : at;
+}
+
+static void host_name(char out[HOST_MAX])
+{
+	char host[HOST_MAX] = "";
+
+	if (gethostname(host, sizeof(host) - 1) || !*host)
+		snprintf(host, sizeof(host), "localhost");
+	for (size_t i = 0; host[i]; i++)
+		if (!strchr(fine, host[i]))
+			host[i] = '_';
+	memcpy(out, host, sizeof(host));
+}
+
+static int file_in(int folder, int64_t now_s)
+{
+	char name[NAME_MAX + 1], host[HOST_MAX], again[12] = "";
+	int fd;
+
+	host_name(host);
+	for (int i = 1; i <= NAMES; i++) {
+		snprintf(name, sizeof(name), "events.out.tfevents.%010lld.%s%s", (long long)now_s, host,
+			 again);
+		fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		if (fd >= 0) {
+			give(fd, folder);
+			return fd;
+		}
+		if (errno != EEXIST)
+			return -errno;
+		snprintf(again, sizeof(again), ".%02d", i);
+	}
+	return -EEXIST;
+}
+
+int tb_file_new(int folder, const char *run, int64_t now_s)
+{
+	int at = folder, next = folder, fd;
+	char name[TB_NAME_MAX];
+	size_t len;
+
+	for (; *run; run += len, run += *run == '/') {
+		len = strcspn(run, "/");
+		if (!len || len >= sizeof(name))
+			next = -EINVAL;
+		if (next < 0)
+			break;
+		memcpy(name, run, len);
+		name[len] = '\0';
+		next = below(at, name, O_NOFOLLOW);
+		if (at != folder)
+			close(at);
+		at = next;
+		if (next < 0)
+			return next;
+	}
+	fd = next < 0 ? next : file_in(at, now_s);
+	if (at != folder)
+		close(at);
+	return fd;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define NS_PER_S   1000000000ull
+#define IDLE_NS	   (NS_PER_S / 4) /* one turn of idle: so late may the end be noticed */
+#define CANCEL_NS  (NS_PER_S / 2) /* that work which was told to return may still take to do so */
+#define SOON_NS	   (NS_PER_S / 2) /* of the last work, where somebody waits */
+#define THREAD_MAX 16		  /* characters of a thread's name: the kernel's TASK_COMM_LEN */
+
+struct worker {
+	struct worker_job job;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below; never held while the job runs */
+	pthread_cond_t news;
+	struct snapshot *latest; /* not yet seen; NULL: none */
+	struct snapshot
+		*early; /* too early, and none came since: the last one, if the end comes now; or NULL */
+	struct export_view told;
+	uint64_t superseded;	 /* intervals that passed while work took longer */
+	uint64_t asked, flushed; /* flushes */
+	uint64_t flush_by_ns;	 /* 0: the end has not come */
+	bool ended;
+};
+
+static void timespec_of(struct timespec *ts, uint64_t ns)
+{
+	ts->tv_sec = (time_t)(ns / NS_PER_S);
+	ts->tv_nsec = (long)(ns % NS_PER_S);
+}
+
+/* Locked: what is to be told grows outside of the lock, and is shown at once. */
+static void worker_told(struct worker *w, const struct export_view *told)
+{
+	w->told = *told;
+	w->told.name = w->job.name;
+	w->told.superseded = w->superseded;
+}
+
+/* Locked before and after. */
+static void worker_asked(struct worker *w)
+{
+	struct export_view told;
+	uint64_t asked;
+
+	while (w->job.flush && w->flushed < w->asked) {
+		asked = w->asked;
+		told = w->told;
+		pthread_mutex_unlock(&w->lock);
+		w->job.flush(w->job.ctx, &told);
+		pthread_mutex_lock(&w->lock);
+		worker_told(w, &told);
+		w->flushed = asked;
+		pthread_cond_broadcast(&w->news);
+	}
+}
+
+/* Locked before and after. Until then there is nothing else to do, or the end came. */
+static void worker_sleep(struct worker *w, uint64_t until_ns)
+{
+	struct timespec ts;
+
+	timespec_of(&ts, until_ns);
+	worker_asked(w);
+	while (!w->flush_by_ns && clock_mono_ns() < until_ns) {
+		if (pthread_cond_timedwait(&w->news, &w->lock, &ts) == ETIMEDOUT)
+			break;
+		worker_asked(w);
+	}
+}
+
+static void worker_idle(struct worker *w, uint64_t until_ns)
+{
+	struct export_view told;
+	uint64_t turn_ns;
+	bool more = w->job.idle;
+
+	while (!w->flush_by_ns && (turn_ns = clock_mono_ns()) < until_ns) {
+		turn_ns = more && turn_ns + IDLE_NS < until_ns ? turn_ns + IDLE_NS : until_ns;
+		if (more) {
+			told = w->told;
+			pthread_mutex_unlock(&w->lock);
+			more = w->job.idle(w->job.ctx, turn_ns, &told);
+			pthread_mutex_lock(&w->lock);
+			worker_told(w, &told);
+		}
+		worker_sleep(w, turn_ns);
+	}
+}
+
+/* Locked before and after; latest is there. */
+static bool worker_work(struct worker *w, uint64_t deadline_ns, bool last)
+{
+	struct snapshot *s = w->latest;
+	struct export_view told = w->told;
+	bool done;
+
+	w->latest = NULL;
+	pthread_mutex_unlock(&w->lock);
+	done = w->job.work(w->job.ctx, s, deadline_ns, last, &told);
+	snapshot_unref(w->early);
+	w->early = done ? NULL : snapshot_ref(s);
+	snapshot_unref(s);
+	pthread_mutex_lock(&w->lock);
+	worker_told(w, &told);
+	return done;
+}
+
+/* Locked before and after. A snapshot is there, or the end came. */
+static void worker_await(struct worker *w)
+{
+	worker_asked(w);
+	while (!w->latest && !w->flush_by_ns) {
+		pthread_cond_wait(&w->news, &w->lock);
+		worker_asked(w);
+	}
+}
+
+static void *worker_run(void *arg)
+{
+	struct worker *w = arg;
+	uint64_t due_ns, now_ns;
+
+	pthread_mutex_lock(&w->lock);
+	worker_await(w);
+	due_ns = clock_mono_ns();
+	while (!w->flush_by_ns) {
+		due_ns += w->job.interval_ns;
+		while (w->latest && !w->flush_by_ns && !worker_work(w, due_ns, false))
+			worker_await(w);
+		now_ns = clock_mono_ns();
+		if (now_ns > due_ns) {
+			w->superseded += (now_ns - due_ns) / w->job.interval_ns + 1;
+			due_ns = now_ns;
+		}
+		worker_idle(w, due_ns);
+	}
+	if (!w->latest) {
+		w->latest = w->early;
+		w->early = NULL;
+	}
+	if (w->latest)
+		worker_work(w, w->flush_by_ns, true);
+	w->ended = true;
+	pthread_cond_broadcast(&w->news);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static int worker_start(struct worker *w)
+{
+	char name[THREAD_MAX];
+	sigset_t all, was;
+	int err;
+
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	err = -pthread_create(&w->thread, NULL, worker_run, w);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (err)
+		return err;
+	strncpy(name, w->job.name, sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	pthread_setname_np(w->thread, name);
+	return 0;
+}
+
+int worker_open(struct worker **ret, const struct worker_job *job)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	pthread_condattr_t attr;
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->job = *job;
+	w->told.name = job->name;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->news, &attr);
+	pthread_condattr_destroy(&attr);
+	err = worker_start(w);
+	if (err) {
+		log_error("--export %s: its thread does not start: %s", job->name, strerror(-err));
+		pthread_cond_destroy(&w->news);
+		pthread_mutex_destroy(&w->lock);
+		free(w);
+		return err;
+	}
+	*ret = w;
+	return 0;
+}
+
+void worker_snapshot(struct worker *w, struct snapshot *s)
+{
+	struct snapshot *old, *own = snapshot_ref(s);
+
+	pthread_mutex_lock(&w->lock);
+	old = w->latest;
+	w->latest = own;
+	pthread_cond_signal(&w->news);
+	pthread_mutex_unlock(&w->lock);
+	snapshot_unref(old);
+}
+
+void worker_flush(struct worker *w, uint64_t within_ns)
+{
+	uint64_t until_ns = clock_mono_ns() + within_ns, mine;
+	struct timespec ts;
+	bool waits;
+
+	timespec_of(&ts, until_ns);
+	pthread_mutex_lock(&w->lock);
+	waits = w->flushed == w->asked; /* else one that was waited for before still goes on */
+	mine = ++w->asked;
+	pthread_cond_broadcast(&w->news);
+	while (waits && w->job.flush && w->flushed < mine && !w->ended && clock_mono_ns() < until_ns)
+		if (pthread_cond_timedwait(&w->news, &w->lock, &ts) == ETIMEDOUT)
+			break;
+	pthread_mutex_unlock(&w->lock);
+}
+
+void worker_look(struct worker *w, struct export_view *ret)
+{
+	pthread_mutex_lock(&w->lock);
+	*ret = w->told;
+	ret->superseded = w->superseded;
+	pthread_mutex_unlock(&w->lock);
+}
+
+void worker_end(struct worker *w, bool soon)
+{
+	uint64_t flush_ns = soon && w->job.flush_ns > SOON_NS ? SOON_NS : w->job.flush_ns;
+
+	pthread_mutex_lock(&w->lock);
+	if (!w->flush_by_ns)
+		w->flush_by_ns = clock_mono_ns() + flush_ns;
+	pthread_cond_broadcast(&w->news);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Another signal to end came while this one is obeyed: signals are blocked, so it waits. */
+static bool worker_hurried(void)
+{
+	sigset_t waiting;
+
+	sigemptyset(&waiting);
+	sigpending(&waiting);
+	return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
+}
+
+/* Locked before and after. */
+static void worker_wait(struct worker *w)
+{
+	uint64_t until_ns = w->flush_by_ns + CANCEL_NS, now_ns;
+	struct timespec ts;
+
+	while (!w->ended && (now_ns = clock_mono_ns()) < until_ns && !worker_hurried()) {
+		timespec_of(&ts, now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS : until_ns);
+		pthread_cond_timedwait(&w->news, &w->lock, &ts);
+	}
+}
+
+void worker_close(struct worker *w, struct export_view *ret_told)
+{
+	if (!w)
+		return;
+	worker_end(w, false);
+	pthread_mutex_lock(&w->lock);
+	worker_wait(w);
+	if (!w->ended && w->job.cancel) {
+		pthread_mutex_unlock(&w->lock);
+		w->job.cancel(w->job.ctx);
+		pthread_mutex_lock(&w->lock);
+	}
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	if (ret_told)
+		worker_look(w, ret_told);
+	snapshot_unref(w->latest);
+	snapshot_unref(w->early);
+	pthread_cond_destroy(&w->news);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
