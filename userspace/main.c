@@ -2,26 +2,31 @@
 /* gp-bpf: how much of the accelerator time becomes training progress, seen from outside the job. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "userspace/base/log.h"
-#include "userspace/command.h"
-#include "userspace/option.h"
+#include "userspace/command/command.h"
+#include "userspace/option/option.h"
+#include "userspace/watch/child.h"
+
+#define LARGE_BYTES (256 << 10)
+#define TRIM_BYTES  (1 << 20)
 
 static int (*const runs[])(int argc, char **argv) = {
-	cmd_pid,    cmd_run,	cmd_record, cmd_replay, cmd_account, cmd_check,	 cmd_probes,
-	cmd_schema, cmd_detach, cmd_jobs,   cmd_report, cmd_mark,    cmd_exclude};
+	cmd_pid,     cmd_run,	cmd_record,  cmd_node,	 cmd_top,	cmd_replay,
+	cmd_account, cmd_check, cmd_probes,  cmd_schema, cmd_detach,	cmd_jobs,
+	cmd_report,  cmd_mark,	cmd_exclude, cmd_bundle, cmd_completion};
 _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each command");
 
 static void usage(FILE *out)
 {
 	fputs("gp-bpf - training steps and goodput of running jobs, seen from outside\n\nusage:\n", out);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  gp-bpf %-7s %-32s %s\n", command_rows[i].name, command_rows[i].args,
+		fprintf(out, "  gp-bpf %-10s %-32s %s\n", command_rows[i].name, command_rows[i].args,
 			command_rows[i].help);
 	fputs("\noptions of gp-bpf --pid:\n", out);
 	options_help(out, CMD_PID);
@@ -51,6 +56,16 @@ static void secure_descriptors(void)
 			_exit(EXIT_RUNTIME);
 }
 
+/* What is large is a snapshot, a page or a request, there for a moment: it goes back at once. Left to itself
+ * the C library takes the largest that was freed for usual, and the heap keeps holes of that size. */
+static void bound_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+#endif
+}
+
 static int written(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
@@ -64,7 +79,8 @@ int main(int argc, char **argv)
 	int c;
 
 	secure_descriptors();
-	signal(SIGPIPE, SIG_IGN);
+	bound_memory();
+	child_ignore();
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;

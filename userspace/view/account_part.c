@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/view/account_part.h"
+#include "userspace/base/plural.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -169,7 +170,7 @@ static void part_types(struct canvas *c, const struct goodput_part *p, double wh
 	if (n > TYPES_MAX) {
 		canvas_line(c, 0);
 		canvas_at(c, COL_TYPE);
-		canvas_put(c, STYLE_DIM, "and %zu more types", n - TYPES_MAX);
+		canvas_put(c, STYLE_DIM, "and %zu more type%s", n - TYPES_MAX, plural(n - TYPES_MAX));
 	}
 	free(by_size);
 }

@@ -7,6 +7,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/epoch.h"
 #include "userspace/base/utf8.h"
+#include "userspace/base/plural.h"
 #include "userspace/ingest/goodput_record.h"
 #include "userspace/view/account.h"
 #include "userspace/view/account_part.h"
@@ -55,7 +56,7 @@ static void text_head(struct canvas *c, const struct account_view *v)
 	else
 		canvas_put(c, STYLE_PLAIN, "no end so far");
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "  %llu records", (unsigned long long)v->records);
+	canvas_put(c, STYLE_DIM, "  %llu record%s", (unsigned long long)v->records, plural(v->records));
 	if (!a->ended && silent_s > SILENT_S)
 		canvas_put(c, STYLE_YELLOW, ", silent for the last %s", span_text(took, silent_s, silent_s));
 	if (v->query->semantics == GOODPUT_LIBRARY)

@@ -6,6 +6,7 @@
 
 #include "userspace/base/epoch.h"
 #include "userspace/base/json_text.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/words.h"
 
 #define SHOWN 8
@@ -25,7 +26,7 @@ static void run_line(struct buffer *out, const char *what, const struct store_co
 	if (c->is.minutes)
 		buffer_printf(out, "%s a step\n", view_duration(step, (uint64_t)exp(c->is.mean)));
 	else
-		buffer_printf(out, "%u minute%s: too short\n", c->minutes, c->minutes == 1 ? "" : "s");
+		buffer_printf(out, "%u minute%s: too short\n", c->minutes, plural(c->minutes));
 }
 
 static double percent(double ratio)

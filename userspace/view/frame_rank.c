@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
+#include "userspace/view/own.h"
 #include "userspace/view/spark.h"
 #include "userspace/view/words.h"
 
@@ -36,7 +38,7 @@ static void frame_marker(struct canvas *c, const struct step_state *st)
 	if (*st->ratios) {
 		canvas_line(c, WORTH_MORE);
 		canvas_at(c, 1);
-		canvas_put(c, STYLE_DIM, "each step has ");
+		canvas_put(c, STYLE_DIM, "each %s has ", unit_name[st->unit]);
 		canvas_put(c, STYLE_PLAIN, "%s", st->ratios);
 	}
 	if (*st->reason) {
@@ -102,12 +104,13 @@ static void frame_step(struct canvas *c, const struct rank_view *r, const struct
 	canvas_at(c, 1);
 	if (r->nloops > 1)
 		canvas_put(c, STYLE_DIM, "loop %u of %u  ", l->state.loop + 1, r->nloops);
-	canvas_put(c, STYLE_BOLD, "step %llu", (unsigned long long)l->last_number);
+	canvas_put(c, STYLE_BOLD, "%s %llu", unit_name[l->state.unit], (unsigned long long)l->last_number);
 	canvas_put(c, STYLE_DIM, "  took ");
 	canvas_put(c, l->recent && l->time.last_ns > 2 * l->time.p50_ns ? STYLE_RED : STYLE_BOLD, "%s",
 		   view_duration(text, l->time.last_ns));
 	if (l->state.updates && l->state.updates != l->state.steps)
-		canvas_put(c, STYLE_DIM, "  %llu updates", (unsigned long long)l->state.updates);
+		canvas_put(c, STYLE_DIM, "  %llu update%s", (unsigned long long)l->state.updates,
+			   plural(l->state.updates));
 	if (l->flagged[0])
 		canvas_put(c, STYLE_YELLOW, "  %llu tainted by lost records",
 			   (unsigned long long)l->flagged[0]);
@@ -130,11 +133,13 @@ static void frame_phases(struct canvas *c, const struct loop_view *l)
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "in a step  ");
 	for (int i = 0; i < PHASE_COUNT; i++)
-		if (l->phases_known & (1u << i)) {
+		if (l->phases_known & (1u << i) && view_phase_shows(l->phase_ns[i], whole)) {
 			canvas_put(c, STYLE_DIM, "%s%s ", separator, phase_name[i]);
 			canvas_put(c, STYLE_PLAIN, "%s", view_percent(text, l->phase_ns[i], whole));
 			separator = "  ";
 		}
+	if (!view_phase_shows(view_phase_rest_ns(l), whole))
+		return;
 	canvas_put(c, STYLE_DIM, "%selse ", separator);
 	canvas_put(c, STYLE_PLAIN, "%s", view_percent(text, view_phase_rest_ns(l), whole));
 }
@@ -170,7 +175,9 @@ void frame_loops(struct canvas *c, const struct rank_view *r, int rows)
 	if (main->time.count) {
 		frame_step(c, r, main, rows);
 		frame_phases(c, main);
+		own_frame_ranges(c, main, WORTH_DETAIL);
 	}
+	own_frame_figures(c, r, WORTH_DETAIL);
 	frame_other_loops(c, r, main);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The head of a page. */
 #include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/html_private.h"
 
 static void card(struct buffer *out, const char *name)
@@ -86,8 +87,7 @@ void html_head(struct buffer *out, const struct story *s)
 	goodput_card(out, s);
 	card(out, "Elapsed");
 	html_duration(out, "elapsed_ns", ledger_elapsed(&s->ledger));
-	buffer_printf(out, "</dd><dd>%llu run%s</dd></div>\n", (unsigned long long)runs,
-		      runs == 1 ? "" : "s");
+	buffer_printf(out, "</dd><dd>%llu run%s</dd></div>\n", (unsigned long long)runs, plural(runs));
 	card(out, "Steps");
 	html_count(out, "steps", s->totals.steps);
 	buffer_printf(out, "</dd><dd>");

@@ -4,6 +4,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/epoch.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/html_private.h"
 
 #define LEAST_WIDE 3.0 /* of a thing, in units of the chart: on a phone a unit is a third of a pixel */
@@ -66,9 +67,9 @@ static void runs(struct lane *l)
 
 		if (!thing(l, "good", r->run.start_ns, r->run.last_ns, i % 2))
 			continue;
-		buffer_printf(l->out, "run %u: %s, %llu steps", r->run.attempt,
-			      story_fate(fate, sizeof(fate), r->run.end_ns, r->run.status),
-			      (unsigned long long)r->totals.steps);
+		buffer_printf(l->out, "run %u: %s, %llu step%s", r->run.attempt,
+			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns, r->run.status),
+			      (unsigned long long)r->totals.steps, plural(r->totals.steps));
 		thing_end(l);
 	}
 	lane_end(l);

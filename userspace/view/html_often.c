@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often a step took how long: a histogram on a logarithmic scale. */
 #include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/html_private.h"
 
 #define HIGH	  250 /* of the chart, in its own units */
@@ -87,9 +88,9 @@ static void bar_draw(struct buffer *out, const struct bars *b, uint32_t i)
 	buffer_printf(
 		out,
 		"<rect class=\"info\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s to %s: "
-		"%llu steps</title></rect>\n",
+		"%llu step%s</title></rect>\n",
 		i * wide + wide * 0.06, HIGH - high, wide * 0.88, high, html_about(from, begin),
-		html_about(to, end), (unsigned long long)b->steps[i]);
+		html_about(to, end), (unsigned long long)b->steps[i], plural(b->steps[i]));
 }
 
 static void bars_labels(struct buffer *out, const struct bars *b)
@@ -122,8 +123,8 @@ void html_histogram(struct buffer *out, const struct story *s)
 	html_count(out, "times", t->count);
 	buffer_printf(out, " steps, on a logarithmic scale; even a single one has a bar");
 	if (b.over)
-		buffer_printf(out, "; the last bar, apart, is %llu steps of %s to %s",
-			      (unsigned long long)b.over, html_about(text, b.over_from_ns),
+		buffer_printf(out, "; the last bar, apart, is %llu step%s of %s to %s",
+			      (unsigned long long)b.over, plural(b.over), html_about(text, b.over_from_ns),
 			      clock_duration(high, WORD_MAX, t->max_ns));
 	if (s->ideal_ns) {
 		buffer_printf(out, " <svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path "

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/html_private.h"
 
 #define HIGH	 250 /* of the chart, in its own units */
@@ -86,15 +87,15 @@ static void grid(struct buffer *out, const struct scale *c)
 
 static double column_at(const struct story *s, uint32_t i)
 {
-	return html_at(s, s->series->from_ns + (int64_t)(i * s->series->width_ns));
+	return html_at(s, s->curve->from_ns + (int64_t)(i * s->curve->width_ns));
 }
 
 /* Least to greatest of each column, as one path. */
 static void bands(struct buffer *out, const struct story *s, const struct scale *c)
 {
 	buffer_printf(out, "<path class=\"band\" d=\"");
-	for (uint32_t i = 0; i < s->series->used; i++) {
-		const struct sketch *t = &s->series->at[i];
+	for (uint32_t i = 0; i < s->curve->used; i++) {
+		const struct sketch *t = &s->curve->at[i];
 		double x = column_at(s, i), wide = column_at(s, i + 1) - x, top = place(c, (double)t->max_ns),
 		       high = place(c, (double)t->min_ns) - top;
 
@@ -111,14 +112,14 @@ static void bands(struct buffer *out, const struct story *s, const struct scale 
 
 static void medians(struct buffer *out, const struct story *s, const struct scale *c)
 {
-	double gap = 4 * (double)sketch_quantile(&s->totals.times, 0.5) / (double)s->series->width_ns;
+	double gap = 4 * (double)sketch_quantile(&s->totals.times, 0.5) / (double)s->curve->width_ns;
 	uint32_t last = 0;
 	bool any = false;
 
 	gap = gap > GAP_MIN ? gap : GAP_MIN;
 	buffer_printf(out, "<path class=\"line\" d=\"");
-	for (uint32_t i = 0; i < s->series->used; i++) {
-		const struct sketch *t = &s->series->at[i];
+	for (uint32_t i = 0; i < s->curve->used; i++) {
+		const struct sketch *t = &s->curve->at[i];
 
 		if (!t->count)
 			continue;
@@ -139,7 +140,7 @@ static void ideal_across(struct buffer *out, const struct story *s, const struct
 			      place(c, (double)s->ideal_ns), HTML_WIDE);
 }
 
-static void series_bounds(const struct series *s, uint64_t *ret_min_ns, uint64_t *ret_max_ns)
+static void curve_bounds(const struct curve *s, uint64_t *ret_min_ns, uint64_t *ret_max_ns)
 {
 	uint64_t min = UINT64_MAX, max = 0;
 
@@ -170,7 +171,7 @@ static void legend(struct buffer *out, const struct story *s, const struct scale
 			clock_duration(text, WORD_MAX, s->ideal_ns));
 	buffer_printf(out, "; a point stands for %s%s; the scale is logarithmic%s</figcaption>\n",
 		      s->every_step ? "every step within " : "",
-		      clock_duration(text, WORD_MAX, s->series->width_ns),
+		      clock_duration(text, WORD_MAX, s->curve->width_ns),
 		      c->cut < c->high ? ", and closer above the uppermost line" : "");
 }
 
@@ -181,12 +182,12 @@ void html_steps(struct buffer *out, const struct story *s)
 	struct scale c;
 
 	html_section(out, "steps", "Step time over the run");
-	if (!s->series->count) {
+	if (!s->curve->count) {
 		buffer_printf(out, "<p>No step has a time.</p>\n");
 		html_section_end(out);
 		return;
 	}
-	series_bounds(s->series, &min_ns, &max_ns);
+	curve_bounds(s->curve, &min_ns, &max_ns);
 	c = scale_of(&s->totals.times, min_ns, max_ns);
 	buffer_printf(out, "<figure>\n");
 	legend(out, s, &c);
@@ -196,9 +197,9 @@ void html_steps(struct buffer *out, const struct story *s)
 		out,
 		"<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
 		"aria-labelledby=\"t-steps d-steps\"><title id=\"t-steps\">Step time over the run</title>"
-		"<desc id=\"d-steps\">%llu steps, from %s to %s, on a logarithmic scale.</desc>\n",
-		HTML_WIDE, HIGH, (unsigned long long)s->series->count, clock_duration(low, WORD_MAX, min_ns),
-		clock_duration(high, WORD_MAX, max_ns));
+		"<desc id=\"d-steps\">%llu step%s, from %s to %s, on a logarithmic scale.</desc>\n",
+		HTML_WIDE, HIGH, (unsigned long long)s->curve->count, plural(s->curve->count),
+		clock_duration(low, WORD_MAX, min_ns), clock_duration(high, WORD_MAX, max_ns));
 	grid(out, &c);
 	bands(out, s, &c);
 	medians(out, s, &c);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
 #include "userspace/model/ledger.h"
 #include "userspace/view/html_private.h"
 
@@ -205,7 +206,8 @@ void html_runs(struct buffer *out, const struct story *s)
 		buffer_printf(out, "<tr><td class=\"n\">%u</td><td>", r->run.attempt);
 		html_time(out, r->run.start_ns);
 		buffer_printf(out, "</td><td>%s</td><td class=\"n\">%u</td>",
-			      story_fate(fate, sizeof(fate), r->run.end_ns, r->run.status), r->run.ranks);
+			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns, r->run.status),
+			      r->run.ranks);
 		cell_steps(out, &r->totals);
 		cell_goodput(out, &r->totals.sums);
 		buffer_printf(out, "</tr>\n");
@@ -264,11 +266,17 @@ static void trouble(struct buffer *out, const struct story *s)
 	char words[96];
 	static const char *const heads[] = {"when", "what", "rank", ">by", "evidence", NULL};
 
-	html_section(out, "trouble", "Hangs and slowdowns");
-	table(out, "Of a hang, how long it was; of a slowdown, what a step took more.", heads);
+	html_section(out, "trouble", "Hangs, slowdowns, stragglers, errors");
+	table(out,
+	      "Of a hang, how long it was; of a slowdown, what a step took more; of a straggler, what the "
+	      "others "
+	      "waited in a step.",
+	      heads);
 	for (uint32_t i = 0; i < s->healths.count; i++) {
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 
+		if (h->minor)
+			continue;
 		buffer_printf(out, "<tr><td>");
 		html_time(out, h->at_ns);
 		buffer_printf(out, "</td><td class=\"any\">");
@@ -285,6 +293,11 @@ static void trouble(struct buffer *out, const struct story *s)
 		buffer_printf(out, "</tr>\n");
 	}
 	table_end(out);
+	if (s->minor)
+		buffer_printf(out,
+			      "<p class=\"dim small\">And %u slowdown%s that cost under 0.1 %% of the "
+			      "time%s.</p>\n",
+			      s->minor, plural(s->minor), s->minor == 1 ? "" : " each");
 	html_section_end(out);
 }
 

@@ -1,136 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live view's terminal: whole frames, of which only changed lines are written. */
+/* The live view: which process is shown, on a terminal. */
 #include <errno.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "userspace/base/log.h"
 #include "userspace/view/frame.h"
+#include "userspace/view/terminal.h"
 #include "userspace/view/view.h"
-
-/* Alternate screen, no cursor; and back. 2026: the terminal shows what lies between at once. */
-#define TERM_ENTER "\033[?1049h\033[?25l\033[H\033[2J"
-#define TERM_LEAVE "\033[0m\033[?25h\033[?1049l"
-#define SYNC_BEGIN "\033[?2026h"
-#define SYNC_END   "\033[?2026l"
 
 #define LOG_LINE_MAX 512
 
 struct live {
-	int in_fd, out_fd;
-	bool open, keys, color;
-	struct termios before;
-	int cols, rows;
+	struct terminal *terminal;
 	bool chosen; /* by a key: stays with that process */
 	uint32_t pid;
 	uint64_t start_ns;
 	struct snapshot *shown;
-	struct buffer frame, screen, out; /* screen: what the terminal shows now */
+	struct buffer frame;
 	char log[LOG_LINE_MAX];
 };
 
-static void live_size(struct live *l)
-{
-	struct winsize w;
-
-	l->cols = 80;
-	l->rows = 24;
-	if (ioctl(l->out_fd, TIOCGWINSZ, &w) || !w.ws_col || !w.ws_row)
-		return;
-	l->cols = w.ws_col;
-	l->rows = w.ws_row;
-}
-
-/* Keys one by one, unechoed. ^C stays a signal: it is as much for the job of `run` as for us. ^Z would
- * leave the terminal in the alternate screen. */
-static void live_raw(struct live *l)
-{
-	struct termios t;
-
-	/* From the background, setting a terminal stops the process. */
-	if (!isatty(l->in_fd) || tcgetpgrp(l->in_fd) != getpgrp() || tcgetattr(l->in_fd, &l->before))
-		return;
-	t = l->before;
-	t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-	t.c_cc[VMIN] = 0;
-	t.c_cc[VTIME] = 0;
-	t.c_cc[VSUSP] = _POSIX_VDISABLE;
-	l->keys = !tcsetattr(l->in_fd, TCSANOW, &t);
-}
-
-static void live_write(struct live *l, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(l->out_fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return; /* a terminal that is gone ends us by SIGHUP */
-		data += n;
-		len -= (size_t)n;
-	}
-}
-
 int live_open(struct live **ret, int in_fd, int out_fd)
 {
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	struct live *l;
+	struct live *l = calloc(1, sizeof(*l));
+	int err = l ? terminal_open(&l->terminal, in_fd, out_fd) : -ENOMEM;
 
-	if (!isatty(out_fd)) {
-		log_error("the live view needs a terminal");
-		return -ENOTTY;
+	if (err) {
+		free(l);
+		return err;
 	}
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	l->in_fd = in_fd;
-	l->out_fd = out_fd;
-	l->color = !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
-	live_raw(l);
-	live_size(l);
-	live_write(l, TERM_ENTER, strlen(TERM_ENTER));
-	l->open = true;
 	*ret = l;
 	return 0;
-}
-
-/* Takes the next line off *at; its length. Past the end: empty lines. */
-static size_t live_next_line(const struct buffer *b, size_t *at, const char **ret_line)
-{
-	const char *end;
-	size_t len;
-
-	*ret_line = "";
-	if (!b->data || *at >= b->len)
-		return 0;
-	*ret_line = b->data + *at;
-	end = memchr(*ret_line, '\n', b->len - *at);
-	len = end ? (size_t)(end - *ret_line) : b->len - *at;
-	*at += len + 1;
-	return len;
-}
-
-static void live_difference(struct live *l)
-{
-	size_t at_new = 0, at_old = 0;
-
-	for (int row = 1; row <= l->rows; row++) {
-		const char *fresh, *stale;
-		size_t n = live_next_line(&l->frame, &at_new, &fresh);
-		size_t m = live_next_line(&l->screen, &at_old, &stale);
-
-		if (n == m && !memcmp(fresh, stale, n))
-			continue;
-		/* Erased first: behind a line that is full, the erase would take its last column. */
-		buffer_printf(&l->out, "\033[%d;1H\033[K", row);
-		buffer_add(&l->out, fresh, n);
-	}
 }
 
 static uint32_t live_selected(const struct live *l)
@@ -144,28 +46,15 @@ static uint32_t live_selected(const struct live *l)
 
 static void live_redraw(struct live *l)
 {
-	struct frame_options o = {l->cols, l->rows, 0, l->color, l->log};
-	struct pollfd p = {.fd = l->out_fd, .events = POLLOUT};
-	struct buffer swap;
+	struct frame_options o = {terminal_cols(l->terminal), terminal_rows(l->terminal), 0,
+				  terminal_color(l->terminal), l->log};
 
-	/* A terminal that is held (^S) must not hold up the observation. */
-	if (!l->open || !l->shown || poll(&p, 1, 0) <= 0)
+	if (!l->shown)
 		return;
 	o.selected = live_selected(l);
 	buffer_clear(&l->frame);
 	frame_draw(&l->frame, l->shown, &o);
-	buffer_clear(&l->out);
-	buffer_add(&l->out, SYNC_BEGIN, strlen(SYNC_BEGIN));
-	live_difference(l);
-	if (l->frame.failed || l->out.failed || l->out.len == strlen(SYNC_BEGIN))
-		return;
-	buffer_add(&l->out, SYNC_END, strlen(SYNC_END));
-	if (l->out.failed)
-		return;
-	live_write(l, l->out.data, l->out.len);
-	swap = l->screen;
-	l->screen = l->frame;
-	l->frame = swap;
+	terminal_draw(l->terminal, &l->frame);
 }
 
 void live_draw(struct live *l, const struct snapshot *s)
@@ -197,13 +86,10 @@ static void live_move(struct live *l, int by)
 int live_key(struct live *l)
 {
 	unsigned char in[64];
+	size_t n = terminal_read(l->terminal, in, sizeof(in));
 	int key = 0;
-	ssize_t n;
 
-	if (!l->keys)
-		return 0;
-	n = read(l->in_fd, in, sizeof(in));
-	for (ssize_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (in[i] == '\033' && i + 2 < n && (in[i + 1] == '[' || in[i + 1] == 'O')) {
 			live_move(l, in[i + 2] == 'A' ? -1 : in[i + 2] == 'B' ? 1 : 0);
 			i += 2;
@@ -218,9 +104,7 @@ int live_key(struct live *l)
 
 void live_resize(struct live *l)
 {
-	live_size(l);
-	buffer_clear(&l->screen);
-	live_write(l, "\033[2J", 4);
+	terminal_resize(l->terminal);
 	live_redraw(l);
 }
 
@@ -231,15 +115,10 @@ void live_log(struct live *l, const char *line)
 
 void live_close(struct live *l)
 {
-	if (!l || !l->open)
+	if (!l)
 		return;
-	l->open = false;
-	live_write(l, TERM_LEAVE, strlen(TERM_LEAVE));
-	if (l->keys)
-		tcsetattr(l->in_fd, TCSANOW, &l->before);
+	terminal_close(l->terminal);
 	snapshot_unref(l->shown);
 	buffer_free(&l->frame);
-	buffer_free(&l->screen);
-	buffer_free(&l->out);
 	free(l);
 }

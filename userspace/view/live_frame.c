@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/canvas.h"
 #include "userspace/view/frame.h"
 #include "userspace/view/frame_rank.h"
@@ -37,12 +38,19 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 	canvas_at(c, 10);
 	canvas_put(c, STYLE_DIM, "pid %u ", r->pid);
 	canvas_at(c, 22);
+	if (l && !r->trainer && l->state.tier != TIER_NONE && l->state.unit != UNIT_STEP) {
+		canvas_put(c, STYLE_DIM, "%llu %ss, no training seen  %s", (unsigned long long)l->state.steps,
+			   unit_name[l->state.unit], r->comm);
+		return;
+	}
 	if (!r->trainer || !l) {
 		canvas_put(c, STYLE_DIM, "no training yet  %s", r->comm);
 		return;
 	}
 	if (r->hang.hung)
 		canvas_put(c, STYLE_RED, "hung");
+	else if (r->straggle.now)
+		canvas_put(c, STYLE_RED, "straggler");
 	else
 		frame_state(c, &l->state);
 	canvas_at(c, 33);
@@ -112,6 +120,20 @@ static void frame_hang(struct canvas *c, const struct snapshot *s, const struct 
 	canvas_put(c, STYLE_DIM, "%s", r->hang.evidence);
 }
 
+static void frame_straggler(struct canvas *c, const struct rank_view *r)
+{
+	const struct straggle_view *v = &r->straggle;
+	char took[WORD_MAX];
+
+	if (!v->now)
+		return;
+	canvas_line(c, WORTH_KEY);
+	canvas_at(c, 1);
+	canvas_put(c, STYLE_RED, "straggler since step %llu: the others wait %s for it in a step%s%s",
+		   (unsigned long long)v->onset_step, view_duration(took, v->size_ns), *v->phase ? ", " : "",
+		   v->phase);
+}
+
 static void frame_events(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	uint32_t n = r->nevents < SNAPSHOT_EVENTS ? r->nevents : SNAPSHOT_EVENTS;
@@ -138,7 +160,7 @@ static void frame_overhead(struct canvas *c, const struct rank_view *r)
 	if (o->sum.all_ns && o->recent_ns)
 		canvas_put(c, STYLE_PLAIN, "%.3f %% ",
 			   100.0 * (double)o->recent.all_ns / (double)o->recent_ns);
-	canvas_put(c, STYLE_DIM, "(%llu hits%s)   ", (unsigned long long)r->hits,
+	canvas_put(c, STYLE_DIM, "(%llu hit%s%s)   ", (unsigned long long)r->hits, plural(r->hits),
 		   o->sum.all_ns ? " × price of an empty one" : ", price unknown");
 }
 
@@ -241,7 +263,7 @@ static void frame_job(struct canvas *c, const struct snapshot *s, const struct r
 		canvas_put(c, STYLE_PLAIN, "%s", view_duration(lost, j->ledger.ns[BUCKET_WASTED]));
 	}
 	if (j->starts > 2)
-		canvas_put(c, STYLE_RED, "   crash loop: %u starts", j->starts);
+		canvas_put(c, STYLE_RED, "   crash loop: %u start%s", j->starts, plural(j->starts));
 }
 
 void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o)
@@ -261,6 +283,7 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 		frame_identity(&c, r);
 		frame_job(&c, s, r);
 		frame_hang(&c, s, r);
+		frame_straggler(&c, r);
 		frame_loops(&c, r, o->rows);
 	}
 	if (!trainer)

@@ -6,6 +6,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/view.h"
 #include "userspace/view/words.h"
 
@@ -47,7 +48,7 @@ static void plain_rank(FILE *out, const struct fact *f)
 		fprintf(out, " (tier %s by %s)", tier_letter[st->tier],
 			log_escape(marker, sizeof(marker), st->marker, sizeof(st->marker)));
 	if (st->steps)
-		fprintf(out, " after %" PRIu64 " step%s", st->steps, st->steps == 1 ? "" : "s");
+		fprintf(out, " after %" PRIu64 " step%s", st->steps, plural(st->steps));
 	if (st->ratios[0])
 		fprintf(out, ", each with %s",
 			log_escape(ratios, sizeof(ratios), st->ratios, sizeof(st->ratios)));
@@ -84,6 +85,8 @@ static void plain_disruption(FILE *out, const struct job_fall *fall)
 		return;
 	}
 	fprintf(out, " disruption: %s", why->cause);
+	if (*why->fault)
+		fprintf(out, " (%s)", why->fault);
 	if (why->signal)
 		fprintf(out, " by signal %d (%s)", why->signal, strsignal(why->signal));
 	else if (why->exit_code >= 0)
@@ -103,6 +106,11 @@ static void plain_health(FILE *out, const struct fact_health *h)
 
 	if (h->ratio > 0) {
 		fprintf(out, " %s: %s", h->over ? "fast again" : "slow",
+			log_escape(evidence, sizeof(evidence), h->evidence, strlen(h->evidence)));
+		return;
+	}
+	if (h->name || !strcmp(h->kind, "straggler")) {
+		fprintf(out, " %s%s: %s", h->kind, h->name || !h->over ? "" : " no more",
 			log_escape(evidence, sizeof(evidence), h->evidence, strlen(h->evidence)));
 		return;
 	}

@@ -4,25 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/canvas.h"
+#include "userspace/view/own.h"
 #include "userspace/view/report_job.h"
+#include "userspace/view/report_loop.h"
 #include "userspace/view/report_program.h"
 #include "userspace/view/report_time.h"
-#include "userspace/view/spark.h"
 #include "userspace/view/view.h"
 #include "userspace/view/words.h"
 
-#define REPORT_COLS  100
-#define REPORT_LABEL 15 /* column where a fact begins */
 #define REPORT_RANKS 64 /* more are summed up in one line */
-
-static void field(struct canvas *c, const char *name)
-{
-	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "  %s", name);
-	canvas_at(c, REPORT_LABEL);
-}
 
 static void report_head(struct canvas *c, const struct snapshot *s)
 {
@@ -58,180 +50,13 @@ static void report_who(struct canvas *c, const struct rank_view *r)
 		canvas_put(c, STYLE_BOLD, "%s, ", view_rank(rank, r->rank, r->world_size));
 	canvas_put(c, STYLE_BOLD, "pid %u", r->pid);
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
-	field(c, "process");
+	report_field(c, "process");
 	canvas_put(c, r->alive || !r->status ? STYLE_PLAIN : STYLE_RED, "%s",
 		   view_fate(fate, sizeof(fate), r));
 	if (*r->job)
 		canvas_put(c, STYLE_PLAIN, ", job %s", r->job);
 	if (r->rank < 0)
 		canvas_put(c, STYLE_DIM, ", rank unknown");
-}
-
-static void report_found(struct canvas *c, const struct step_state *st)
-{
-	field(c, "found by");
-	if (st->tier == TIER_NONE) {
-		canvas_put(c, STYLE_YELLOW, "no marker yet: %s",
-			   *st->reason ? st->reason : step_state_name[st->state]);
-		return;
-	}
-	canvas_put(c, STYLE_BOLD, "%s", *st->marker ? st->marker : "unnamed marker");
-	canvas_put(c, STYLE_PLAIN, "  tier %s, boundary %s, confidence %.2f", tier_letter[st->tier],
-		   boundary_name[st->boundary], st->confidence);
-	if (*st->ratios) {
-		field(c, "per step");
-		canvas_put(c, STYLE_PLAIN, "%s", st->ratios);
-	}
-	field(c, "numbers");
-	canvas_put(c, STYLE_PLAIN, "%s",
-		   st->since_attach ? "count from the first step seen (attached to a running job)"
-				    : "count from the process's first step");
-	if (st->state != STATE_LOCKED && st->state != STATE_ENDED) {
-		field(c, "state");
-		canvas_put(c, STYLE_YELLOW, "%s", step_state_name[st->state]);
-	}
-	if (*st->reason) {
-		field(c, "note");
-		canvas_put(c, STYLE_PLAIN, "%s", st->reason);
-	}
-}
-
-static void report_steps(struct canvas *c, const struct loop_view *l)
-{
-	static const char *const flag[] = {
-#define X(bit, name) [bit] = #name,
-		STEP_FLAGS(X)
-#undef X
-	};
-	const char *separator = "  (";
-
-	field(c, "steps");
-	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)l->state.steps);
-	if (l->last_number && l->last_number != l->state.steps)
-		canvas_put(c, STYLE_PLAIN, ", the last one is number %llu",
-			   (unsigned long long)l->last_number);
-	if (l->state.updates && l->state.updates != l->state.steps)
-		canvas_put(c, STYLE_PLAIN, ", %llu optimizer updates", (unsigned long long)l->state.updates);
-	for (size_t i = 0; i < sizeof(flag) / sizeof(flag[0]); i++) {
-		if (!l->flagged[i])
-			continue;
-		canvas_put(c, STYLE_DIM, "%s%llu %.*s", separator, (unsigned long long)l->flagged[i],
-			   (int)strcspn(flag[i], "_"), flag[i]);
-		separator = ", ";
-	}
-	if (*separator == ',')
-		canvas_put(c, STYLE_DIM, ")");
-}
-
-static void figure(struct canvas *c, int slot, const char *name, const char *value)
-{
-	int col = REPORT_LABEL + slot * 21;
-
-	canvas_at(c, col);
-	canvas_put(c, STYLE_DIM, "%s", name);
-	canvas_right(c, col + 19, STYLE_PLAIN, value);
-}
-
-static void report_step_time(struct canvas *c, const struct loop_view *l)
-{
-	const struct deviation_view *t = &l->time;
-	char text[WORD_MAX];
-
-	if (!t->count)
-		return;
-	field(c, "step time");
-	figure(c, 0, "median", view_duration(text, t->p50_ns));
-	figure(c, 1, "p95", view_duration(text, t->p95_ns));
-	figure(c, 2, "p99", view_duration(text, t->p99_ns));
-	figure(c, 3, "max", view_duration(text, t->max_ns));
-	canvas_line(c, 0);
-	figure(c, 0, "ideal", view_duration(text, t->ideal_ns));
-	if (t->ideal_ns) {
-		figure(c, 1, "deviation", clock_duration(text, WORD_MAX, (uint64_t)(t->deviation_ns + 0.5)));
-		snprintf(text, sizeof(text), "%.1f %%", 100 * t->jitter);
-		figure(c, 2, "jitter", text);
-	} else {
-		figure(c, 1, "deviation", "unknown");
-		figure(c, 2, "jitter", "unknown");
-	}
-	figure(c, 3, "min", view_duration(text, t->min_ns));
-}
-
-static void report_change(struct canvas *c, const struct loop_view *l)
-{
-	const struct change_view *v = &l->change;
-	char text[96];
-
-	if (!v->count)
-		return;
-	field(c, "slowdowns");
-	canvas_put(c, v->slow ? STYLE_RED : STYLE_PLAIN, "%llu; the last: %s", (unsigned long long)v->count,
-		   view_change(text, sizeof(text), v));
-}
-
-static void report_recent(struct canvas *c, const struct loop_view *l)
-{
-	char low[WORD_MAX], high[WORD_MAX], name[WORD_MAX];
-	struct spark sp;
-
-	if (l->recent < 2)
-		return;
-	spark_scale(&sp, l->recent_ns, (int)l->recent, REPORT_COLS - REPORT_LABEL - 24);
-	snprintf(name, sizeof(name), "last %d", sp.n);
-	for (int row = 0; row < 2; row++) {
-		field(c, row ? name : "");
-		spark_row(c, &sp, row, 2);
-		canvas_put(c, STYLE_DIM, "  %s",
-			   row ? sp.low_ns ? clock_duration(low, WORD_MAX, sp.low_ns) : "0"
-			       : clock_duration(high, WORD_MAX, sp.high_ns));
-		if (!row)
-			canvas_put(c, STYLE_DIM, " (▲ above)");
-	}
-}
-
-static void report_phase(struct canvas *c, const struct loop_view *l, const char *name, uint64_t ns,
-			 const char **separator)
-{
-	uint64_t whole = (uint64_t)(l->time.mean_ns * (double)l->time.count);
-	char part[WORD_MAX], mean[WORD_MAX];
-
-	if (c->col > REPORT_COLS - 30) {
-		field(c, "");
-		*separator = "";
-	}
-	canvas_put(c, STYLE_PLAIN, "%s%s %s", *separator, name,
-		   clock_duration(mean, WORD_MAX, ns / l->time.count));
-	canvas_put(c, STYLE_DIM, " (%s)", view_percent(part, ns, whole));
-	*separator = ", ";
-}
-
-static void report_phases(struct canvas *c, const struct loop_view *l)
-{
-	const char *separator = "";
-
-	if (!l->phases_known || !l->time.count)
-		return;
-	field(c, "in a step");
-	for (int i = 0; i < PHASE_COUNT; i++)
-		if (l->phases_known & (1u << i))
-			report_phase(c, l, phase_name[i], l->phase_ns[i], &separator);
-	report_phase(c, l, "else", view_phase_rest_ns(l), &separator);
-}
-
-static void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_view *l)
-{
-	if (r->nloops > 1) {
-		canvas_line(c, 0);
-		canvas_put(c, STYLE_BOLD, "  loop %u of %u", l->state.loop + 1, r->nloops);
-	}
-	report_found(c, &l->state);
-	if (!l->state.steps)
-		return;
-	report_steps(c, l);
-	report_step_time(c, l);
-	report_change(c, l);
-	report_recent(c, l);
-	report_phases(c, l);
 }
 
 static void report_hangs(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
@@ -241,7 +66,7 @@ static void report_hangs(struct canvas *c, const struct snapshot *s, const struc
 
 	if (!h->count && !h->silent)
 		return;
-	field(c, "hangs");
+	report_field(c, "hangs");
 	if (h->count)
 		canvas_put(c, STYLE_RED, "%llu, %s", (unsigned long long)h->count,
 			   view_duration(took, h->total_ns));
@@ -252,8 +77,35 @@ static void report_hangs(struct canvas *c, const struct snapshot *s, const struc
 		   view_duration(took, h->size_ns), view_hang(text, sizeof(text), s, r));
 	if (!*h->evidence)
 		return;
-	field(c, "");
+	report_field(c, "");
 	canvas_put(c, STYLE_DIM, "%s", h->evidence);
+}
+
+/* Errors of its device and communicators, and whether the others wait for it. */
+static void report_health(struct canvas *c, const struct rank_view *r)
+{
+	const struct straggle_view *v = &r->straggle;
+	const char *separator = "";
+	char size[WORD_MAX];
+	bool any = false;
+
+	for (int i = 0; i < FAULT_COUNT; i++) {
+		if (!r->faults[i])
+			continue;
+		if (!any)
+			report_field(c, "errors");
+		any = true;
+		canvas_put(c, STYLE_RED, "%s%llu %s", separator, (unsigned long long)r->faults[i],
+			   fault_name[i]);
+		separator = ", ";
+	}
+	if (!v->count)
+		return;
+	report_field(c, "straggler");
+	canvas_put(c, v->now ? STYLE_RED : STYLE_YELLOW,
+		   "%s step %llu: the others wait %s for it in a step%s%s",
+		   v->now ? "since" : "was one, since", (unsigned long long)v->onset_step,
+		   view_duration(size, v->size_ns), *v->phase ? ", " : "", v->phase);
 }
 
 /* in_job: told with its job. */
@@ -262,7 +114,7 @@ static void report_happened(struct canvas *c, const struct snapshot *s, const st
 {
 	char text[WORD_MAX];
 
-	field(c, "checkpoints");
+	report_field(c, "checkpoints");
 	if (!r->checkpoints && !r->restores)
 		canvas_put(c, STYLE_PLAIN, "none seen");
 	if (r->checkpoints)
@@ -275,13 +127,14 @@ static void report_happened(struct canvas *c, const struct snapshot *s, const st
 		canvas_put(c, STYLE_PLAIN, "; job secured up to step %llu (%s of goodput)",
 			   (unsigned long long)r->secured_step, view_duration(text, r->secured_ns));
 	report_hangs(c, s, r);
-	field(c, "disruptions");
+	report_health(c, r);
+	report_field(c, "disruptions");
 	if (r->ledger.disruptions)
 		canvas_put(c, STYLE_RED, "%llu", (unsigned long long)r->ledger.disruptions);
 	else
 		canvas_put(c, STYLE_PLAIN, "none");
 	for (uint32_t i = 0; i < r->nevents && i < SNAPSHOT_EVENTS; i++) {
-		field(c, i ? "" : "last events");
+		report_field(c, i ? "" : "last events");
 		canvas_put(c, STYLE_DIM, "%s  ", view_time(text, s, r->events[i].mono_ns));
 		canvas_put(c, STYLE_PLAIN, "%s", r->events[i].text);
 	}
@@ -302,7 +155,7 @@ static void report_price(struct canvas *c, const struct snapshot *s, const struc
 	canvas_put(c, STYLE_DIM, "  estimated");
 	if (!s->budget_ppm || marker <= (double)s->budget_ppm / 1e4)
 		return;
-	field(c, "");
+	report_field(c, "");
 	canvas_put(c, STYLE_YELLOW,
 		   "the marker alone costs more than the budget of %.4g %%: kept, as it finds the steps",
 		   (double)s->budget_ppm / 1e4);
@@ -312,15 +165,15 @@ static void report_overhead(struct canvas *c, const struct snapshot *s, const st
 {
 	char text[512];
 
-	field(c, "overhead");
-	canvas_put(c, STYLE_PLAIN, "%llu probe hits", (unsigned long long)r->hits);
+	report_field(c, "overhead");
+	canvas_put(c, STYLE_PLAIN, "%llu probe hit%s", (unsigned long long)r->hits, plural(r->hits));
 	if (r->overhead.sum.all_ns)
 		report_price(c, s, r);
 	else if (r->hits)
 		canvas_put(c, STYLE_PLAIN, ", price unknown");
 	if (!view_given_up(text, sizeof(text), s))
 		return;
-	field(c, "gave up");
+	report_field(c, "gave up");
 	canvas_put(c, STYLE_YELLOW, "%s", text);
 	canvas_put(c, STYLE_DIM, "  over the overhead budget of %.4g %%", (double)s->budget_ppm / 1e4);
 }
@@ -331,7 +184,7 @@ static void report_late(struct canvas *c, const struct rank_view *r)
 
 	if (!view_windows(text, sizeof(text), r))
 		return;
-	field(c, "goodput last");
+	report_field(c, "goodput last");
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
@@ -351,11 +204,27 @@ static void report_trainer(struct canvas *c, const struct snapshot *s, const str
 	report_who(c, r);
 	for (uint32_t i = 0; i < r->nloops; i++)
 		report_loop(c, r, &r->loops[i]);
+	own_report_figures(c, r, REPORT_LABEL);
 	report_alone(c, s, r);
 	report_time(c, &r->ledger, &s->types, report_worth_of_rank(s, r, own_ns, &worth));
 	report_late(c, r);
 	report_happened(c, s, r, report_job_tells(s, r));
 	report_overhead(c, s, r);
+}
+
+/* It works for a device, and nothing shows that it trains. */
+static void report_counted(struct canvas *c, const struct rank_view *r, const struct loop_view *l)
+{
+	char text[WORD_MAX];
+
+	if (l->state.tier == TIER_NONE || l->state.unit == UNIT_STEP)
+		return;
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_PLAIN, "%u: %llu %ss of %s", r->pid, (unsigned long long)l->state.steps,
+		   unit_name[l->state.unit], l->state.marker);
+	if (l->time.count)
+		canvas_put(c, STYLE_PLAIN, ", one each %s", view_duration(text, l->time.p50_ns));
+	canvas_put(c, STYLE_DIM, "; their goodput is not known");
 }
 
 static void report_bystanders(struct canvas *c, const struct snapshot *s)
@@ -376,6 +245,10 @@ static void report_bystanders(struct canvas *c, const struct snapshot *s)
 		canvas_put(c, STYLE_DIM, "%s%u %s", separator, s->ranks[i].pid, s->ranks[i].comm);
 		separator = ", ";
 	}
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		if (!s->ranks[i].trainer && s->ranks[i].nloops)
+			report_counted(c, &s->ranks[i], &s->ranks[i].loops[0]);
+	}
 }
 
 static void report_nothing(struct canvas *c, const struct snapshot *s)
@@ -386,9 +259,9 @@ static void report_nothing(struct canvas *c, const struct snapshot *s)
 	canvas_line(c, 0);
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_YELLOW, "no training loop was found");
-	field(c, "why");
+	report_field(c, "why");
 	canvas_put(c, STYLE_PLAIN, "%s", why);
-	field(c, "try");
+	report_field(c, "try");
 	canvas_put(c, STYLE_PLAIN, "%s", hint);
 }
 
@@ -406,13 +279,15 @@ static void report_tail(struct canvas *c, const struct snapshot *s)
 		canvas_put(c, STYLE_DIM, "; %llu over a rate bound: counted, not sent",
 			   (unsigned long long)s->lost[GP_LOSS_rate_limited]);
 	if (s->lost[GP_LOSS_file_limited])
-		canvas_put(c, STYLE_DIM, "; %llu times too many files at once to tell checkpoints from data",
-			   (unsigned long long)s->lost[GP_LOSS_file_limited]);
+		canvas_put(c, STYLE_DIM, "; %llu time%s too many files at once to tell checkpoints from data",
+			   (unsigned long long)s->lost[GP_LOSS_file_limited],
+			   plural(s->lost[GP_LOSS_file_limited]));
 	if (!s->ledger_violations)
 		return;
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_RED, "the ledger did not close %llu times: please report this as a bug of gp-bpf",
-		   (unsigned long long)s->ledger_violations);
+	canvas_put(c, STYLE_RED,
+		   "the ledger did not close %llu time%s: please report this as a bug of gp-bpf",
+		   (unsigned long long)s->ledger_violations, plural(s->ledger_violations));
 }
 
 void report_text(struct buffer *out, const struct snapshot *s, bool color)

@@ -6,6 +6,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/report_program.h"
 #include "userspace/view/report_time.h"
 #include "userspace/view/words.h"
@@ -60,6 +61,8 @@ static void fall_cause(char *out, size_t len, const struct job_fall *f)
 
 	if (f->d.graceful)
 		snprintf(out, len, "asked to end");
+	else if (*why->fault)
+		snprintf(out, len, "%s", why->fault);
 	else if (why->signal && *why->sender_comm)
 		snprintf(out, len, "%s, signal %d by %.15s", why->cause, why->signal, why->sender_comm);
 	else if (why->signal)
@@ -97,7 +100,7 @@ static void fall_row(struct canvas *c, const struct snapshot *s, const struct jo
 		 clock_duration(text, WORD_MAX, d->wasted_ns));
 	canvas_right(c, COL_WASTED, STYLE_PLAIN, steps);
 	if (d->starts > 1)
-		canvas_put(c, STYLE_DIM, "  %u starts", d->starts);
+		canvas_put(c, STYLE_DIM, "  %u start%s", d->starts, plural(d->starts));
 }
 
 static void report_falls(struct canvas *c, const struct snapshot *s, const struct job_view *j)
@@ -129,6 +132,31 @@ static void report_falls(struct canvas *c, const struct snapshot *s, const struc
 	}
 }
 
+/* From the pod's making to the first process: no part of the time below. */
+static void report_scheduling(struct canvas *c, const struct scheduling *s)
+{
+	static const char *const what[SCHEDULE_COUNT] = {
+		[SCHEDULE_create] = "made in",
+		[SCHEDULE_schedule] = "a node in",
+		[SCHEDULE_image] = "images in",
+		[SCHEDULE_start] = "started in",
+	};
+	char text[WORD_MAX];
+	bool any = false;
+
+	for (int i = 0; s->known && i < SCHEDULE_COUNT; i++) {
+		if (!s->ns[i])
+			continue;
+		if (!any)
+			field(c, "its pod");
+		canvas_put(c, STYLE_DIM, "%s%s ", any ? ", " : "", what[i]);
+		canvas_put(c, STYLE_PLAIN, "%s", clock_duration(text, sizeof(text), s->ns[i]));
+		any = true;
+	}
+	if (any)
+		canvas_put(c, STYLE_DIM, "; before the time below");
+}
+
 void report_job(struct canvas *c, const struct snapshot *s, const struct job_view *j)
 {
 	uint32_t ranks = job_ranks(s, j);
@@ -138,17 +166,19 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 	canvas_line(c, 0);
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_BOLD, "job%s%s", *j->name ? " " : "", j->name);
-	canvas_put(c, STYLE_PLAIN, "  %u run%s of %u process%s, %s", j->runs, j->runs == 1 ? "" : "s", ranks,
-		   ranks == 1 ? "" : "es", job_state_name[j->state]);
+	canvas_put(c, STYLE_PLAIN, "  %u run%s of %u process%s, %s", j->runs, plural(j->runs), ranks,
+		   plural_es(ranks), job_state_name[j->state]);
 	if (j->carried)
 		canvas_put(c, STYLE_DIM, "; %u of the runs on other nodes, joined by their clocks",
 			   j->carried_runs);
+	report_scheduling(c, &j->scheduling);
 	field(c, "steps");
 	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)j->last_step);
 	canvas_put(c, STYLE_DIM, "  that count; made: %llu", (unsigned long long)j->ledger.steps);
 	if (j->starts > 2) {
 		field(c, "");
-		canvas_put(c, STYLE_RED, "crash loop: %u starts since the last step", j->starts);
+		canvas_put(c, STYLE_RED, "crash loop: %u start%s since the last step", j->starts,
+			   plural(j->starts));
 	}
 	if (j->secured_step) {
 		field(c, "secured");
@@ -162,6 +192,15 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
+/* Empty: not known. */
+static void scheduling_json(struct buffer *out, const struct scheduling *s)
+{
+	json_open(out, "scheduling", '{');
+	for (int i = 0; s->known && i < SCHEDULE_COUNT; i++)
+		json_uint(out, schedule_name[i], s->ns[i]);
+	json_close(out, '}');
+}
+
 static void fall_json(struct buffer *out, const struct job_fall *f)
 {
 	const struct disruption *d = &f->d;
@@ -170,6 +209,7 @@ static void fall_json(struct buffer *out, const struct job_fall *f)
 	json_uint(out, "disruption", f->number);
 	json_bool(out, "over", f->over);
 	json_string(out, "cause", f->why.cause);
+	json_known(out, "fault", f->why.fault);
 	json_bool(out, "graceful", d->graceful);
 	if (f->why.rank < 0)
 		json_null(out, "rank");
@@ -198,9 +238,19 @@ static void fall_json(struct buffer *out, const struct job_fall *f)
 		if (f->split_ns[i])
 			json_uint(out, bucket_name[i], f->split_ns[i]);
 	json_close(out, '}');
+	scheduling_json(out, &f->scheduling);
 	json_bool(out, "estimated", f->estimated);
 	json_known(out, "how", f->how);
 	json_close(out, '}');
+}
+
+/* As text: a number of 64 bits is not every reader's. */
+void report_key_json(struct buffer *out, const char *name, uint64_t key)
+{
+	char text[20];
+
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)key);
+	json_string(out, name, key ? text : NULL);
 }
 
 static void job_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
@@ -211,6 +261,7 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 
 	json_open(out, NULL, '{');
 	json_known(out, "job", j->name);
+	report_key_json(out, "key", j->key);
 	json_string(out, "state", job_state_name[j->state]);
 	json_known(out, "uid", j->uid);
 	json_string(out, "history", job_history(j->carried));
@@ -218,6 +269,7 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	json_uint(out, "carried_runs", j->carried_runs);
 	json_uint(out, "ranks", job_ranks(s, j));
 	json_uint(out, "starts", j->starts);
+	scheduling_json(out, &j->scheduling);
 	json_uint(out, "last_step", j->last_step);
 	json_uint(out, "steps", j->ledger.steps);
 	json_uint(out, "elapsed_ns", ledger_elapsed(&j->ledger));

@@ -18,6 +18,8 @@ bool report_job_tells(const struct snapshot *s, const struct rank_view *r);
 void report_job(struct canvas *c, const struct snapshot *s, const struct job_view *j);
 /* "jobs": [...] of the report as JSON: every job. */
 void report_jobs_json(struct buffer *out, const struct snapshot *s);
+/* What makes the rank one of the job. */
+void report_key_json(struct buffer *out, const char *name, uint64_t key);
 
 /* report_json.c: "windows": [...] */
 void report_windows_json(struct buffer *out, const struct window_view *windows,

@@ -4,9 +4,13 @@
 
 #include "userspace/base/json_text.h"
 #include "userspace/model/hang.h"
+#include "userspace/view/own.h"
 #include "userspace/view/report_job.h"
+#include "userspace/view/report_node.h"
 #include "userspace/view/view.h"
 #include "userspace/view/words.h"
+
+#define RECENT_TOLD 64 /* step times of a loop */
 
 static void number_or_null(struct buffer *out, const char *key, bool known, uint64_t value)
 {
@@ -97,6 +101,17 @@ static void json_change(struct buffer *out, const struct change_view *c)
 	json_close(out, '}');
 }
 
+/* The last ones, oldest first. */
+static void json_recent(struct buffer *out, const struct loop_view *l)
+{
+	uint32_t first = l->recent > RECENT_TOLD ? l->recent - RECENT_TOLD : 0;
+
+	json_open(out, "recent_ns", '[');
+	for (uint32_t i = first; i < l->recent; i++)
+		json_uint(out, NULL, l->recent_ns[i]);
+	json_close(out, ']');
+}
+
 static void json_loop(struct buffer *out, const struct loop_view *l)
 {
 	static const char *const flag[] = {
@@ -112,12 +127,15 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 	json_known(out, "tier", tier_letter[st->tier]);
 	json_known(out, "marker", st->marker);
 	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
+	json_string(out, "unit", st->tier ? unit_name[st->unit] : NULL);
+	json_string(out, "series", st->tier ? series_name[st->series] : NULL);
 	json_known(out, "ratios", st->ratios);
 	json_real(out, "confidence", st->confidence);
 	json_known(out, "reason", st->reason);
 	json_string(out, "numbering", st->since_attach ? "since_attach" : "process_start");
 	json_uint(out, "steps", st->steps);
 	json_nonzero(out, "last_step", l->last_number);
+	json_nonzero(out, "last_end_ns", l->last_end_ns);
 	json_uint(out, "updates", st->updates);
 	json_nonzero(out, "period", st->period);
 	json_open(out, "flags", '{');
@@ -126,13 +144,18 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 			json_uint(out, flag[i], l->flagged[i]);
 	json_close(out, '}');
 	json_step_time(out, &l->time);
+	json_recent(out, l);
 	json_time_windows(out, l);
 	json_change(out, &l->change);
 	json_open(out, "phases", '{');
 	for (int i = 0; i < PHASE_COUNT; i++)
 		if (l->phases_known & (1u << i))
 			json_uint(out, phase_name[i], l->phase_ns[i]);
+	if (l->device_known)
+		json_uint(out, "host", l->host_ns);
 	json_close(out, '}');
+	number_or_null(out, "wait_ns", l->device_known, l->wait_ns);
+	own_json_ranges(out, l);
 	json_close(out, '}');
 }
 
@@ -212,11 +235,30 @@ static void json_hangs(struct buffer *out, const struct hang_view *h)
 	json_uint(out, "count", h->count);
 	json_uint(out, "total_ns", h->total_ns);
 	json_bool(out, "hung", h->hung);
+	json_bool(out, "silent", h->silent);
 	number_or_null(out, "onset_ns", any, h->onset_ns);
 	number_or_null(out, "size", any, h->size_ns);
 	json_string(out, "why", any ? hang_why_name[h->why] : NULL);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
+	json_close(out, '}');
+}
+
+static void json_health(struct buffer *out, const struct rank_view *r)
+{
+	const struct straggle_view *v = &r->straggle;
+
+	json_open(out, "errors", '{');
+	for (int i = 0; i < FAULT_COUNT; i++)
+		if (r->faults[i])
+			json_uint(out, fault_name[i], r->faults[i]);
+	json_close(out, '}');
+	json_open(out, "straggler", '{');
+	json_bool(out, "now", v->now);
+	json_uint(out, "count", v->count);
+	number_or_null(out, "onset_step", v->count, v->onset_step);
+	number_or_null(out, "size", v->count, v->size_ns);
+	json_known(out, "phase", v->phase);
 	json_close(out, '}');
 }
 
@@ -240,6 +282,9 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 
 	json_open(out, NULL, '{');
 	json_known(out, "job", r->job);
+	report_key_json(out, "job_key", r->job_key);
+	json_known(out, "node", r->placed ? r->place.node : NULL);
+	json_known(out, "pod", r->placed ? r->place.pod : NULL);
 	rank_or_null(out, "rank", r->rank);
 	rank_or_null(out, "world_size", r->world_size);
 	json_uint(out, "pid", r->pid);
@@ -260,6 +305,8 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	number_or_null(out, "secured_ns", r->secured, r->secured_ns);
 	json_resumed(out, &r->resumed);
 	json_hangs(out, &r->hang);
+	own_json_figures(out, r);
+	json_health(out, r);
 	json_nonzero(out, "accelerators", r->accelerators);
 	json_uint(out, "hits", r->hits);
 	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits, r->overhead.sum.all_ns);
@@ -315,6 +362,7 @@ void report_json(struct buffer *out, const struct snapshot *s)
 		json_rank(out, s, &s->ranks[i]);
 	json_close(out, ']');
 	report_jobs_json(out, s);
+	report_node_json(out, s);
 	json_string(out, "nothing_found", why);
 	json_uint(out, "events", s->events);
 	json_losses(out, s);

@@ -102,13 +102,36 @@ static void accelerators(struct canvas *c, const struct program_config *cfg, con
 		canvas_put(c, STYLE_YELLOW, ", peak unknown; --accelerator or --peak-tflops says");
 }
 
-static void goodputs(struct canvas *c, const struct program_view *p)
+/* Of the time since its first pod was made, the share in which the job had its nodes. 0: unknown, as it is
+ * where that of an outage is. */
+static double scheduled(const struct job_view *j)
 {
+	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;
+
+	if (!j->scheduling.known || j->carried || j->ledger.disruptions != j->nfalls)
+		return 0;
+	without_ns = (double)j->scheduling.ns[SCHEDULE_create] + (double)j->scheduling.ns[SCHEDULE_schedule];
+	for (int i = 0; i < SCHEDULE_COUNT; i++)
+		all_ns += (double)j->scheduling.ns[i];
+	for (uint32_t i = 0; i < j->nfalls; i++) {
+		const struct scheduling *s = &j->falls[i].scheduling;
+
+		if (!s->known)
+			return 0;
+		without_ns += (double)s->ns[SCHEDULE_create] + (double)s->ns[SCHEDULE_schedule];
+	}
+	return all_ns > 0 ? 1 - without_ns / all_ns : 0;
+}
+
+static void goodputs(struct canvas *c, const struct job_view *j)
+{
+	const struct program_view *p = &j->program;
+	double had = scheduled(j);
 	char text[32];
 
 	field(c, "goodput");
 	canvas_put(c, STYLE_DIM, "scheduling");
-	canvas_put(c, STYLE_PLAIN, " not observed");
+	canvas_put(c, STYLE_PLAIN, " %s", had > 0 ? share(text, had) : "not observed");
 	canvas_put(c, STYLE_DIM, " x runtime");
 	canvas_put(c, STYLE_PLAIN, " %s", share(text, p->runtime));
 	canvas_put(c, STYLE_DIM, " x program");
@@ -133,7 +156,7 @@ void report_program(struct canvas *c, const struct snapshot *s, const struct job
 	if (!(cfg->flops > 0))
 		return;
 	accelerators(c, cfg, j);
-	goodputs(c, &j->program);
+	goodputs(c, j);
 }
 
 /* ---- columns ------------------------------------------------------------------------------------- */
@@ -244,7 +267,7 @@ void report_program_json(struct buffer *out, const struct snapshot *s, const str
 	rate_json(out, "of_observed", &p->elapsed);
 	json_close(out, '}');
 	json_open(out, "goodput", '{');
-	json_null(out, "scheduling"); /* nobody tells yet when the job asked for its accelerators */
+	real_or_null(out, "scheduling", scheduled(j));
 	real_or_null(out, "runtime", p->runtime);
 	real_or_null(out, "program", p->program);
 	json_close(out, '}');

@@ -205,7 +205,7 @@ static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct s
 	struct story *s = ((struct reading *)ctx)->story;
 
 	if (!left_out(s, from_ns, to_ns))
-		series_merge(s->series, from_ns, &t->times);
+		curve_merge(s->curve, from_ns, &t->times);
 	return 0;
 }
 
@@ -330,17 +330,17 @@ static void clip(struct story *s)
 		s->to_ns = s->from_ns;
 }
 
-static int series_fill(struct reading *r)
+static int curve_fill(struct reading *r)
 {
 	struct story *s = r->story;
 	int err = 0;
 
 	if (s->every_step)
 		return 0;
-	s->series = malloc(sizeof(*s->series));
-	if (!s->series)
+	s->curve = malloc(sizeof(*s->curve));
+	if (!s->curve)
 		return -ENOMEM;
-	series_init(s->series, STORE_MINUTE_NS);
+	curve_init(s->curve, STORE_MINUTE_NS);
 	for (uint32_t i = 0; !err && i < s->runs.count; i++)
 		err = store_minutes(r->store, STORY_AT(s->runs, struct story_run, i)->run.reference, &s->span,
 				    take_minute, r);
@@ -362,25 +362,25 @@ static int story_read(struct reading *r)
 	err = err ? err : store_checkpoints(r->store, job, span, take_checkpoint, r);
 	err = err ? err : store_healths(r->store, job, span, take_health, r);
 	err = err ? err : store_marks(r->store, job, span, take_mark, r);
-	return err ? err : series_fill(r);
+	return err ? err : curve_fill(r);
 }
 
 int story_open(struct story **ret, struct store *st, const struct store_job *job,
-	       const struct store_span *span, struct series *series)
+	       const struct store_span *span, struct curve *curve)
 {
 	struct story *s = calloc(1, sizeof(*s));
 	struct reading r = {.story = s, .store = st};
 	int err;
 
 	if (!s) {
-		free(series);
+		free(curve);
 		return -ENOMEM;
 	}
 	s->job = *job;
 	s->span = *span;
 	s->secured_step = STORE_NONE;
-	s->series = series;
-	s->every_step = series;
+	s->curve = curve;
+	s->every_step = curve;
 	clip(s);
 	err = story_read(&r);
 	if (err) {
@@ -394,6 +394,7 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 	types_make(st, &s->totals.sums, &s->ledger, &s->types);
 	s->unreadable = store_unreadable(st);
 	s->ideal_ns = story_ideal_ns(&s->totals.times);
+	story_weigh(s);
 	story_say(s);
 	*ret = s;
 	return 0;
@@ -438,7 +439,7 @@ void story_close(struct story *s)
 	free(s->healths.at);
 	free(s->marks.at);
 	free(s->exclusions.at);
-	free(s->series);
+	free(s->curve);
 	if (s->compared)
 		store_comparison_free(s->compared);
 	free(s->compared);

@@ -17,7 +17,7 @@
 #include "userspace/model/window.h"
 #include "userspace/store/compare.h"
 #include "userspace/store/query.h"
-#include "userspace/view/series.h"
+#include "userspace/view/curve.h"
 
 #define STORY_LIST 1024
 #define STORY_SAID 24
@@ -68,6 +68,8 @@ struct story {
 	struct story_window windows[WINDOWS_MAX];
 	uint32_t nwindows; /* 0: none was asked for */
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
+	uint32_t minor; /* slowdowns that are over and cost next to nothing; they and their ends are marked so
+			 */
 	struct story_list ranks; /* of the last run of several in it, else of its last run */
 	uint32_t attempt;	 /* of that run */
 	uint32_t elsewhere;	 /* runs that other nodes had, where everything is asked for: they are in the
@@ -77,16 +79,16 @@ struct story {
 	double accelerator_ns[BUCKET_COUNT];
 	struct program_view rates;	   /* of a watch alone: a store does not know what a step is */
 	struct store_comparison *compared; /* beside its peers; NULL: nobody asked. Freed with it */
-	struct series *series;		   /* step times; from minutes, unless they were given */
+	struct curve *curve;		   /* step times; from minutes, unless they were given */
 	bool every_step;		   /* ... from each step */
 	char said[STORY_SAID][240];	   /* what is estimated, what was not observed; in words */
 	uint32_t nsaid;
 };
 
-/* span: 0 and 0 is everything. series: the times of every step, from malloc() and taken over, also where it
+/* span: 0 and 0 is everything. curve: the times of every step, from malloc() and taken over, also where it
  * fails; NULL: as the store has them. 0 or -errno. */
 int story_open(struct story **ret, struct store *st, const struct store_job *job,
-	       const struct store_span *span, struct series *series);
+	       const struct store_span *span, struct curve *curve);
 /* Windows of these lengths, WINDOWS_MAX at most, up to the first that is 0; minutes are whole (query.h). 0 or
  * -errno. */
 int story_windows(struct story *s, struct store *st, const uint64_t *length_ns);
@@ -112,8 +114,15 @@ const char *story_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; deci
 const char *story_checkpoint(char *out, size_t len, const struct store_checkpoint *c);
 /* "hang, stopped", "slower steps", "fast again". */
 const char *story_trouble(char *out, size_t len, const struct store_health *h);
-/* "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE: it was not seen. */
-const char *story_fate(char *out, size_t len, int64_t end_ns, int status);
+/* What it cost: "a step took 951 µs more for 50.0 s"; "" where its evidence says what it is. */
+const char *story_size(char *out, size_t len, const struct store_health *h);
+/* Marks the slowdowns that cost less than STORY_MINOR of the time that is told. */
+#define STORY_MINOR 1000 /* one part of so many */
+void story_weigh(struct story *s);
+/* Of a run or a rank: "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE: "still running"
+ * where the job does and last_ns, when it was last seen, is not long ago, else its end was not seen. */
+const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns, int64_t last_ns,
+		       int status);
 
 /* story_words.c: fills said[]. */
 void story_say(struct story *s);

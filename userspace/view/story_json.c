@@ -81,12 +81,13 @@ static void windows_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void status_json(struct buffer *out, int64_t end_ns, int status)
+static void status_json(struct buffer *out, const struct story *s, int64_t end_ns, int64_t last_ns,
+			int status)
 {
 	char fate[64];
 
 	known_time(out, "end", end_ns);
-	json_string(out, "fate", story_fate(fate, sizeof(fate), end_ns, status));
+	json_string(out, "fate", story_fate(fate, sizeof(fate), s, end_ns, last_ns, status));
 }
 
 static void runs_json(struct buffer *out, const struct story *s)
@@ -100,7 +101,7 @@ static void runs_json(struct buffer *out, const struct story *s)
 		json_known(out, "boot_id", r->run.boot_id);
 		json_time(out, "start", r->run.start_ns);
 		json_time(out, "last_seen", r->run.last_ns);
-		status_json(out, r->run.end_ns, r->run.status);
+		status_json(out, s, r->run.end_ns, r->run.last_ns, r->run.status);
 		json_uint(out, "ranks", r->run.ranks);
 		json_uint(out, "steps", r->totals.steps);
 		times_json(out, &r->totals.times, 0);
@@ -127,7 +128,7 @@ static void ranks_json(struct buffer *out, const struct story *s)
 		json_known(out, "tier", r->rank.tier);
 		json_known(out, "marker", r->rank.marker);
 		json_time(out, "start", r->rank.start_ns);
-		status_json(out, r->rank.end_ns, r->rank.status);
+		status_json(out, s, r->rank.end_ns, r->rank.last_ns, r->rank.status);
 		json_uint(out, "steps", r->totals.steps);
 		times_json(out, &r->totals.times, 0);
 		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "userspace/base/clock.h"
 #include "userspace/view/story.h"
 #include "userspace/view/words.h"
 
@@ -108,14 +109,48 @@ const char *story_trouble(char *out, size_t len, const struct store_health *h)
 		kind = "slower steps";
 	else if (!strcmp(kind, "recovered"))
 		kind = "fast again";
+	else if (!strcmp(kind, "straggler"))
+		kind = h->over ? "straggler no more" : "straggler";
+	else if (!strcmp(kind, "device_error"))
+		kind = "device error";
+	else if (!strcmp(kind, "communicator_error"))
+		kind = "communicator error";
+	else if (!strcmp(kind, "out_of_memory"))
+		kind = "out of memory";
 	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "", *h->phase ? ", " : "",
 		 h->phase);
 	return out;
 }
 
-const char *story_fate(char *out, size_t len, int64_t end_ns, int status)
+const char *story_size(char *out, size_t len, const struct store_health *h)
 {
-	if (end_ns == STORE_NONE)
+	char size[WORD_MAX], lasted[WORD_MAX];
+
+	*out = '\0';
+	if (!h->size_ns && h->over) /* an error */
+		return out;
+	clock_duration(size, WORD_MAX, h->size_ns);
+	if (!strcmp(h->kind, "fail_slow"))
+		snprintf(out, len, "a step takes %s more", size);
+	else if (!strcmp(h->kind, "recovered") && h->at_ns > h->onset_ns)
+		snprintf(out, len, "a step took %s more for %s", size,
+			 clock_duration(lasted, WORD_MAX, (uint64_t)(h->at_ns - h->onset_ns)));
+	else if (!strcmp(h->kind, "straggler"))
+		snprintf(out, len, "the others wait%s %s in a step", h->over ? "ed" : "", size);
+	else
+		snprintf(out, len, "%s", size);
+	return out;
+}
+
+const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns, int64_t last_ns,
+		       int status)
+{
+	int64_t now_ns = s->now_ns ? s->now_ns : s->job.last_ns;
+
+	if (end_ns == STORE_NONE && !s->job.logged && !strcmp(story_state(s), "running") &&
+	    last_ns >= now_ns - STORE_UNSEEN_NS)
+		snprintf(out, len, "still running");
+	else if (end_ns == STORE_NONE)
 		snprintf(out, len, "its end was not seen");
 	else if (status == -1)
 		snprintf(out, len, "ended unseen");

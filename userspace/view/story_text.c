@@ -5,6 +5,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/epoch.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/canvas.h"
 #include "userspace/view/compare.h"
 #include "userspace/view/report_program.h"
@@ -135,10 +136,11 @@ static void text_runs(struct canvas *c, const struct story *s)
 		when(c, r->run.start_ns);
 		canvas_put(c, STYLE_PLAIN, "run %u, ", r->run.attempt);
 		if (r->run.ranks > 1)
-			canvas_put(c, STYLE_PLAIN, "%u ranks, ", r->run.ranks);
+			canvas_put(c, STYLE_PLAIN, "%u rank%s, ", r->run.ranks, plural(r->run.ranks));
 		canvas_put(c, STYLE_PLAIN, "%s",
-			   story_fate(fate, sizeof(fate), r->run.end_ns, r->run.status));
-		snprintf(fate, sizeof(fate), "%llu steps", (unsigned long long)r->totals.steps);
+			   story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns, r->run.status));
+		snprintf(fate, sizeof(fate), "%llu step%s", (unsigned long long)r->totals.steps,
+			 plural(r->totals.steps));
 		canvas_right(c, COL_DOWN, STYLE_PLAIN, fate);
 		canvas_right(c, COL_COST, STYLE_PLAIN, clock_duration(text, WORD_MAX, ns));
 	}
@@ -234,23 +236,39 @@ static void text_checkpoints(struct canvas *c, const struct story *s)
 	checkpoint_rows(c, s);
 }
 
+static void health_row(struct canvas *c, const struct store_health *h)
+{
+	char words[96], size[96];
+
+	when(c, h->at_ns);
+	canvas_put(c, STYLE_RED, "%s", story_trouble(words, sizeof(words), h));
+	if (h->rank >= 0)
+		canvas_put(c, STYLE_PLAIN, " of rank %d", h->rank);
+	if (*story_size(size, sizeof(size), h))
+		canvas_put(c, STYLE_PLAIN, ", %s%s", size, h->over ? "" : ", not over");
+	else
+		canvas_put(c, STYLE_PLAIN, ": %.60s", h->evidence);
+}
+
 static void text_health(struct canvas *c, const struct story *s)
 {
-	char text[WORD_MAX], words[96];
+	uint32_t shown = s->healths.count - 2 * s->minor, skip = shown > LISTED ? shown - LISTED : 0;
 
 	if (!s->healths.count)
 		return;
 	field(c, "trouble");
-	canvas_put(c, STYLE_PLAIN, "%llu", in_all(&s->healths));
-	for (uint32_t i = first_shown(c, &s->healths); i < s->healths.count; i++) {
+	canvas_put(c, STYLE_PLAIN, "%llu", in_all(&s->healths) - 2 * s->minor);
+	if (skip || s->healths.earlier)
+		canvas_put(c, STYLE_DIM, "; the last %u", shown - skip);
+	if (s->minor)
+		canvas_put(c, STYLE_DIM, "; and %u slowdown%s that cost under 0.1 %% of the time%s", s->minor,
+			   plural(s->minor), s->minor == 1 ? "" : " each");
+	for (uint32_t i = 0; i < s->healths.count; i++) {
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 
-		when(c, h->at_ns);
-		canvas_put(c, STYLE_RED, "%s", story_trouble(words, sizeof(words), h));
-		if (h->rank >= 0)
-			canvas_put(c, STYLE_PLAIN, " of rank %d", h->rank);
-		canvas_put(c, STYLE_PLAIN, ", %s%s%s", clock_duration(text, WORD_MAX, h->size_ns),
-			   strcmp(h->kind, "hang") ? " a step" : "", h->over ? "" : ", not over");
+		if (h->minor || (skip && skip--))
+			continue;
+		health_row(c, h);
 	}
 }
 
@@ -302,7 +320,8 @@ static void text_ranks(struct canvas *c, const struct story *s)
 			   r->rank.rank < 0 ? "rank unknown" : view_rank(name, r->rank.rank, 0));
 		canvas_at(c, COL_WHAT);
 		canvas_put(c, STYLE_PLAIN, "pid %u", r->rank.pid);
-		snprintf(name, sizeof(name), "%llu steps", (unsigned long long)r->totals.steps);
+		snprintf(name, sizeof(name), "%llu step%s", (unsigned long long)r->totals.steps,
+			 plural(r->totals.steps));
 		canvas_right(c, COL_STEP, STYLE_PLAIN, name);
 		canvas_right(c, COL_DOWN, STYLE_PLAIN,
 			     view_duration(text, sketch_quantile(&r->totals.times, 0.5)));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
 #include "userspace/view/story.h"
 #include "userspace/view/words.h"
 
@@ -83,11 +84,12 @@ static void say_disruptions(struct story *s)
 		say(s, "After %llu of %llu disruptions no step was seen: what they cost is not known.",
 		    (unsigned long long)s->unrecovered, (unsigned long long)s->ledger.disruptions);
 	if (s->disruptions.earlier)
-		say(s, "The last %u disruptions are listed; %llu earlier ones are in the numbers only.",
-		    s->disruptions.count, (unsigned long long)s->disruptions.earlier);
+		say(s, "The last %u disruptions are listed; %llu earlier %s in the numbers only.",
+		    s->disruptions.count, (unsigned long long)s->disruptions.earlier,
+		    s->disruptions.earlier == 1 ? "one is" : "ones are");
 	if (s->runs.earlier)
-		say(s, "The last %u runs are listed; %llu earlier ones are in the numbers only.",
-		    s->runs.count, (unsigned long long)s->runs.earlier);
+		say(s, "The last %u runs are listed; %llu earlier %s in the numbers only.", s->runs.count,
+		    (unsigned long long)s->runs.earlier, s->runs.earlier == 1 ? "one is" : "ones are");
 }
 
 static void say_steps(struct story *s)
@@ -121,9 +123,10 @@ static void say_steps(struct story *s)
 		say(s, "Estimated: the ideal step, as the mean of step times up to the median and three "
 		       "times the "
 		       "median deviation from it.");
-	if (s->every_step && s->series->count != t->count)
-		say(s, "The chart of step times has %llu steps, of %llu that have a time.",
-		    (unsigned long long)s->series->count, (unsigned long long)t->count);
+	if (s->every_step && s->curve->count != t->count)
+		say(s, "The chart of step times has %llu step%s, of %llu that have a time.",
+		    (unsigned long long)s->curve->count, plural(s->curve->count),
+		    (unsigned long long)t->count);
 	if (!s->every_step)
 		say(s, "The store keeps step times by the minute: the chart has least, median and greatest "
 		       "of each "
@@ -151,8 +154,8 @@ static void say_ranks(struct story *s)
 		say(s, "Steps were found by %s (tier %s): where a step ends is deduced, not announced.",
 		    *r->rank.marker ? r->rank.marker : "an unnamed marker", r->rank.tier);
 	if (s->ranks.earlier)
-		say(s, "The first %u ranks are compared; there are %llu more.", s->ranks.count,
-		    (unsigned long long)s->ranks.earlier);
+		say(s, "The first %u ranks are compared; there %s %llu more.", s->ranks.count,
+		    s->ranks.earlier == 1 ? "is" : "are", (unsigned long long)s->ranks.earlier);
 }
 
 void story_say(struct story *s)

@@ -263,8 +263,26 @@ const char *view_windows(char *out, size_t len, const struct rank_view *r)
 	return at ? out : NULL;
 }
 
+/* What the state of a process that goes through cycles says can be done about it. NULL: there is none. */
+static const char *cycle_hint(const struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+		const struct step_state *st = r->nloops ? &r->loops[0].state : NULL;
+		const char *hint;
+
+		if (!st || st->tier == TIER_NONE || st->unit != UNIT_CYCLE)
+			continue;
+		hint = strstr(st->reason, ": ");
+		if (hint)
+			return hint + 2;
+	}
+	return NULL;
+}
+
 void view_why_nothing(const struct snapshot *s, const char **ret_why, const char **ret_hint)
 {
+	const char *cycle = cycle_hint(s);
 	uint64_t hits = 0;
 	bool attached = false, failed = false;
 
@@ -278,7 +296,10 @@ void view_why_nothing(const struct snapshot *s, const char **ret_why, const char
 		if (s->attach[i].group == GP_GROUP_marker)
 			hits += s->attach[i].hits;
 	}
-	if (!attached && failed) {
+	if (cycle) {
+		*ret_why = "a process waits for its device again and again; whether that trains is not known";
+		*ret_hint = cycle;
+	} else if (!attached && failed) {
 		*ret_why = "a runtime library is there, but no probe could be attached to it";
 		*ret_hint = "see why: gp-bpf check --pid PID";
 	} else if (!attached) {
@@ -376,6 +397,11 @@ const char *view_given_up(char *out, size_t len, const struct snapshot *s)
 					       event_group_name(a->group), a->runtime, word);
 	}
 	return at ? out : NULL;
+}
+
+bool view_phase_shows(uint64_t ns, uint64_t whole_ns)
+{
+	return ns && ns >= whole_ns / 2000;
 }
 
 uint64_t view_phase_rest_ns(const struct loop_view *l)

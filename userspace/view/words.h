@@ -67,6 +67,8 @@ uint64_t view_lost(const struct snapshot *s);
 /* What the budget of overhead took: "confirm of torch counted, not sent; ...". NULL: nothing. */
 const char *view_given_up(char *out, size_t len, const struct snapshot *s);
 
+/* A phase worth a word: at least 0.05 % of the steps. */
+bool view_phase_shows(uint64_t ns, uint64_t whole_ns);
 /* Time of the steps that no phase claims: the job's own code between what is announced. */
 uint64_t view_phase_rest_ns(const struct loop_view *l);
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* web_url.c - what a URL says of where a request goes. */
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#include "userspace/cloud/web.h"
+
+#define HOST_MAX 64
+
+size_t web_told(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	host = host ? host + 3 : url;
+	/* Wherever it stands: what is no address is told as well, by whoever refuses it. */
+	return (size_t)(host - url) + (strchr(host, '@') ? 0 : strcspn(host, "/?#"));
+}
+
+bool web_is_loopback(const char *url)
+{
+	const char *host = strstr(url, "://");
+	struct in_addr address;
+	char name[HOST_MAX];
+	size_t len;
+
+	if (!host)
+		return false;
+	host += 3;
+	len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#");
+	if (memchr(host, '@', strcspn(host, "/?#")) || len >= sizeof(name))
+		return false;
+	memcpy(name, host, len);
+	name[len] = '\0';
+	return !strcasecmp(name, "localhost") || !strcmp(name, "[::1]") ||
+	       (inet_pton(AF_INET, name, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}

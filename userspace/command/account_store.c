@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/command/account_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/output/history.h"
+#include "userspace/ingest/goodput_record.h"
+#include "userspace/store/import.h"
+
+int account_store_fits(const struct options *o, const struct goodput_query *q)
+{
+	const char *against = q->semantics == GOODPUT_LIBRARY ? "--semantics library"
+			      : o->now			      ? "--now"
+							      : NULL;
+
+	if (!o->store || !strcmp(o->store, "none") || !against)
+		return 0;
+	log_error("--store keeps what a log tells, by the closed semantics: not with %s", against);
+	return -EINVAL;
+}
+
+static void command_line(const struct options *o, char *out, size_t len)
+{
+	size_t used = (size_t)snprintf(out, len, "gp-bpf account");
+
+	for (int i = 0; i < o->argc && used < len; i++)
+		used += (size_t)snprintf(out + used, len - used, " %s", o->argv[i]);
+}
+
+static int job_put(struct account *a, size_t job, struct store *st, const struct options *o)
+{
+	struct goodput_answer answer = {0};
+	struct account_view view;
+	enum store_imported fate = STORE_IMPORT_NEW;
+	char command[256];
+	struct store_import in = {.command = command, .answer = &answer, .now_ns = clock_real_ns()};
+	const char *name;
+	int64_t number;
+	int err = account_answer(a, job, &answer, &view);
+
+	if (err)
+		return err;
+	command_line(o, command, sizeof(command));
+	in.names = view.names;
+	name = goodput_name(view.names, answer.job);
+	err = store_import(st, &in, &fate, &number);
+	if (err == -ENODATA)
+		log_warn("job %s: the log tells of no time of it: nothing was put into the store", name);
+	else if (err == -EEXIST)
+		log_error("job %s: %s has a log of it that overlaps this one, and neither goes on from the "
+			  "other: nothing was changed; give all its logs at once, or another --store",
+			  name, store_path(st));
+	else if (err)
+		log_error("job %s: store %s: %s", name, store_path(st), store_why(err));
+	else if (fate == STORE_IMPORT_KNOWN)
+		log_warn("job %s: job %lld of %s knows more of it than this log tells: nothing was changed",
+			 name, (long long)number, store_path(st));
+	else if (!o->quiet)
+		log_warn("job %s: stored as job %lld in %s%s", name, (long long)number, store_path(st),
+			 fate == STORE_IMPORT_REPLACED ? ", in place of what was there of this log" : "");
+	if (!err && answer.cumulative.disruptions > answer.disruption_count)
+		log_warn("job %s: the first %zu of %llu disruptions were put into the store", name,
+			 answer.disruption_count, (unsigned long long)answer.cumulative.disruptions);
+	goodput_answer_free(&answer);
+	return err == -ENODATA ? 0 : err;
+}
+
+int account_store(struct account *a, const struct options *o)
+{
+	char path[PATH_MAX];
+	struct store *st;
+	int err, first = 0, kept = history_path(o, path);
+
+	if (kept <= 0)
+		return kept;
+	err = store_open(&st, path, STORE_WRITE);
+	if (err) {
+		log_error("store %s: %s", path, store_why(err));
+		return err;
+	}
+	for (size_t i = 0; i < account_jobs(a) && err != -ENOMEM; i++) {
+		err = job_put(a, i, st, o);
+		first = first ? first : err;
+	}
+	store_close(st);
+	return first;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/loader.h"
+#include "loader/probe_file.h"
+#include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+#include "userspace/command/check_target.h"
+#include "userspace/identity/package.h"
+
+#define MAPS_LINES_MAX 100000
+
+static size_t probes_count(const struct check_find *f)
+{
+	return f->probes.len / sizeof(struct check_probe);
+}
+
+static size_t runtimes_count(const struct check_find *f)
+{
+	return f->runtimes.len / sizeof(struct check_runtime);
+}
+
+/* ---- probes ------------------------------------------------------------------------------------- */
+
+static struct check_probe *probe_known(struct check_find *f, const char *id, const struct gp_attach *a)
+{
+	struct check_probe *p = (struct check_probe *)f->probes.data;
+
+	for (size_t i = 0; i < probes_count(f); i++)
+		if (!strcmp(p[i].id, id) && p[i].a.dev == a->dev && p[i].a.ino == a->ino &&
+		    p[i].a.offset == a->offset && !strcmp(p[i].a.library, a->library))
+			return &p[i];
+	return NULL;
+}
+
+static void find_probe(struct check_find *f, const struct probe_row *row, const struct gp_attach *a)
+{
+	struct check_probe *known = probe_known(f, row->id, a);
+	struct check_probe p = {
+		.id = row->id,
+		.runtime = row->runtime,
+		.versions = row->versions,
+		.role = (uint16_t)row->role,
+		.returns = row->returns,
+		.anonymous = row->anonymous,
+		.verified = row->verified,
+		.why = loader_attach_text(a),
+		.price_ns = a->price_ns,
+		.a = *a,
+	};
+
+	if (!p.price_ns && f->loader && a->state == GP_ATTACH_attached)
+		p.price_ns = loader_price_ns(f->loader, a->insn, row->returns);
+	if (known)
+		*known = p;
+	else
+		buffer_add(&f->probes, &p, sizeof(p));
+}
+
+void check_find_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
+{
+	struct check_find *f = ctx;
+	const struct probe_row *row = probe_table_row(f->table, probe_table_index(f->table, probe));
+
+	if (row)
+		find_probe(f, row, a);
+}
+
+void check_find_planned(void *ctx, const char *probe_id, const struct gp_attach *a)
+{
+	check_find_attached(ctx, gp_probe_hash(probe_id), a);
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+static bool runtime_known(const struct check_find *f, const char *runtime, const char *library)
+{
+	const struct check_runtime *r = (const struct check_runtime *)f->runtimes.data;
+
+	for (size_t i = 0; i < runtimes_count(f); i++)
+		if (!strcmp(r[i].runtime, runtime) && !strcmp(r[i].library, library))
+			return true;
+	return false;
+}
+
+/* The file at path is the library that these probes are of, by its name. */
+static void find_file(struct check_find *f, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const struct check_probe *p = (const struct check_probe *)f->probes.data;
+	char library[sizeof(p->a.library)];
+	char *own;
+
+	log_escape(library, sizeof(library), base, strlen(base));
+	for (size_t i = 0; i < probes_count(f); i++) {
+		struct check_runtime r = {.runtime = p[i].runtime, .library = p[i].a.library};
+
+		if (strcmp(p[i].a.library, library) != 0 || runtime_known(f, r.runtime, r.library))
+			continue;
+		own = strdup(path);
+		buffer_add(&f->runtimes, &r, sizeof(r));
+		buffer_add(&f->paths, &own, sizeof(own));
+	}
+}
+
+static void find_mapped(struct check_find *f)
+{
+	char line[PATH_MAX + 128], path[PATH_MAX + 64], *at;
+	int fd = proc_open("", (pid_t)f->pid, "maps", O_RDONLY);
+	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+
+	for (int n = 0; maps && n < MAPS_LINES_MAX && fgets(line, sizeof(line), maps); n++) {
+		line[strcspn(line, "\n")] = '\0';
+		at = strchr(line, '/');
+		if (!at)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%u/root%s", f->pid, at);
+		find_file(f, path);
+	}
+	if (maps)
+		fclose(maps);
+	else if (fd >= 0)
+		close(fd);
+}
+
+void check_find_files(struct check_find *f, const char *path)
+{
+	char *real;
+
+	if (f->pid) {
+		find_mapped(f);
+		return;
+	}
+	real = realpath(path, NULL);
+	if (real)
+		find_file(f, real);
+	free(real);
+}
+
+void check_find_versions(struct check_find *f)
+{
+	struct check_runtime *r = (struct check_runtime *)f->runtimes.data;
+	char *const *paths = (char *const *)f->paths.data;
+
+	for (size_t i = 0; i < runtimes_count(f) && !f->paths.failed; i++)
+		if (paths[i])
+			r[i].version_from = package_version(paths[i], r[i].version, sizeof(r[i].version));
+}
+
+/* ---- whole -------------------------------------------------------------------------------------- */
+
+struct check_target check_find_target(const struct check_find *f)
+{
+	return (struct check_target){
+		.name = f->name ? f->name : "?",
+		.pid = f->pid,
+		.error = f->error,
+		.probes = (const struct check_probe *)f->probes.data,
+		.nprobes = probes_count(f),
+		.runtimes = (const struct check_runtime *)f->runtimes.data,
+		.nruntimes = runtimes_count(f),
+	};
+}
+
+void check_find_free(struct check_find *f)
+{
+	char **paths = (char **)f->paths.data;
+
+	for (size_t i = 0; i < f->paths.len / sizeof(*paths); i++)
+		free(paths[i]);
+	buffer_free(&f->paths);
+	buffer_free(&f->runtimes);
+	buffer_free(&f->probes);
+	free(f->name);
+	free(f->error);
+}

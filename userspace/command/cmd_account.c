@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf account LOG...: goodput of logs that the instrumented library wrote. No privilege, no kernel
+ * support. */
+#include <errno.h>
+#include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "userspace/command/account.h"
+#include "userspace/command/account_export.h"
+#include "userspace/command/account_query.h"
+#include "userspace/command/account_store.h"
+#include "userspace/command/account_tensorboard.h"
+#include "userspace/base/buffer.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/plural.h"
+#include "userspace/command/command.h"
+#include "userspace/ingest/goodput_source.h"
+
+#define FOLLOW_POLL_MS	 100
+#define DRAW_NS		 1000000000ull
+#define DRAW_SHARE	 10 /* of the time that a drawing took is left for reading, at least */
+#define PROGRESS_NS	 200000000ull
+#define LAST_NS		 10000000000ull
+#define RECORDS_PER_LOOK 4096 /* at the clock */
+#define WARNINGS_MAX	 20
+
+struct run {
+	const struct options *o;
+	struct goodput_query query;
+	struct account_export export;
+	struct goodput_source *source;
+	struct account *account;
+	uint64_t end_ns, looked_ns;
+	uint64_t draw_ns; /* when the table is drawn again */
+	uint64_t warned;
+	int signals; /* that are known */
+	bool news;   /* since the last drawing */
+	bool clock;  /* --now now */
+	bool color, ascii;
+	bool live; /* the table follows */
+	bool progress;
+	bool shown; /* a line of progress stands on the terminal */
+};
+
+static volatile sig_atomic_t signals; /* that asked us to end */
+
+/* The first one ends the waiting, the second the reading of what is there, the third everything. */
+static void on_signal(int signo)
+{
+	if (signals < 2) {
+		signals++;
+		return;
+	}
+	signal(signo, SIG_DFL);
+	raise(signo);
+}
+
+/* No SA_RESTART: a read that waits for more is over too. */
+static void stop_on_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+static void progress_clear(struct run *r)
+{
+	if (r->shown)
+		fputs("\r\033[K", stderr);
+	r->shown = false;
+}
+
+static void progress_show(struct run *r, uint64_t now_ns)
+{
+	double part = goodput_source_progress(r->source);
+
+	if (!r->progress || part < 0 || now_ns - r->looked_ns < PROGRESS_NS)
+		return;
+	r->looked_ns = now_ns;
+	r->shown = true;
+	fprintf(stderr, "\raccount: %3.0f %%", part * 100);
+}
+
+/* The table ends with its warnings; an object of --json has no place for them. */
+static void tell_job(struct run *r, const struct account_view *v)
+{
+	const struct goodput_part *p = &v->answer->cumulative;
+	const char *job = goodput_name(v->names, v->answer->job);
+
+	if (p->error && r->warned++ < WARNINGS_MAX)
+		log_warn("job %s: the library gives no answer here, but %s: %s", job, p->error_type,
+			 p->error);
+	for (int i = 0; i < WARNINGS; i++)
+		if (v->answer->warnings[i] && r->warned++ < WARNINGS_MAX)
+			log_warn("job %s: %s: %" PRIu64, job, goodput_warning_words[i],
+				 v->answer->warnings[i]);
+}
+
+/* One job more in out; -ENOMEM. */
+static int job_show(struct run *r, size_t job, struct buffer *out)
+{
+	struct goodput_answer answer = {0};
+	struct account_view view;
+	int err = account_answer(r->account, job, &answer, &view);
+
+	if (err)
+		return err;
+	if (r->o->json)
+		account_json(out, &view);
+	if (r->o->json && !r->o->quiet)
+		tell_job(r, &view);
+	if (!r->o->json)
+		account_text(out, &view, r->color, r->ascii);
+	goodput_answer_free(&answer);
+	return out->failed ? -ENOMEM : 0;
+}
+
+/* As many lines as the terminal has, over those that stand there; the last one tells what more there is. */
+static void live_write(const struct buffer *text)
+{
+	struct winsize size = {0};
+	struct buffer out = {0};
+	const char *at = text->data, *end;
+	size_t below = 0;
+	int rows;
+
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	rows = size.ws_row > 1 ? size.ws_row : 24;
+	buffer_add(&out, "\033[H", 3);
+	for (int i = 0; i + 1 < rows && at && *at; i++, at = *end ? end + 1 : end) {
+		end = strchrnul(at, '\n');
+		buffer_add(&out, at, (size_t)(end - at));
+		buffer_add(&out, "\033[K\n", 4);
+	}
+	for (; at && *at; at = *end ? end + 1 : end, below++)
+		end = strchrnul(at, '\n');
+	buffer_printf(&out, "\033[J\033[%dH ^C ends", rows);
+	if (below)
+		buffer_printf(&out, "; %zu more line%s in a taller window, and at the end", below,
+			      plural(below));
+	if (!out.failed)
+		fwrite(out.data, 1, out.len, stdout);
+	fflush(stdout);
+	buffer_free(&out);
+}
+
+static void ask_clock(struct run *r)
+{
+	if (r->clock)
+		r->query.now_us = clock_real_ns() / 1000;
+}
+
+static int live_draw(struct run *r)
+{
+	uint64_t begun_ns = clock_mono_ns(), took_ns;
+	struct buffer text = {0};
+	int err = 0;
+
+	ask_clock(r);
+	for (size_t i = 0; !err && i < account_jobs(r->account); i++) {
+		if (i)
+			buffer_add(&text, "\n", 1);
+		err = job_show(r, i, &text);
+	}
+	if (!err)
+		live_write(&text);
+	buffer_free(&text);
+	took_ns = clock_mono_ns() - begun_ns;
+	r->draw_ns = begun_ns + (DRAW_SHARE * took_ns > DRAW_NS ? DRAW_SHARE * took_ns : DRAW_NS);
+	return err;
+}
+
+/* 0: there is no more for now; 1: there is something else to do; -errno. */
+static int read_records(struct run *r)
+{
+	struct goodput_record record;
+	uint64_t now_ns;
+	unsigned n = 0;
+	int rc, err;
+
+	while ((rc = goodput_source_next(r->source, &record)) == 1 || rc == -EAGAIN) {
+		if (rc == 1) {
+			r->news = true;
+			err = account_feed(r->account, &record);
+			if (err)
+				return err;
+		}
+		if (signals > r->signals)
+			return 1;
+		if (rc == 1 && ++n % RECORDS_PER_LOOK)
+			continue;
+		now_ns = clock_mono_ns();
+		progress_show(r, now_ns);
+		if (now_ns >= r->end_ns || (r->live && now_ns >= r->draw_ns))
+			return 1;
+	}
+	return rc;
+}
+
+/* What stands in the log when we are to end belongs to the answer. Not what keeps coming. */
+static int read_last(struct run *r)
+{
+	uint64_t now_ns = clock_mono_ns();
+	int rc;
+
+	r->signals = signals;
+	r->end_ns = now_ns + LAST_NS;
+	r->draw_ns = UINT64_MAX;
+	rc = read_records(r);
+	return rc < 0 ? rc : 0;
+}
+
+static int follow(struct run *r)
+{
+	uint64_t now_ns;
+	int rc;
+
+	for (;;) {
+		rc = read_records(r);
+		if (rc < 0 || (!rc && goodput_source_over(r->source)))
+			return rc;
+		progress_clear(r);
+		now_ns = clock_mono_ns();
+		if (signals || now_ns >= r->end_ns)
+			return read_last(r);
+		if (r->live && (r->news || r->clock) && now_ns >= r->draw_ns) {
+			r->news = false;
+			if (live_draw(r) || ferror(stdout))
+				return 0; /* told at the end */
+		}
+		if (!rc)
+			poll(NULL, 0, FOLLOW_POLL_MS);
+	}
+}
+
+static int print_jobs(struct run *r)
+{
+	struct buffer out = {0};
+	int err = 0;
+
+	if (r->export.wanted)
+		return account_export_print(&r->export, r->account);
+	ask_clock(r);
+	if (r->live)
+		fputs("\033[?7h\033[?25h\033[?1049l", stdout); /* cursor, and the screen that was */
+	for (size_t i = 0; !err && !ferror(stdout) && i < account_jobs(r->account); i++) {
+		if (i && !r->o->json)
+			buffer_add(&out, "\n", 1);
+		err = job_show(r, i, &out);
+		if (!err)
+			fwrite(out.data, 1, out.len, stdout);
+		buffer_clear(&out);
+	}
+	buffer_free(&out);
+	if (!err && r->export.board && account_jobs(r->account))
+		err = account_tensorboard_write(r->export.board, r->account);
+	return err;
+}
+
+/* What the source did not use, and why. */
+static void tell_faults(const struct run *r)
+{
+	struct goodput_faults f;
+	uint64_t refused = account_refused(r->account);
+
+	if (r->warned > WARNINGS_MAX)
+		log_warn("and %" PRIu64 " more warnings", r->warned - WARNINGS_MAX);
+	goodput_source_faults(r->source, &f);
+	if (f.bad)
+		log_warn("%" PRIu64 " of %" PRIu64 " entries are bad and not used; the first: %s", f.bad,
+			 f.entries, f.first);
+	if (f.cut)
+		log_warn("the log ends in the middle of an entry or of its gzip stream");
+	if (f.late)
+		log_warn("%" PRIu64 " records came too late to be put in order", f.late);
+	if (refused)
+		log_warn("%" PRIu64 " records are of jobs beyond the first %d names: not used", refused,
+			 GOODPUT_NAMES_MAX);
+	log_info("%" PRIu64 " entries, %" PRIu64 " of them no records of goodput, %" PRIu64 " duplicates",
+		 f.entries, f.foreign, f.duplicates);
+}
+
+static void tell_nothing(const struct run *r)
+{
+	struct goodput_faults f;
+
+	goodput_source_faults(r->source, &f);
+	if (r->o->job && f.entries > f.bad + f.foreign)
+		log_error("no record of job '%s'", r->o->job);
+	else if (!f.entries)
+		log_error("the log is empty");
+	else
+		log_error("no goodput record among %" PRIu64 " entries%s%s", f.entries,
+			  f.bad ? "; the first bad one: " : "", f.first);
+}
+
+static int run(struct run *r)
+{
+	uint64_t now_ns = clock_mono_ns();
+	int err, shown, kept;
+
+	r->looked_ns = now_ns;
+	r->end_ns = r->o->for_ns ? now_ns + (uint64_t)r->o->for_ns : UINT64_MAX;
+	if (r->o->follow)
+		stop_on_signals();
+	if (r->live)
+		fputs("\033[?1049h\033[?25l\033[?7l", stdout); /* another screen, no cursor; long lines end */
+	err = r->o->follow ? follow(r) : read_records(r);
+	progress_clear(r);
+	shown = print_jobs(r);
+	if (shown == -ENOMEM || err == -ENOMEM)
+		log_error("account: out of memory");
+	kept = err || !account_jobs(r->account) ? 0 : account_store(r->account, r->o);
+	if (!account_jobs(r->account))
+		tell_nothing(r);
+	else if (!r->o->quiet)
+		tell_faults(r);
+	return err || shown || kept || !account_jobs(r->account) ? EXIT_RUNTIME : EXIT_OK;
+}
+
+static bool utf8_terminal(void)
+{
+	setlocale(LC_CTYPE, "");
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+int cmd_account(int argc, char **argv)
+{
+	struct run r = {0};
+	struct options o;
+	int code = options_parse(&o, CMD_ACCOUNT, argc, argv);
+	bool tty = isatty(STDOUT_FILENO);
+
+	if (code >= 0)
+		return code;
+	r.o = &o;
+	code = EXIT_USAGE;
+	if (!o.argc) {
+		log_error("account needs a log: gp-bpf account [options] LOG... (- is standard input)");
+		goto done;
+	}
+	if (o.for_ns && !o.follow) {
+		log_error("--for needs --follow");
+		goto done;
+	}
+	if (account_query_read(&r.query, &o, &r.clock) || account_store_fits(&o, &r.query) ||
+	    account_export_read(&r.export, &o, &r.query, &r.clock))
+		goto done;
+	r.query.history = o.store && strcmp(o.store, "none") != 0;
+	code = EXIT_RUNTIME;
+	r.ascii = !utf8_terminal();
+	r.color = tty && !getenv("NO_COLOR");
+	r.live = tty && o.follow && !o.json;
+	r.progress = !o.quiet && !r.live && isatty(STDERR_FILENO);
+	if (goodput_source_open(&r.source, o.argv, o.argc, o.follow))
+		goto done;
+	r.account = account_new(&r.query, goodput_source_names(r.source), o.job);
+	if (r.account)
+		code = run(&r);
+	else
+		log_error("account: out of memory");
+done:
+	account_free(r.account);
+	goodput_source_close(r.source);
+	account_query_free(&r.query);
+	options_free(&o);
+	return code;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf check: what works on this host, where each probe would sit and what it would cost, and whether steps
+ * can be found. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/loader.h"
+#include "loader/probe_file.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/command/check_target.h"
+#include "userspace/command/command.h"
+#include "userspace/identity/process.h"
+#include "userspace/ingest/event.h"
+#include "userspace/option/option.h"
+#include "userspace/option/option_probe.h"
+#include "userspace/watch/watch.h"
+
+#define SETTLE_NS   10000000000ull /* for libraries to be read */
+#define TARGETS_MAX (2 * OPTION_LIST_MAX)
+
+struct check {
+	struct probe_table *table;
+	struct loader *loader; /* NULL: nothing can be attached here */
+	struct check_host host;
+	struct check_find *finds;
+	size_t nfinds;
+	int code;
+};
+
+static void check_fail(struct check *c, int code)
+{
+	c->code = c->code ? c->code : code;
+}
+
+/* ---- this host ---------------------------------------------------------------------------------- */
+
+static bool host_able(const struct check_host *h)
+{
+	for (int i = 0; i < h->nfeatures; i++)
+		if (h->features[i].required && !h->features[i].have)
+			return false;
+	return true;
+}
+
+static void host_prices(struct check *c)
+{
+	for (unsigned insn = GP_INSN_nop5; insn <= GP_INSN_stepped; insn++)
+		c->host.prices[c->host.nprices++] = (struct check_price){
+			.insn = event_insn_name(insn),
+			.enter_ns = loader_price_ns(c->loader, insn, false),
+			.return_ns = loader_price_ns(c->loader, insn, true),
+		};
+}
+
+static void check_host(struct check *c, const char *off, uint64_t budget_ns)
+{
+	struct loader_config cfg = {.probes = c->table, .features_off = off};
+	int err;
+
+	c->host.nfeatures = loader_features(off, &c->host.features);
+	c->host.budget_ns = budget_ns;
+	err = host_able(&c->host) ? loader_open(&c->loader, &cfg) : -ENOSYS;
+	if (err)
+		check_fail(c, err == -EINVAL ? EXIT_USAGE : EXIT_LACKING);
+	else
+		host_prices(c);
+}
+
+/* ---- one process, one file ---------------------------------------------------------------------- */
+
+static struct check_find *check_find_new(struct check *c, const char *name)
+{
+	struct check_find *f = &c->finds[c->nfinds++];
+
+	*f = (struct check_find){.table = c->table, .loader = c->loader, .name = strdup(name)};
+	return f;
+}
+
+static void find_fail(struct check *c, struct check_find *f, const char *error)
+{
+	log_error("%s: %s", f->name ? f->name : "?", error);
+	f->error = strdup(error);
+	check_fail(c, EXIT_RUNTIME);
+}
+
+static void check_library(struct check *c, const char *path)
+{
+	struct check_find *f = check_find_new(c, path);
+	int err = loader_plan(c->table, path, check_find_planned, f);
+
+	if (err)
+		find_fail(c, f, strerror(-err));
+	else
+		check_find_files(f, path);
+}
+
+static const char *look_error_text(int err)
+{
+	return err == -ESRCH	   ? "no such process"
+	       : err == -ETIMEDOUT ? "cannot be looked at: its address space is locked"
+				   : strerror(-err);
+}
+
+/* On a busy machine one look may not get to the names of all files. */
+static int process_scan(struct check *c, pid_t pid)
+{
+	uint64_t until_ns = clock_mono_ns() + SETTLE_NS;
+	int err;
+
+	do
+		err = loader_scan(c->loader, pid);
+	while (err > 0 && loader_unfinished(c->loader) && clock_mono_ns() < until_ns);
+	return err;
+}
+
+static void check_process(struct check *c, struct check_find *f, const struct gp_process *p)
+{
+	int err;
+
+	loader_on_attach(c->loader, check_find_attached, f);
+	err = loader_watch(c->loader, (pid_t)f->pid, p->start_ns, NULL);
+	if (!err)
+		err = process_scan(c, (pid_t)f->pid);
+	if (err >= 0 && loader_settle(c->loader, SETTLE_NS))
+		log_warn("%s: a library does not answer reads", f->name);
+	loader_on_attach(c->loader, NULL, NULL);
+	if (err < 0)
+		find_fail(c, f, look_error_text(err));
+	else
+		check_find_files(f, NULL);
+}
+
+static void check_pid(struct check *c, const char *text)
+{
+	struct check_find *f;
+	struct gp_process p;
+	char name[sizeof(p.command) + 48];
+	int64_t pid;
+	int err;
+
+	if (option_number(text, 1, INT32_MAX, &pid)) {
+		log_error("--pid: '%s' is not a process id", text);
+		check_fail(c, EXIT_USAGE);
+		return;
+	}
+	err = process_read_aside(loader_aside(c->loader), "", (pid_t)pid, &p);
+	snprintf(name, sizeof(name), err ? "process %d" : "process %d (%s)", (int)pid, p.command);
+	if (!err && process_permitted("", (pid_t)pid)) {
+		check_fail(c, EXIT_LACKING);
+		return;
+	}
+	f = check_find_new(c, name);
+	f->pid = (uint32_t)pid;
+	if (err)
+		find_fail(c, f, look_error_text(err));
+	else
+		check_process(c, f, &p);
+}
+
+/* ---- telling ------------------------------------------------------------------------------------ */
+
+static void check_tell(struct check *c, bool json, bool color)
+{
+	struct check_target *targets = calloc(c->nfinds + 1, sizeof(*targets));
+	struct buffer out = {0};
+
+	for (size_t i = 0; targets && i < c->nfinds; i++) {
+		check_find_versions(&c->finds[i]);
+		targets[i] = check_find_target(&c->finds[i]);
+	}
+	if (targets && json) {
+		check_json(&out, &c->host, targets, c->nfinds);
+		buffer_printf(&out, "\n");
+	} else if (targets) {
+		check_text_host(&out, &c->host, color);
+		check_text_targets(&out, targets, c->nfinds, color);
+	}
+	if (!targets || out.failed) {
+		log_error("no memory for what was found");
+		check_fail(c, EXIT_RUNTIME);
+	} else {
+		fwrite(out.data, 1, out.len, stdout);
+	}
+	buffer_free(&out);
+	free(targets);
+}
+
+static int check(const struct options *o)
+{
+	struct check c = {0};
+	char off[512];
+
+	if (options_features_off(o, off, sizeof(off)))
+		return EXIT_USAGE;
+	if (option_probes(o, &c.table))
+		return o->probes ? EXIT_USAGE : EXIT_RUNTIME;
+	c.finds = calloc(TARGETS_MAX + (size_t)o->argc, sizeof(*c.finds));
+	if (!c.finds) {
+		log_error("no memory to check anything");
+		probe_table_free(c.table);
+		return EXIT_RUNTIME;
+	}
+	check_host(&c, off, (uint64_t)o->overhead_ppm * 1000);
+	for (int i = 0; i < o->libraries.count; i++)
+		check_library(&c, o->libraries.item[i]);
+	for (int i = 0; i < o->argc; i++)
+		check_library(&c, o->argv[i]);
+	for (int i = 0; c.loader && i < o->pids.count; i++)
+		check_pid(&c, o->pids.item[i]);
+	loader_close(c.loader);
+	check_tell(&c, o->json, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+	for (size_t i = 0; i < c.nfinds; i++)
+		check_find_free(&c.finds[i]);
+	free(c.finds);
+	probe_table_free(c.table);
+	return c.code;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct options o;
+	int code;
+
+	code = options_parse(&o, CMD_CHECK, argc, argv);
+	if (code >= 0)
+		return code;
+	if (o.argc && !o.libraries.count) {
+		log_error("check takes no argument '%s'; did you mean --library or --pid?", o.argv[0]);
+		code = EXIT_USAGE;
+	} else {
+		code = check(&o);
+	}
+	options_free(&o);
+	return code;
+}

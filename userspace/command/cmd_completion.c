@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf completion: the script for a shell; and, for those scripts, what may stand next on a command line.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/log.h"
+#include "userspace/command/command.h"
+#include "userspace/command/completion.h"
+#include "userspace/option/option.h"
+
+#define WORDS "words" /* gp-bpf completion words -- WORD... */
+
+static int answer(int count, char **words)
+{
+	struct buffer out = {0};
+	int code = EXIT_RUNTIME;
+
+	completion_answer(&out, count, words);
+	if (out.failed)
+		log_error("completion: no memory");
+	else if (fwrite(out.data, 1, out.len, stdout) == out.len)
+		code = EXIT_OK;
+	buffer_free(&out);
+	return code;
+}
+
+int cmd_completion(int argc, char **argv)
+{
+	const char *script;
+	struct options o;
+	int code;
+
+	/* What follows is another command line, whatever it says. */
+	if (argc > 3 && !strcmp(argv[1], WORDS) && !strcmp(argv[2], "--"))
+		return answer(argc - 3, argv + 3);
+	code = options_parse(&o, CMD_COMPLETION, argc, argv);
+	if (code >= 0)
+		return code;
+	script = o.argc == 1 ? completion_script(o.argv[0]) : NULL;
+	if (script) {
+		code = fputs(script, stdout) >= 0 ? EXIT_OK : EXIT_RUNTIME;
+	} else {
+		log_error("completion takes a shell: gp-bpf completion bash, zsh or fish");
+		code = EXIT_USAGE;
+	}
+	options_free(&o);
+	return code;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf jobs: what a store knows, one line a job. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/epoch.h"
+#include "userspace/base/json_text.h"
+#include "userspace/base/log.h"
+#include "userspace/command/command.h"
+#include "userspace/output/history.h"
+#include "userspace/store/query.h"
+#include "userspace/view/columns.h"
+#include "userspace/view/words.h"
+
+#define JOBS_SCHEMA 1
+
+enum {
+	COL_ID,
+	COL_JOB,
+	COL_STATE,
+	COL_RUNS,
+	COL_FELL,
+	COL_STEPS,
+	COL_P50,
+	COL_ELAPSED,
+	COL_GOODPUT,
+	COL_SEEN,
+	COLS
+};
+
+struct listing {
+	struct store *store;
+	struct buffer out;
+	const char *only; /* name, key or number */
+	struct column columns[COLS];
+	int64_t now_ns;
+	bool json, any, excluded, brief;
+};
+
+static uint64_t positive(int64_t v)
+{
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+/* Of what was observed; as everywhere, a share of nothing is unknown. */
+static uint64_t observed_ns(const struct sums *s)
+{
+	return positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
+}
+
+#define SEEN_BRIEF 11 /* "11-21 12:00" of "2026-11-21 12:00:00" */
+#define YEAR	   5
+
+/* On a terminal; cols 0: all, as wide as they are. */
+static void columns_begin(struct listing *l, int cols)
+{
+	static const struct column whole[COLS] = {
+		[COL_ID] = {"ID", 4, true},	      [COL_JOB] = {" JOB", 25, false},
+		[COL_STATE] = {"STATE", 8, false},    [COL_RUNS] = {"RUNS", 4, true},
+		[COL_FELL] = {"DISRUPTED", 9, true},  [COL_STEPS] = {"STEPS", 9, true},
+		[COL_P50] = {"STEP (P50)", 11, true}, [COL_ELAPSED] = {"ELAPSED", 10, true},
+		[COL_GOODPUT] = {"GOODPUT", 8, true}, [COL_SEEN] = {"LAST SEEN (UTC)", 19, false},
+	};
+	static const struct column_way ways[] = {
+		{COL_SEEN, SEEN_BRIEF}, {COL_P50, 0},	{COL_RUNS, 0},	{COL_JOB, 13},	  {COL_SEEN, 0},
+		{COL_FELL, 0},		{COL_STEPS, 0}, {COL_STATE, 0}, {COL_ELAPSED, 0}, {COL_JOB, 9},
+	};
+
+	memcpy(l->columns, whole, sizeof(whole));
+	columns_fit(l->columns, COLS, ways, sizeof(ways) / sizeof(ways[0]), cols);
+	l->brief = l->columns[COL_SEEN].width < whole[COL_SEEN].width;
+	if (l->brief && l->columns[COL_SEEN].width) {
+		l->columns[COL_SEEN].head = "SEEN (UTC)";
+		l->columns[COL_SEEN].width = SEEN_BRIEF;
+	}
+}
+
+/* That it is from a log is told, however long the name is; characters stay whole. */
+static void job_name(char out[168], const struct store_job *j, int width)
+{
+	const char *name = *j->name ? j->name : j->key, *tail = j->logged ? " (log)" : "";
+	size_t len = strlen(name), room = j->logged ? (size_t)width - 1 - strlen(tail) : len;
+
+	len = len < room ? len : room;
+	while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
+		len--;
+	snprintf(out, 168, " %.*s%s", (int)len, name, tail);
+}
+
+static void job_line(struct listing *l, const struct store_job *j, const struct store_totals *counts)
+{
+	const struct sums *s = &counts->sums;
+	char id[24], runs[16], fell[24], steps[24], name[168], goodput[WORD_MAX], step[WORD_MAX],
+		when[EPOCH_TEXT_MAX], took[16];
+	const char *const cells[COLS] = {
+		[COL_ID] = id,
+		[COL_JOB] = name,
+		[COL_STATE] = !store_watched(j, l->now_ns) ? "unseen"
+			      : *j->state		   ? j->state
+							   : "-",
+		[COL_RUNS] = runs,
+		[COL_FELL] = fell,
+		[COL_STEPS] = steps,
+		[COL_P50] = view_duration(step, sketch_quantile(&j->totals.times, 0.5)),
+		[COL_ELAPSED] = took,
+		[COL_GOODPUT] = view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]), observed_ns(s)),
+		[COL_SEEN] = epoch_text(when, j->last_ns / 1000, 0) + (l->brief ? YEAR : 0),
+	};
+
+	if (!l->any)
+		columns_row(&l->out, l->columns, COLS, NULL);
+	snprintf(id, sizeof(id), "%lld", (long long)j->id);
+	job_name(name, j, l->columns[COL_JOB].width);
+	snprintf(runs, sizeof(runs), "%u", j->runs);
+	snprintf(fell, sizeof(fell), "%llu", (unsigned long long)j->disruptions);
+	snprintf(steps, sizeof(steps), "%llu", (unsigned long long)j->totals.steps);
+	clock_duration(took, sizeof(took), positive(sums_total(s)));
+	if (l->brief)
+		when[YEAR + SEEN_BRIEF] = '\0';
+	columns_row(&l->out, l->columns, COLS, cells);
+}
+
+static void times_json(struct buffer *out, const struct sketch *t)
+{
+	json_open(out, "step_time", '{');
+	json_uint(out, "count", t->count);
+	json_nonzero(out, "mean_ns", t->count ? t->sum_ns / t->count : 0);
+	json_nonzero(out, "min_ns", t->min_ns);
+	json_nonzero(out, "p50_ns", sketch_quantile(t, 0.5));
+	json_nonzero(out, "p95_ns", sketch_quantile(t, 0.95));
+	json_nonzero(out, "p99_ns", sketch_quantile(t, 0.99));
+	json_nonzero(out, "max_ns", t->max_ns);
+	json_close(out, '}');
+}
+
+static void job_json(struct listing *l, const struct store_job *j, const struct store_totals *counts)
+{
+	struct buffer *out = &l->out;
+	int watched = store_watched(j, l->now_ns);
+	const char *name;
+
+	json_open(out, NULL, '{');
+	json_int(out, "id", j->id);
+	json_string(out, "key", j->key);
+	json_known(out, "name", j->name);
+	json_known(out, "uid", j->uid);
+	json_known(out, "state", j->state);
+	if (watched < 0)
+		json_null(out, "watched");
+	else
+		json_bool(out, "watched", watched);
+	json_string(out, "source", j->logged ? "log" : "watch");
+	json_string(out, "history", job_history(j->carried));
+	json_time(out, "first_seen", j->first_ns);
+	json_time(out, "last_seen", j->last_ns);
+	json_uint(out, "runs", j->runs);
+	json_uint(out, "ranks", j->ranks);
+	json_uint(out, "alive", j->alive);
+	json_uint(out, "disruptions", j->disruptions);
+	json_uint(out, "checkpoints", j->checkpoints);
+	json_uint(out, "steps", j->totals.steps);
+	json_uint(out, "max_step", j->max_step);
+	times_json(out, &j->totals.times);
+	json_int(out, "elapsed_ns", sums_total(&counts->sums));
+	json_uint(out, "excluded_ns", counts->excluded_ns);
+	json_open(out, "buckets", '{');
+	for (uint32_t i = 0; (name = store_bucket(l->store, i)); i++)
+		if (counts->sums.ns[i])
+			json_int(out, name, counts->sums.ns[i]);
+	json_close(out, '}');
+	json_close(out, '}');
+}
+
+static const struct store_span everything;
+
+static int show(void *ctx, const struct store_job *j)
+{
+	struct listing *l = ctx;
+	struct store_totals *counts = malloc(sizeof(*counts)); /* without what is excluded */
+	int err = counts ? store_job_totals(l->store, j->id, &everything, true, counts) : -ENOMEM;
+
+	if (!err && l->json)
+		job_json(l, j, counts);
+	else if (!err)
+		job_line(l, j, counts);
+	l->any = true;
+	l->excluded |= !err && counts->excluded_ns;
+	free(counts);
+	return err;
+}
+
+static int list(struct listing *l)
+{
+	struct store_job *one;
+	int err;
+
+	if (!l->only)
+		return store_jobs(l->store, &everything, show, l);
+	one = malloc(sizeof(*one));
+	err = one ? store_job(l->store, l->only, one) : -ENOMEM;
+	err = err ? err : show(l, one);
+	free(one);
+	return err;
+}
+
+/* 0: it is none, or does not say. */
+static int terminal_cols(void)
+{
+	struct winsize size = {0};
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+static int jobs(const struct options *o)
+{
+	struct listing l = {.json = o->json, .only = o->argc ? o->argv[0] : NULL, .now_ns = clock_real_ns()};
+	int err = history_open(&l.store, o, STORE_READ);
+
+	if (err)
+		return EXIT_RUNTIME;
+	columns_begin(&l, o->wide ? 0 : terminal_cols());
+	if (l.json) {
+		json_open(&l.out, NULL, '{');
+		json_uint(&l.out, "schema", JOBS_SCHEMA);
+		json_open(&l.out, "jobs", '[');
+	}
+	err = list(&l);
+	if (l.json) {
+		json_close(&l.out, ']');
+		json_close(&l.out, '}');
+		buffer_add(&l.out, "\n", 1);
+	}
+	if (!err && l.out.failed)
+		err = -ENOMEM;
+	if (l.excluded && !l.json)
+		buffer_printf(&l.out, "elapsed and goodput: without excluded time\n");
+	if (err)
+		log_error("jobs: %s", err == -ENOENT ? "no such job" : store_why(err));
+	else if (l.out.len)
+		fwrite(l.out.data, 1, l.out.len, stdout);
+	else
+		log_warn("%s knows no job yet", store_path(l.store));
+	buffer_free(&l.out);
+	store_close(l.store);
+	return err ? EXIT_RUNTIME : EXIT_OK;
+}
+
+int cmd_jobs(int argc, char **argv)
+{
+	struct options o;
+	int code = options_parse(&o, CMD_JOBS, argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (o.argc > 1) {
+		log_error("jobs takes one name at most: gp-bpf jobs [options] [NAME]");
+		code = EXIT_USAGE;
+	} else {
+		code = jobs(&o);
+	}
+	options_free(&o);
+	return code;
+}

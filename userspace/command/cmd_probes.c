@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf probes: the rows that are known, and why each is there. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "loader/probe_file.h"
+#include "userspace/base/log.h"
+#include "userspace/command/command.h"
+#include "userspace/ingest/event.h"
+#include "userspace/option/option.h"
+#include "userspace/option/option_probe.h"
+#include "userspace/watch/watch.h"
+
+static void print_row(const struct probe_row *r, bool color)
+{
+	const char *dim = color ? "\033[2m" : "", *bold = color ? "\033[1m" : "",
+		   *off = color ? "\033[0m" : "";
+
+	printf("%s%s%s  %s, %s, %s%s%s\n", bold, r->id, off, event_role_name(r->role),
+	       event_group_name(r->group), r->count ? "counted" : "recorded",
+	       r->returns ? " with its return" : "", r->verified ? "" : ", not verified on the real library");
+	if (r->follow)
+		printf("  %sfollow%s  %s of %s.%s in", dim, off, r->follow_capture, r->runtime, r->follow);
+	else
+		printf("  %ssymbol%s  %s%s in", dim, off, r->symbol, r->prefix ? "*" : "");
+	for (const char *const *l = r->libraries; *l; l++)
+		printf(" %s", *l);
+	if (r->replaces)
+		printf("\n  %sfrom%s    %s:%d, in the place of the installed one", dim, off, r->file,
+		       r->line);
+	printf("\n  %swhy%s     %s\n", dim, off, r->why);
+}
+
+int cmd_probes(int argc, char **argv)
+{
+	struct probe_table *t = NULL;
+	struct options o;
+	int code;
+
+	code = options_parse(&o, CMD_PROBES, argc, argv);
+	if (code >= 0)
+		return code;
+	code = EXIT_OK;
+	if (o.argc) {
+		log_error("probes takes no argument");
+		code = EXIT_USAGE;
+	} else if (option_probes(&o, &t)) {
+		code = o.probes ? EXIT_USAGE : EXIT_RUNTIME;
+	}
+	for (size_t i = 0; t && i < probe_table_count(t); i++)
+		print_row(probe_table_row(t, i), isatty(STDOUT_FILENO));
+	probe_table_free(t);
+	options_free(&o);
+	return code;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf report: one job of a store, over all its runs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/command/command.h"
+#include "userspace/output/history.h"
+#include "userspace/output/page.h"
+#include "userspace/command/report_csv.h"
+#include "userspace/store/query.h"
+#include "userspace/store/worth.h"
+#include "userspace/view/compare.h"
+#include "userspace/view/html.h"
+#include "userspace/view/story.h"
+
+#define SAME_TIME_NS STORE_MINUTE_NS
+
+static int bad_time(const char *option, const char *text)
+{
+	log_error("--%s %s: no time; give one like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
+		  option, text);
+	return -EINVAL;
+}
+
+/* What a store knows of a time it knows by the minute: one that is touched is told as a whole, and everything
+ * else is told of the same time. */
+static void whole_minutes(struct store_span *span)
+{
+	int64_t over_ns = span->to_ns % STORE_MINUTE_NS;
+
+	if (span->from_ns > 0)
+		span->from_ns -= span->from_ns % STORE_MINUTE_NS;
+	if (over_ns > 0 && span->to_ns < INT64_MAX - STORE_MINUTE_NS)
+		span->to_ns += STORE_MINUTE_NS - over_ns;
+}
+
+static int span_of(const struct options *o, int64_t now_ns, struct store_span *ret)
+{
+	struct store_span span = {0};
+
+	if (o->since && option_instant(o->since, now_ns, &span.from_ns))
+		return bad_time("since", o->since);
+	if (o->until && option_instant(o->until, now_ns, &span.to_ns))
+		return bad_time("until", o->until);
+	if (o->until && span.to_ns <= span.from_ns) {
+		log_error("--until %s is not after --since", o->until);
+		return -EINVAL;
+	}
+	whole_minutes(&span);
+	*ret = span;
+	return 0;
+}
+
+/* "FROM,TO". */
+static int exclusion(struct store *st, const char *item, int64_t now_ns)
+{
+	const char *comma = strchr(item, ',');
+	char *from = comma ? strndup(item, (size_t)(comma - item)) : NULL;
+	int64_t from_ns, to_ns;
+	int err = -EINVAL;
+
+	if (comma && !from)
+		return -ENOMEM;
+	if (!comma || option_instant(from, now_ns, &from_ns) || option_instant(comma + 1, now_ns, &to_ns) ||
+	    to_ns <= from_ns)
+		log_error("--exclude %s: not FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h "
+			  "(ago) or "
+			  "now",
+			  item);
+	else
+		err = store_exclude_here(st, from_ns, to_ns, "--exclude");
+	free(from);
+	return err;
+}
+
+/* ---- which job --------------------------------------------------------------------------------------- */
+
+struct newest {
+	struct store_job job;
+	uint32_t beside; /* that were seen last at about the same time */
+	struct buffer names;
+	bool any;
+};
+
+static int look(void *ctx, const struct store_job *j)
+{
+	struct newest *n = ctx;
+
+	if (!n->any)
+		n->job = *j;
+	else if (n->job.last_ns - j->last_ns > SAME_TIME_NS || j->last_ns < n->job.first_ns)
+		return 1; /* they come by when they were seen last */
+	else
+		n->beside++;
+	n->any = true;
+	buffer_printf(&n->names, "%4lld  %s\n", (long long)j->id, *j->name ? j->name : j->key);
+	return 0;
+}
+
+static int newest_job(struct store *st, const struct store_span *span, struct store_job *ret)
+{
+	struct newest *n = calloc(1, sizeof(*n));
+	int err = n ? store_jobs(st, span, look, n) : -ENOMEM;
+
+	if (err >= 0 && n->names.failed)
+		err = -ENOMEM;
+	if (err < 0) {
+		log_error("report: %s", store_why(err));
+	} else if (!n->any) {
+		log_error("%s knows no job%s", store_path(st),
+			  span->from_ns || span->to_ns ? " of that time" : " yet");
+		err = -ENOENT;
+	} else if (n->beside) {
+		log_error("%u jobs ran last at the same time: say which, by name or number", n->beside + 1);
+		fwrite(n->names.data, 1, n->names.len, stdout);
+		err = -ENOENT;
+	} else {
+		*ret = n->job;
+		err = 0;
+	}
+	if (n)
+		buffer_free(&n->names);
+	free(n);
+	return err;
+}
+
+static int choose(struct store *st, const struct options *o, const struct store_span *span,
+		  struct store_job *ret)
+{
+	int err;
+
+	if (!o->argc)
+		return newest_job(st, span, ret);
+	err = store_job(st, o->argv[0], ret);
+	if (err)
+		log_error("report: %s", err == -ENOENT ? "no such job; see gp-bpf jobs" : store_why(err));
+	return err;
+}
+
+/* ---- the report -------------------------------------------------------------------------------------- */
+
+static int show(const struct options *o, const struct story *s)
+{
+	struct buffer out = {0};
+	int err = o->html ? page_put(o->html, s) : 0;
+
+	if (o->json)
+		story_json(&out, s);
+	else if (!o->html && !o->exports.count)
+		story_text(&out, s, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+	if (!err && out.failed) {
+		err = -ENOMEM;
+		log_error("report: %s", strerror(-err));
+	}
+	if (!err && out.len)
+		fwrite(out.data, 1, out.len, stdout);
+	buffer_free(&out);
+	return err;
+}
+
+/* The page has it as a sentence. */
+static int compare(struct store *st, const struct options *o, struct story *s)
+{
+	int err;
+
+	if (!o->compare)
+		return 0;
+	s->compared = calloc(1, sizeof(*s->compared));
+	err = s->compared ? store_compare(st, s->job.id, o->compare, s->compared) : -ENOMEM;
+	if (err == -ENOENT)
+		log_error("--compare %s: no run has that perf tag, and no job that name", o->compare);
+	else if (err)
+		log_error("report: %s", store_why(err));
+	else if (o->html && s->nsaid < STORY_SAID)
+		compare_sentence(s->said[s->nsaid++], sizeof(s->said[0]), s->compared);
+	return err;
+}
+
+static int worth(struct store *st, const struct options *o, struct story *s)
+{
+	int err;
+
+	s->program.accelerators = (uint32_t)o->accelerators;
+	if (o->price)
+		option_price(o->price, s->program.currency, &s->program.price);
+	err = store_worth(st, &s->job, &s->span, &s->totals.sums, s->program.accelerators, s->accelerator_ns);
+	if (err)
+		log_error("report: %s", store_why(err));
+	return err;
+}
+
+/* options_parse() has seen to it that they are durations, and not too many. */
+static int windows(struct store *st, const struct options *o, struct story *s)
+{
+	uint64_t length_ns[WINDOWS_MAX] = {0};
+	int64_t ns;
+	int err;
+
+	for (int i = 0; i < o->windows.count && i < WINDOWS_MAX; i++)
+		if (!option_duration(o->windows.item[i], &ns))
+			length_ns[i] = (uint64_t)ns;
+	err = story_windows(s, st, o->windows.count ? length_ns : window_usual_ns);
+	if (err)
+		log_error("report: %s", store_why(err));
+	return err;
+}
+
+/* "csv:DIR" alone: what else there is takes what happens, not what happened. */
+static int export_known(const struct options *o)
+{
+	for (int i = 0; i < o->exports.count; i++)
+		if (strncmp(o->exports.item[i], "csv:", 4) != 0 || !o->exports.item[i][4]) {
+			log_error("--export %s: a report has csv:DIR only", o->exports.item[i]);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+static int export(struct store *st, const struct options *o, const struct story *s)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < o->exports.count; i++)
+		err = report_csv(st, &s->job, &s->span, o->exports.item[i] + 4);
+	return err;
+}
+
+static int told(struct store *st, const struct options *o, const struct store_span *span, int64_t now_ns)
+{
+	struct store_job *job = malloc(sizeof(*job));
+	struct story *s = NULL;
+	int err = job ? choose(st, o, span, job) : -ENOMEM;
+
+	if (!err) {
+		err = story_open(&s, st, job, span, NULL);
+		if (err)
+			log_error("report: %s", store_why(err));
+		else
+			s->now_ns = now_ns;
+	}
+	err = err ? err : windows(st, o, s);
+	err = err ? err : worth(st, o, s);
+	err = err ? err : compare(st, o, s);
+	err = err ? err : export(st, o, s);
+	err = err ? err : show(o, s);
+	story_close(s);
+	free(job);
+	return err;
+}
+
+static int report(const struct options *o)
+{
+	int64_t now_ns = clock_real_ns();
+	struct store_span span;
+	struct store *st;
+	int err;
+
+	if (export_known(o) || span_of(o, now_ns, &span))
+		return EXIT_USAGE;
+	if (history_open(&st, o, STORE_READ))
+		return EXIT_RUNTIME;
+	err = 0;
+	for (int i = 0; !err && i < o->excludes.count; i++)
+		err = exclusion(st, o->excludes.item[i], now_ns);
+	if (err == -EINVAL) {
+		store_close(st);
+		return EXIT_USAGE;
+	}
+	if (err)
+		log_error("report: %s", store_why(err));
+	err = err ? err : told(st, o, &span, now_ns);
+	store_close(st);
+	return err ? EXIT_RUNTIME : EXIT_OK;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct options o;
+	int code = options_parse(&o, CMD_REPORT, argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (o.argc > 1) {
+		log_error("report takes one job at most: gp-bpf report [options] [JOB]");
+		code = EXIT_USAGE;
+	} else {
+		code = report(&o);
+	}
+	options_free(&o);
+	return code;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gp-bpf --pid, run and record: three ways to start the same live run. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "loader/loader.h"
+#include "userspace/base/buffer.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/plural.h"
+#include "userspace/watch/child.h"
+#include "userspace/command/cmd_watch.h"
+#include "userspace/command/command.h"
+#include "userspace/ingest/durable.h"
+#include "userspace/option/option.h"
+#include "userspace/output/output.h"
+#include "userspace/watch/sandbox.h"
+#include "userspace/watch/select.h"
+#include "userspace/command/top_fetch.h"
+#include "userspace/watch/watch.h"
+
+static int exit_code(int err)
+{
+	switch (err) {
+	case 0:
+		return EXIT_OK;
+	case -EINVAL:
+		return EXIT_USAGE;
+	case -EPERM:
+	case -ENOSYS:
+	case -EOPNOTSUPP:
+		return EXIT_LACKING;
+	default:
+		return EXIT_RUNTIME;
+	}
+}
+
+static void tell_ready(const struct options *o)
+{
+	if (o->ready_fd >= 0 && write((int)o->ready_fd, "ready\n", 6) != 6)
+		log_warn("--ready-fd %d: %s", (int)o->ready_fd, strerror(errno));
+	if (o->ready_fd > STDERR_FILENO)
+		close((int)o->ready_fd);
+}
+
+/* It is told and kept. */
+static char *command_text(int argc, char **argv)
+{
+	struct buffer b = {0};
+
+	for (int i = 0; i < argc; i++) {
+		size_t len = option_told(i ? argv[i - 1] : NULL, argv[i]);
+
+		buffer_printf(&b, "%s%.*s%s", i ? " " : "", (int)len, argv[i], argv[i][len] ? "/..." : "");
+	}
+	return b.data;
+}
+
+/* resumed: a target may have ended since the predecessor looked, and its end is told all the same; one that
+ * was found by what it is may have ended since, as long as there are others. */
+static int targets(struct watch *w, const struct options *o, bool resumed)
+{
+	bool found = o->names.count || o->cgroups.count || o->containers.count || o->pods.count;
+	int64_t pid;
+	int err;
+
+	for (int i = 0; i < o->pids.count; i++) {
+		if (option_number(o->pids.item[i], 1, INT32_MAX, &pid)) {
+			log_error("--pid: '%s' is not a process id", o->pids.item[i]);
+			return -EINVAL;
+		}
+		err = watch_target(w, (pid_t)pid);
+		if (err &&
+		    (err != -ESRCH || (!resumed && (!found || (i + 1 == o->pids.count && !watch_busy(w))))))
+			return err;
+	}
+	return 0;
+}
+
+/* The output, going on from the state directory where that can be; a state that another version wrote is
+ * given up. */
+static int output_open_durable(struct output **ret, const struct options *o, enum output_view view,
+			       int report_fd, struct durable *d, bool *ret_saved)
+{
+	const struct durable_state *state = d ? durable_state(d) : NULL;
+	int err = output_resume(ret, o, view, STDOUT_FILENO, report_fd, state, d);
+
+	*ret_saved = state && !err;
+	if (!state || (err != -EPROTO && err != -EBADMSG))
+		return err;
+	log_warn("%s: what was known is of another version of gp-bpf; beginning anew", durable_dir(d));
+	durable_discard(d);
+	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL, true);
+}
+
+static int watched(const struct options *o, struct output *out, const struct watch_config *cfg, bool *ret_ran,
+		   struct watch_end *ret_end)
+{
+	struct watch *w = NULL;
+	int lost, err = watch_open(&w, o, out, cfg);
+
+	if (!err)
+		err = targets(w, o, cfg->saved);
+	if (!err && !cfg->node && !o->pids.count && cfg->saved && !watch_busy(w))
+		watch_again(w);
+	/* When it is known that somebody was, this run tells how that ended. */
+	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_told(out) <= 1) {
+		log_error("%s: nobody is watched; which process? gp-bpf --durable --pid PID",
+			  durable_dir(cfg->durable));
+		err = -EINVAL;
+	}
+	if (!err && cfg->node)
+		watch_node(w);
+	if (!err) {
+		watch_reconcile(w);
+		tell_ready(o);
+		*ret_ran = true;
+		err = watch_run(w, 0, NULL);
+		watch_ended(w, ret_end);
+	}
+	lost = watch_close(w);
+	return err ? err : lost;
+}
+
+/* Kept for the loop, so that a start is not torn. */
+static void signal_hold(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* Told before a state directory is made that only those who may watch can make. */
+static int able(const struct options *o)
+{
+	char off[512];
+	int err = options_features_off(o, off, sizeof(off));
+
+	return err ? err : loader_able(off);
+}
+
+static enum output_view view_of(const struct options *o, bool data)
+{
+	if (o->quiet || data)
+		return VIEW_NONE;
+	return isatty(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
+}
+
+/* Where gp-bpf top looks. */
+static int serve(const struct options *o, struct output *out)
+{
+	char path[PATH_MAX];
+
+	return output_serve(out, top_socket(o->state_dir, path));
+}
+
+/* The first line of a service's log: a bug report begins with it. */
+static void tell_start(const struct options *o, const char *state_dir)
+{
+	int rules = o->allow.count + o->deny.count;
+	char whom[64] = "every job";
+
+	if (rules)
+		snprintf(whom, sizeof(whom), "by %d rule%s the jobs", rules, plural((uint64_t)rules));
+	log_info("version %s watches %s of this node; listens at %s; state in %s", GP_VERSION, whom,
+		 o->listen ? o->listen : "no address", o->durable ? state_dir : "memory alone");
+}
+
+/* The last line of a service's log: what is held to be put in order counts, unless a successor tells it. */
+static void tell_end(struct output *out, const struct watch_end *end, uint64_t ran_ns)
+{
+	const char *signal = end->signo ? sigabbrev_np(end->signo) : NULL;
+	struct output_seen seen;
+	char ran[32];
+
+	if (end->reason != GP_END_HANDOVER)
+		output_finish(out);
+	output_seen(out, &seen);
+	log_info("version %s ends%s%s%s, after %s: %llu job%s and %llu step%s seen", GP_VERSION,
+		 signal ? " on SIG" : "", signal ? signal : "",
+		 end->reason == GP_END_HANDOVER ? ", handing over" : "",
+		 clock_duration(ran, sizeof(ran), ran_ns), (unsigned long long)seen.jobs, plural(seen.jobs),
+		 (unsigned long long)seen.steps, plural(seen.steps));
+}
+
+int watch_live(const struct options *o, const struct watch_live *l)
+{
+	struct watch_config cfg = {
+		.tape = l->tape, .command = l->command, .node = l->node, .argc = l->argc, .argv = l->argv};
+	const char *state_dir = o->state_dir ? o->state_dir : DURABLE_DIR;
+	bool data = false, quiet = o->quiet || l->node, ran = false, over;
+	struct watch_end end = {.reason = GP_END_ERROR};
+	uint64_t start_ns = clock_mono_ns();
+	struct output *out = NULL;
+	int err = 0, lost;
+
+	if (sandbox_check(o))
+		return EXIT_USAGE;
+	if (l->node && !l->top)
+		tell_start(o, state_dir);
+	data = o->json || l->node || output_is_data(o) || (l->tape && !strcmp(l->tape, "-"));
+	if (o->durable)
+		err = able(o);
+	if (!err && o->takeover)
+		cfg.ahead = loader_ahead(state_dir);
+	if (!err && o->durable) {
+		signal_hold(SIGUSR1); /* of --takeover, from the moment that we have the lock */
+		err = durable_open(&cfg.durable, state_dir, o->takeover);
+		signal_hold(SIGTERM);
+	}
+	if (!err)
+		err = sandbox_enter(o);
+	if (!err)
+		err = output_open_durable(&out, o, view_of(o, data), data ? STDERR_FILENO : STDOUT_FILENO,
+					  cfg.durable, &cfg.saved);
+	if (!err && l->top)
+		err = output_top(out, l->top, l->terminal);
+	else if (!err && l->node)
+		err = serve(o, out);
+	if (!err)
+		err = watched(o, out, &cfg, &ran, &end);
+	over = end.reason == GP_END_HANDOVER;
+	if (ran && l->node && !l->top)
+		tell_end(out, &end, clock_mono_ns() - start_ns);
+	if (over && !o->quiet)
+		log_write(LOG_WARN, "handed over: the probes stay for the next gp-bpf --durable, which has a "
+				    "minute to start; gp-bpf detach removes them");
+	lost = output_close(out, ran && !quiet && !over);
+	durable_close(cfg.durable);
+	loader_ahead_free(cfg.ahead);
+	return exit_code(err ? err : lost);
+}
+
+static int run_unwatched(struct child *c)
+{
+	int status;
+
+	child_release(c);
+	while (waitpid(c->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_RUNTIME;
+	return child_exit_code(status);
+}
+
+static int watch_child(const struct options *o, struct watch *w, struct child *c)
+{
+	int status = -1, err = watch_target(w, c->pid);
+
+	if (err)
+		return exit_code(err);
+	tell_ready(o);
+	child_release(c);
+	err = watch_run(w, c->pid, &status);
+	if (status == -1)
+		return exit_code(err ? err : -EIO);
+	return child_exit_code(status);
+}
+
+/* Starts a command and watches it. Its exit status is ours unless we could not start it. */
+static int watch_command(const struct options *o, const char *tape, const char *command)
+{
+	struct child c = {.release_fd = -1, .failed_fd = -1};
+	struct output *out = NULL;
+	struct watch *w = NULL;
+	bool live = o->live && isatty(STDOUT_FILENO);
+	int err, code;
+
+	if (o->live && !o->output) {
+		log_error("--live needs --output FILE: CMD's own output would write over the view");
+		return EXIT_USAGE;
+	}
+	if (sandbox_check(o))
+		return EXIT_USAGE;
+	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
+	if (err)
+		return EXIT_RUNTIME;
+	err = sandbox_enter(o); /* CMD is as it was */
+	if (!err)
+		err = output_open(&out, o,
+				  o->quiet  ? VIEW_NONE
+				  : live    ? VIEW_LIVE
+				  : o->live ? VIEW_PLAIN
+					    : VIEW_NONE,
+				  STDERR_FILENO, o->live ? STDOUT_FILENO : STDERR_FILENO);
+	if (!err)
+		err = watch_open(&w, o, out,
+				 &(struct watch_config){.tape = tape, .run = true, .command = command});
+	if (err) {
+		output_close(out, false);
+		if (o->best_effort) {
+			log_warn("run: nothing is observed; starting the command all the same "
+				 "(--best-effort)");
+			return run_unwatched(&c);
+		}
+		child_abandon(&c);
+		return exit_code(err);
+	}
+	code = watch_child(o, w, &c);
+	if (c.release_fd >= 0)
+		child_abandon(&c);
+	err = watch_close(w);
+	if (err)
+		log_error("the recording is not whole: %s", strerror(-err));
+	output_close(out, !o->quiet && !child_failed(&c));
+	return code;
+}
+
+static int pid_checked(const struct options *o, const char *command, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (o->argc) {
+		log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD", o->argv[0]);
+		return EXIT_USAGE;
+	}
+	if (o->html && o->durable) {
+		log_error("--html is of this run alone: with --durable, ask the store: gp-bpf report --html "
+			  "FILE");
+		return EXIT_USAGE;
+	}
+	if ((o->handover || o->takeover) && !o->durable) {
+		log_error("%s needs --durable", o->handover ? "--handover" : "--takeover");
+		return EXIT_USAGE;
+	}
+	if (!o->pids.count && !o->durable) {
+		log_error("which process? gp-bpf --pid PID, or --name, --cgroup, --container, --pod");
+		return EXIT_USAGE;
+	}
+	return watch_live(o, &(struct watch_live){.command = command});
+}
+
+static int run_checked(const struct options *o, const char *command, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (!o->argc) {
+		log_error("run needs a command: gp-bpf run -- CMD...");
+		return EXIT_USAGE;
+	}
+	return watch_command(o, NULL, command);
+}
+
+static int record_checked(const struct options *o, const char *command, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (!o->output || !o->argc == !o->pids.count) {
+		log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- "
+			  "CMD...)");
+		return EXIT_USAGE;
+	}
+	if (o->argc && !strcmp(o->output, "-")) {
+		log_error("record -o - is for --pid: CMD's own output goes to standard output");
+		return EXIT_USAGE;
+	}
+	return o->argc ? watch_command(o, o->output, command)
+		       : watch_live(o, &(struct watch_live){.command = command, .tape = o->output});
+}
+
+/* What is opened before the first library; less would end in the middle of it. The soft limit is raised. */
+#define FILES_LEAST 128
+
+static int files_check(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max >= FILES_LEAST)
+		return 0;
+	log_error("no more than %llu files may be open here, and watching takes %d and more: raise the hard "
+		  "limit "
+		  "(ulimit -Hn 4096 as root, LimitNOFILE= of a service)",
+		  (unsigned long long)limit.rlim_max, FILES_LEAST);
+	return -EPERM;
+}
+
+int watch_parsed(unsigned bit, int argc, char **argv,
+		 int (*go)(const struct options *o, const char *command, int argc, char **argv))
+{
+	char *command = command_text(argc, argv);
+	struct options o;
+	int err, code = options_parse(&o, bit, argc, argv);
+
+	if (code < 0) {
+		if (o.ready_fd > STDERR_FILENO)
+			fcntl((int)o.ready_fd, F_SETFD, FD_CLOEXEC); /* not CMD's */
+		err = o.best_effort ? 0 : files_check();
+		err = err ? err : select_processes(&o);
+		code = err ? exit_code(err) : go(&o, command ? command : "", argc, argv);
+		options_free(&o);
+	}
+	free(command);
+	return code;
+}
+
+int cmd_pid(int argc, char **argv)
+{
+	return watch_parsed(CMD_PID, argc, argv, pid_checked);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	return watch_parsed(CMD_RUN, argc, argv, run_checked);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	return watch_parsed(CMD_RECORD, argc, argv, record_checked);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/command/report_csv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "userspace/base/csv_text.h"
+#include "userspace/base/log.h"
+#include "userspace/export/sink.h"
+
+struct csv_report {
+	struct store *st;
+	const struct store_span *span;
+	struct sink *sink; /* of the table that is being written */
+	const struct store_run *run;
+	const struct store_rank *rank;
+};
+
+static void row_end(struct csv_report *c)
+{
+	csv_row(sink_buffer(c->sink));
+	sink_line(c->sink);
+}
+
+static void known_time(struct buffer *b, int64_t at_ns)
+{
+	csv_time(b, at_ns == STORE_NONE ? 0 : at_ns);
+}
+
+static void known_int(struct buffer *b, int64_t value)
+{
+	if (value == STORE_NONE)
+		csv_none(b);
+	else
+		csv_int(b, value);
+}
+
+static void known_rank(struct buffer *b, int64_t value)
+{
+	known_int(b, value < 0 ? STORE_NONE : value);
+}
+
+/* ---- minutes ----------------------------------------------------------------------------------------- */
+
+static void minutes_header(struct csv_report *c)
+{
+	struct buffer *b = sink_buffer(c->sink);
+	const char *name;
+
+	buffer_printf(b, "run,rank,pid,from,to,steps,step_p50_ns,step_p99_ns");
+	for (uint32_t i = 0; (name = store_bucket(c->st, i)); i++)
+		csv_text(b, name);
+	row_end(c);
+}
+
+static int minute_row(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t)
+{
+	struct csv_report *c = ctx;
+	struct buffer *b = sink_buffer(c->sink);
+
+	csv_uint(b, c->run->attempt);
+	known_rank(b, c->rank->rank);
+	csv_uint(b, c->rank->pid);
+	csv_time(b, from_ns);
+	csv_time(b, to_ns);
+	csv_uint(b, t->steps);
+	csv_nonzero(b, sketch_quantile(&t->times, 0.5));
+	csv_nonzero(b, sketch_quantile(&t->times, 0.99));
+	for (uint32_t i = 0; store_bucket(c->st, i); i++)
+		csv_int(b, t->sums.ns[i]);
+	row_end(c);
+	return 0;
+}
+
+static int minutes_of_rank(void *ctx, const struct store_rank *r)
+{
+	struct csv_report *c = ctx;
+
+	c->rank = r;
+	return store_minutes(c->st, r->id, c->span, minute_row, c);
+}
+
+static int minutes_of_run(void *ctx, const struct store_run *r)
+{
+	struct csv_report *c = ctx;
+
+	c->run = r;
+	return store_ranks(c->st, r->id, minutes_of_rank, c);
+}
+
+static int minutes(struct csv_report *c, int64_t job)
+{
+	minutes_header(c);
+	return store_runs(c->st, job, minutes_of_run, c);
+}
+
+/* ---- what happened ----------------------------------------------------------------------------------- */
+
+static int checkpoint_row(void *ctx, const struct store_checkpoint *k)
+{
+	struct csv_report *c = ctx;
+	struct buffer *b = sink_buffer(c->sink);
+
+	csv_text(b, k->restore ? "restore" : "save");
+	csv_text(b, k->restore ? NULL : k->async ? "async" : "sync");
+	known_rank(b, k->rank);
+	known_time(b, k->start_ns);
+	known_time(b, k->closed ? k->end_ns : STORE_NONE);
+	known_int(b, k->closed && k->end_ns != STORE_NONE ? k->end_ns - k->start_ns : STORE_NONE);
+	known_int(b, k->bytes);
+	csv_uint(b, k->files);
+	known_int(b, k->step);
+	known_int(b, k->run_step);
+	csv_text(b, k->file);
+	known_int(b, k->restore ? k->saved_step : STORE_NONE);
+	csv_text(b, k->restore ? k->known_by : NULL);
+	if (k->restore)
+		csv_real(b, k->confidence);
+	else
+		csv_none(b);
+	row_end(c);
+	return 0;
+}
+
+static int checkpoints(struct csv_report *c, int64_t job)
+{
+	buffer_printf(sink_buffer(c->sink),
+		      "op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,"
+		      "confidence");
+	row_end(c);
+	return store_checkpoints(c->st, job, c->span, checkpoint_row, c);
+}
+
+static int disruption_row(void *ctx, const struct store_disruption *d)
+{
+	struct csv_report *c = ctx;
+	struct buffer *b = sink_buffer(c->sink);
+
+	csv_int(b, d->id);
+	known_time(b, d->at_ns);
+	csv_text(b, d->cause);
+	known_rank(b, d->rank);
+	csv_nonzero(b, d->pid);
+	csv_bool(b, d->graceful);
+	known_rank(b, d->exit_code);
+	csv_nonzero(b, (uint64_t)d->signal);
+	csv_nonzero(b, d->sender);
+	csv_text(b, d->sender_comm);
+	known_int(b, d->step);
+	known_int(b, d->starts);
+	known_time(b, d->resumed_ns);
+	known_int(b, d->resumed_step);
+	known_int(b, d->wasted_ns);
+	known_int(b, d->recovery_ns);
+	known_int(b, d->down_ns);
+	csv_bool(b, d->estimated);
+	csv_text(b, d->how);
+	row_end(c);
+	return 0;
+}
+
+static int disruptions(struct csv_report *c, int64_t job)
+{
+	buffer_printf(sink_buffer(c->sink),
+		      "id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,"
+		      "resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
+	row_end(c);
+	return store_disruptions(c->st, job, c->span, disruption_row, c);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static int table(struct csv_report *c, int64_t job, const char *dir, const char *file,
+		 int (*fill)(struct csv_report *c, int64_t job))
+{
+	char *path;
+	int err, lost;
+
+	if (asprintf(&path, "%s/%s", dir, file) < 0)
+		return -ENOMEM;
+	err = sink_open(&c->sink, path);
+	free(path);
+	if (err)
+		return err;
+	err = fill(c, job);
+	if (err)
+		log_error("report: %s", store_why(err));
+	lost = sink_close(c->sink);
+	return err ? err : lost;
+}
+
+int report_csv(struct store *st, const struct store_job *job, const struct store_span *span, const char *dir)
+{
+	struct csv_report c = {.st = st, .span = span};
+	char shown[256];
+	int err = mkdir(dir, 0755) && errno != EEXIST ? -errno : 0;
+
+	if (err) {
+		log_error("export to %s: %s", log_escape(shown, sizeof(shown), dir, strlen(dir)),
+			  strerror(-err));
+		return err;
+	}
+	err = table(&c, job->id, dir, "minutes.csv", minutes);
+	err = err ? err : table(&c, job->id, dir, "checkpoints.csv", checkpoints);
+	return err ? err : table(&c, job->id, dir, "disruptions.csv", disruptions);
+}

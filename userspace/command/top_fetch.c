@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/command/top_fetch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/ingest/durable.h"
+
+#define ASK_MS	 5000
+#define NS_PER_S 1000000000ull
+
+const char *top_socket(const char *state_dir, char out[PATH_MAX])
+{
+	snprintf(out, PATH_MAX, "%s/gp-bpf.sock", state_dir ? state_dir : DURABLE_DIR);
+	return out;
+}
+
+int top_source(struct top_source *ret, const char *listen, const char *state_dir)
+{
+	const char *colon = listen ? strrchr(listen, ':') : NULL;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!listen || !strncmp(listen, "unix:", 5)) {
+		if (listen)
+			snprintf(ret->socket, sizeof(ret->socket), "%s", listen + 5);
+		else
+			top_socket(state_dir, ret->socket);
+		snprintf(ret->name, sizeof(ret->name), "unix:%s", ret->socket);
+		snprintf(ret->url, sizeof(ret->url), "http://localhost/debug/state");
+		if (strlen(ret->socket) < sizeof(((struct sockaddr_un *)0)->sun_path) && *ret->socket)
+			return 0;
+		log_error("%s: a path of 1 to %zu bytes is needed", ret->name,
+			  sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+		return -EINVAL;
+	}
+	if (!colon || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+	    strpbrk(listen, "/@?# ") || strlen(listen) > 300) {
+		log_error("--listen %s: expected ADDR:PORT, [V6]:PORT, :PORT or unix:PATH", listen);
+		return -EINVAL;
+	}
+	snprintf(ret->name, sizeof(ret->name), "%s", listen);
+	snprintf(ret->url, sizeof(ret->url), "http://%s%s/debug/state", colon == listen ? "127.0.0.1" : "",
+		 listen);
+	return 0;
+}
+
+int top_source_look(const struct top_source *src)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd, err;
+
+	if (!*src->socket)
+		return 0;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	memcpy(addr.sun_path, src->socket, strnlen(src->socket, sizeof(addr.sun_path) - 1));
+	err = connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
+	close(fd);
+	if (err == -EACCES || err == -EPERM)
+		return -EACCES;
+	return !err || err == -EAGAIN ? 0 : -ENOENT;
+}
+
+/* ---- one answer ------------------------------------------------------------------------------------ */
+
+static bool take(void *ctx, const char *data, size_t len)
+{
+	struct buffer *body = ctx;
+
+	if (len)
+		buffer_add(body, data, len);
+	return !body->failed && body->len <= TOP_BYTES;
+}
+
+static int refused(const struct web_reply *r, char why[TOP_WHY_MAX])
+{
+	int len = (int)strcspn(r->body.data ? r->body.data : "", "\r\n");
+	char said[160];
+
+	log_escape(said, sizeof(said), r->body.data ? r->body.data : "", (size_t)len);
+	if (r->status == 503) {
+		snprintf(why, TOP_WHY_MAX, "the service is starting");
+		return -EAGAIN;
+	}
+	snprintf(why, TOP_WHY_MAX, "it answered %ld%s%s", r->status, *said ? ": " : "", said);
+	return -EACCES;
+}
+
+int top_ask(struct web *w, const struct top_source *src, struct buffer *body, char why[TOP_WHY_MAX])
+{
+	const struct web_request rq = {.method = "GET",
+				       .url = src->url,
+				       .timeout_ms = ASK_MS,
+				       .direct = true,
+				       .socket = *src->socket ? src->socket : NULL,
+				       .take = take,
+				       .ctx = body};
+	struct web_reply r = {0};
+	int err;
+
+	buffer_clear(body);
+	err = web_send(w, &rq, &r);
+	*why = '\0';
+	if (r.cut || body->failed)
+		err = -E2BIG;
+	if (err == -E2BIG)
+		snprintf(why, TOP_WHY_MAX, "its answer is too long");
+	else if (err)
+		snprintf(why, TOP_WHY_MAX, "no answer: %s", r.why);
+	else if (r.status != 200)
+		err = refused(&r, why);
+	web_reply_free(&r);
+	return err;
+}
+
+/* ---- again and again ------------------------------------------------------------------------------- */
+
+struct top_fetch {
+	struct top_source source;
+	uint64_t interval_ns;
+	struct web *web;
+	int fd;
+	bool started;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t ended;
+	bool stop, fresh;
+	struct top_state state;
+	int err;
+	char why[TOP_WHY_MAX];
+};
+
+static void tell(struct top_fetch *f, struct top_state *s, int err, const char *why)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&f->lock);
+	if (!err) {
+		top_state_free(&f->state);
+		f->state = *s;
+		f->fresh = true;
+	}
+	f->err = err;
+	snprintf(f->why, sizeof(f->why), "%s", why);
+	pthread_mutex_unlock(&f->lock);
+	if (write(f->fd, &one, sizeof(one)) < 0)
+		return; /* it is readable already */
+}
+
+/* true: that was the end. */
+static bool rest(struct top_fetch *f)
+{
+	struct timespec until;
+	bool stop;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(f->interval_ns / NS_PER_S);
+	until.tv_nsec += (long)(f->interval_ns % NS_PER_S);
+	if (until.tv_nsec >= (long)NS_PER_S) {
+		until.tv_sec++;
+		until.tv_nsec -= (long)NS_PER_S;
+	}
+	pthread_mutex_lock(&f->lock);
+	while (!f->stop && pthread_cond_timedwait(&f->ended, &f->lock, &until) != ETIMEDOUT)
+		;
+	stop = f->stop;
+	pthread_mutex_unlock(&f->lock);
+	return stop;
+}
+
+static void *fetch_thread(void *ctx)
+{
+	struct top_fetch *f = ctx;
+	struct buffer body = {0};
+	char why[TOP_WHY_MAX];
+
+	do {
+		struct top_state s = {0};
+		int err = top_ask(f->web, &f->source, &body, why);
+
+		if (!err)
+			err = top_state_parse(&s, body.data, body.len);
+		if (err && !*why)
+			snprintf(why, sizeof(why), "its answer is not the state of a gp-bpf");
+		tell(f, &s, err, why);
+	} while (!rest(f));
+	buffer_free(&body);
+	return NULL;
+}
+
+static int thread_start(struct top_fetch *f)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&f->thread, NULL, fetch_thread, f);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	f->started = !err;
+	return err;
+}
+
+int top_fetch_start(struct top_fetch **ret, const struct top_source *src, uint64_t interval_ns)
+{
+	struct top_fetch *f = calloc(1, sizeof(*f));
+	pthread_condattr_t attr;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->source = *src;
+	f->interval_ns = interval_ns;
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&f->ended, &attr);
+	pthread_condattr_destroy(&attr);
+	f->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = f->fd < 0 ? -errno : web_open(&f->web);
+	if (!err)
+		err = thread_start(f);
+	if (err) {
+		top_fetch_stop(f);
+		return err;
+	}
+	*ret = f;
+	return 0;
+}
+
+int top_fetch_fd(const struct top_fetch *f)
+{
+	return f->fd;
+}
+
+int top_fetch_take(struct top_fetch *f, struct top_state *ret, char why[TOP_WHY_MAX])
+{
+	uint64_t count;
+	int err;
+
+	if (read(f->fd, &count, sizeof(count)) < 0)
+		return 0;
+	pthread_mutex_lock(&f->lock);
+	err = f->err ? f->err : f->fresh;
+	if (err > 0) {
+		*ret = f->state;
+		f->state = (struct top_state){0};
+		f->fresh = false;
+	}
+	snprintf(why, TOP_WHY_MAX, "%s", f->why);
+	pthread_mutex_unlock(&f->lock);
+	return err;
+}
+
+void top_fetch_stop(struct top_fetch *f)
+{
+	if (!f)
+		return;
+	if (f->started) {
+		web_cancel(f->web);
+		pthread_mutex_lock(&f->lock);
+		f->stop = true;
+		pthread_cond_signal(&f->ended);
+		pthread_mutex_unlock(&f->lock);
+		pthread_join(f->thread, NULL);
+	}
+	web_close(f->web);
+	if (f->fd >= 0)
+		close(f->fd);
+	top_state_free(&f->state);
+	pthread_cond_destroy(&f->ended);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}

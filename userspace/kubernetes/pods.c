@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pods.c - what is found of Kubernetes, and the threads that follow it. */
+#include "userspace/kubernetes/pods_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define NODE_MAX  253 /* of a name, RFC 1123 */
+#define WORKER_NO 3
+
+const struct pods_pace pods_usual_pace = {
+	.backoff_first_s = 1,
+	.backoff_max_s = 60,
+	.watch_s = 300,
+	.watch_grace_s = 15,
+	.list_s = 60,
+	.token_s = 60,
+	.kubelet_s = 10,
+	.metadata_s = 5,
+};
+
+/* ---- what there is */
+
+static char *pods_node(const char *told)
+{
+	char host[NODE_MAX + 2] = "";
+
+	if (!told)
+		told = access_environment("NODE_NAME");
+	if (told)
+		return strdup(told);
+	if (gethostname(host, sizeof(host) - 1))
+		host[0] = '\0';
+	for (char *c = host; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a'); /* so the kubelet registers it */
+	return strdup(host);
+}
+
+static int pods_configure(struct pods *p, const struct pods_config *cfg)
+{
+	const char *url;
+
+	p->kubelet = cfg->kubelet ? strdup(cfg->kubelet) : NULL;
+	p->kubelet_insecure = cfg->kubelet_insecure;
+	p->node = pods_node(cfg->node);
+	if (!p->node || (cfg->kubelet && !p->kubelet))
+		return -ENOMEM;
+	url = p->kubelet ? p->kubelet : p->server;
+	/* A token goes nowhere in the clear. */
+	if (!access_is_open(url)) {
+		p->token_file = access_file(cfg->token_file, "token");
+		p->ca_file = access_file(cfg->ca_file, "ca.crt");
+		if (!p->token_file || !p->ca_file)
+			return -ENOMEM;
+	}
+	if (!access_fits(p->kubelet ? "kubelet" : "Kubernetes API server", url))
+		return -EINVAL;
+	if (!access_is_plain(p->node, "", NODE_MAX)) {
+		log_error("the name of this node is unknown, so are its pods: set NODE_NAME (spec.nodeName)");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- threads */
+
+static void pods_free(struct pods *p)
+{
+	for (unsigned i = 0; i < WORKER_NO; i++)
+		web_close(p->workers[i].web);
+	for (uint32_t i = 0; i < p->nrows; i++)
+		free(p->rows[i]);
+	pthread_cond_destroy(&p->wake);
+	pthread_mutex_destroy(&p->lock);
+	free(p->node);
+	free(p->server);
+	free(p->token_file);
+	free(p->ca_file);
+	free(p->kubelet);
+	free(p);
+}
+
+static struct pods *pods_blank(void)
+{
+	struct pods *p = calloc(1, sizeof(*p));
+	pthread_condattr_t attr;
+
+	if (!p)
+		return NULL;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&p->lock, NULL);
+	return p;
+}
+
+/* Signals are for the main thread. */
+static int pods_start(struct pods *p, unsigned which, void *(*fn)(void *worker))
+{
+	struct pods_worker *w = &p->workers[which];
+	sigset_t all, before;
+	int err;
+
+	w->pods = p;
+	err = web_open(&w->web);
+	if (err)
+		return err;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&w->thread, NULL, fn, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	w->runs = !err;
+	if (err)
+		log_error("Kubernetes: a thread cannot be started: %s", strerror(-err));
+	return err;
+}
+
+int pods_new(struct pods **ret, const struct pods_config *cfg, const struct pods_pace *pace)
+{
+	char *server = access_server(cfg->server);
+	struct pods *p;
+	int err;
+
+	*ret = NULL;
+	if (!server && !cfg->kubelet)
+		return 0;
+	p = pods_blank();
+	if (!p) {
+		free(server);
+		return -ENOMEM;
+	}
+	p->server = server;
+	p->pace = *pace;
+	p->view.here = true;
+	err = pods_configure(p, cfg);
+	if (err)
+		pods_free(p);
+	else
+		*ret = p;
+	return err;
+}
+
+int pods_open_paced(struct pods **ret, const struct pods_config *cfg, const struct pods_pace *pace)
+{
+	struct pods *p;
+	int err = pods_new(&p, cfg, pace);
+
+	*ret = NULL;
+	if (err || !p)
+		return err;
+	err = pods_start(p, WORKER_PODS, p->kubelet ? pods_watch_kubelet : pods_watch_pods);
+	if (!err && !p->kubelet)
+		err = pods_start(p, WORKER_NODE, pods_watch_node);
+	if (!err)
+		err = pods_start(p, WORKER_METADATA, pods_watch_metadata);
+	if (err) {
+		pods_close(p);
+		return err;
+	}
+	*ret = p;
+	return 0;
+}
+
+int pods_open(struct pods **ret, const struct pods_config *cfg)
+{
+	return pods_open_paced(ret, cfg, &pods_usual_pace);
+}
+
+void pods_close(struct pods *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	pthread_cond_broadcast(&p->wake);
+	pthread_mutex_unlock(&p->lock);
+	for (unsigned i = 0; i < WORKER_NO; i++)
+		if (p->workers[i].runs)
+			web_cancel(p->workers[i].web);
+	for (unsigned i = 0; i < WORKER_NO; i++)
+		if (p->workers[i].runs)
+			pthread_join(p->workers[i].thread, NULL);
+	pods_free(p);
+}
+
+bool pods_stops(struct pods *p)
+{
+	bool stop;
+
+	pthread_mutex_lock(&p->lock);
+	stop = p->stop;
+	pthread_mutex_unlock(&p->lock);
+	return stop;
+}
+
+bool pods_sleep(struct pods *p, double seconds)
+{
+	uint64_t end_ns = clock_mono_ns() + (uint64_t)(seconds * 1e9);
+	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
+			       .tv_nsec = (long)(end_ns % 1000000000)};
+	bool go_on;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stop && !pthread_cond_timedwait(&p->wake, &p->lock, &end))
+		;
+	go_on = !p->stop;
+	pthread_mutex_unlock(&p->lock);
+	return go_on;
+}
+
+double pods_backoff(const struct pods *p, unsigned failures)
+{
+	return access_backoff_s(p->pace.backoff_first_s, p->pace.backoff_max_s, failures);
+}
+
+/* ---- how it goes */
+
+void pods_well(struct pods_worker *w, uint64_t changes)
+{
+	struct pods *p = w->pods;
+	char before[sizeof(w->trouble)];
+
+	pthread_mutex_lock(&p->lock);
+	memcpy(before, w->trouble, sizeof(before));
+	w->trouble[0] = '\0';
+	w->current = true;
+	p->view.changes += changes;
+	p->view.last_ns = clock_real_ns();
+	pthread_mutex_unlock(&p->lock);
+	if (before[0])
+		log_info("Kubernetes: it works again (%s)", before);
+}
+
+void pods_trouble(struct pods_worker *w, const char *fmt, ...)
+{
+	struct pods *p = w->pods;
+	char text[512], shown[sizeof(w->trouble)];
+	va_list ap;
+	bool tell;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_escape(shown, sizeof(shown), text, strlen(text));
+	pthread_mutex_lock(&p->lock);
+	tell = !p->stop && strcmp(w->trouble, shown) != 0;
+	memcpy(w->trouble, shown, sizeof(shown));
+	w->current = false;
+	p->view.failures++;
+	pthread_mutex_unlock(&p->lock);
+	if (tell)
+		log_warn("Kubernetes: %s; tried again", shown);
+}
+
+int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take, void *ctx,
+		   struct web_reply *ret)
+{
+	return access_send(
+		a, &(struct access_request){.path = path, .timeout_s = timeout_s, .take = take, .ctx = ctx},
+		ret);
+}
+
+void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r, const char *what,
+		  const char *rule)
+{
+	char why[512];
+
+	access_why(a, r, what, rule, why, sizeof(why));
+	pods_trouble(w, "%s", why);
+}
+
+void pods_lost(struct pods *p, uint64_t n)
+{
+	pthread_mutex_lock(&p->lock);
+	p->view.lost += n;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pods_look(const struct pods *p, struct pods_view *ret)
+{
+	/* What is locked is of the caller's view no change. */
+	struct pods *q = (struct pods *)p;
+	const struct pods_worker *w;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!p)
+		return;
+	pthread_mutex_lock(&q->lock);
+	*ret = p->view;
+	ret->current = p->listed && p->workers[WORKER_PODS].current;
+	for (uint32_t i = 0; i < p->nrows; i++)
+		ret->pods += !p->rows[i]->pod.gone;
+	w = &p->workers[p->workers[WORKER_PODS].trouble[0] ? WORKER_PODS : WORKER_NODE];
+	memcpy(ret->trouble, w->trouble, sizeof(ret->trouble));
+	pthread_mutex_unlock(&q->lock);
+}

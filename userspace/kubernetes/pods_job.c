@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pods_job.c - which job a pod is part of, as the labels say that the controllers of jobs put on their pods:
+ * JobSet (jobset.sigs.k8s.io), the jobs of Kubeflow (training.kubeflow.org: PyTorchJob, MPIJob...), Ray
+ * (ray.io), Job (batch.kubernetes.io), any other controller by its reference. Anybody who may create pods may
+ * write these labels: they name, and nothing is allowed by them. */
+#include <string.h>
+
+#include "userspace/base/log.h"
+#include "userspace/kubernetes/pods_private.h"
+
+#define JOBSET	 "jobset.sigs.k8s.io/"
+#define KUBEFLOW "training.kubeflow.org/"
+#define BATCH	 "batch.kubernetes.io/"
+#define RAY	 "ray.io/"
+
+/* What a pod says of itself. */
+struct job_facts {
+	const cJSON *labels, *notes, *owner; /* notes: its annotations */
+	struct pod *pod;
+};
+
+static const char *job_string(const cJSON *json, const char *name)
+{
+	const char *text = cJSON_GetStringValue(pods_object(json, name));
+
+	return text && *text ? text : NULL;
+}
+
+static void job_copy(char *out, size_t cap, const char *text)
+{
+	if (text)
+		log_escape(out, cap, text, strlen(text));
+	else
+		out[0] = '\0';
+}
+
+static void job_name(struct job_facts *f, enum gp_job_from from, const char *owner, const char *name,
+		     const char *uid)
+{
+	f->pod->job_from = from;
+	job_copy(f->pod->owner, sizeof(f->pod->owner), owner);
+	job_copy(f->pod->job, sizeof(f->pod->job), name);
+	job_copy(f->pod->job_uid, sizeof(f->pod->job_uid), uid);
+}
+
+/* A number that a label or an annotation tells. */
+static int job_number(const struct job_facts *f, const char *key)
+{
+	int value = pods_number(f->labels, key);
+
+	return value < 0 ? pods_number(f->notes, key) : value;
+}
+
+/* Its controller, or the only one that owns it. */
+static const cJSON *job_owner(const cJSON *meta)
+{
+	const cJSON *owners = pods_object(meta, "ownerReferences"), *owner;
+
+	cJSON_ArrayForEach(owner, owners) if (cJSON_IsTrue(pods_object(owner, "controller"))) return owner;
+	return cJSON_GetArraySize(owners) == 1 ? owners->child : NULL;
+}
+
+/* Restarts of the whole set, of this Job alone, and of the pod in place: each is counted by its own. */
+static int job_set_attempt(const struct job_facts *f)
+{
+	static const char *const keys[] = {JOBSET "restart-attempt", JOBSET "job-restart-attempt",
+					   JOBSET "in-place-restart-attempt"};
+	int64_t sum = -1;
+	int value;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		value = job_number(f, keys[i]);
+		if (value >= 0)
+			sum = (sum < 0 ? 0 : sum) + value;
+	}
+	return sum > INT32_MAX ? INT32_MAX : (int)sum;
+}
+
+static bool job_of_set(struct job_facts *f)
+{
+	const char *name = job_string(f->labels, JOBSET "jobset-name");
+	int index = job_number(f, BATCH "job-completion-index");
+
+	if (!name)
+		return false;
+	job_name(f, GP_JOB_FROM_jobset, "JobSet", name, job_string(f->labels, JOBSET "jobset-uid"));
+	f->pod->attempt = job_set_attempt(f);
+	/* How many pods the Jobs before it have nobody says: the first Job's are the first. */
+	if (job_number(f, JOBSET "job-global-index") == 0 || job_number(f, JOBSET "global-replicas") == 1)
+		f->pod->rank = index;
+	return true;
+}
+
+static bool job_of_kubeflow(struct job_facts *f)
+{
+	static const struct {
+		const char *operator, * kind;
+	} rows[] = {{"pytorchjob-controller", "PyTorchJob"},
+		    {"mpijob-controller", "MPIJob"},
+		    {"mpi-operator", "MPIJob"},
+		    {"tfjob-controller", "TFJob"},
+		    {"jaxjob-controller", "JAXJob"},
+		    {"xgboostjob-controller", "XGBoostJob"},
+		    {"paddlejob-controller", "PaddleJob"}};
+	const char *name = job_string(f->labels, KUBEFLOW "job-name");
+	const char *operator= job_string(f->labels, KUBEFLOW "operator-name");
+	const char *kind = job_string(f->owner, "kind"), *uid = job_string(f->owner, "uid");
+
+	if (!name)
+		return false;
+	/* The launcher of an MPIJob is a Job's. */
+	if (!kind || !strcmp(kind, "Job")) {
+		kind = uid = NULL;
+		for (size_t i = 0; operator&& i<sizeof(rows) / sizeof(rows[0]); i++)
+			if (!strcmp(operator, rows[i].operator))
+				kind = rows[i].kind;
+	}
+	job_name(f, GP_JOB_FROM_controller, kind ? kind : "Job", name, uid);
+	return true;
+}
+
+static bool job_of_ray(struct job_facts *f)
+{
+	const char *name = job_string(f->labels, RAY "originated-from-cr-name");
+	const char *kind = job_string(f->labels, RAY "originated-from-crd");
+	const char *cluster = job_string(f->labels, RAY "cluster");
+	const char *uid = job_string(f->owner, "uid"), *owner = job_string(f->owner, "kind");
+
+	if (name && kind) {
+		job_name(f, GP_JOB_FROM_controller, kind, name, owner && !strcmp(owner, kind) ? uid : NULL);
+		return true;
+	}
+	if (!cluster)
+		return false;
+	job_name(f, GP_JOB_FROM_controller, "RayCluster", cluster,
+		 owner && !strcmp(owner, "RayCluster") ? uid : NULL);
+	return true;
+}
+
+static bool job_of_batch(struct job_facts *f)
+{
+	const char *name = job_string(f->labels, BATCH "job-name");
+	const char *uid = job_string(f->labels, BATCH "controller-uid");
+
+	if (!name)
+		name = job_string(f->labels, "job-name"); /* before 1.27 */
+	if (!uid)
+		uid = job_string(f->labels, "controller-uid");
+	/* The label without a prefix may be anybody's. */
+	if (!name || !uid)
+		return false;
+	job_name(f, GP_JOB_FROM_controller, "Job", name, uid);
+	f->pod->attempt = job_number(f, BATCH "job-index-failure-count");
+	f->pod->rank = job_number(f, BATCH "job-completion-index");
+	return true;
+}
+
+/* A ReplicaSet is a Deployment's, whose name is before the hash. */
+static void job_of_replicas(struct job_facts *f, const char *name)
+{
+	const char *hash = job_string(f->labels, "pod-template-hash");
+	size_t len = strlen(name), cut = hash ? strlen(hash) + 1 : 0;
+	struct pod *pod = f->pod;
+
+	if (!cut || len <= cut || name[len - cut] != '-' || strcmp(name + len - cut + 1, hash) != 0)
+		return;
+	job_name(f, GP_JOB_FROM_controller, "Deployment", name, NULL);
+	if (len - cut < sizeof(pod->job))
+		pod->job[len - cut] = '\0';
+}
+
+static void job_of_owner(struct job_facts *f)
+{
+	const char *kind = job_string(f->owner, "kind"), *name = job_string(f->owner, "name");
+
+	/* A static pod's is the node. */
+	if (!kind || !name || !strcmp(kind, "Node")) {
+		job_name(f, GP_JOB_FROM_pod, "Pod", f->pod->name, f->pod->uid);
+		return;
+	}
+	job_name(f, GP_JOB_FROM_controller, kind, name, job_string(f->owner, "uid"));
+	if (!strcmp(kind, "ReplicaSet"))
+		job_of_replicas(f, name);
+}
+
+/* What the specification says in so many words, of the first container that is told its rank: operators write
+ * it there, and the environment of the process has it too. */
+static void job_environment(const cJSON *pod, struct pod *ret)
+{
+	const cJSON *container, *variable;
+	const char *name;
+	int rank, size;
+
+	cJSON_ArrayForEach(container, pods_object(pods_object(pod, "spec"), "containers"))
+	{
+		rank = size = -1;
+		cJSON_ArrayForEach(variable, pods_object(container, "env"))
+		{
+			name = job_string(variable, "name");
+			if (name && !strcmp(name, "RANK"))
+				rank = pods_number(variable, "value");
+			else if (name && !strcmp(name, "WORLD_SIZE"))
+				size = pods_number(variable, "value");
+		}
+		if (rank < 0 || size <= rank)
+			continue;
+		ret->rank = rank;
+		ret->world_size = size;
+		return;
+	}
+}
+
+void pods_parse_job(const cJSON *pod, struct pod *ret)
+{
+	const cJSON *meta = pods_object(pod, "metadata");
+	struct job_facts f = {.labels = pods_object(meta, "labels"),
+			      .notes = pods_object(meta, "annotations"),
+			      .owner = job_owner(meta),
+			      .pod = ret};
+
+	ret->attempt = ret->rank = ret->world_size = -1;
+	if (!job_of_set(&f) && !job_of_kubeflow(&f) && !job_of_ray(&f) && !job_of_batch(&f))
+		job_of_owner(&f);
+	job_environment(pod, ret);
+}

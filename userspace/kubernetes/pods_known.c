@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pods_known.c - the pods as they are known, and what is to be told of them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/kubernetes/pods_private.h"
+
+/* ---- notices; under lock, all of these */
+
+static void known_tell(struct pods *p, const struct gp_notice *notice)
+{
+	if (p->notice_count == PODS_NOTICES) { /* the oldest */
+		p->notice_first = (p->notice_first + 1) % PODS_NOTICES;
+		p->notice_count--;
+		p->view.lost++;
+	}
+	p->notices[(p->notice_first + p->notice_count++) % PODS_NOTICES] = *notice;
+}
+
+static void known_tell_pod(struct pods *p, const struct pod *pod, uint8_t what, int64_t at_ns,
+			   const char *why, const char *more)
+{
+	struct gp_notice notice = {.at_ns = at_ns, .what = what};
+
+	memcpy(notice.pod_uid, pod->uid, sizeof(notice.pod_uid));
+	pods_say(&notice, "%s%s%s", why, *why && *more ? ": " : "", more);
+	known_tell(p, &notice);
+}
+
+/* As the scheduler, the eviction API and the kubelet name what they do. */
+static uint8_t known_cause(const char *reason)
+{
+	return strstr(reason, "reempt") ? GP_NOTICE_preempted : GP_NOTICE_evicted;
+}
+
+static const struct pod_container *known_container(const struct pod *pod, const char *name)
+{
+	for (uint32_t i = 0; pod && i < pod->ncontainers; i++)
+		if (!strcmp(pod->containers[i].name, name))
+			return &pod->containers[i];
+	return NULL;
+}
+
+/* What of old was said before; NULL: it is new. */
+static void known_compare(struct pods *p, const struct pod *old, const struct pod *new)
+{
+	const struct pod_container *before, *c;
+	bool was = old && (old->disrupted || !strcmp(old->reason, "Evicted"));
+
+	if (!was && (new->disrupted || !strcmp(new->reason, "Evicted")))
+		known_tell_pod(p, new, known_cause(new->reason), new->disrupted_ns, new->reason, "");
+	if (new->deleted_ns && !(old && old->deleted_ns))
+		known_tell_pod(p, new, GP_NOTICE_deleted, new->deleted_ns, new->reason, "");
+	for (uint32_t i = 0; i < new->ncontainers; i++) {
+		c = &new->containers[i];
+		before = known_container(old, c->name);
+		/* Of a pod that is seen for the first time, in the first list, it is history. */
+		if (strcmp(c->reason, "OOMKilled") != 0 || (!old && !p->listed) ||
+		    (before && !strcmp(before->reason, c->reason) && before->restarts == c->restarts &&
+		     before->exit_code == c->exit_code))
+			continue;
+		known_tell_pod(p, new, GP_NOTICE_oom, c->ended_ns, c->reason, c->name);
+	}
+}
+
+void pods_signals(struct pods *p, unsigned source, const struct pods_signal *signals, uint32_t n)
+{
+	struct pods_signal *have = p->signals[source];
+	struct gp_notice over;
+	uint32_t i, k;
+
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < p->nsignals[source] && strcmp(have[k].key, signals[i].key) != 0; k++)
+			;
+		if (k == p->nsignals[source] || strcmp(have[k].notice.text, signals[i].notice.text) != 0)
+			known_tell(p, &signals[i].notice);
+	}
+	for (k = 0; k < p->nsignals[source]; k++) {
+		for (i = 0; i < n && strcmp(have[k].key, signals[i].key) != 0; i++)
+			;
+		if (i < n)
+			continue;
+		over = have[k].notice;
+		over.over = 1;
+		over.at_ns = clock_real_ns();
+		known_tell(p, &over);
+	}
+	memcpy(have, signals, n * sizeof(*have));
+	p->nsignals[source] = n;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- rows; under lock, all of these */
+
+static struct pods_row *known_find(const struct pods *p, const char *uid)
+{
+	for (uint32_t i = 0; i < p->nrows; i++)
+		if (!strcmp(p->rows[i]->pod.uid, uid) ||
+		    (p->rows[i]->alias[0] && !strcmp(p->rows[i]->alias, uid)))
+			return p->rows[i];
+	return NULL;
+}
+
+static void known_forget(struct pods *p, uint32_t i)
+{
+	free(p->rows[i]);
+	p->rows[i] = p->rows[--p->nrows];
+}
+
+/* Those that went long ago; where there is no room, the one that went first. */
+static void known_clean(struct pods *p)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint32_t first = UINT32_MAX;
+
+	for (uint32_t i = 0; i < p->nrows;) {
+		const struct pods_row *row = p->rows[i];
+
+		if (row->pod.gone && now_ns - row->gone_mono_ns > PODS_GONE_S * UINT64_C(1000000000))
+			known_forget(p, i);
+		else
+			i++;
+	}
+	if (p->nrows < PODS_MAX)
+		return;
+	for (uint32_t i = 0; i < p->nrows; i++)
+		if (p->rows[i]->pod.gone &&
+		    (first == UINT32_MAX || p->rows[i]->gone_mono_ns < p->rows[first]->gone_mono_ns))
+			first = i;
+	if (first != UINT32_MAX)
+		known_forget(p, first);
+}
+
+/* NULL: no room, or no memory. */
+static struct pods_row *known_add(struct pods *p)
+{
+	struct pods_row *row;
+
+	known_clean(p);
+	row = p->nrows < PODS_MAX ? calloc(1, sizeof(*row)) : NULL;
+	if (row)
+		p->rows[p->nrows++] = row;
+	else
+		p->view.lost++;
+	return row;
+}
+
+static struct pods_row *known_put(struct pods *p, const struct pod *pod, const char *alias)
+{
+	struct pods_row *row = known_find(p, pod->uid);
+	bool new = !row;
+
+	if (new)
+		row = known_add(p);
+	if (!row)
+		return NULL;
+	row->list = p->list;
+	/* Padding is written too: see pods_parse(). */
+	if (!new &&
+	    !memcmp(&row->pod, pod, sizeof(*pod))) // NOLINT(*-memory-comparison,cert-exp42-c,cert-flp37-c)
+		return row;
+	known_compare(p, new ? NULL : &row->pod, pod);
+	memcpy(&row->pod, pod, sizeof(*pod));
+	memcpy(row->alias, alias, sizeof(row->alias));
+	row->changed = true;
+	return row;
+}
+
+static void known_gone(struct pods *p, struct pods_row *row)
+{
+	if (row->pod.gone)
+		return;
+	row->pod.gone = true;
+	row->gone_mono_ns = clock_mono_ns();
+	row->changed = true;
+	if (row->pod.deleted_ns)
+		return;
+	row->pod.deleted_ns = clock_real_ns();
+	known_tell_pod(p, &row->pod, GP_NOTICE_deleted, row->pod.deleted_ns, row->pod.reason, "");
+}
+
+/* ---- what the threads tell */
+
+void pods_list_begin(struct pods *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->list++;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pods_list_end(struct pods *p)
+{
+	pthread_mutex_lock(&p->lock);
+	for (uint32_t i = 0; i < p->nrows; i++)
+		if (p->rows[i]->list != p->list)
+			known_gone(p, p->rows[i]);
+	p->listed = true;
+	p->view.lists++;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pods_put(struct pods *p, const struct pod *pod, const char *alias)
+{
+	bool tell;
+
+	pthread_mutex_lock(&p->lock);
+	tell = !known_put(p, pod, alias) && !p->full_told;
+	p->full_told |= tell;
+	pthread_mutex_unlock(&p->lock);
+	if (tell)
+		log_warn("Kubernetes: there is no room for more than %d pods of a node: the others are "
+			 "unknown",
+			 PODS_MAX);
+}
+
+/* As it was at the end. */
+void pods_drop(struct pods *p, const struct pod *pod, const char *alias)
+{
+	struct pods_row *row;
+
+	pthread_mutex_lock(&p->lock);
+	row = known_put(p, pod, alias);
+	if (row)
+		known_gone(p, row);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- what is asked; const for the caller, who sees no lock */
+
+int pods_get(const struct pods *p, const char *uid, struct pod *ret)
+{
+	struct pods *q = (struct pods *)p;
+	const struct pods_row *row;
+	int err;
+
+	pthread_mutex_lock(&q->lock);
+	row = known_find(p, uid);
+	if (row)
+		memcpy(ret, &row->pod, sizeof(*ret));
+	err = row ? 0 : p->listed ? -ENOENT : -EAGAIN;
+	pthread_mutex_unlock(&q->lock);
+	return err;
+}
+
+/* fn may take its time: nothing is locked meanwhile. */
+void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx)
+{
+	struct pod pod;
+	bool any;
+
+	do {
+		any = false;
+		pthread_mutex_lock(&p->lock);
+		for (uint32_t i = 0; i < p->nrows && !any; i++) {
+			if (!p->rows[i]->changed)
+				continue;
+			p->rows[i]->changed = false;
+			memcpy(&pod, &p->rows[i]->pod, sizeof(pod));
+			any = true;
+		}
+		pthread_mutex_unlock(&p->lock);
+		if (any)
+			fn(ctx, &pod);
+	} while (any);
+}
+
+void pods_notices(struct pods *p, pods_notice_fn *fn, void *ctx)
+{
+	struct gp_notice notice;
+	bool any;
+
+	do {
+		pthread_mutex_lock(&p->lock);
+		any = p->notice_count > 0;
+		if (any) {
+			notice = p->notices[p->notice_first];
+			p->notice_first = (p->notice_first + 1) % PODS_NOTICES;
+			p->notice_count--;
+		}
+		pthread_mutex_unlock(&p->lock);
+		if (any)
+			fn(ctx, &notice);
+	} while (any);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pods_parse.c - core/v1 Pod, as far as gp-bpf asks: who it is, when what happened to it, its containers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/epoch.h"
+#include "userspace/base/log.h"
+#include "userspace/kubernetes/pods_private.h"
+
+#define HASH_LEN 32 /* of a static pod's file, in hexadecimal digits: the kubelet's own uid of it */
+
+const cJSON *pods_object(const cJSON *json, const char *name)
+{
+	return json ? cJSON_GetObjectItemCaseSensitive(json, name) : NULL;
+}
+
+static const char *parse_string(const cJSON *json, const char *name)
+{
+	const char *text = cJSON_GetStringValue(pods_object(json, name));
+
+	return text ? text : "";
+}
+
+void pods_text(const cJSON *json, const char *name, char *out, size_t cap)
+{
+	const char *text = parse_string(json, name);
+
+	log_escape(out, cap, text, strlen(text));
+}
+
+int64_t pods_time(const cJSON *json, const char *name)
+{
+	const char *text = parse_string(json, name);
+	int64_t us;
+
+	/* A count of seconds is none of theirs. */
+	if (!strchr(text, 'T') || epoch_parse(text, strlen(text), &us))
+		return 0;
+	return us > INT64_MAX / 1000 ? 0 : us * 1000;
+}
+
+int pods_number(const cJSON *json, const char *name)
+{
+	const cJSON *item = pods_object(json, name);
+	const char *text = cJSON_GetStringValue(item);
+	char *end;
+	long value;
+
+	if (cJSON_IsNumber(item))
+		return item->valuedouble >= 0 && item->valuedouble <= INT32_MAX ? (int)item->valuedouble : -1;
+	if (!text || *text < '0' || *text > '9' || strlen(text) > 10)
+		return -1;
+	value = strtol(text, &end, 10);
+	return *end || value > INT32_MAX ? -1 : (int)value;
+}
+
+/* Letters, digits and dashes: it becomes part of file names and of labels. */
+static bool parse_uid(const cJSON *json, const char *name, char out[PODS_UID_MAX])
+{
+	static const char fits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
+	const char *text = parse_string(json, name);
+	size_t len = strnlen(text, PODS_UID_MAX);
+
+	if (!len || len == PODS_UID_MAX || strspn(text, fits) != len)
+		return false;
+	memcpy(out, text, len + 1);
+	return true;
+}
+
+/* ---- conditions */
+
+static void parse_condition(const cJSON *condition, struct pod *ret)
+{
+	const struct {
+		const char *name;
+		int64_t *at_ns;
+	} rows[] = {{"PodScheduled", &ret->scheduled_ns},
+		    {"Initialized", &ret->initialized_ns},
+		    {"Ready", &ret->ready_ns}};
+	const char *type = parse_string(condition, "type");
+
+	if (strcmp(parse_string(condition, "status"), "True") != 0)
+		return;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(type, rows[i].name))
+			*rows[i].at_ns = pods_time(condition, "lastTransitionTime");
+	if (!strcmp(type, "DisruptionTarget")) {
+		ret->disrupted = true;
+		ret->disrupted_ns = pods_time(condition, "lastTransitionTime");
+		if (!ret->reason[0])
+			pods_text(condition, "reason", ret->reason, sizeof(ret->reason));
+	}
+}
+
+/* ---- containers */
+
+/* "containerd://0123...": what runs it is told by the cgroup. */
+static void parse_container_id(const cJSON *json, char out[65])
+{
+	const char *id = parse_string(json, "containerID"), *bare = strstr(id, "://");
+
+	if (bare)
+		id = bare + 3;
+	if (*id)
+		log_escape(out, 65, id, strlen(id));
+}
+
+static void parse_ended(const cJSON *terminated, struct pod_container *ret)
+{
+	if (!cJSON_IsObject(terminated))
+		return;
+	ret->exit_code = pods_number(terminated, "exitCode");
+	ret->finished_ns = ret->ended_ns = pods_time(terminated, "finishedAt");
+	pods_text(terminated, "reason", ret->reason, sizeof(ret->reason));
+	if (!ret->id[0])
+		parse_container_id(terminated, ret->id);
+}
+
+static void parse_container(const cJSON *status, struct pod_container *ret)
+{
+	const cJSON *state = pods_object(status, "state"), *last = pods_object(status, "lastState");
+	const cJSON *running = pods_object(state, "running"), *ended = pods_object(state, "terminated");
+	int restarts = pods_number(status, "restartCount");
+
+	pods_text(status, "name", ret->name, sizeof(ret->name));
+	parse_container_id(status, ret->id);
+	ret->restarts = restarts > 0 ? (uint32_t)restarts : 0;
+	ret->exit_code = -1;
+	if (!cJSON_IsObject(ended))
+		ended = pods_object(last, "terminated");
+	parse_ended(ended, ret);
+	if (cJSON_IsObject(running)) {
+		ret->started_ns = pods_time(running, "startedAt");
+		ret->finished_ns = 0;
+	} else {
+		ret->started_ns = pods_time(ended, "startedAt");
+	}
+	if (!ret->reason[0])
+		pods_text(pods_object(state, "waiting"), "reason", ret->reason, sizeof(ret->reason));
+}
+
+static void parse_containers(const cJSON *status, struct pod *ret)
+{
+	/* Containers that go on beside the others may stand among those that come first ("sidecars"). */
+	static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+	const cJSON *item;
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		cJSON_ArrayForEach(item, pods_object(status, lists[i])) if (cJSON_IsObject(item) &&
+									    ret->ncontainers < POD_CONTAINERS)
+			parse_container(item, &ret->containers[ret->ncontainers++]);
+}
+
+/* ---- the pod */
+
+static void parse_alias(const cJSON *meta, char alias[PODS_UID_MAX])
+{
+	const char *hash = parse_string(pods_object(meta, "annotations"), "kubernetes.io/config.hash");
+
+	alias[0] = '\0';
+	if (strlen(hash) == HASH_LEN && strspn(hash, "0123456789abcdef") == HASH_LEN)
+		memcpy(alias, hash, HASH_LEN + 1);
+}
+
+/* When its deletion was asked for: what is told is when the time is over that it gets. */
+static int64_t parse_deleted(const cJSON *meta)
+{
+	int64_t end_ns = pods_time(meta, "deletionTimestamp");
+	int grace_s = pods_number(meta, "deletionGracePeriodSeconds");
+	int64_t grace_ns = grace_s > 0 ? grace_s * INT64_C(1000000000) : 0;
+
+	return end_ns > grace_ns ? end_ns - grace_ns : end_ns;
+}
+
+bool pods_parse(const cJSON *pod, struct pod *ret, char alias[PODS_UID_MAX])
+{
+	const cJSON *meta = pods_object(pod, "metadata"), *status = pods_object(pod, "status"), *item;
+
+	memset(ret, 0, sizeof(*ret));
+	pods_text(meta, "name", ret->name, sizeof(ret->name));
+	if (!parse_uid(meta, "uid", ret->uid) || !ret->name[0])
+		return false;
+	parse_alias(meta, alias);
+	pods_text(meta, "namespace", ret->namespace, sizeof(ret->namespace));
+	pods_text(pods_object(pod, "spec"), "nodeName", ret->node, sizeof(ret->node));
+	pods_text(status, "phase", ret->phase, sizeof(ret->phase));
+	pods_text(status, "reason", ret->reason, sizeof(ret->reason));
+	ret->created_ns = pods_time(meta, "creationTimestamp");
+	ret->deleted_ns = parse_deleted(meta);
+	cJSON_ArrayForEach(item, pods_object(status, "conditions")) parse_condition(item, ret);
+	parse_containers(status, ret);
+	pods_parse_job(pod, ret);
+	return true;
+}

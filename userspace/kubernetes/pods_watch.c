@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pods_watch.c - list and watch, as the API server means it: the list says a version, the watch tells what
+ * changed since; where it ends it is resumed at the version of its last word (a bookmark is one, too), and
+ * where that is too old (410, as a status or as an event) there is a new list. The first list may come from
+ * the server's cache: whoever is on a thousand nodes asks no more of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/kubernetes/pods_private.h"
+
+#define WATCH_PAGES   64  /* of a list: more than that many have no end */
+#define WATCH_BRIEF_S 1.0 /* one that ends sooner, without a word, is a failure */
+
+/* What is followed. */
+struct watch_kind {
+	const char *path, *field, *what, *rule;
+	void (*begin)(struct pods *p);
+	void (*put)(struct pods *p, const cJSON *object);
+	void (*drop)(struct pods *p, const cJSON *object);
+	void (*end)(struct pods *p);
+};
+
+struct watch {
+	const struct watch_kind *kind;
+	struct pods_worker *w;
+	struct access access;
+	struct pods_stream stream;
+	char version[PODS_VERSION_MAX], next[PODS_TOKEN_MAX];
+	bool again;	  /* a list is needed */
+	bool listed;	  /* there was one before: the next is of what is stored */
+	bool whole;	  /* not in pages: they ran out while they were read */
+	bool gone, wrong; /* the stream says: 410; another error */
+	char error[120];
+	unsigned failures;
+	double wait_s; /* before the next attempt, at least */
+};
+
+/* ---- what comes */
+
+static void watch_version(struct watch *x, const cJSON *meta)
+{
+	const char *text = cJSON_GetStringValue(pods_object(meta, "resourceVersion"));
+
+	if (text && *text && strlen(text) < sizeof(x->version))
+		memcpy(x->version, text, strlen(text) + 1);
+}
+
+static bool watch_item(void *ctx, char *text, size_t len)
+{
+	struct watch *x = ctx;
+	cJSON *json = cJSON_ParseWithLength(text, len);
+
+	if (json)
+		x->kind->put(x->w->pods, json);
+	cJSON_Delete(json);
+	return !pods_stops(x->w->pods);
+}
+
+static bool watch_meta(void *ctx, char *text, size_t len)
+{
+	struct watch *x = ctx;
+	cJSON *json = cJSON_ParseWithLength(text, len);
+	const char *next = cJSON_GetStringValue(pods_object(json, "continue"));
+
+	watch_version(x, json);
+	x->next[0] = '\0';
+	if (next && strlen(next) < sizeof(x->next))
+		memcpy(x->next, next, strlen(next) + 1);
+	cJSON_Delete(json);
+	return true;
+}
+
+static bool watch_wrong(struct watch *x, const cJSON *object)
+{
+	if (object && pods_number(object, "code") == 410) {
+		x->gone = true;
+		return false;
+	}
+	x->wrong = true;
+	pods_text(object, "message", x->error, sizeof(x->error));
+	if (!x->error[0])
+		snprintf(x->error, sizeof(x->error), "what comes is no event");
+	return false;
+}
+
+static bool watch_event(void *ctx, char *text, size_t len)
+{
+	struct watch *x = ctx;
+	cJSON *json = cJSON_ParseWithLength(text, len);
+	const cJSON *object = pods_object(json, "object");
+	const char *type = cJSON_GetStringValue(pods_object(json, "type"));
+	bool go_on = true;
+
+	if (!type || !cJSON_IsObject(object) || !strcmp(type, "ERROR")) {
+		go_on = watch_wrong(x, object);
+	} else {
+		if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED"))
+			x->kind->put(x->w->pods, object);
+		else if (!strcmp(type, "DELETED"))
+			x->kind->drop(x->w->pods, object);
+		watch_version(x, pods_object(object, "metadata"));
+		pods_well(x->w, strcmp(type, "BOOKMARK") != 0);
+		x->failures = 0;
+	}
+	cJSON_Delete(json);
+	return go_on && !pods_stops(x->w->pods);
+}
+
+static bool watch_take(void *ctx, const char *data, size_t len)
+{
+	struct watch *x = ctx;
+
+	/* The server is there, and has nothing to say yet. */
+	if (!len && !x->stream.list)
+		pods_well(x->w, 0);
+	return pods_stream_feed(&x->stream, data, len);
+}
+
+/* ---- asking */
+
+static void watch_path(const struct watch *x, struct buffer *out)
+{
+	buffer_printf(out, "%s", x->kind->path);
+	if (!x->kind->field)
+		return;
+	buffer_printf(out, "?fieldSelector=%s%%3D", x->kind->field);
+	web_escape(out, x->w->pods->node);
+}
+
+/* A reply that is none: remembers how long to wait, and says what is wrong. */
+static void watch_refused(struct watch *x, const struct web_reply *r)
+{
+	if (r->retry_after_ms > 0)
+		x->wait_s = (double)r->retry_after_ms / 1000;
+	pods_refused(x->w, &x->access, r, x->kind->what, x->kind->rule);
+}
+
+/* 0; -ESTALE: its pages ran out; -EIO: told. */
+static int watch_page(struct watch *x)
+{
+	struct buffer path = {0};
+	struct web_reply r = {0};
+	int err = 0;
+
+	watch_path(x, &path);
+	if (x->kind->field && !x->whole)
+		buffer_printf(&path, "&limit=%d", PODS_PAGE);
+	if (x->next[0]) {
+		buffer_printf(&path, "&continue=");
+		web_escape(&path, x->next);
+	} else if (x->kind->field && !x->listed) {
+		buffer_printf(&path, "&resourceVersion=0");
+	}
+	x->next[0] = '\0';
+	x->stream = (struct pods_stream){.list = true, .object = watch_item, .meta = watch_meta, .ctx = x};
+	if (!path.failed)
+		err = pods_get_reply(&x->access, path.data, x->w->pods->pace.list_s, watch_take, x, &r);
+	if (path.failed || err == -ENOMEM || x->stream.text.failed) {
+		pods_trouble(x->w, "%s %s: out of memory", x->kind->what, x->access.server);
+		err = -EIO;
+	} else if (!err && r.status == 410) {
+		err = -ESTALE;
+	} else if (err || r.status != 200) {
+		watch_refused(x, &r);
+		err = -EIO;
+	} else if (r.cut || x->stream.depth || !x->stream.objects || (x->kind->field && !x->version[0])) {
+		pods_trouble(x->w, "%s %s: the reply is no list", x->kind->what, x->access.server);
+		err = -EIO;
+	}
+	pods_lost(x->w->pods, x->stream.skipped);
+	pods_stream_free(&x->stream);
+	web_reply_free(&r);
+	buffer_free(&path);
+	return err;
+}
+
+static int watch_list(struct watch *x)
+{
+	int err = 0, pages = 0;
+
+	x->version[0] = x->next[0] = '\0';
+	x->kind->begin(x->w->pods);
+	do
+		err = watch_page(x);
+	while (!err && x->next[0] && ++pages < WATCH_PAGES);
+	if (!err && x->next[0]) {
+		pods_trouble(x->w, "%s %s: a list without an end", x->kind->what, x->access.server);
+		err = -EIO;
+	}
+	if (err == -ESTALE && x->whole) {
+		pods_trouble(x->w, "%s %s: a list is too old (410)", x->kind->what, x->access.server);
+		err = -EIO;
+	}
+	x->whole = err == -ESTALE;
+	if (err)
+		return err;
+	x->kind->end(x->w->pods);
+	x->again = false;
+	x->listed = true;
+	pods_well(x->w, 0);
+	return 0;
+}
+
+/* It came to an end: whether the next may follow at once. */
+static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint64_t lasted_ns,
+		       uint64_t events)
+{
+	bool brief = (double)lasted_ns <= WATCH_BRIEF_S * 1e9;
+
+	if (r->status == 200 && !brief)
+		x->failures = 0;
+	if (x->gone || (!err && r->status == 410)) {
+		x->again = true;
+		return !x->failures++; /* anew at once, but not again and again */
+	}
+	if (x->wrong) {
+		pods_trouble(x->w, "%s %s: %s", x->kind->what, x->access.server, x->error);
+		return false;
+	}
+	if (!err && r->status == 200)
+		return events || !brief;
+	if (r->status == 200 && r->failure == WEB_TIMEOUT) {
+		/* It fell silent; where not even a bookmark came, what is known may be old. */
+		x->again = !events;
+		return events > 0;
+	}
+	/* One that breaks off is nothing to tell of, as long as the next can be had. */
+	if (r->status != 200 || r->failure != WEB_BROKEN || x->failures)
+		watch_refused(x, r);
+	return false;
+}
+
+static bool watch_follow(struct watch *x)
+{
+	const struct pods_pace *pace = &x->w->pods->pace;
+	double lasts_s = pace->watch_s * (0.8 + 0.4 * access_random());
+	struct buffer path = {0};
+	struct web_reply r = {0};
+	uint64_t start_ns = clock_boot_ns(), events;
+	int err = -ENOMEM;
+	bool at_once;
+
+	watch_path(x, &path);
+	buffer_printf(&path, "&watch=1&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=",
+		      lasts_s > 1 ? (int)lasts_s : 1);
+	web_escape(&path, x->version);
+	x->stream = (struct pods_stream){.object = watch_event, .ctx = x};
+	x->gone = x->wrong = false;
+	x->error[0] = '\0';
+	if (!path.failed)
+		err = pods_get_reply(&x->access, path.data, lasts_s + pace->watch_grace_s, watch_take, x, &r);
+	if (!err)
+		pods_stream_end(&x->stream);
+	events = x->stream.objects;
+	pods_lost(x->w->pods, x->stream.skipped);
+	pods_stream_free(&x->stream);
+	at_once = watch_over(x, err, &r, clock_boot_ns() - start_ns, events);
+	web_reply_free(&r);
+	buffer_free(&path);
+	return at_once;
+}
+
+static void *watch_run(struct pods_worker *w, const struct watch_kind *kind)
+{
+	struct pods *p = w->pods;
+	struct watch *x = calloc(1, sizeof(*x));
+	bool at_once;
+	double wait_s;
+	int err;
+
+	if (!x) {
+		pods_trouble(w, "%s: out of memory", kind->what);
+		return NULL;
+	}
+	x->kind = kind;
+	x->w = w;
+	x->again = true;
+	x->access = (struct access){.server = p->server,
+				    .token_file = p->token_file,
+				    .ca_file = p->ca_file,
+				    .token_s = p->pace.token_s,
+				    .web = w->web};
+	while (!pods_stops(p)) {
+		x->wait_s = 0;
+		err = x->again ? watch_list(x) : 0;
+		at_once = err ? err == -ESTALE : watch_follow(x);
+		if (at_once || pods_stops(p))
+			continue;
+		wait_s = pods_backoff(p, x->failures++);
+		pods_sleep(p, wait_s > x->wait_s ? wait_s : x->wait_s + wait_s);
+	}
+	access_free(&x->access);
+	free(x);
+	return NULL;
+}
+
+/* ---- pods */
+
+static void kind_put_pod(struct pods *p, const cJSON *object)
+{
+	char alias[PODS_UID_MAX];
+	struct pod pod;
+
+	if (pods_parse(object, &pod, alias))
+		pods_put(p, &pod, alias);
+}
+
+static void kind_drop_pod(struct pods *p, const cJSON *object)
+{
+	char alias[PODS_UID_MAX];
+	struct pod pod;
+
+	if (pods_parse(object, &pod, alias))
+		pods_drop(p, &pod, alias);
+}
+
+void *pods_watch_pods(void *worker)
+{
+	static const struct watch_kind kind = {
+		.path = "/api/v1/pods",
+		.field = "spec.nodeName",
+		.what = "pods of this node",
+		.rule = "its service account needs a ClusterRole with pods: list, watch",
+		.begin = pods_list_begin,
+		.put = kind_put_pod,
+		.drop = kind_drop_pod,
+		.end = pods_list_end,
+	};
+
+	return watch_run(worker, &kind);
+}
+
+/* ---- the node */
+
+static void kind_put_node(struct pods *p, const cJSON *object)
+{
+	struct pods_signal *signals = calloc(PODS_SIGNALS, sizeof(*signals));
+
+	if (signals)
+		pods_signals(p, 0, signals, pods_parse_node(object, signals));
+	free(signals);
+}
+
+/* A node that is no more has nothing wrong with it; what was told stays. */
+static void kind_nothing(struct pods *p)
+{
+	(void)p;
+}
+
+static void kind_drop_node(struct pods *p, const cJSON *object)
+{
+	(void)p;
+	(void)object;
+}
+
+void *pods_watch_node(void *worker)
+{
+	static const struct watch_kind kind = {
+		.path = "/api/v1/nodes",
+		.field = "metadata.name",
+		.what = "conditions of this node",
+		.rule = "its service account needs a ClusterRole with nodes: list, watch",
+		.begin = kind_nothing,
+		.put = kind_put_node,
+		.drop = kind_drop_node,
+		.end = kind_nothing,
+	};
+
+	return watch_run(worker, &kind);
+}
+
+/* ---- the kubelet, which has no watch */
+
+void *pods_watch_kubelet(void *worker)
+{
+	static const struct watch_kind kind = {
+		.path = "/pods",
+		.what = "pods of the kubelet",
+		.rule = "its service account needs a ClusterRole with nodes/pods: get (before Kubernetes "
+			"1.33 "
+			"nodes/proxy: get)",
+		.begin = pods_list_begin,
+		.put = kind_put_pod,
+		.end = pods_list_end,
+	};
+	struct pods_worker *w = worker;
+	struct pods *p = w->pods;
+	struct watch *x = calloc(1, sizeof(*x));
+
+	if (!x) {
+		pods_trouble(w, "%s: out of memory", kind.what);
+		return NULL;
+	}
+	x->kind = &kind;
+	x->w = w;
+	x->access = (struct access){.server = p->kubelet,
+				    .token_file = p->token_file,
+				    .ca_file = p->ca_file,
+				    .unverified = p->kubelet_insecure,
+				    .token_s = p->pace.token_s,
+				    .web = w->web};
+	while (!pods_stops(p)) {
+		x->wait_s = 0;
+		if (!watch_list(x)) {
+			x->failures = 0;
+			pods_sleep(p, p->pace.kubelet_s);
+		} else {
+			pods_sleep(p, x->wait_s + pods_backoff(p, x->failures++));
+		}
+	}
+	access_free(&x->access);
+	free(x);
+	return NULL;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/option/option.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/config_file.h"
+#include "userspace/base/log.h"
+#include "userspace/cloud/web.h"
+#include "userspace/base/exit_code.h"
+#include "userspace/option/option_choice.h"
+
+#define NODE_LISTEN "127.0.0.1:9847"
+#define LONG_FIRST  256 /* what getopt_long() calls the first row: no letter */
+
+static enum option_origin origins[OPTION_ROWS];
+
+enum option_origin option_origin(size_t row)
+{
+	return origins[row];
+}
+
+static int list_add(struct option_list *list, const char *value)
+{
+	if (list->count == OPTION_LIST_MAX)
+		return -E2BIG;
+	list->item[list->count] = strdup(value);
+	if (!list->item[list->count])
+		return -ENOMEM;
+	list->count++;
+	return 0;
+}
+
+static void list_clear(struct option_list *list)
+{
+	while (list->count)
+		free(list->item[--list->count]);
+}
+
+static int row_flag(const char *value, bool *ret)
+{
+	if (!value || !strcmp(value, "1") || !strcmp(value, "true") || !strcmp(value, "yes"))
+		*ret = true;
+	else if (!strcmp(value, "0") || !strcmp(value, "false") || !strcmp(value, "no"))
+		*ret = false;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/* Sets one option unless a stronger origin already did. */
+static int row_set(struct options *o, const struct option_row *r, enum option_origin from, const char *value)
+{
+	enum option_origin *origin = &origins[r - option_rows];
+	void *at = (char *)o + r->at;
+	char *copy;
+
+	if (*origin > from)
+		return 0;
+	if (*origin < from && r->type == OPTION_LIST)
+		list_clear(at);
+	*origin = from;
+	switch (r->type) {
+	case OPTION_FLAG:
+		return row_flag(value, at);
+	case OPTION_LIST:
+		return list_add(at, value);
+	case OPTION_NUMBER:
+		return option_number(value, r->min, r->max, at);
+	case OPTION_DURATION:
+		return option_duration(value, at) || !*(int64_t *)at ? -EINVAL : 0;
+	case OPTION_PERCENT:
+		return option_percent(value, at);
+	case OPTION_SIZE:
+		return option_size(value, at) || *(int64_t *)at < r->min ? -EINVAL : 0;
+	case OPTION_REAL:
+		return option_real(value, at);
+	case OPTION_STRING:
+		copy = strdup(value);
+		if (!copy)
+			return -ENOMEM;
+		free(*(char **)at);
+		*(char **)at = copy;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static const char *row_wants(const struct option_row *r)
+{
+	switch (r->type) {
+	case OPTION_NUMBER:
+		return "a whole number in its range";
+	case OPTION_DURATION:
+		return "a duration above 0, like 500ms, 10s, 5m or 2h";
+	case OPTION_PERCENT:
+		return "a percentage from 0 to 100, in steps of 0.0001";
+	case OPTION_SIZE:
+		return "a size of at least 1M, like 64M or 1G";
+	case OPTION_REAL:
+		return "a number above 0, like 4096, 3.2e15 or 1.5P";
+	case OPTION_FLAG:
+		return "true or false";
+	default:
+		return "fewer items";
+	}
+}
+
+static const char *command_help(unsigned command)
+{
+	static char text[32];
+
+	for (int i = 1; i < COMMANDS; i++) {
+		if (command_rows[i].bit == command) {
+			snprintf(text, sizeof(text), "%s --help", command_rows[i].name);
+			return text;
+		}
+	}
+	return "--help";
+}
+
+struct file_ctx {
+	struct options *o;
+	unsigned command;
+	struct option_range_file range; /* the items that are being read */
+	struct option_exclude_file exclude;
+};
+
+static int set_from_file(void *ctx, const char *file, int line, const char *key, const char *value)
+{
+	struct file_ctx *c = ctx;
+	char range[OPTION_RANGE_MAX], exclude[OPTION_EXCLUDE_MAX];
+	int whole;
+
+	if (!strcmp(key, "ranges.match") || !strcmp(key, "ranges.bucket")) {
+		whole = options_range_file(&c->range, strchr(key, '.') + 1, value, range, sizeof(range));
+		if (whole < 0)
+			log_error("%s:%d: ranges: expected items like {match: \"validation*\", bucket: EVAL}",
+				  file, line);
+		return whole <= 0 ? whole : set_from_file(ctx, file, line, "ranges", range);
+	}
+	if (!strcmp(key, "exclude.from") || !strcmp(key, "exclude.to") || !strcmp(key, "exclude.why")) {
+		whole = options_exclude_file(&c->exclude, strchr(key, '.') + 1, value, exclude,
+					     sizeof(exclude));
+		if (whole < 0)
+			log_error("%s:%d: exclude: expected items like {from: 2026-11-21T12:00:00Z, to: "
+				  "2026-11-21T14:00:00Z, why: maintenance}, from before to; also epoch "
+				  "seconds, 2h "
+				  "(ago) and now",
+				  file, line);
+		return whole <= 0 ? whole : set_from_file(ctx, file, line, "exclude", exclude);
+	}
+	if (!strcmp(key, "version")) {
+		if (!strcmp(value, "1"))
+			return 0;
+		log_error("%s:%d: version %s is not known; this gp-bpf reads version 1", file, line, value);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (!option_rows[i].key || strcmp(option_rows[i].key, key))
+			continue;
+		if (!row_set(c->o, &option_rows[i], FROM_FILE, value)) {
+			if (!(option_rows[i].commands & c->command))
+				log_warn("%s:%d: %s has no effect here; see gp-bpf %s", file, line, key,
+					 command_help(c->command));
+			return 0;
+		}
+		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, row_wants(&option_rows[i]));
+		return -EINVAL;
+	}
+	log_error("%s:%d: unknown key '%s'; see --print-config for those there are", file, line, key);
+	return -EINVAL;
+}
+
+static int options_file(struct options *o, unsigned command)
+{
+	struct file_ctx c = {.o = o, .command = command};
+	int err = config_read(o->config, set_from_file, &c);
+
+	if (!err && (*c.range.match || *c.range.bucket)) {
+		log_error("%s: ranges: the last item has no %s", o->config,
+			  *c.range.match ? "bucket" : "match");
+		err = -EINVAL;
+	}
+	if (!err && (*c.exclude.from || *c.exclude.to || *c.exclude.why)) {
+		log_error("%s: exclude: the last item has no %s", o->config,
+			  !*c.exclude.from ? "from"
+			  : !*c.exclude.to ? "to"
+					   : "why");
+		err = -EINVAL;
+	}
+	return err;
+}
+
+static int set_from_environment(struct options *o, unsigned command)
+{
+	char name[64];
+	const char *value;
+
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (!(option_rows[i].commands & command))
+			continue;
+		snprintf(name, sizeof(name), "GP_BPF_%s", option_rows[i].name);
+		for (char *p = name; *p; p++)
+			*p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p;
+		value = getenv(name);
+		if (!value || !*value)
+			continue;
+		if (row_set(o, &option_rows[i], FROM_ENVIRONMENT, value)) {
+			log_error("environment %s: '%s' is not %s", name, value, row_wants(&option_rows[i]));
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* optopt: 0 for a long option that is none, a letter, or what a known one is called by. */
+static int flag_unknown(unsigned command, char **argv)
+{
+	const char *help = command_help(command);
+
+	if (optopt >= LONG_FIRST)
+		log_error("%s takes no value; see gp-bpf %s", argv[optind - 1], help);
+	else if (optopt)
+		log_error("unknown option -%c; see gp-bpf %s", optopt, help);
+	else
+		log_error("unknown option %s; see gp-bpf %s", argv[optind - 1], help);
+	return -EINVAL;
+}
+
+static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
+{
+	struct option longs[OPTION_ROWS + 1] = {0};
+	/* What follows `run` and `record` has options of its own; names have none. */
+	char shorts[2 * OPTION_ROWS + 3] = "+:";
+	char *first = shorts + !(command & (CMD_RUN | CMD_RECORD));
+	size_t ns = 2, map[OPTION_ROWS];
+	int n = 0, c, index;
+
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (!(option_rows[i].commands & command))
+			continue;
+		map[n] = i;
+		longs[n++] = (struct option){option_rows[i].name,
+					     option_rows[i].arg ? required_argument : no_argument, NULL,
+					     LONG_FIRST + (int)i};
+		if (option_rows[i].letter) {
+			shorts[ns++] = option_rows[i].letter;
+			if (option_rows[i].arg)
+				shorts[ns++] = ':';
+		}
+	}
+	shorts[ns] = 0;
+	opterr = 0;
+	optind = 0; /* anew, whatever is left of a cluster of letters from before */
+	while ((c = getopt_long(argc, argv, first, longs, &index)) != -1) {
+		const struct option_row *r = NULL;
+
+		if (c == ':') {
+			log_error("%s needs a value; see gp-bpf %s", argv[optind - 1], command_help(command));
+			return -EINVAL;
+		}
+		for (int i = 0; i < n && c != '?'; i++)
+			if (c == LONG_FIRST + (int)map[i] ||
+			    (option_rows[map[i]].letter && c == option_rows[map[i]].letter))
+				r = &option_rows[map[i]];
+		if (!r)
+			return flag_unknown(command, argv);
+		if (row_set(o, r, FROM_FLAG, optarg)) {
+			log_error("--%s: '%s' is not %s", r->name, optarg ? optarg : "", row_wants(r));
+			return -EINVAL;
+		}
+	}
+	o->argv = argv + optind;
+	o->argc = argc - optind;
+	return 0;
+}
+
+static int set_logging(const struct options *o, enum log_level usual)
+{
+	int level = o->log_level ? option_choice_find(option_log_levels, o->log_level) : (int)usual;
+	int format = o->log_format ? option_choice_find(option_log_formats, o->log_format) : LOG_TEXT;
+
+	if (level < 0) {
+		log_error("--log-level: '%s' is not error, warning, info or debug", o->log_level);
+		return -EINVAL;
+	}
+	if (format < 0) {
+		log_error("--log-format: '%s' is not text, logfmt or json", o->log_format);
+		return -EINVAL;
+	}
+	log_setup((enum log_level)level, (enum log_format)format);
+	return 0;
+}
+
+static void show_usage(FILE *out, unsigned command)
+{
+	for (int i = 0; i < COMMANDS; i++) {
+		const struct command_row *c = &command_rows[i];
+
+		if (c->bit == command)
+			fprintf(out, "usage: gp-bpf %s %s\n\n%s\n\n", c->name, c->args, c->help);
+	}
+	options_help(out, command);
+}
+
+static int show_and_free(struct options *o, unsigned command)
+{
+	if (o->help)
+		show_usage(stdout, command);
+	else if (o->version)
+		puts("gp-bpf " GP_VERSION);
+	else
+		options_print(stdout, o, command);
+	options_free(o);
+	return EXIT_OK;
+}
+
+int options_parse(struct options *o, unsigned command, int argc, char **argv)
+{
+	char windows[128];
+	int err;
+
+	*o = (struct options){.ready_fd = -1,
+			      .multiply = 1,
+			      .overhead_ppm = OVERHEAD_PPM_DEFAULT,
+			      .overhead_pause_ns = OVERHEAD_PAUSE_NS,
+			      .keep_ns = STORE_KEEP_NS,
+			      .state_bytes = STORE_BYTES};
+	o->durable = command == CMD_NODE;
+	memset(origins, 0, sizeof(origins));
+	err = set_from_flags(o, command, argc, argv);
+	if (!err && (o->help || o->version))
+		return show_and_free(o, command);
+	if (!err)
+		err = set_from_environment(o, command);
+	if (!err && o->config)
+		err = options_file(o, command);
+	if (!err && command == CMD_NODE && !o->listen) {
+		o->listen = strdup(NODE_LISTEN);
+		err = o->listen ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = set_logging(o, command == CMD_NODE ? LOG_INFO : LOG_WARN);
+	if (!err)
+		err = command & CMD_ACCOUNT ? 0 : options_windows(o, windows, sizeof(windows));
+	if (!err)
+		err = options_program(o);
+	if (!err)
+		err = options_ranges(o);
+	if (!err && command & CMD_WATCH)
+		err = options_excludes(o);
+	if (err) {
+		options_free(o);
+		return EXIT_USAGE;
+	}
+	return o->print_config ? show_and_free(o, command) : -1;
+}
+
+void options_free(struct options *o)
+{
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		void *at = (char *)o + option_rows[i].at;
+
+		if (option_rows[i].type == OPTION_LIST)
+			list_clear(at);
+		else if (option_rows[i].type == OPTION_STRING) {
+			free(*(char **)at);
+			*(char **)at = NULL;
+		}
+	}
+}
+
+int options_features_off(const struct options *o, char *out, size_t len)
+{
+	size_t used = 0;
+
+	*out = 0;
+	for (int i = 0; i < o->features.count; i++) {
+		const char *item = o->features.item[i], *eq = strchr(item, '=');
+
+		if (!eq || strcmp(eq, "=off")) {
+			log_error("--feature: '%s' is not NAME=off", item);
+			return -EINVAL;
+		}
+		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "", (int)(eq - item),
+					 item);
+		if (used >= len) {
+			log_error("--feature: too many");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+void options_help(FILE *out, unsigned command)
+{
+	char left[48];
+
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		const struct option_row *r = &option_rows[i];
+
+		if (!(r->commands & command))
+			continue;
+		snprintf(left, sizeof(left), "%s--%s%s%s",
+			 r->letter ? (char[]){'-', r->letter, ',', ' ', 0} : "    ", r->name,
+			 r->arg ? " " : "", r->arg ? r->arg : "");
+		fprintf(out, "  %-26s  %s\n", left, r->help);
+	}
+}
+
+/* Of an exporter's URL, wherever the exporter is named in text. */
+static size_t export_told(const char *text)
+{
+	const char *url = strstr(text, "otlp:");
+
+	return url ? (size_t)(url + 5 - text) + web_told(url + 5) : strlen(text);
+}
+
+size_t option_value_told(const struct option_row *r, const char *value)
+{
+	if (!strcmp(r->name, "export"))
+		return export_told(value);
+	if (r->arg && (!strcmp(r->arg, "URL") || (!strcmp(r->name, "on") && strstr(value, "://"))))
+		return web_told(value);
+	return strlen(value);
+}
+
+size_t option_told(const char *previous, const char *word)
+{
+	bool joined = !strncmp(word, "--", 2) && strchr(word, '=');
+	const char *name = joined				? word
+			   : previous && !strchr(previous, '=') ? previous
+								: "",
+		   *value = joined ? strchr(word, '=') + 1 : word;
+	size_t told = export_told(word), at = (size_t)(value - word), len, n;
+
+	if (strncmp(name, "--", 2) != 0)
+		return told;
+	name += 2;
+	len = strcspn(name, "=");
+	/* A name may be cut short. */
+	for (size_t i = 0; len && i < OPTION_ROWS; i++) {
+		n = strncmp(option_rows[i].name, name, len) ? told
+							    : at + option_value_told(&option_rows[i], value);
+		told = n < told ? n : told;
+	}
+	return told;
+}

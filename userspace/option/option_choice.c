@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/option/option_choice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "loader/loader.h"
+#include "userspace/export/hook.h"
+#include "userspace/model/accelerator_peak.h"
+#include "userspace/model/step.h"
+#include "userspace/view/top_frame.h"
+
+const char *const option_log_levels[] = {"error", "warning", "info", "debug", NULL};
+const char *const option_log_formats[] = {"text", "logfmt", "json", NULL};
+
+typedef const char *choice_fn(size_t i);
+
+static const char *choice_accelerator(size_t i)
+{
+	const struct accelerator_peak *p = accelerator_peak_at(i);
+
+	return p ? p->name : NULL;
+}
+
+static const char *choice_marker(size_t i)
+{
+	size_t b = BOUNDARY_UPDATE_EXIT + i;
+
+	return b <= BOUNDARY_SYNC ? boundary_name[b] : NULL;
+}
+
+static const char *choice_sort(size_t i)
+{
+	return i < TOP_JOB_SORT_COUNT ? top_job_sorts[i].name : NULL;
+}
+
+static const char *choice_feature(size_t i)
+{
+	static char text[64];
+	const char *name = loader_feature_name(i);
+
+	snprintf(text, sizeof(text), "%s=off", name ? name : "");
+	return name ? text : NULL;
+}
+
+static const char *choice_event(size_t i)
+{
+	static char text[64];
+
+	if (i >= HOOK_EVENTS)
+		return NULL;
+	snprintf(text, sizeof(text), "%s=FILE", hook_event_name[i]);
+	return text;
+}
+
+static const char *const exports[] = {"json:FILE", "prometheus", "cloud-monitoring",
+				      "csv:DIR",   "trace:FILE", "tensorboard:DIR",
+				      "otlp",	   "otlp:URL",	 NULL};
+static const char *const exports_report[] = {"csv:DIR", NULL};
+static const char *const exports_account[] = {"tensorboard:DIR", "cloud-monitoring", NULL};
+static const char *const keys[] = {"namespace=GLOB", "user=GLOB", "command=GLOB", "cgroup=GLOB", NULL};
+static const char *const semantics[] = {"closed", "library", NULL};
+static const char *const calculators[] = {"standard", "elastic", NULL};
+static const char *const prefixes[] = {"custom", "workload", NULL};
+static const char *const stores[] = {"default", "none", NULL};
+
+static const struct choices {
+	const char *option;
+	unsigned commands;
+	const char *const *words;
+	choice_fn *word;
+	bool list;
+} all[] = {
+	{"log-level", CMD_ALL, option_log_levels, NULL, false},
+	{"log-format", CMD_ALL, option_log_formats, NULL, false},
+	{"export", CMD_WATCH | CMD_REPLAY, exports, NULL, false},
+	{"export", CMD_REPORT, exports_report, NULL, false},
+	{"export", CMD_ACCOUNT, exports_account, NULL, false},
+	{"allow", CMD_ALL, keys, NULL, false},
+	{"deny", CMD_ALL, keys, NULL, false},
+	{"semantics", CMD_ALL, semantics, NULL, false},
+	{"calculator", CMD_ALL, calculators, NULL, false},
+	{"gcm-prefix", CMD_ALL, prefixes, NULL, false},
+	{"store", CMD_WATCH | CMD_REPLAY, stores, NULL, false},
+	{"store", CMD_ALL, (const char *const[]){"default", NULL}, NULL, false},
+	{"carry", CMD_ALL, (const char *const[]){"configmap", NULL}, NULL, false},
+	{"sandbox", CMD_ALL, (const char *const[]){"on", "off", NULL}, NULL, false},
+	{"accelerator", CMD_ALL, NULL, choice_accelerator, false},
+	{"marker", CMD_ALL, NULL, choice_marker, false},
+	{"sort", CMD_ALL, NULL, choice_sort, false},
+	{"feature", CMD_ALL, NULL, choice_feature, false},
+	{"on", CMD_ALL, NULL, choice_event, true},
+};
+
+static const struct choices *choices_of(const struct option_row *r, unsigned command)
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].commands & command && !strcmp(all[i].option, r->name))
+			return &all[i];
+	return NULL;
+}
+
+const char *option_choice(const struct option_row *r, unsigned command, size_t i)
+{
+	const struct choices *c = choices_of(r, command);
+
+	if (!c)
+		return NULL;
+	if (c->word)
+		return c->word(i);
+	for (size_t k = 0; k < i; k++)
+		if (!c->words[k])
+			return NULL;
+	return c->words[i];
+}
+
+bool option_choice_list(const struct option_row *r)
+{
+	const struct choices *c = choices_of(r, r->commands);
+
+	return c && c->list;
+}
+
+int option_choice_find(const char *const *words, const char *word)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], word))
+			return i;
+	return -1;
+}

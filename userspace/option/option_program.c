@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people say of a step and of their accelerators. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/log.h"
+#include "userspace/base/utf8.h"
+#include "userspace/model/accelerator_peak.h"
+#include "userspace/model/job.h"
+#include "userspace/model/program.h"
+#include "userspace/option/option.h"
+
+int option_real(const char *text, double *ret)
+{
+	static const char units[] = "kMGTPE";
+	const char *unit;
+	char *end;
+	double v;
+
+	if (!strchr("0123456789.", *text) || strpbrk(text, "xX"))
+		return -EINVAL;
+	errno = 0;
+	v = strtod(text, &end);
+	unit = *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
+	if (errno || end == text || (*end && (!unit || end[1])))
+		return -EINVAL;
+	for (; unit && unit >= units; unit--)
+		v *= 1000;
+	if (!isfinite(v) || !(v > 0))
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
+int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *ret)
+{
+	size_t len = strcspn(text, "0123456789."), used = 0, n;
+	uint32_t c;
+
+	if (len >= OPTION_CURRENCY_MAX || option_real(text + len, ret))
+		return -EINVAL;
+	for (; used < len; used += n) {
+		n = utf8_decode(text + used, len - used, &c);
+		if (!n || utf8_columns(c) < 1 || c == '-' || c == '+')
+			return -EINVAL;
+	}
+	memcpy(currency, text, len);
+	currency[len] = '\0';
+	return 0;
+}
+
+static void say_number(option_say_fn *say, void *ctx, const char *key, double v)
+{
+	char text[32];
+
+	if (!(v > 0))
+		return;
+	snprintf(text, sizeof(text), "%.17g", v);
+	say(ctx, key, text);
+}
+
+static void say_text(option_say_fn *say, void *ctx, const char *key, const char *text)
+{
+	if (text && *text)
+		say(ctx, key, text);
+}
+
+static bool tag_fits(const char *name, const char *tag)
+{
+	if (!tag || strlen(tag) < PROGRAM_TAG_MAX)
+		return true;
+	log_error("--%s: more than %d bytes", name, PROGRAM_TAG_MAX - 1);
+	return false;
+}
+
+/* It becomes part of keys. */
+static bool uid_fits(const char *uid)
+{
+	size_t len = uid ? strlen(uid) : 1;
+
+	if (!uid ||
+	    (len && len < JOB_UID_MAX &&
+	     strspn(uid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == len))
+		return true;
+	log_error("--job-uid: not 1 to %d letters, digits or . _ : -", JOB_UID_MAX - 1);
+	return false;
+}
+
+int options_program(const struct options *o)
+{
+	char currency[OPTION_CURRENCY_MAX];
+	double price;
+
+	if (o->price && option_price(o->price, currency, &price)) {
+		log_error("--price: '%s' is no price above 0, like 2.50 or $2.50", o->price);
+		return -EINVAL;
+	}
+	if (o->accelerator && !accelerator_peak_find(o->accelerator) && !(o->peak_tflops > 0)) {
+		log_error("--accelerator: the peak of a '%s' is not known here; say it: --peak-tflops",
+			  o->accelerator);
+		return -EINVAL;
+	}
+	return uid_fits(o->job_uid) && tag_fits("perf-tag", o->perf_tag) &&
+			       tag_fits("session-tag", o->session_tag)
+		       ? 0
+		       : -EINVAL;
+}
+
+void options_program_say(const struct options *o, const char *model, option_say_fn *say, void *ctx)
+{
+	const char *name = o->accelerator ? o->accelerator : model;
+	const struct accelerator_peak *peak = name ? accelerator_peak_find(name) : NULL;
+	char currency[OPTION_CURRENCY_MAX];
+	double price;
+
+	say_number(say, ctx, "flops", o->flops);
+	say_number(say, ctx, "samples", o->samples);
+	say_number(say, ctx, "tokens", o->tokens);
+	say_text(say, ctx, "accelerator", peak ? peak->name : name);
+	say_number(say, ctx, "peak_flops",
+		   o->peak_tflops > 0 ? o->peak_tflops * 1e12
+		   : peak	      ? peak->flops
+				      : 0);
+	say_number(say, ctx, "accelerators", (double)o->accelerators);
+	if (o->price && !option_price(o->price, currency, &price)) {
+		say_number(say, ctx, "price", price);
+		say_text(say, ctx, "currency", currency);
+	}
+	say_text(say, ctx, "perf_tag", o->perf_tag);
+	say_text(say, ctx, "session_tag", o->session_tag);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/output/history.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/log.h"
+
+static int path_of(const struct options *o, char path[PATH_MAX])
+{
+	int err;
+
+	if (o->store && strcmp(o->store, "default") != 0)
+		return snprintf(path, PATH_MAX, "%s", o->store) < PATH_MAX ? 0 : -ENAMETOOLONG;
+	err = store_default_path(path, o->state_dir);
+	if (err)
+		log_error("--store: no place for it: %s; name one", strerror(-err));
+	return err;
+}
+
+int history_path(const struct options *o, char path[PATH_MAX])
+{
+	int err;
+
+	if (o->store ? !strcmp(o->store, "none") : !o->durable)
+		return 0;
+	err = path_of(o, path);
+	/* A folder that cannot be made is the store's to complain of. */
+	if (!err && (!o->store || !strcmp(o->store, "default")))
+		store_make_folder(path);
+	return err ? err : 1;
+}
+
+int history_open(struct store **ret, const struct options *o, enum store_mode mode)
+{
+	char path[PATH_MAX];
+	int err = path_of(o, path);
+
+	if (err)
+		return err;
+	err = store_open(ret, path, mode);
+	if (err == -ENOENT || (err == -EACCES && mode == STORE_READ))
+		log_error("no store at %s%s", path,
+			  err == -ENOENT ? "; gp-bpf --durable and --store FILE make one"
+					 : " that may be read");
+	else if (err)
+		log_error("store %s: %s", path, store_why(err));
+	return err;
+}

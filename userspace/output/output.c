@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/output/output_private.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/table.h"
+#include "userspace/export/export.h"
+#include "userspace/output/history.h"
+#include "userspace/ingest/stream.h"
+#include "userspace/model/model.h"
+#include "userspace/output/page.h"
+#include "userspace/store/writer.h"
+#include "userspace/view/view.h"
+
+static void on_fact(void *ctx, const struct fact *f)
+{
+	struct output *out = ctx;
+	struct fact own = *f;
+
+	own.told = out->replaying;
+	out->seen.steps += f->type == FACT_STEP && !out->replaying;
+	export_set_fact(out->exports, &own);
+	if (out->store)
+		store_writer_fact(out->store, &own);
+	if (out->page)
+		page_fact(out->page, &own);
+	if (out->plain && !out->replaying)
+		plain_fact(out->plain, f);
+}
+
+/* Before anybody else has the snapshot. */
+static void store_look(const struct output *out, struct snapshot *s)
+{
+	struct store_writer_stats is;
+
+	_Static_assert((int)STORE_TROUBLE_COUNT <= STORE_CAUSES, "a place for each cause");
+	if (!out->store)
+		return;
+	store_writer_stats(out->store, &is);
+	s->store = (struct store_view){
+		.kept = true,
+		.up = is.up,
+		.transactions = is.written,
+		.bytes = is.bytes,
+		.waiting = is.waiting,
+		.last_ns = is.last_ns,
+		.nfailed = STORE_TROUBLE_COUNT,
+		.lost_ranks = is.lost_ranks,
+		.lost_notes = is.lost_notes,
+		.lost_facts = is.lost_facts,
+	};
+	for (uint32_t i = 0; i < STORE_TROUBLE_COUNT; i++) {
+		s->store.failed[i].cause = store_trouble_name[i];
+		s->store.failed[i].count = is.failed[i];
+	}
+}
+
+static void keep_snapshot(struct output *out)
+{
+	struct snapshot *s = model_snapshot_brief(out->model); /* all that these two read */
+
+	if (!s)
+		return;
+	if (out->store && out->by_events)
+		store_writer_snapshot(out->store, s, true);
+	if (out->page)
+		page_snapshot(out->page, s, out->by_events);
+	snapshot_unref(s);
+}
+
+static struct snapshot *moment(void *ctx)
+{
+	return model_snapshot(((struct output *)ctx)->model);
+}
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct output *out = ctx;
+	int err = model_feed(out->model, ev);
+
+	if (err && !out->error) {
+		log_error("model: %s; what follows is incomplete", strerror(-err));
+		out->error = err;
+	}
+	if (out->by_events && ev->rec->kind == GP_KIND_tick)
+		export_set_moment(out->exports, ev->rec->ts_ns, moment, out);
+	if ((out->store || out->page) && out->by_events && ev->rec->kind == GP_KIND_tick)
+		keep_snapshot(out);
+	else if (out->page && page_wants(out->page))
+		keep_snapshot(out);
+}
+
+static void on_log(void *ctx, enum log_level level, const char *line)
+{
+	(void)level;
+	live_log(((struct output *)ctx)->live, line);
+}
+
+/* A model that goes on from a state has told of its session before. */
+static int open_store(struct output *out, const struct options *o, bool saved)
+{
+	struct store_writer_options w = {.keep_ns = o->keep_ns, .size_bytes = (uint64_t)o->state_bytes};
+	char path[PATH_MAX];
+	struct snapshot *s;
+	int err = history_path(o, path);
+
+	if (err <= 0)
+		return err;
+	w.path = path;
+	w.named = o->store;
+	err = store_writer_open(&out->store, &w);
+	s = !err && saved ? model_snapshot(out->model) : NULL;
+	if (s)
+		store_writer_session(out->store, &s->session, s->session_ns);
+	snapshot_unref(s);
+	return err;
+}
+
+static int open_view(struct output *out, enum output_view view, int plain_fd)
+{
+	int fd, err;
+
+	if (view == VIEW_LIVE) {
+		err = live_open(&out->live, STDIN_FILENO, STDOUT_FILENO);
+		if (!err)
+			log_sink(on_log, out);
+		return err;
+	}
+	if (view == VIEW_NONE)
+		return 0;
+	fd = dup(plain_fd);
+	if (fd < 0)
+		return -errno;
+	out->plain = fdopen(fd, "w");
+	if (!out->plain) {
+		close(fd);
+		return -errno;
+	}
+	setvbuf(out->plain, NULL, _IOLBF, 0);
+	return 0;
+}
+
+static int open_model(struct output *out, const struct durable_state *saved)
+{
+	int err;
+
+	if (!saved) {
+		out->stream = stream_new(on_event, out);
+		out->model = model_new(on_fact, out);
+		return out->stream && out->model ? 0 : -ENOMEM;
+	}
+	err = stream_load(&out->stream, on_event, out, saved->stream.data, saved->stream.len);
+	if (!err)
+		err = model_load(&out->model, on_fact, out, saved->model.data, saved->model.len);
+	if (!err)
+		model_told_on(out->model, saved->told);
+	return err;
+}
+
+int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
+		int report_fd)
+{
+	return output_resume(ret, o, view, plain_fd, report_fd, NULL, false);
+}
+
+int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
+		  int report_fd, const struct durable_state *saved, bool behind)
+{
+	struct output *out = calloc(1, sizeof(*out));
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	out->report_fd = report_fd;
+	out->json = o->json;
+	out->by_events = o->replay;
+	out->color = isatty(report_fd) && !getenv("NO_COLOR");
+	err = open_model(out, saved);
+	if (!err)
+		err = output_open_exports(out, o, saved || behind);
+	if (!err)
+		err = open_store(out, o, saved);
+	if (!err && o->html)
+		err = page_open(&out->page, o->html);
+	if (!err && !saved)
+		model_told_on(out->model, export_set_told(out->exports));
+	if (!err && saved)
+		export_set_resume(out->exports, &saved->exports);
+	if (!err)
+		export_set_missed(out->exports, model_told(out->model));
+	if (!err)
+		err = open_view(out, view, plain_fd);
+	if (err) {
+		output_close(out, false);
+		return err;
+	}
+	*ret = out;
+	return 0;
+}
+
+void output_save_told(struct output *out, struct durable_state *ret)
+{
+	export_set_save(out->exports);
+	buffer_free(&ret->exports); /* after a disk that was full it is large */
+	export_set_archive(out->exports, &ret->exports);
+	ret->told = output_told(out);
+}
+
+int output_save(struct output *out, struct durable_state *ret)
+{
+	int err;
+
+	output_tick(out); /* a line that the saved model has told must not be lost with us */
+	buffer_clear(&ret->stream);
+	buffer_clear(&ret->model);
+	ret->upto_ns = clock_mono_ns();
+	output_save_told(out, ret);
+	err = stream_save(out->stream, &ret->stream);
+	return err ? err : model_save(out->model, &ret->model);
+}
+
+void output_finish(struct output *out)
+{
+	stream_finish(out->stream);
+}
+
+uint64_t output_told(const struct output *out)
+{
+	return model_told(out->model);
+}
+
+void output_leave(struct output *out)
+{
+	out->left = true;
+	if (out->store)
+		store_writer_hand_over(out->store);
+}
+
+static uint64_t told_last(struct output *out)
+{
+	uint64_t told = export_set_told(out->exports),
+		 stored = out->store ? store_writer_told(out->store) : 0;
+
+	return told > stored ? told : stored;
+}
+
+void output_replaying(struct output *out, bool yes)
+{
+	out->replaying = yes;
+	/* Of a damaged tape less comes than was told: nothing new may pass for what is in a file already. */
+	if (yes)
+		return;
+	model_told_on(out->model, told_last(out));
+	export_set_missed(out->exports, model_told(out->model));
+}
+
+void output_processes(const struct output *out, model_process_fn *fn, void *ctx)
+{
+	model_processes(out->model, fn, ctx);
+}
+
+bool output_is_data(const struct options *o)
+{
+	for (int i = 0; i < o->exports.count; i++)
+		if (!strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json") ||
+		    !strcmp(o->exports.item[i], "trace:-") || !strncmp(o->exports.item[i], "trace:-,", 8) ||
+		    (o->dry_run && !strncmp(o->exports.item[i], "cloud-monitoring", 16)))
+			return true;
+	return false;
+}
+
+int output_feed(struct output *out, const void *records, size_t len)
+{
+	return stream_feed(out->stream, records, len);
+}
+
+void output_silent(const struct output *out, model_silent_fn *fn, void *ctx)
+{
+	model_silent(out->model, fn, ctx);
+}
+
+void output_node(struct output *out, const struct node_view *v)
+{
+	out->node = *v;
+	if (!out->trains)
+		out->trains = table_new();
+	if (!out->jobs)
+		output_seen_open(out);
+}
+
+void output_sum(const struct output *out, struct output_sum *ret)
+{
+	*ret = out->sum;
+}
+
+bool output_trains(const struct output *out, uint32_t pid)
+{
+	return out->trains && table_get(out->trains, pid);
+}
+
+static void node_look(struct output *out, struct snapshot *s)
+{
+	uint64_t pid;
+
+	if (!out->node.on)
+		return;
+	s->node = out->node;
+	out->sum = (struct output_sum){0};
+	for (int i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
+		out->sum.lost += s->lost[i];
+	for (size_t i = 0; table_next(out->trains, &i, &pid);)
+		table_take(out->trains, pid);
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		if (!s->ranks[i].alive || !s->ranks[i].trainer)
+			continue;
+		out->sum.ranks++;
+		table_put(out->trains, s->ranks[i].pid, out);
+	}
+	for (uint32_t i = 0; i < s->njobs; i++)
+		out->sum.jobs += s->jobs[i].state == JOB_RUNNING;
+	output_seen_look(out, s);
+}
+
+static bool snapshots_wanted(const struct output *out)
+{
+	return out->store || out->page || out->live || out->top || out->plain ||
+	       export_set_takes_snapshots(out->exports);
+}
+
+void output_tick(struct output *out)
+{
+	struct snapshot *s = snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
+
+	if (!s)
+		return;
+	node_look(out, s);
+	store_look(out, s);
+	export_set_look(out->exports, s);
+	export_set_snapshot(out->exports, s);
+	if (out->store)
+		store_writer_snapshot(out->store, s, false);
+	if (out->page)
+		page_snapshot(out->page, s, false);
+	if (out->live)
+		live_draw(out->live, s);
+	if (out->top)
+		output_top_tick(out, s);
+	if (out->plain)
+		plain_snapshot(out->plain, s);
+	snapshot_unref(s);
+}
+
+int output_key(struct output *out)
+{
+	if (out->top)
+		return output_top_key(out);
+	return out->live ? live_key(out->live) : 0;
+}
+
+int output_carry(const struct output *out, uint32_t i, struct carry *ret)
+{
+	return model_carry(out->model, i, ret);
+}
+
+uint64_t output_roles(const struct output *out)
+{
+	return model_roles(out->model);
+}
+
+uint32_t output_chosen(const struct output *out)
+{
+	return model_chosen(out->model);
+}
+
+bool output_is_live(const struct output *out)
+{
+	return out->live;
+}
+
+void output_resize(struct output *out)
+{
+	if (out->live)
+		live_resize(out->live);
+	if (out->top)
+		output_top_resize(out);
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_report(struct output *out, const struct snapshot *s)
+{
+	struct buffer text = {0};
+	int err;
+
+	if (out->json)
+		report_json(&text, s);
+	else
+		report_text(&text, s, out->color);
+	err = text.failed ? -ENOMEM
+			  : write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data, text.len);
+	if (err)
+		log_error("report: %s", strerror(-err));
+	buffer_free(&text);
+	return err;
+}
+
+int output_close(struct output *out, bool report)
+{
+	struct snapshot *s = NULL;
+	int err, lost;
+
+	if (!out)
+		return 0;
+	err = out->error;
+	if (out->stream && out->model && out->exports) {
+		if (!out->left)
+			stream_finish(out->stream);
+		s = model_snapshot(out->model);
+	}
+	if (s) {
+		node_look(out, s);
+		store_look(out, s);
+		export_set_look(out->exports, s);
+		export_set_snapshot(out->exports, s);
+	}
+	/* At once: no exporter is to take that one for one of many. Where the job is left to a successor
+	 * nobody reads the rings until it has our lock. */
+	if (out->exports)
+		export_set_end(out->exports, out->left);
+	if (s && out->store)
+		store_writer_snapshot(out->store, s, false);
+	if (s && out->page)
+		page_snapshot(out->page, s, true);
+	if (out->live) {
+		log_sink(NULL, NULL);
+		live_close(out->live);
+	}
+	output_top_close(out);
+	if (s && (report || out->json)) {
+		lost = write_report(out, s);
+		err = err ? err : lost;
+	}
+	snapshot_unref(s);
+	if (out->exports) {
+		lost = export_set_close(out->exports);
+		err = err ? err : lost;
+	}
+	if (s) {
+		lost = page_close(out->page);
+		err = err ? err : lost;
+	} else {
+		page_drop(out->page);
+	}
+	lost = store_writer_close(out->store);
+	err = err ? err : lost;
+	if (out->plain)
+		fclose(out->plain);
+	table_free(out->trains, NULL);
+	table_free(out->jobs, NULL);
+	model_free(out->model);
+	stream_free(out->stream);
+	free(out);
+	return err;
+}

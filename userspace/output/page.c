@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/output/page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/base/table.h"
+#include "userspace/store/intake.h"
+#include "userspace/store/writer.h"
+#include "userspace/view/html.h"
+
+#define LINES_MAX   8	  /* jobs whose step times are kept */
+#define PENDING_MAX 65536 /* steps of a process that no snapshot has shown yet: those before its lock */
+#define WIDTH_NS    1000000ull
+
+struct line { /* step times of a job's reference rank */
+	char key[INTAKE_KEY_MAX];
+	uint32_t pid;
+	struct curve *curve;
+	struct program_view rates; /* as of the last snapshot */
+	double accelerator_ns[BUCKET_COUNT];
+};
+
+struct page {
+	char *file;
+	struct store_writer *store;
+	struct table *seen; /* by pid: processes that a snapshot has shown */
+	struct line lines[LINES_MAX];
+	uint32_t nlines;
+	struct program_config program;
+	uint32_t pid; /* whose steps wait; 0: none do */
+	struct {
+		int64_t at_ns;
+		uint64_t step_ns;
+	} * pending;
+	uint32_t npending;
+	bool made; /* the file, which was not there, and has nothing in it yet */
+	int error;
+};
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int file_make(const char *file, const char *data, size_t len)
+{
+	bool out = !strcmp(file, "-");
+	int fd = out ? STDOUT_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), err;
+
+	err = fd < 0 ? -errno : write_all(fd, data, len);
+	if (fd >= 0 && !out && close(fd) && !err)
+		err = -errno;
+	if (err)
+		log_error("--html %s: %s", file, strerror(-err));
+	return err;
+}
+
+/* Whether it can be written; what is in it stays. */
+static int file_try(const char *file, bool *ret_made)
+{
+	bool there = !access(file, F_OK);
+	int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644), err = fd < 0 ? -errno : 0;
+
+	if (err) {
+		log_error("--html %s: %s", file, strerror(-err));
+		return err;
+	}
+	close(fd);
+	*ret_made = !there;
+	return 0;
+}
+
+int page_put(const char *file, const struct story *s)
+{
+	struct buffer out = {0};
+	int err;
+
+	html_report(&out, s);
+	if (out.failed) {
+		err = -ENOMEM;
+		log_error("--html %s: %s", file, strerror(-err));
+	} else {
+		err = file_make(file, out.data, out.len);
+	}
+	buffer_free(&out);
+	return err;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------- */
+
+static struct line *line_of(struct page *p, const char *key)
+{
+	for (uint32_t i = 0; i < p->nlines; i++)
+		if (!strcmp(p->lines[i].key, key))
+			return &p->lines[i];
+	return NULL;
+}
+
+static bool line_renamed(struct page *p, const struct snapshot *s, const struct job_view *j, const char *key)
+{
+	char former[INTAKE_KEY_MAX];
+	struct line *l = NULL;
+
+	for (uint32_t i = j->nformers; !l && i-- > 0;) {
+		intake_former_key(former, s, &j->formers[i]);
+		l = line_of(p, former);
+	}
+	if (l)
+		snprintf(l->key, sizeof(l->key), "%s", key);
+	return l;
+}
+
+static void line_new(struct page *p, const char *key)
+{
+	struct line *l = &p->lines[p->nlines];
+
+	if (p->nlines == LINES_MAX)
+		return;
+	l->curve = malloc(sizeof(*l->curve));
+	if (!l->curve) {
+		p->error = -ENOMEM;
+		return;
+	}
+	curve_init(l->curve, WIDTH_NS);
+	snprintf(l->key, sizeof(l->key), "%s", key);
+	p->nlines++;
+}
+
+static void line_look(struct line *l, const struct job_view *j)
+{
+	if (!l)
+		return;
+	l->pid = j->reference_pid ? j->reference_pid : l->pid;
+	l->rates = j->program;
+	memcpy(l->accelerator_ns, j->accelerator_ns, sizeof(l->accelerator_ns));
+}
+
+static void step_put(struct page *p, uint32_t pid, int64_t at_ns, uint64_t step_ns)
+{
+	for (uint32_t i = 0; i < p->nlines; i++)
+		if (p->lines[i].pid == pid)
+			curve_add(p->lines[i].curve, at_ns, step_ns);
+}
+
+static void pending_put(struct page *p)
+{
+	for (uint32_t i = 0; i < p->npending; i++)
+		step_put(p, p->pid, p->pending[i].at_ns, p->pending[i].step_ns);
+	p->npending = 0;
+	p->pid = 0;
+}
+
+/* The same steps have a time here as in the store (store/intake.c). */
+static void step_take(struct page *p, const struct fact *f)
+{
+	const struct step *st = &f->step->step;
+	int64_t at_ns = f->real_ns - (int64_t)(f->mono_ns - st->end_ns);
+
+	if ((st->flags & STEP_NO_SAMPLE) || !f->real_ns)
+		return;
+	if (table_get(p->seen, f->pid)) {
+		step_put(p, f->pid, at_ns, st->end_ns - st->start_ns);
+		return;
+	}
+	p->pid = f->pid;
+	if (p->npending == PENDING_MAX)
+		return;
+	p->pending[p->npending].at_ns = at_ns;
+	p->pending[p->npending++].step_ns = st->end_ns - st->start_ns;
+}
+
+void page_fact(struct page *p, const struct fact *f)
+{
+	store_writer_fact(p->store, f);
+	if (f->type == FACT_STEP)
+		step_take(p, f);
+	else if (f->type == FACT_RANK && f->state->state == STATE_ENDED)
+		table_take(p->seen, f->pid); /* the number may be another process's next */
+}
+
+bool page_wants(const struct page *p)
+{
+	return p->pid;
+}
+
+void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
+{
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		const struct job_view *j = &s->jobs[i];
+		char key[INTAKE_KEY_MAX];
+
+		intake_key(key, s, j);
+		if (!line_of(p, key) && !line_renamed(p, s, j, key))
+			line_new(p, key);
+		line_look(line_of(p, key), j);
+	}
+	p->program = s->program;
+	for (uint32_t i = 0; i < s->nranks; i++)
+		if (s->ranks[i].trainer && s->ranks[i].alive && table_put(p->seen, s->ranks[i].pid, p))
+			p->error = -ENOMEM;
+	pending_put(p);
+	store_writer_snapshot(p->store, s, wait);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------- */
+
+int page_open(struct page **ret, const char *file)
+{
+	struct store_writer_options o = {.path = ":memory:", .named = true};
+	struct page *p = calloc(1, sizeof(*p));
+	int err = p ? 0 : -ENOMEM;
+
+	if (!err) {
+		p->file = strdup(file);
+		p->seen = table_new();
+		p->pending = calloc(PENDING_MAX, sizeof(*p->pending));
+		err = p->file && p->seen && p->pending ? store_writer_open(&p->store, &o) : -ENOMEM;
+	}
+	if (err == -ENOMEM)
+		log_error("--html %s: %s", file, strerror(-err));
+	if (!err && strcmp(file, "-") != 0)
+		err = file_try(file, &p->made);
+	if (err) {
+		page_drop(p);
+		return err;
+	}
+	*ret = p;
+	return 0;
+}
+
+struct most {
+	struct page *page;
+	struct store_job job;
+	uint32_t jobs;
+	int err;
+};
+
+static int most_steps(void *ctx, const struct store_job *j)
+{
+	struct most *m = ctx;
+
+	if (!m->jobs++ || j->totals.steps > m->job.totals.steps)
+		m->job = *j;
+	return 0;
+}
+
+static struct curve *curve_of(struct page *p, const struct store_job *j)
+{
+	struct line *l = line_of(p, j->key);
+	struct curve *s = l ? l->curve : NULL;
+
+	if (l)
+		l->curve = NULL;
+	return s;
+}
+
+static void worth_put(const struct page *p, struct story *s)
+{
+	for (uint32_t i = 0; i < p->nlines; i++) {
+		const struct line *l = &p->lines[i];
+
+		if (strcmp(l->key, s->job.key) != 0)
+			continue;
+		s->program = p->program;
+		s->rates = l->rates;
+		memcpy(s->accelerator_ns, l->accelerator_ns, sizeof(s->accelerator_ns));
+	}
+}
+
+static int tell(void *ctx, struct store *st)
+{
+	static const struct store_span everything;
+	struct most *m = ctx;
+	struct story *s = NULL;
+	int err = store_jobs(st, &everything, most_steps, m);
+
+	if (!err && !m->jobs)
+		err = -ENODATA;
+	err = err ? err : story_open(&s, st, &m->job, &everything, curve_of(m->page, &m->job));
+	if (err == -ENODATA)
+		log_error("--html %s: no training loop was found: there is no page", m->page->file);
+	else if (err)
+		log_error("--html %s: %s", m->page->file, store_why(err));
+	if (!err) {
+		worth_put(m->page, s);
+		err = page_put(m->page->file, s);
+		m->page->made = false;
+	}
+	if (!err && m->jobs > 1)
+		log_warn("--html %s: %u jobs were seen, the page is of %s, which made most steps",
+			 m->page->file, m->jobs, story_name(s));
+	story_close(s);
+	return err;
+}
+
+int page_close(struct page *p)
+{
+	struct most *m;
+	int err;
+
+	if (!p)
+		return 0;
+	m = calloc(1, sizeof(*m));
+	err = m ? p->error : -ENOMEM;
+	if (err)
+		log_error("--html %s: %s", p->file, strerror(-err));
+	if (m)
+		m->page = p;
+	err = err ? err : store_writer_read(p->store, tell, m);
+	free(m);
+	page_drop(p);
+	return err;
+}
+
+void page_drop(struct page *p)
+{
+	if (!p)
+		return;
+	store_writer_close(p->store);
+	if (p->made)
+		unlink(p->file);
+	for (uint32_t i = 0; i < p->nlines; i++)
+		free(p->lines[i].curve);
+	table_free(p->seen, NULL);
+	free(p->pending);
+	free(p->file);
+	free(p);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_judge.c - by what steps can be found, as the model would: the ladder of markers, best first. */
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/ingest/event.h"
+#include "userspace/view/check.h"
+
+const char *check_state_name(const struct check_target *t, const struct check_probe *p)
+{
+	return t->pid || p->a.state != GP_ATTACH_attached ? event_attach_state_name(p->a.state) : "resolved";
+}
+
+static const struct check_probe *judge_one(const struct check_target *t, enum gp_role role, bool anonymous)
+{
+	for (size_t i = 0; i < t->nprobes; i++) {
+		const struct check_probe *p = &t->probes[i];
+
+		if (p->a.state == GP_ATTACH_attached && p->role == role && p->anonymous == anonymous)
+			return p;
+	}
+	return NULL;
+}
+
+static const struct check_probe *judge_find(const struct check_target *t, size_t n, enum gp_role role,
+					    bool anonymous)
+{
+	const struct check_probe *p = NULL;
+
+	for (size_t i = 0; i < n && !p; i++)
+		p = judge_one(&t[i], role, anonymous);
+	return p;
+}
+
+struct rung {
+	enum gp_role role, with; /* both must be there; with none: the first alone */
+	bool anonymous;
+	enum check_tier tier;
+	const char *text; /* %s: the probe's id */
+};
+
+static const struct rung rungs[] = {
+	{GP_ROLE_range_begin, GP_ROLE_range_end, false, CHECK_A,
+	 "steps can be found, tier A (exact): optimizers and loaders announce themselves by name (%s)"},
+	{GP_ROLE_range_begin, GP_ROLE_backward, true, CHECK_A,
+	 "steps can be found, tier A: by the order of backward passes and ranges that have no names (%s)"},
+	{GP_ROLE_execute, GP_ROLE_none, false, CHECK_B,
+	 "steps can be found, tier B: by the program that is run once a step (%s)"},
+	{GP_ROLE_reducer, GP_ROLE_none, false, CHECK_A,
+	 "steps can be found, tier A: by synchronised backward passes (%s)"},
+	{GP_ROLE_backward, GP_ROLE_none, false, CHECK_B,
+	 "steps can be found, tier B: a backward pass is taken for a step (%s)"},
+	{GP_ROLE_graph_launch, GP_ROLE_none, false, CHECK_B,
+	 "steps can be found, tier B, if the job runs one recorded graph a step (%s)"},
+	{GP_ROLE_sync, GP_ROLE_none, false, CHECK_CYCLE,
+	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); "
+	 "name what ends a step with --marker ID, and steps are exact"},
+};
+
+/* Programs have their names from where they are compiled; TensorFlow's functions in each run. */
+static void judge_late(const struct check_target *t, size_t n, const struct check_probe *by,
+		       struct check_verdict *ret)
+{
+	size_t len = strlen(ret->text);
+
+	if (n != 1 || !t->pid || by->role != GP_ROLE_execute || !strcmp(by->runtime, "tensorflow"))
+		return;
+	snprintf(
+		ret->text + len, sizeof(ret->text) - len,
+		"; of programs that this process has compiled already no name is known: their executions are "
+		"counted, and are steps with --marker %s",
+		by->id);
+}
+
+void check_judge(const struct check_target *t, size_t n, struct check_verdict *ret)
+{
+	const struct check_probe *by;
+	size_t known = 0;
+
+	*ret = (struct check_verdict){.by = ""};
+	for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) {
+		const struct rung *r = &rungs[i];
+
+		by = judge_find(t, n, r->role, r->anonymous);
+		if (!by || (r->with && !judge_find(t, n, r->with, false)))
+			continue;
+		ret->tier = r->tier;
+		ret->by = by->id;
+		/* The texts are ours; the id is of a checked row. */
+		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s", (int)(strstr(r->text, "%s") - r->text),
+			 r->text, by->id, strstr(r->text, "%s") + 2);
+		judge_late(t, n, by, ret);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		known += t[i].nprobes;
+	snprintf(ret->text, sizeof(ret->text), "%s",
+		 known ? "no step can be found: what is resolved here tells of errors, or of how a job "
+			 "starts, not of "
+			 "steps or waits"
+		       : "no step can be found: no library of a known runtime (known: gp-bpf probes)");
+}

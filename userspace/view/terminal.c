@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/view/terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+
+/* Alternate screen, no cursor; and back. 2026: the terminal shows what lies between at once. */
+#define TERM_ENTER "\033[?1049h\033[?25l\033[H\033[2J"
+#define TERM_LEAVE "\033[0m\033[?25h\033[?1049l"
+#define SYNC_BEGIN "\033[?2026h"
+#define SYNC_END   "\033[?2026l"
+
+struct terminal {
+	int in_fd, out_fd;
+	bool keys, color;
+	struct termios before;
+	int cols, rows;
+	struct buffer screen, out; /* screen: what it shows now */
+};
+
+static void terminal_size(struct terminal *t)
+{
+	struct winsize w;
+
+	t->cols = 80;
+	t->rows = 24;
+	if (ioctl(t->out_fd, TIOCGWINSZ, &w) || !w.ws_col || !w.ws_row)
+		return;
+	t->cols = w.ws_col;
+	t->rows = w.ws_row;
+}
+
+/* Keys one by one, unechoed. ^C stays a signal: it is as much for the job of `run` as for us. ^Z would
+ * leave the terminal in the alternate screen. */
+static void terminal_raw(struct terminal *t)
+{
+	struct termios raw;
+
+	/* From the background, setting a terminal stops the process. */
+	if (!isatty(t->in_fd) || tcgetpgrp(t->in_fd) != getpgrp() || tcgetattr(t->in_fd, &t->before))
+		return;
+	raw = t->before;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 0;
+	raw.c_cc[VTIME] = 0;
+	raw.c_cc[VSUSP] = _POSIX_VDISABLE;
+	t->keys = !tcsetattr(t->in_fd, TCSANOW, &raw);
+}
+
+static void terminal_write(struct terminal *t, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(t->out_fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return; /* a terminal that is gone ends us by SIGHUP */
+		data += n;
+		len -= (size_t)n;
+	}
+}
+
+/* Takes the next line off *at; its length. Past the end: empty lines. */
+static size_t terminal_next_line(const struct buffer *b, size_t *at, const char **ret_line)
+{
+	const char *end;
+	size_t len;
+
+	*ret_line = "";
+	if (!b->data || *at >= b->len)
+		return 0;
+	*ret_line = b->data + *at;
+	end = memchr(*ret_line, '\n', b->len - *at);
+	len = end ? (size_t)(end - *ret_line) : b->len - *at;
+	*at += len + 1;
+	return len;
+}
+
+static void terminal_difference(struct terminal *t, const struct buffer *frame)
+{
+	size_t at_new = 0, at_old = 0;
+
+	for (int row = 1; row <= t->rows; row++) {
+		const char *fresh, *stale;
+		size_t n = terminal_next_line(frame, &at_new, &fresh);
+		size_t m = terminal_next_line(&t->screen, &at_old, &stale);
+
+		if (n == m && !memcmp(fresh, stale, n))
+			continue;
+		/* Erased first: behind a line that is full, the erase would take its last column. */
+		buffer_printf(&t->out, "\033[%d;1H\033[K", row);
+		buffer_add(&t->out, fresh, n);
+	}
+}
+
+bool terminal_wants_color(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+int terminal_open(struct terminal **ret, int in_fd, int out_fd)
+{
+	struct terminal *t;
+
+	if (!isatty(out_fd)) {
+		log_error("the live view needs a terminal");
+		return -ENOTTY;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->in_fd = in_fd;
+	t->out_fd = out_fd;
+	t->color = terminal_wants_color();
+	terminal_raw(t);
+	terminal_size(t);
+	terminal_write(t, TERM_ENTER, strlen(TERM_ENTER));
+	*ret = t;
+	return 0;
+}
+
+int terminal_cols(const struct terminal *t)
+{
+	return t->cols;
+}
+
+int terminal_rows(const struct terminal *t)
+{
+	return t->rows;
+}
+
+bool terminal_color(const struct terminal *t)
+{
+	return t->color;
+}
+
+void terminal_draw(struct terminal *t, const struct buffer *frame)
+{
+	struct pollfd p = {.fd = t->out_fd, .events = POLLOUT};
+
+	/* A terminal that is held (^S) must not hold up the observation. */
+	if (frame->failed || poll(&p, 1, 0) <= 0)
+		return;
+	buffer_clear(&t->out);
+	buffer_add(&t->out, SYNC_BEGIN, strlen(SYNC_BEGIN));
+	terminal_difference(t, frame);
+	if (t->out.failed || t->out.len == strlen(SYNC_BEGIN))
+		return;
+	buffer_add(&t->out, SYNC_END, strlen(SYNC_END));
+	if (t->out.failed)
+		return;
+	terminal_write(t, t->out.data, t->out.len);
+	buffer_clear(&t->screen);
+	if (frame->data)
+		buffer_add(&t->screen, frame->data, frame->len);
+}
+
+void terminal_resize(struct terminal *t)
+{
+	terminal_size(t);
+	buffer_clear(&t->screen);
+	terminal_write(t, "\033[2J", 4);
+}
+
+size_t terminal_read(struct terminal *t, unsigned char *out, size_t len)
+{
+	ssize_t n = t->keys ? read(t->in_fd, out, len) : 0;
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+void terminal_close(struct terminal *t)
+{
+	if (!t)
+		return;
+	terminal_write(t, TERM_LEAVE, strlen(TERM_LEAVE));
+	if (t->keys)
+		tcsetattr(t->in_fd, TCSANOW, &t->before);
+	buffer_free(&t->screen);
+	buffer_free(&t->out);
+	free(t);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* top_frame.h - what gp-bpf top shows: the jobs of a node, the ranks of one of them, the keys. Pure.
+ *
+ *   top_order.c      which jobs and ranks are shown, and in which order
+ *   top_cell.c       what several tables have: bars, trouble in words
+ *   top_frame.c      head, jobs, foot
+ *   top_frame_job.c  a job with its ranks
+ */
+#ifndef VIEW_TOP_FRAME_H
+#define VIEW_TOP_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/view/columns.h"
+#include "userspace/view/top_state.h"
+#include "userspace/view/words.h"
+
+#define TOP_FILTER_MAX 64
+#define TOP_NOTE_MAX   200
+
+/* Orders of jobs, then of ranks: a name for --sort and its key. */
+#define TOP_JOB_SORTS(X)                                                                                     \
+	X(TROUBLE, "trouble", 'M')                                                                           \
+	X(JOB, "job", 'J')                                                                                   \
+	X(STATE, "state", 'S')                                                                               \
+	X(RANKS, "ranks", 'R')                                                                               \
+	X(STEP, "step", 'N')                                                                                 \
+	X(TIME, "time", 'T')                                                                                 \
+	X(GOODPUT, "goodput", 'G')                                                                           \
+	X(BADPUT, "badput", 'B')                                                                             \
+	X(DISRUPTIONS, "disruptions", 'D')
+#define TOP_RANK_SORTS(X)                                                                                    \
+	X(RANK, "rank", 'R')                                                                                 \
+	X(PID, "pid", 'P')                                                                                   \
+	X(NODE, "node", 'O')                                                                                 \
+	X(STATE, "state", 'S')                                                                               \
+	X(STEP, "step", 'N')                                                                                 \
+	X(LAST, "last", 'L')                                                                                 \
+	X(TIME, "time", 'T')                                                                                 \
+	X(P99, "p99", 'Q')                                                                                   \
+	X(GOODPUT, "goodput", 'G')                                                                           \
+	X(WAIT, "wait", 'W')                                                                                 \
+	X(TROUBLE, "trouble", 'M')
+#define X(id, name, key) TOP_JOB_##id,
+enum top_job_sort { TOP_JOB_SORTS(X) TOP_JOB_SORT_COUNT };
+#undef X
+#define X(id, name, key) TOP_RANK_##id,
+enum top_rank_sort { TOP_RANK_SORTS(X) TOP_RANK_SORT_COUNT };
+#undef X
+struct top_sort_row {
+	const char *name;
+	char key;
+};
+extern const struct top_sort_row top_job_sorts[TOP_JOB_SORT_COUNT], top_rank_sorts[TOP_RANK_SORT_COUNT];
+
+struct top_ui { /* what the user chose */
+	enum top_job_sort sort;
+	enum top_rank_sort rank_sort;
+	bool reverse, rank_reverse;
+	char filter[TOP_FILTER_MAX]; /* a glob; without * ? [ it may be anywhere in the name; "": all */
+	bool typing;		     /* the filter */
+	bool help;
+	bool any, any_pid; /* one was chosen; else the first */
+	char job[20];	   /* its key */
+	uint32_t pid;
+	bool open; /* that job is shown */
+	char note[TOP_NOTE_MAX];
+	bool bad; /* the note is of trouble */
+	bool own; /* there is no service: these are our own probes */
+};
+
+struct top_frame_options {
+	int cols, rows; /* rows 0: no bound */
+	bool color;
+};
+
+void top_frame(struct buffer *out, const struct top_state *s, const struct top_ui *ui,
+	       const struct top_frame_options *o);
+
+/* ---- which ones, in which order ---- */
+
+/* Indices of jobs: how many. */
+uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint32_t ret[TOP_JOBS]);
+/* ... of a job's ranks. */
+uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j, const struct top_ui *ui,
+			 uint32_t ret[TOP_RANKS]);
+/* Where in that order the chosen one is. */
+uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order, uint32_t n);
+uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order, uint32_t n);
+/* The job that is open; NULL: none, or it is gone. */
+const struct top_job *top_job_open(const struct top_state *s, const struct top_ui *ui);
+/* "trouble, hung first": higher is worse. */
+int top_job_trouble(const struct top_job *j);
+
+/* ---- parts of frames ---- */
+
+/* A name whatever is known of it. */
+const char *top_job_name(char *out, size_t len, const struct top_state *s, const struct top_job *j);
+const char *top_clock(char out[WORD_MAX], const struct top_state *s, uint64_t mono_ns);
+/* Goodput first, then the largest; of what was observed. */
+int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t);
+void top_bar(struct canvas *c, const struct top_time *t, int width);
+const char *top_ratio(char out[WORD_MAX], double ratio);
+enum style top_ratio_style(double ratio);
+/* A head line of a table, its sorted column in bold; where column i begins. sorted: below 0: none. */
+void top_heads(struct canvas *c, const struct column *col, int n, int sorted);
+int top_column_at(const struct column *col, int i);
+/* Within its column. */
+void top_cell(struct canvas *c, const struct column *col, int i, enum style st, const char *text);
+void top_spark(struct canvas *c, const struct column *col, int i, const struct top_rank *r);
+void top_rows_shown(uint32_t n, uint32_t at, uint32_t room, uint32_t *ret_first, uint32_t *ret_end);
+void top_frame_job(struct canvas *c, const struct top_state *s, const struct top_ui *ui,
+		   const struct top_job *j, int rows, struct buffer *out);
+void top_foot(struct canvas *c, const struct top_ui *ui);
+
+extern const char *const top_mark_name[TOP_MARKS];
+
+#endif

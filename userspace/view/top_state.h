@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* top_state.h - what gp-bpf top shows of a node, read from the JSON of /debug/state. Whoever answers is not
+ * trusted: size, depth and number of values are bounded before anything is kept, what is beyond TOP_JOBS and
+ * TOP_RANKS is counted, and a value of another type than expected is as one that is not there. Texts are
+ * whatever they are: who shows them makes them safe. Pure. */
+#ifndef VIEW_TOP_STATE_H
+#define VIEW_TOP_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/model/ledger.h"
+
+#define TOP_BYTES  (16u << 20) /* of the JSON */
+#define TOP_JOBS   512
+#define TOP_RANKS  4096
+#define TOP_RECENT 64
+#define TOP_EVENTS 4
+#define TOP_FALLS  4
+
+enum top_mark { /* trouble that goes on */
+		TOP_HUNG = 1,
+		TOP_SILENT = 2,
+		TOP_STRAGGLER = 4,
+		TOP_SLOW = 8, /* fail-slow */
+};
+#define TOP_MARKS 4
+
+struct top_time { /* a ledger */
+	uint64_t ns[BUCKET_COUNT];
+	char custom[LEDGER_TYPE_MAX]; /* of BUCKET_CUSTOM the largest type; "": none */
+	uint64_t custom_ns;
+	uint64_t observed_ns;
+};
+
+struct top_event {
+	uint64_t mono_ns;
+	char text[160];
+};
+
+struct top_rank {
+	char key[20]; /* of its job; "": none */
+	uint32_t of;  /* index of that job; TOP_JOBS: it is not there */
+	char job[64], node[64], pod[64], comm[24], command[160];
+	char state[16]; /* of its loop */
+	char marker[64];
+	int64_t rank, world_size; /* -1: unknown */
+	uint32_t pid;
+	bool trainer, alive;
+	int64_t exit_code, signal; /* -1: unknown, or none */
+	unsigned marks;
+	uint64_t step, last_end_ns, count, p50_ns, p99_ns, mean_ns;
+	bool wait_known;
+	uint64_t wait_ns; /* of count steps */
+	uint64_t accelerators, hits, overhead_ns, elapsed_ns;
+	bool overhead_known;
+	struct top_time time;
+	uint64_t recent_ns[TOP_RECENT]; /* oldest first */
+	uint32_t recent;
+	uint64_t mark_ns; /* how long it hangs, or the others wait for it in a step */
+	char evidence[240], why[32];
+	double slow_ratio;		     /* 0: unknown */
+	struct top_event events[TOP_EVENTS]; /* the last ones */
+	uint32_t nevents;
+};
+
+struct top_fall {
+	char cause[24], fault[48];
+	bool over;
+	int64_t rank; /* -1: unknown */
+	uint64_t at_ns, step, wasted_ns, recovery_ns;
+};
+
+struct top_window {
+	char name[16];
+	double ratio; /* below 0: unknown */
+};
+
+struct top_job {
+	char key[20], name[64], uid[40], state[12];
+	uint64_t runs, starts, step, disruptions;
+	struct top_time time;
+	struct top_window windows[4];
+	uint32_t nwindows;
+	struct top_fall falls[TOP_FALLS]; /* the last ones */
+	uint32_t nfalls;
+	/* Of its ranks here. */
+	uint32_t first, ranks; /* index of the first one; how many there are, those that run first */
+	uint32_t alive, marked[TOP_MARKS];
+	uint32_t shown; /* index of the one whose step time stands for all; TOP_RANKS: none */
+};
+
+struct top_state {
+	char version[24], node[80];
+	uint64_t mono_ns;
+	int64_t real_ns; /* 0: unknown */
+	bool service;	 /* it looks after a node */
+	uint64_t watched, no_training, denied, accelerators, lost;
+	char losses[160];  /* "ring_call 12, ..."; "": none */
+	char nothing[200]; /* why there is no training */
+	struct top_job *jobs;
+	uint32_t njobs;
+	struct top_rank *ranks; /* trainers of jobs, and processes of none */
+	uint32_t nranks;
+	uint64_t jobs_beyond, ranks_beyond;
+};
+
+/* 0; -EBADMSG: it is no state, or beyond a bound; -ENOMEM. */
+int top_state_parse(struct top_state *ret, const char *json, size_t len);
+void top_state_free(struct top_state *s);
+
+/* Trouble first; 0: there is none. */
+unsigned top_job_marks(const struct top_job *j);
+/* Of badput the largest part; NULL: there is none. */
+const char *top_badput(const struct top_time *t, uint64_t *ret_ns);
+/* Below 0: unknown. */
+double top_goodput(const struct top_time *t);
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/carrier.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/hash.h"
+#include "userspace/base/log.h"
+#include "userspace/watch/carrier_way.h"
+
+#define START_NS  2000000000ull	 /* nothing is watched yet */
+#define CLOSE_NS  5000000000ull	 /* the last word is worth a moment */
+#define ANSWER_NS 10000000000ull /* a file system that is slower is taken for dead */
+#define LEAVE_NS  10000000000ull /* between two words of a job to which nothing happened */
+#define READ_NS	  1000000000ull	 /* a job may have a thousand processes a second */
+#define JOINS_NS  5000000000ull	 /* what is on the tape the model has by then */
+
+struct entry { /* a job */
+	struct carry_map_job who;
+	bool read;	    /* to be read */
+	uint64_t read_ns;   /* ... was asked for last; 0: never */
+	bool known;	    /* had is what was read last: */
+	struct carry had;   /* ... it is on the tape */
+	uint64_t joined_ns; /* since when; 0: looked after */
+	struct carry left;  /* what was left there last; attempt 0: nothing */
+	uint64_t left_ns;   /* tried last */
+	bool bad, refused;  /* that was told */
+};
+
+struct carrier {
+	const struct options *options;
+	struct output *out;
+	struct journal *journal;
+	struct way *way;
+	struct entry job[CARRIER_JOBS];
+	uint32_t count;
+	char node[CARRY_NODE_MAX];
+	struct entry *asked; /* what is waited for is of it; NULL: nothing is */
+	bool writes;	     /* ... and is that it is written */
+	struct carry going;  /* ... this */
+	uint64_t asked_ns;
+	struct trouble { /* of reading there, and of writing */
+		int err; /* that was told; 0: none */
+		unsigned failures;
+		uint64_t again_ns; /* tried again then */
+	} trouble[2];
+	uint32_t turn; /* whose is to be written next */
+	bool full;     /* that was told */
+};
+
+/* ---- jobs ---------------------------------------------------------------------------------------- */
+
+static struct entry *entry_of(struct carrier *c, const char *job, const char *uid)
+{
+	struct entry *e;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!strcmp(c->job[i].who.job, job) && !strcmp(c->job[i].who.uid, uid))
+			return &c->job[i];
+	if (c->count == CARRIER_JOBS) {
+		if (!c->full)
+			log_warn("--carry: more than %d jobs: the history of job %s and others stays on this "
+				 "node",
+				 CARRIER_JOBS, job);
+		c->full = true;
+		return NULL;
+	}
+	e = &c->job[c->count++];
+	log_escape(e->who.job, sizeof(e->who.job), job, strlen(job));
+	log_escape(e->who.uid, sizeof(e->who.uid), uid, strlen(uid));
+	return e;
+}
+
+/* What the model knows of it. */
+static bool own_of(struct carrier *c, const struct entry *e, struct carry *ret)
+{
+	int found;
+
+	for (uint32_t i = 0; (found = output_carry(c->out, i, ret)) >= 0; i++)
+		if (found == 1 && !strcmp(ret->job, e->who.job) && !strcmp(ret->uid, e->who.uid))
+			return true;
+	return false;
+}
+
+static const char *uid_of(const struct carrier *c)
+{
+	return c->options->job_uid ? c->options->job_uid : "";
+}
+
+/* ---- coming -------------------------------------------------------------------------------------- */
+
+static void say_bad(struct carrier *c, struct entry *e, int err)
+{
+	char told[WAY_TOLD_MAX];
+
+	if (e->bad)
+		return;
+	e->bad = true;
+	way_told(c->way, &e->who, told);
+	log_warn("--carry %s: %s; what other nodes know of job %s is not told", told, way_why(c->way, err),
+		 e->who.job);
+}
+
+static void way_says(struct carrier *c, bool writes, int err)
+{
+	struct trouble *t = &c->trouble[writes], *other = &c->trouble[!writes];
+
+	if (err && err != t->err && err != other->err)
+		log_warn("--carry %s: %s; the history of jobs stays on this node until that works",
+			 c->options->carry, way_why(c->way, err));
+	else if (!err && t->err && !other->err)
+		log_warn("--carry %s: that works again", c->options->carry);
+	t->err = err;
+	t->failures = err ? t->failures + 1 : 0;
+	t->again_ns = err ? clock_mono_ns() + way_pause_ns(c->way, t->failures) : 0;
+}
+
+static void onto_tape(struct carrier *c, struct entry *e, const char *text, size_t len)
+{
+	struct gp_carry *r = journal_record(c->journal, GP_KIND_carry, 0, 0);
+	char ago[16];
+	int64_t ns = clock_real_ns() - e->had.until_ns;
+
+	if (!r)
+		return;
+	r->len = (__u32)len;
+	memcpy(r->text, text, len);
+	journal_flush(c->journal);
+	e->known = true;
+	e->joined_ns = clock_mono_ns();
+	log_info("job %s goes on from node %s: attempt %u up to step %llu, known until %s ago by the clocks "
+		 "of both",
+		 e->who.job, *e->had.node ? e->had.node : "unknown", e->had.attempt,
+		 (unsigned long long)e->had.last_step,
+		 clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
+}
+
+static void has_read(struct carrier *c, struct entry *e, const char *text, ssize_t len)
+{
+	struct carry own;
+	int err;
+
+	if (len < 0 && len != -ENOENT && !way_is_of_job((int)len)) {
+		e->read = true;
+		way_says(c, false, (int)len);
+		return;
+	}
+	way_says(c, false, 0);
+	if (len == -ENOENT)
+		return;
+	err = len < 0 ? (int)len : carry_parse(&e->had, text, (size_t)len);
+	if (!err && (strcmp(e->had.job, e->who.job) != 0 || strcmp(e->had.uid, e->who.uid) != 0))
+		err = -EEXIST;
+	if (err)
+		say_bad(c, e, err);
+	else if (!own_of(c, e, &own) || e->had.attempt > own.attempt)
+		onto_tape(c, e, text, (size_t)len);
+}
+
+/* The job may have trained before what was known of it came. */
+static void look_after(struct carrier *c, struct entry *e)
+{
+	struct carry own;
+
+	if (!e->joined_ns || clock_mono_ns() - e->joined_ns < JOINS_NS)
+		return;
+	e->joined_ns = 0;
+	if (own_of(c, e, &own) && own.attempt < e->had.attempt)
+		log_warn("--carry: job %s ran here before what other nodes know of it came: what is told of "
+			 "it is of this node alone",
+			 e->who.job);
+}
+
+/* ---- going --------------------------------------------------------------------------------------- */
+
+static void has_written(struct carrier *c, struct entry *e, const struct carry *had, int err)
+{
+	bool of_job = way_is_of_job(err);
+
+	if (!err)
+		e->left = c->going;
+	way_says(c, true, err == -ESTALE || of_job ? 0 : err);
+	if (err == -ESTALE && !e->refused)
+		log_warn("--carry: job %s is at attempt %u on node %s too, which began later: that one's "
+			 "history is kept, not ours of attempt %u",
+			 e->who.job, had->attempt, *had->node ? had->node : "unknown", c->going.attempt);
+	else if (of_job && !e->refused)
+		say_bad(c, e, err);
+	e->refused = err == -ESTALE || of_job;
+}
+
+static bool due(const struct entry *e, const struct carry *own, uint64_t now_ns)
+{
+	const struct carry *l = &e->left;
+
+	if (now_ns - e->left_ns > LEAVE_NS || !e->left_ns)
+		return own->until_ns != l->until_ns || own->attempt != l->attempt;
+	return !e->refused &&
+	       (own->attempt != l->attempt || own->state != l->state || own->falls != l->falls ||
+		own->fell != l->fell || own->saved.step != l->saved.step || own->saves != l->saves);
+}
+
+static int ask_write(struct carrier *c, struct entry *e, const struct carry *own)
+{
+	struct carry told = *own;
+
+	memcpy(told.node, c->node, sizeof(told.node));
+	c->going = *own;
+	e->left_ns = clock_mono_ns();
+	return way_write(c->way, &e->who, &told);
+}
+
+static int ask_read(struct carrier *c, struct entry *e)
+{
+	e->read = false;
+	e->read_ns = clock_mono_ns();
+	return way_read(c->way, &e->who);
+}
+
+/* ---- one after the other ------------------------------------------------------------------------- */
+
+static void answer_take(struct carrier *c, int wait_ms)
+{
+	struct entry *e = c->asked;
+	const void *answer;
+	ssize_t n = e ? way_answer(c->way, wait_ms, &answer) : -EAGAIN;
+	char text[CARRY_MAX];
+	struct carry had;
+
+	if (n == -EAGAIN && e && clock_mono_ns() - c->asked_ns > ANSWER_NS) {
+		way_drop(c->way);
+		n = -ETIMEDOUT;
+	}
+	if (n == -EAGAIN)
+		return;
+	c->asked = NULL;
+	if (c->writes) {
+		if (n == -ESTALE)
+			memcpy(&had, answer, sizeof(had));
+		has_written(c, e, &had, (int)n);
+		return;
+	}
+	if (n > (ssize_t)sizeof(text)) /* whoever answers is ours: it cannot be */
+		n = -EBADMSG;
+	if (n > 0)
+		memcpy(text, answer, (size_t)n);
+	has_read(c, e, text, n);
+}
+
+static void asks(struct carrier *c, struct entry *e, bool writes, int err)
+{
+	static const struct carry none;
+
+	c->asked = err ? NULL : e;
+	c->writes = writes;
+	c->asked_ns = clock_mono_ns();
+	if (!err)
+		return;
+	if (writes)
+		has_written(c, e, &none, err);
+	else
+		has_read(c, e, NULL, err);
+}
+
+static void read_next(struct carrier *c)
+{
+	for (uint32_t i = 0; i < c->count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
+		if (c->job[i].read && way_may_read(c->way))
+			asks(c, &c->job[i], false, ask_read(c, &c->job[i]));
+}
+
+void carrier_poll(struct carrier *c)
+{
+	if (!c)
+		return;
+	answer_take(c, 0);
+	read_next(c);
+}
+
+/* The job's own are due; all: of which something was left out before then, too. */
+static void write_one(struct carrier *c, uint32_t i, const struct carry *own, uint64_t all_ns)
+{
+	struct entry *e = entry_of(c, own->job, own->uid);
+
+	if (!e || e->read)
+		return;
+	if (all_ns ? e->left.until_ns != own->until_ns && e->left_ns < all_ns : due(e, own, clock_mono_ns()))
+		asks(c, e, true, ask_write(c, e, own));
+	if (c->asked)
+		c->turn = i + 1;
+}
+
+/* By turns: there may be more of them than can be written in time. */
+static void write_next(struct carrier *c, uint64_t all_ns)
+{
+	uint32_t from = c->turn, i;
+	struct carry own;
+	int found;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (i = pass ? 0 : from; !c->asked && (!pass || i < from); i++) {
+			found = output_carry(c->out, i, &own);
+			if (found < 0)
+				break;
+			if (found == 1)
+				write_one(c, i, &own, all_ns);
+		}
+}
+
+void carrier_tick(struct carrier *c)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!c)
+		return;
+	carrier_poll(c);
+	for (uint32_t i = 0; i < c->count; i++)
+		look_after(c, &c->job[i]);
+	/* Who writes reads before. */
+	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
+		write_next(c, 0);
+}
+
+/* Where its pods are, and who goes when the job goes: only what names it by its own name and uid. */
+static void place_of(struct entry *e, const struct gp_place *p)
+{
+	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
+		     *p->job_uid && strnlen(p->job, sizeof(p->job)) < sizeof(p->job) - 1; /* it may be cut */
+
+	log_escape(e->who.namespace, sizeof(e->who.namespace), p->namespace,
+		   strnlen(p->namespace, sizeof(p->namespace)));
+	log_escape(e->who.owner, sizeof(e->who.owner), owned ? p->owner : "",
+		   strnlen(p->owner, sizeof(p->owner)));
+}
+
+void carrier_job(struct carrier *c, const struct gp_place *p)
+{
+	char job[64], uid[JOB_UID_MAX];
+	struct carry own;
+	struct entry *e;
+
+	/* Who names it is on this node alone, or is called the same on others. */
+	if (!c || p->job_from == GP_JOB_FROM_none || p->job_from > GP_JOB_FROM_torchelastic)
+		return;
+	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
+	log_escape(uid, sizeof(uid), p->job_uid, strnlen(p->job_uid, sizeof(p->job_uid)));
+	e = *job ? entry_of(c, job, *uid ? uid : uid_of(c)) : NULL;
+	if (e)
+		place_of(e, p);
+	if (!e || e->read || c->asked == e || (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
+		return;
+	/* Where it runs or is known as it was left, nothing can have come. */
+	if (e->known && !own_of(c, e, &own))
+		return;
+	e->read = !own_of(c, e, &own) || own.state != JOB_RUNNING;
+	carrier_poll(c);
+}
+
+static void wait_for(struct carrier *c, uint64_t ns)
+{
+	uint64_t until_ns = clock_mono_ns() + ns, now_ns;
+
+	while (c->asked && (now_ns = clock_mono_ns()) < until_ns)
+		answer_take(c, (int)((until_ns - now_ns) / 1000000) + 1);
+}
+
+void carrier_start(struct carrier *c)
+{
+	struct entry *e;
+
+	if (!c || !c->options->job || !*c->options->job)
+		return;
+	e = entry_of(c, c->options->job, uid_of(c));
+	if (!e)
+		return;
+	e->read = true;
+	read_next(c);
+	wait_for(c, START_NS);
+}
+
+void carrier_finish(struct carrier *c)
+{
+	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + CLOSE_NS;
+
+	if (!c)
+		return;
+	wait_for(c, CLOSE_NS);
+	from_ns = clock_mono_ns();
+	for (uint32_t i = 0; i <= c->count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err;
+	     i++) {
+		write_next(c, from_ns);
+		wait_for(c, until_ns - clock_mono_ns());
+	}
+	if (!c->asked)
+		return;
+	way_drop(c->way);
+	c->asked = NULL;
+	log_warn("--carry %s: it does not answer: the last of what is known here is not there",
+		 c->options->carry);
+}
+
+/* As Kubernetes calls it: a pod's host name is the pod's. One that is too long keeps its beginning, and what
+ * tells it from others. */
+static void node_name(char out[CARRY_NODE_MAX], const char *told)
+{
+	char host[256] = "";
+	const char *name = told && *told ? told : getenv("NODE_NAME");
+	size_t len;
+
+	if (!name || !*name) {
+		if (gethostname(host, sizeof(host) - 1))
+			host[0] = '\0';
+		name = host;
+	}
+	len = strlen(name);
+	if (len < CARRY_NODE_MAX)
+		snprintf(out, CARRY_NODE_MAX, "%s", name);
+	else
+		snprintf(out, CARRY_NODE_MAX, "%.20s~%08x", name,
+			 (unsigned)(hash_bytes(HASH_START, name, len) >> 32));
+}
+
+int carrier_new(struct carrier **ret, const struct options *o, struct output *out, struct journal *j)
+{
+	struct way *way;
+	struct carrier *c;
+	int err = way_new(&way, o);
+
+	*ret = NULL;
+	if (err == -ENOMEM)
+		log_error("--carry: %s", strerror(-err));
+	if (err || !way)
+		return err;
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		way_free(way);
+		log_error("--carry: %s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	c->way = way;
+	c->options = o;
+	c->out = out;
+	c->journal = j;
+	node_name(c->node, o->node_name);
+	*ret = c;
+	return 0;
+}
+
+void carrier_free(struct carrier *c)
+{
+	if (!c)
+		return;
+	way_free(c->way);
+	free(c);
+}

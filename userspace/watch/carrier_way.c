@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/carrier_way.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/aside.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/store/carry_file.h"
+
+#define MAP	     "configmap" /* a folder of that name is ./configmap */
+#define AGAIN_NS     60000000000ull
+#define READS	     16		  /* of the API server at once, */
+#define READ_EACH_NS 500000000ull /* and then one in that time, all jobs together */
+
+struct way {
+	const char *dir;     /* there since before the other process was begun */
+	struct aside *aside; /* NULL: */
+	struct carry_map *map;
+	bool asked;
+	uint64_t reads_ns; /* up to then reads are used up */
+};
+
+/* ---- a folder: in another process ---------------------------------------------------------------- */
+
+struct ask {
+	const char *dir;
+	union {
+		char name[CARRY_NAME_MAX];
+		struct carry carry;
+	};
+};
+_Static_assert(sizeof(struct ask) <= ASIDE_ARG_MAX, "what is written fits");
+
+static ssize_t read_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *a = arg;
+
+	return cap < CARRY_MAX ? -ENOBUFS : carry_file_read(a->dir, a->name, ret);
+}
+
+static ssize_t write_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *a = arg;
+	struct carry had = {0};
+	int err;
+
+	if (cap < sizeof(had))
+		return -ENOBUFS;
+	err = carry_file_write(a->dir, &a->carry, &had);
+	memcpy(ret, &had, sizeof(had));
+	return err;
+}
+
+/* ---- beginning and end --------------------------------------------------------------------------- */
+
+/* "configmap", "configmap:NAMESPACE": the namespace, "" where it is not said; else NULL. */
+static const char *map_of(const char *carry)
+{
+	size_t len = strlen(MAP);
+
+	if (strncmp(carry, MAP, len) != 0 || (carry[len] && carry[len] != ':'))
+		return NULL;
+	return carry[len] ? carry + len + 1 : carry + len;
+}
+
+static int map_new(struct way *w, const struct options *o, const char *namespace)
+{
+	struct carry_map_config cfg = {.server = o->api_server, .namespace = *namespace ? namespace : NULL};
+	int err = carry_map_new(&w->map, &cfg);
+
+	if (err == -EDESTADDRREQ) /* said */
+		return 0;
+	if (!err && !w->map)
+		log_warn("--carry %s: there is no Kubernetes here (KUBERNETES_SERVICE_HOST, --api-server): "
+			 "the "
+			 "history of jobs stays on this node",
+			 o->carry);
+	return err;
+}
+
+int way_new(struct way **ret, const struct options *o)
+{
+	const char *namespace = o->carry ? map_of(o->carry) : NULL;
+	struct way *w;
+	int err;
+
+	*ret = NULL;
+	if (!o->carry || !*o->carry)
+		return 0;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->dir = o->carry;
+	err = namespace ? map_new(w, o, namespace) : aside_new(&w->aside, sizeof(struct carry) + CARRY_MAX);
+	if (!err && (w->map || w->aside))
+		*ret = w;
+	else
+		way_free(w);
+	return err;
+}
+
+void way_free(struct way *w)
+{
+	if (!w)
+		return;
+	if (w->aside && w->asked)
+		aside_drop(w->aside);
+	aside_free(w->aside);
+	carry_map_free(w->map);
+	free(w);
+}
+
+/* ---- asking -------------------------------------------------------------------------------------- */
+
+bool way_may_read(struct way *w)
+{
+	uint64_t now_ns = clock_mono_ns(), least_ns = now_ns - READS * READ_EACH_NS;
+
+	if (!w->map)
+		return true;
+	w->reads_ns = w->reads_ns > least_ns ? w->reads_ns : least_ns;
+	if (w->reads_ns + READ_EACH_NS > now_ns)
+		return false;
+	w->reads_ns += READ_EACH_NS;
+	return true;
+}
+
+static int asked(struct way *w, int err)
+{
+	w->asked = !err;
+	return err;
+}
+
+int way_read(struct way *w, const struct carry_map_job *job)
+{
+	struct ask a = {.dir = w->dir};
+
+	if (w->map)
+		return asked(w, carry_map_read(w->map, job));
+	carry_file_name(a.name, job->job, job->uid);
+	return asked(w, aside_ask(w->aside, read_there, &a, sizeof(a)));
+}
+
+int way_write(struct way *w, const struct carry_map_job *job, const struct carry *c)
+{
+	struct ask a = {.dir = w->dir};
+
+	if (w->map)
+		return asked(w, carry_map_write(w->map, job, c));
+	a.carry = *c;
+	return asked(w, aside_ask(w->aside, write_there, &a, sizeof(a)));
+}
+
+ssize_t way_answer(struct way *w, int wait_ms, const void **ret)
+{
+	ssize_t n = w->map ? carry_map_answer(w->map, wait_ms, ret) : aside_answer(w->aside, wait_ms, ret);
+
+	w->asked = n == -EAGAIN;
+	return n;
+}
+
+void way_drop(struct way *w)
+{
+	w->asked = false;
+	if (w->map)
+		carry_map_drop(w->map);
+	else
+		aside_drop(w->aside);
+}
+
+uint64_t way_pause_ns(const struct way *w, unsigned failures)
+{
+	return w->map ? carry_map_pause_ns(w->map, failures) : AGAIN_NS;
+}
+
+/* ---- what is said -------------------------------------------------------------------------------- */
+
+bool way_is_of_job(int err)
+{
+	switch (err) {
+	case -EBADMSG:
+	case -EEXIST:
+	case -EPROTO:
+	case -ENOTUNIQ:
+	case -EFBIG:
+	case -EINVAL:
+	case -ENXIO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+const char *way_why(const struct way *w, int err)
+{
+	switch (err) {
+	case -EPROTO:
+		return "it is of a newer gp-bpf";
+	case -EBADMSG:
+		return "it is damaged, or none";
+	case -EEXIST:
+		return "it is of another job";
+	case -ENOTUNIQ:
+		return "gp-bpf did not make it";
+	case -EFBIG:
+		return "it is too long";
+	case -ENXIO:
+		return "the job's namespace is unknown: --carry configmap:NAMESPACE names one";
+	case -ETIMEDOUT:
+		return "it does not answer";
+	case -ENOTDIR:
+		return w->map ? "there is no such namespace" : "there is no such folder";
+	default:
+		return w->map && *carry_map_why(w->map) ? carry_map_why(w->map) : strerror(-err);
+	}
+}
+
+void way_told(const struct way *w, const struct carry_map_job *job, char out[WAY_TOLD_MAX])
+{
+	const char *space = w->map ? carry_map_namespace(w->map) : "";
+	char name[CARRY_NAME_MAX > CARRY_MAP_NAME_MAX ? CARRY_NAME_MAX : CARRY_MAP_NAME_MAX];
+
+	if (!w->map) {
+		carry_file_name(name, job->job, job->uid);
+		snprintf(out, WAY_TOLD_MAX, "%.400s/%s", w->dir, name);
+		return;
+	}
+	carry_map_name(name, job->job, job->uid);
+	snprintf(out, WAY_TOLD_MAX, "configmap:%s/%s", *space ? space : job->namespace, name);
+}

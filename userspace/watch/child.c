@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+
+#define ENVIRON_MAX (1 << 20)
+#define SUDO_DEPTH  4 /* sudo may stand a few processes above us (its monitor, a shell) */
+
+struct identity {
+	bool change;
+	uid_t uid;
+	gid_t gid;
+	char name[64];
+	char **environment; /* NULL: ours */
+	char *block;	    /* what environment points into */
+};
+
+/* What would end us: a pipe whose reader is gone, a file that may not grow. */
+static const int ignored[] = {SIGPIPE, SIGXFSZ};
+#define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
+static struct sigaction were[IGNORED]; /* the caller's */
+
+void child_ignore(void)
+{
+	for (size_t i = 0; i < IGNORED; i++)
+		sigaction(ignored[i], &(struct sigaction){.sa_handler = SIG_IGN}, &were[i]);
+}
+
+static void signals_restore(void)
+{
+	for (size_t i = 0; i < IGNORED; i++)
+		sigaction(ignored[i], &were[i], NULL);
+}
+
+/* The sudo that we run under; 0: none. */
+static pid_t sudo_above(void)
+{
+	pid_t pid = getpid();
+	struct proc_stat s;
+
+	for (int i = 0; i <= SUDO_DEPTH && pid > 1 && !proc_stat("", pid, &s); i++, pid = (pid_t)s.parent)
+		if (!strcmp(s.comm, "sudo"))
+			return pid;
+	return 0;
+}
+
+/* sudo hands us a trimmed environment; its own, as the user called it, is the one CMD would have had. */
+static void environment_of_caller(struct identity *id)
+{
+	pid_t sudo = sudo_above();
+	size_t count = 0;
+	ssize_t n;
+
+	if (!sudo)
+		return;
+	id->block = malloc(ENVIRON_MAX);
+	n = id->block ? proc_slurp("", sudo, "environ", id->block, ENVIRON_MAX) : 0;
+	if (n <= 0)
+		return;
+	for (char *p = id->block; p < id->block + n; p += strlen(p) + 1)
+		count++;
+	id->environment = calloc(count + 1, sizeof(char *));
+	count = 0;
+	for (char *p = id->block; id->environment && p < id->block + n; p += strlen(p) + 1)
+		id->environment[count++] = p;
+}
+
+static int identity_find(struct identity *id, const char *user)
+{
+	const char *sudo_uid = getenv("SUDO_UID");
+	struct passwd *pw = NULL;
+
+	if (user) {
+		pw = getpwnam(user);
+	} else if (sudo_uid && *sudo_uid && geteuid() == 0) {
+		pw = getpwuid((uid_t)strtoul(sudo_uid, NULL, 10));
+		user = sudo_uid;
+	} else {
+		return 0;
+	}
+	if (!pw) {
+		log_error("run: no such user '%s'", user);
+		return -ENOENT;
+	}
+	id->change = true;
+	id->uid = pw->pw_uid;
+	id->gid = pw->pw_gid;
+	snprintf(id->name, sizeof(id->name), "%s", pw->pw_name);
+	if (sudo_uid && *sudo_uid && strtoul(sudo_uid, NULL, 10) == id->uid)
+		environment_of_caller(id);
+	return 0;
+}
+
+static void identity_free(struct identity *id)
+{
+	free(id->environment);
+	free(id->block);
+}
+
+static void become_failed(int failed_fd, int code)
+{
+	if (write(failed_fd, "", 1) != 1)
+		code = 126;
+	_exit(code);
+}
+
+/* Between fork and exec: what must not return says so on standard error and exits as a shell would. */
+static void become(const struct identity *id, const char *output, char **argv, int failed_fd)
+{
+	int fd;
+
+	if (id->change && (initgroups(id->name, id->gid) || setresgid(id->gid, id->gid, id->gid) ||
+			   setresuid(id->uid, id->uid, id->uid))) {
+		dprintf(STDERR_FILENO, "gp-bpf: run: cannot become user %s: %s\n", id->name, strerror(errno));
+		become_failed(failed_fd, 126);
+	}
+	if (output) {
+		fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
+			dprintf(STDERR_FILENO, "gp-bpf: run: output %s: %s\n", output, strerror(errno));
+			become_failed(failed_fd, 126);
+		}
+	}
+	if (id->environment)
+		environ = id->environment;
+	execvp(argv[0], argv);
+	fd = errno;
+	dprintf(STDERR_FILENO, "gp-bpf: run: %s: %s\n", argv[0], strerror(fd));
+	become_failed(failed_fd, fd == ENOENT ? 127 : 126);
+}
+
+int child_spawn(struct child *c, char **argv, const char *user, const char *output)
+{
+	struct identity id = {0};
+	int gate[2], failed[2], err;
+	char go;
+
+	err = identity_find(&id, user);
+	if (err)
+		goto done;
+	if (pipe2(gate, O_CLOEXEC)) {
+		err = -errno;
+		goto done;
+	}
+	if (pipe2(failed, O_CLOEXEC | O_NONBLOCK)) {
+		err = -errno;
+		close(gate[0]);
+		close(gate[1]);
+		goto done;
+	}
+	c->pid = fork();
+	if (c->pid < 0) {
+		err = -errno;
+		close(gate[0]);
+		close(gate[1]);
+		close(failed[0]);
+		close(failed[1]);
+		log_error("run: cannot fork: %s", strerror(-err));
+		goto done;
+	}
+	if (!c->pid) {
+		close(gate[1]);
+		signals_restore();
+		if (read(gate[0], &go, 1) != 1)
+			_exit(0);
+		become(&id, output, argv, failed[1]);
+	}
+	close(gate[0]);
+	close(failed[1]);
+	c->release_fd = gate[1];
+	c->failed_fd = failed[0];
+done:
+	identity_free(&id);
+	return err;
+}
+
+void child_release(struct child *c)
+{
+	if (c->release_fd >= 0 && write(c->release_fd, "", 1) != 1)
+		log_error("run: cannot start the command: %s", strerror(errno));
+	if (c->release_fd >= 0)
+		close(c->release_fd);
+	c->release_fd = -1;
+}
+
+bool child_failed(struct child *c)
+{
+	char byte;
+	bool failed = c->failed_fd >= 0 && read(c->failed_fd, &byte, 1) == 1;
+
+	if (c->failed_fd >= 0)
+		close(c->failed_fd);
+	c->failed_fd = -1;
+	return failed;
+}
+
+void child_abandon(struct child *c)
+{
+	if (c->release_fd >= 0)
+		close(c->release_fd);
+	c->release_fd = -1;
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int child_exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/maps_look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/probe_file.h"
+#include "userspace/base/aside.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/proc_file.h"
+
+#define CHUNK	   32768 /* the kernel gives a page at a time */
+#define NAME_BYTES 256
+#define MAPS_MAX   (64u << 20) /* bytes of a process: 65530 mappings with paths of a KiB */
+#define ASK_NS	   8000000ull  /* CPU time of a question; who is looked at then is looked at to his end */
+
+/* "start-end r-xp offset dev inode   /path/libx.so (deleted)": the file's name, if it is mapped to be run. */
+static bool line_is_ours(const struct probe_names *names, const char *line, size_t len)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t gone = sizeof(deleted) - 1;
+	const char *perms = memchr(line, ' ', len), *slash;
+	char name[NAME_BYTES];
+	size_t n;
+
+	if (!perms || (size_t)(perms - line) + 4 > len || perms[3] != 'x')
+		return false;
+	if (len > gone && !memcmp(line + len - gone, deleted, gone))
+		len -= gone;
+	slash = memrchr(line, '/', len);
+	n = slash ? len - (size_t)(slash + 1 - line) : 0;
+	if (!n || n >= sizeof(name))
+		return false;
+	memcpy(name, slash + 1, n);
+	name[n] = '\0';
+	return probe_names_have(names, name);
+}
+
+/* Takes whole lines off the front of text; what is left is returned, at its beginning. */
+static size_t lines_take(const struct probe_names *names, char *text, size_t len, bool *ours)
+{
+	size_t at = 0;
+	char *end;
+
+	while (!*ours && (end = memchr(text + at, '\n', len - at))) {
+		*ours = line_is_ours(names, text + at, (size_t)(end - text) - at);
+		at = (size_t)(end - text) + 1;
+	}
+	memmove(text, text + at, len - at);
+	return len - at;
+}
+
+enum maps_answer maps_read(const struct probe_names *names, const char *root, pid_t pid)
+{
+	char text[CHUNK + PATH_MAX + 256];
+	int fd = proc_open(root, pid, "maps", O_RDONLY);
+	size_t len = 0, total = 0;
+	bool ours = false;
+	ssize_t n;
+
+	if (fd < 0)
+		return MAPS_OTHER;
+	while (!ours && total < MAPS_MAX && (n = proc_read(fd, text + len, sizeof(text) - len)) > 0) {
+		len = lines_take(names, text, len + (size_t)n, &ours);
+		total += (size_t)n;
+		if (len == sizeof(text))
+			len = 0; /* no line is that long */
+	}
+	close(fd);
+	return ours ? MAPS_OURS : MAPS_OTHER;
+}
+
+struct ask {
+	const struct probe_names *names;
+	const char *root;
+	uint32_t n;
+	pid_t pid[MAPS_BATCH];
+};
+_Static_assert(sizeof(struct ask) <= ASIDE_ARG_MAX, "one question");
+
+static ssize_t maps_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *ask = arg;
+	unsigned char *answer = ret;
+	uint64_t until_ns = clock_thread_ns() + ASK_NS;
+	uint32_t n = 0;
+
+	while (n < ask->n && n < cap && (!n || clock_thread_ns() < until_ns)) {
+		answer[n] = (unsigned char)maps_read(ask->names, ask->root, ask->pid[n]);
+		n++;
+	}
+	return n;
+}
+
+/* How many of them have an answer, or -errno. */
+static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, size_t n, enum maps_answer *ret)
+{
+	const unsigned char *answer;
+	const void *at;
+	ssize_t got;
+
+	ask->n = (uint32_t)n;
+	memcpy(ask->pid, pids, n * sizeof(*pids));
+	got = aside_call(a, maps_there, ask, sizeof(*ask), &at);
+	answer = at;
+	for (ssize_t i = 0; i < got; i++)
+		ret[i] = answer[i] == MAPS_OURS ? MAPS_OURS : MAPS_OTHER;
+	return got;
+}
+
+/* Of a batch that does not come back, one by one: who holds it up is left for later. */
+size_t maps_look(struct aside *a, const struct probe_names *names, const char *root, const pid_t *pids,
+		 size_t n, enum maps_answer *ret)
+{
+	struct ask ask = {.names = names, .root = root};
+	ssize_t got = maps_ask(a, &ask, pids, n, ret);
+
+	if (got >= 0)
+		return (size_t)got;
+	for (size_t i = 0; i < n; i++) {
+		got = maps_ask(a, &ask, &pids[i], 1, &ret[i]);
+		if (got == -EBUSY)
+			return i;
+		if (got < 0)
+			ret[i] = MAPS_LOCKED;
+	}
+	return n;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/watch_blocked.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "loader/loader.h"
+#include "loader/probe_file.h"
+#include "userspace/base/clock.h"
+#include "userspace/identity/stall.h"
+
+#define CALL_MIN_NS 1000000000ull
+#define LOOKS_NS    100000000ull /* of a second, for the silent; who is left has a turn in the next one */
+
+struct blocked {
+	struct loader *loader;
+	const struct probe_table *probes;
+	const char *root;
+	struct stalls *stalls;
+	struct journal *journal; /* of the tick in progress */
+	uint64_t deadline_ns;
+	uint32_t at, from, next; /* silent processes: this one, the first and the last to be looked at */
+};
+
+int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes, const char *root)
+{
+	struct blocked *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	*b = (struct blocked){.loader = l, .probes = probes, .root = root, .stalls = stalls_new()};
+	if (!b->stalls) {
+		free(b);
+		return -ENOMEM;
+	}
+	*ret = b;
+	return 0;
+}
+
+void blocked_free(struct blocked *b)
+{
+	if (!b)
+		return;
+	stalls_free(b->stalls);
+	free(b);
+}
+
+static struct gp_blocked *blocked_record(struct blocked *b, pid_t pid, pid_t tid, uint32_t probe)
+{
+	struct gp_blocked *own = journal_record(b->journal, GP_KIND_blocked, (uint32_t)pid, probe);
+
+	if (own)
+		((struct gp_rec *)own - 1)->tid = (uint32_t)tid;
+	return own;
+}
+
+static void on_open_call(void *ctx, const struct open_call *c)
+{
+	struct blocked *b = ctx;
+	const struct probe_row *row = probe_table_row(b->probes, probe_table_index(b->probes, c->probe));
+	struct gp_blocked *own = blocked_record(b, c->pid, c->tid, c->probe);
+
+	if (!own)
+		return;
+	*own = (struct gp_blocked){.since_ns = c->since_ns, .syscall = -1, .source = GP_BLOCKED_CALL};
+	own->arg[0] = c->arg[0];
+	own->arg[1] = c->arg[1];
+	if (row)
+		snprintf(own->where, sizeof(own->where), "%.60s of %.20s", row->symbol, row->runtime);
+}
+
+static void on_silent(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns)
+{
+	struct blocked *b = ctx;
+	struct gp_blocked seen, *own;
+	uint64_t now_ns = clock_mono_ns();
+	pid_t looked;
+
+	if (b->at++ < b->from)
+		return;
+	if (now_ns > b->deadline_ns)
+		return;
+	b->next = b->at;
+	looked = stalls_look(b->stalls, b->root, (pid_t)pid, (pid_t)tid, now_ns, &seen);
+	if (looked < 0)
+		return;
+	own = blocked_record(b, (pid_t)pid, looked, 0);
+	if (!own)
+		return;
+	*own = seen;
+	own->since_ns = since_ns;
+}
+
+void blocked_tick(struct blocked *b, struct journal *j, const struct output *out)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	b->journal = j;
+	loader_open_calls(b->loader, now_ns, CALL_MIN_NS, on_open_call, b);
+	b->deadline_ns = now_ns + LOOKS_NS;
+	b->at = 0;
+	output_silent(out, on_silent, b);
+	b->from = b->next < b->at ? b->next : 0;
+	b->next = 0;
+}

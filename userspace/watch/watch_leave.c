@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/watch_leave.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/kubernetes/successor.h"
+
+struct leave {
+	struct watch *watch;
+	struct successor *successor;
+	pthread_t thread;
+	bool runs, comes;
+	int fd; /* the answer is there */
+	char why[400];
+};
+
+static void leave_end(struct watch *w, enum gp_end_reason why)
+{
+	w->end = why;
+	loop_stop(w->loop, 0);
+}
+
+static void *leave_run(void *ctx)
+{
+	struct leave *l = ctx;
+
+	l->comes = successor_comes(l->successor, l->why, sizeof(l->why));
+	eventfd_write(l->fd, 1);
+	return NULL;
+}
+
+static void on_answer(void *ctx, uint64_t value)
+{
+	struct leave *l = ctx;
+
+	(void)value;
+	pthread_join(l->thread, NULL);
+	l->runs = false;
+	loop_remove_fd(l->watch->loop, l->fd);
+	if (!l->comes)
+		log_warn("detaching, for no other gp-bpf comes to this node: %s", l->why);
+	leave_end(l->watch, l->comes ? GP_END_HANDOVER : GP_END_USER);
+}
+
+/* Signals are for the main thread. */
+static int leave_start(struct leave *l)
+{
+	sigset_t all, before;
+	int err;
+
+	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = l->fd < 0 ? -errno : loop_add_fd(l->watch->loop, l->fd, EPOLLIN, on_answer, l);
+	if (err)
+		return err;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&l->thread, NULL, leave_run, l);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	l->runs = !err;
+	if (err)
+		loop_remove_fd(l->watch->loop, l->fd);
+	return err;
+}
+
+void watch_leave(struct watch *w)
+{
+	struct successor *s = NULL;
+	struct leave *l;
+	int err;
+
+	if (w->leave) {
+		leave_end(w, GP_END_USER);
+		return;
+	}
+	err = w->node ? successor_new(&s, &(struct successor_config){.server = w->options->api_server}) : 0;
+	if (!err && !s) {
+		leave_end(w, GP_END_HANDOVER);
+		return;
+	}
+	w->leave = l = calloc(1, sizeof(*l));
+	if (l) {
+		*l = (struct leave){.watch = w, .successor = s, .fd = -1};
+		err = err ? err : leave_start(l);
+	} else {
+		successor_free(s);
+		err = -ENOMEM;
+	}
+	if (!err)
+		return;
+	log_warn("detaching: whether another gp-bpf comes to this node cannot be asked: %s", strerror(-err));
+	leave_end(w, GP_END_USER);
+}
+
+void leave_free(struct leave *l)
+{
+	if (!l)
+		return;
+	if (l->runs) {
+		successor_cancel(l->successor);
+		pthread_join(l->thread, NULL);
+		loop_remove_fd(l->watch->loop, l->fd);
+	}
+	successor_free(l->successor);
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l);
+}

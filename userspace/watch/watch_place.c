@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/watch_place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/table.h"
+#include "userspace/identity/place.h"
+#include "userspace/kubernetes/pods.h"
+
+/* A pod that the list does not have yet is asked for again, ever more rarely; its change tells of it, too. */
+#define AGAIN_NS     500000000ull
+#define DOUBLING_MAX 7
+#define GONE_PODS    64 /* whose processes ended: why is told later, as a rule */
+#define RESUMED_NS   60000000000ull
+
+struct placed {
+	unsigned int owners; /* a process, and the children that have the same */
+	unsigned int tries;  /* that found the pods silent, in a row */
+	uint64_t due_ns;     /* 0: they have said what they know */
+	bool told;
+	bool kept; /* the one before us told more than is known here until the pods have said theirs */
+	struct place_facts facts;
+	struct gp_place place; /* as told last */
+};
+
+struct places {
+	struct places_config cfg;
+	struct table *of; /* pid -> struct placed */
+	char gone[GONE_PODS][sizeof(((struct cgroup_place *)NULL)->pod_uid)];
+	uint32_t ngone; /* ever */
+	uint64_t resumed_ns;
+};
+
+static void placed_unref(void *placed)
+{
+	struct placed *p = placed;
+
+	if (p && !--p->owners)
+		free(p);
+}
+
+int places_new(struct places **ret, const struct places_config *cfg)
+{
+	struct places *ps = calloc(1, sizeof(*ps));
+
+	if (!ps)
+		return -ENOMEM;
+	ps->cfg = *cfg;
+	ps->of = table_new();
+	if (!ps->of) {
+		free(ps);
+		return -ENOMEM;
+	}
+	*ret = ps;
+	return 0;
+}
+
+void places_free(struct places *ps)
+{
+	if (!ps)
+		return;
+	table_free(ps->of, placed_unref);
+	free(ps);
+}
+
+/* From here on it is no more what its parent is. NULL: no memory. */
+static struct placed *placed_own(struct places *ps, pid_t pid)
+{
+	struct placed *p = table_get(ps->of, (uint64_t)pid), *own;
+
+	if (p && p->owners == 1)
+		return p;
+	own = malloc(sizeof(*own));
+	if (!own)
+		return NULL;
+	*own = p ? *p : (struct placed){0};
+	own->owners = 1;
+	if (table_put(ps->of, (uint64_t)pid, own)) {
+		free(own);
+		return NULL;
+	}
+	placed_unref(p);
+	return own;
+}
+
+static void placed_tell(struct places *ps, struct placed *p, pid_t pid)
+{
+	struct gp_place place;
+
+	if (place_make(&p->facts, ps->cfg.job, ps->cfg.pods, &place) == -EAGAIN) {
+		p->due_ns = clock_mono_ns() +
+			    (AGAIN_NS << (p->tries < DOUBLING_MAX ? p->tries : DOUBLING_MAX));
+		p->tries++;
+	} else {
+		p->due_ns = p->tries = 0;
+		p->kept = false;
+	}
+	if (p->kept)
+		return;
+	if (p->told ? !memcmp(&p->place, &place, sizeof(place)) : place_empty(&place))
+		return;
+	p->told = true;
+	p->place = place;
+	ps->cfg.fn(ps->cfg.ctx, pid, &place);
+}
+
+static int placed_read(struct places *ps, pid_t pid, bool kept)
+{
+	struct place_facts facts;
+	struct placed *p;
+	int err = ps ? place_look_aside(ps->cfg.aside, ps->cfg.root, pid, &facts) : 0;
+
+	if (err || !ps)
+		return err;
+	p = placed_own(ps, pid);
+	if (!p)
+		return -ENOMEM;
+	p->facts = facts;
+	p->tries = 0;
+	p->kept = kept;
+	placed_tell(ps, p, pid);
+	return 0;
+}
+
+int places_read(struct places *ps, pid_t pid)
+{
+	return placed_read(ps, pid, false);
+}
+
+int places_adopt(struct places *ps, pid_t pid)
+{
+	return placed_read(ps, pid, true);
+}
+
+void places_resumed(struct places *ps, uint64_t now_ns)
+{
+	if (ps)
+		ps->resumed_ns = now_ns;
+}
+
+void places_child(struct places *ps, pid_t parent, pid_t child)
+{
+	struct placed *p = ps ? table_get(ps->of, (uint64_t)parent) : NULL;
+
+	if (!p || table_get(ps->of, (uint64_t)child))
+		return;
+	if (!table_put(ps->of, (uint64_t)child, p))
+		p->owners++;
+}
+
+static bool pod_gone(const struct places *ps, const char *uid)
+{
+	for (uint32_t i = 0; i < GONE_PODS; i++)
+		if (!strcmp(ps->gone[i], uid))
+			return true;
+	return false;
+}
+
+void places_gone(struct places *ps, pid_t pid)
+{
+	struct placed *p = ps ? table_take(ps->of, (uint64_t)pid) : NULL;
+
+	if (p && !pod_gone(ps, p->facts.cgroup.pod_uid))
+		memcpy(ps->gone[ps->ngone++ % GONE_PODS], p->facts.cgroup.pod_uid, sizeof(ps->gone[0]));
+	placed_unref(p);
+}
+
+const struct gp_place *places_get(const struct places *ps, pid_t pid)
+{
+	const struct placed *p = ps ? table_get(ps->of, (uint64_t)pid) : NULL;
+
+	return p && p->told ? &p->place : NULL;
+}
+
+/* Each of those that have one place in common is told: what it has is its own from then on. */
+static void placed_ask(struct places *ps, pid_t pid)
+{
+	struct placed *p = placed_own(ps, pid);
+
+	if (p)
+		placed_tell(ps, p, pid);
+}
+
+static void places_due(struct places *ps, uint64_t now_ns)
+{
+	const struct placed *p;
+	uint64_t pid;
+
+	for (size_t at = 0; (p = table_next(ps->of, &at, &pid));)
+		if (p->due_ns && p->due_ns <= now_ns)
+			placed_ask(ps, (pid_t)pid);
+}
+
+static void pod_changed(void *ctx, const struct pod *pod)
+{
+	struct places *ps = ctx;
+	const struct placed *p;
+	uint64_t pid;
+
+	for (size_t at = 0; *pod->uid && (p = table_next(ps->of, &at, &pid));)
+		if (!strcmp(p->facts.cgroup.pod_uid, pod->uid))
+			placed_ask(ps, (pid_t)pid);
+}
+
+static void noticed(void *ctx, const struct gp_notice *n)
+{
+	struct places *ps = ctx;
+	const struct placed *p;
+	char uid[sizeof(n->pod_uid) + 1] = "";
+	bool ours;
+
+	memcpy(uid, n->pod_uid, sizeof(n->pod_uid));
+	ours = !*uid || pod_gone(ps, uid) ||
+	       (ps->resumed_ns && clock_mono_ns() - ps->resumed_ns < RESUMED_NS);
+	for (size_t at = 0; !ours && (p = table_next(ps->of, &at, NULL));)
+		ours = !strcmp(p->facts.cgroup.pod_uid, uid);
+	if (ours)
+		ps->cfg.notice(ps->cfg.ctx, n);
+}
+
+void places_tick(struct places *ps, uint64_t now_ns)
+{
+	if (!ps || !ps->cfg.pods)
+		return;
+	pods_changes(ps->cfg.pods, pod_changed, ps);
+	pods_notices(ps->cfg.pods, noticed, ps);
+	places_due(ps, now_ns);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/watch_process_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/loader.h"
+#include "userspace/base/aside.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+#include "userspace/base/table.h"
+#include "userspace/identity/process.h"
+#include "userspace/watch/watch_place.h"
+
+/* A second look, for the mapping that was slow to appear (a cold page cache, a loaded node). */
+#define SECOND_LOOK_NS 250000000ull
+#define TURN_NS	       4000000ull     /* for looks, between two drains */
+#define START_NS       10000000000ull /* for the libraries of those that run already */
+#define ROUNDS_MAX     64 /* of looks at them, until nothing new turns up: each may go into a few files only */
+
+int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job, process_fn *fn,
+		  void *ctx)
+{
+	struct processes *ps = calloc(1, sizeof(*ps));
+
+	if (!ps)
+		return -ENOMEM;
+	*ps = (struct processes){.loader = l, .root = root, .job = job, .fn = fn, .ctx = ctx};
+	ps->aside = loader_aside(l);
+	ps->due.next = ps->due.prev = &ps->due;
+	ps->table = table_new();
+	if (!ps->table) {
+		free(ps);
+		return -ENOMEM;
+	}
+	*ret = ps;
+	return 0;
+}
+
+void processes_free(struct processes *ps)
+{
+	if (!ps)
+		return;
+	table_free(ps->table, free);
+	free(ps);
+}
+
+void processes_place(struct processes *ps, struct places *places)
+{
+	ps->places = places;
+}
+
+static struct entry *entry_get(struct processes *ps, pid_t pid)
+{
+	struct entry *e = table_get(ps->table, (uint64_t)pid);
+
+	if (e)
+		return e;
+	e = calloc(1, sizeof(*e));
+	if (!e || table_put(ps->table, (uint64_t)pid, e)) {
+		free(e);
+		return NULL;
+	}
+	e->pid = pid;
+	return e;
+}
+
+/* ---- who they are ------------------------------------------------------------------------------ */
+
+static void tell(struct processes *ps, struct entry *e, const struct gp_process *p)
+{
+	e->self = *p;
+	ps->fn(ps->ctx, e->pid, p);
+}
+
+/* Of one that cannot be looked at, what is known without that; the rest is read when it can. */
+static int read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
+{
+	int err = process_read_aside(ps->aside, ps->root, e->pid, ret);
+
+	e->unread = err == -ETIMEDOUT || err == -EBUSY;
+	if (!e->unread)
+		return err;
+	entry_locked(ps, e, err);
+	return process_read_stat(ps->root, e->pid, ret);
+}
+
+static void read_place(struct processes *ps, struct entry *e, bool adopted)
+{
+	int err = adopted ? places_adopt(ps->places, e->pid) : places_read(ps->places, e->pid);
+
+	if (err != -ETIMEDOUT && err != -EBUSY)
+		return;
+	e->unread = true;
+	entry_locked(ps, e, err);
+}
+
+static void identify(struct processes *ps, struct entry *e, uint32_t flags)
+{
+	struct gp_process p;
+
+	if (read_process(ps, e, &p))
+		return; /* gone already: its exit record says the rest */
+	p.flags = flags;
+	if (ps->job)
+		snprintf(p.job, sizeof(p.job), "%s", ps->job);
+	tell(ps, e, &p);
+	read_place(ps, e, false);
+}
+
+/* A child is what its parent was until it replaces itself, and a thousand a second may come: no files are
+ * read for it. */
+static void identify_child(struct processes *ps, struct entry *e, const struct event *fork)
+{
+	const struct entry *parent = table_get(ps->table, fork->rec->pid);
+	uint64_t suspended_ns = clock_suspended_ns(), start_ns = fork->fork->start_ns;
+	struct gp_process p;
+
+	if (!parent || !parent->self.start_ns) {
+		identify(ps, e, GP_PROCESS_FROM_START);
+		return;
+	}
+	p = parent->self;
+	p.start_ns = start_ns;
+	p.start_mono_ns = start_ns > suspended_ns ? start_ns - suspended_ns : 0;
+	p.parent = fork->rec->pid;
+	e->unread = parent->unread;
+	p.flags = GP_PROCESS_FROM_START;
+	tell(ps, e, &p);
+	places_child(ps->places, parent->pid, e->pid);
+}
+
+/* ---- what to look at ---------------------------------------------------------------------------- */
+
+/* As loader_scan(). */
+static int scan(struct processes *ps, struct entry *e)
+{
+	int n = loader_scan(ps->loader, e->pid);
+
+	if (n == -ETIMEDOUT || n == -EBUSY) {
+		entry_locked(ps, e, n);
+		return n;
+	}
+	e->locked = 0;
+	if (n >= 0 && e->unread)
+		identify(ps, e, e->self.flags);
+	return n;
+}
+
+static void look(struct processes *ps, struct entry *e)
+{
+	uint64_t before_ns = clock_thread_ns() + aside_cpu_ns(ps->aside);
+	bool fresh = scan(ps, e) > 0;
+
+	if (e->locked)
+		return;
+	e->cost_ns = clock_thread_ns() + aside_cpu_ns(ps->aside) - before_ns;
+	e->looked_ns = clock_mono_ns();
+	e->fruitless = fresh ? 0 : e->fruitless + 1;
+	if (fresh && loader_unfinished(ps->loader))
+		entry_due(ps, e, e->looked_ns + ENTRY_DEBOUNCE_NS);
+	else if (e->again || fresh)
+		entry_due(ps, e, e->looked_ns + SECOND_LOOK_NS);
+	else
+		entry_rest(e);
+	e->again &= fresh && loader_unfinished(ps->loader);
+}
+
+void processes_due(struct processes *ps, uint64_t now_ns)
+{
+	struct entry *e, *next;
+
+	loader_poll(ps->loader);
+	for (e = ps->due.next; e != &ps->due; e = next) {
+		next = e->next;
+		if (e->due_ns > now_ns)
+			continue;
+		look(ps, e);
+		if (clock_mono_ns() - now_ns > TURN_NS)
+			return;
+	}
+}
+
+/* ---- who ----------------------------------------------------------------------------------------- */
+
+static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
+{
+	uint64_t start_ns = process_start_ns(ps->root, pid);
+	struct entry *e;
+	int err;
+
+	if (!start_ns)
+		return -ESRCH;
+	err = loader_watch(ps->loader, pid, start_ns, NULL);
+	if (err)
+		return err;
+	e = entry_get(ps, pid);
+	if (!e) {
+		loader_unwatch(ps->loader, pid);
+		return -ENOMEM;
+	}
+	identify(ps, e, flags);
+	return 0;
+}
+
+/* Until nothing new: a library may be mapped between the look and the attaching (recipe H). */
+static void attach_now(struct processes *ps, const pid_t *pids, int n)
+{
+	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
+	struct entry *e;
+	bool fresh = true;
+
+	for (int round = 0; round < ROUNDS_MAX && fresh; round++) {
+		fresh = false;
+		for (int i = 0; i < n; i++) {
+			e = table_get(ps->table, (uint64_t)pids[i]);
+			if (e && !e->locked)
+				fresh |= scan(ps, e) > 0;
+		}
+		now_ns = clock_mono_ns();
+		if (now_ns >= until_ns || loader_settle(ps->loader, until_ns - now_ns)) {
+			log_warn("a library does not answer reads: not waiting for it any longer");
+			return;
+		}
+	}
+}
+
+int processes_target(struct processes *ps, pid_t pid, bool from_start)
+{
+	uint32_t flags = from_start ? GP_PROCESS_FROM_START : 0;
+	pid_t *all = NULL;
+	pid_t owner = proc_owner(ps->root, pid);
+	int n, err;
+
+	if (owner && owner != pid) {
+		log_error("process %d: that is a thread of process %d; watch it with --pid %d", pid, owner,
+			  owner);
+		return -ESRCH;
+	}
+	err = process_permitted(ps->root, pid);
+	if (err)
+		return err;
+	err = watch_one(ps, pid, flags | GP_PROCESS_TARGET);
+	if (err) {
+		log_error("process %d: %s", pid, err == -ESRCH ? "no such process" : strerror(-err));
+		return err;
+	}
+	/* Children born from here on follow in the kernel; those of before are found in /proc. */
+	n = process_descendants(ps->root, pid, &all);
+	for (int i = 0; i < n; i++)
+		if (all[i] != pid && !loader_watched(ps->loader, all[i]))
+			watch_one(ps, all[i], flags);
+	if (!from_start && n > 0)
+		attach_now(ps, all, n);
+	free(all);
+	return 0;
+}
+
+int processes_found(struct processes *ps, pid_t pid)
+{
+	int err = watch_one(ps, pid, 0);
+	struct entry *e = table_get(ps->table, (uint64_t)pid);
+
+	if (!err && e && !e->locked)
+		entry_schedule(ps, e, true);
+	return err;
+}
+
+int processes_adopt(struct processes *ps, pid_t pid, bool identified)
+{
+	struct entry *e = entry_get(ps, pid);
+
+	if (!e)
+		return -ENOMEM;
+	/* Also read when it is known, for its children; told only when it is not. */
+	if (!identified)
+		identify(ps, e, 0);
+	else if (read_process(ps, e, &e->self))
+		return 0; /* its exit record waits */
+	else
+		read_place(ps, e, true);
+	entry_schedule(ps, e, true);
+	return 0;
+}
+
+int processes_adopted(struct processes *ps)
+{
+	pid_t *pids = reallocarray(NULL, table_count(ps->table) + 1, sizeof(*pids));
+	uint64_t pid;
+	int n = 0;
+
+	if (!pids)
+		return -ENOMEM;
+	for (size_t i = 0; table_next(ps->table, &i, &pid);)
+		pids[n++] = (pid_t)pid;
+	attach_now(ps, pids, n);
+	free(pids);
+	return 0;
+}
+
+bool processes_have(const struct processes *ps, pid_t pid)
+{
+	return table_get(ps->table, (uint64_t)pid);
+}
+
+static void on_exit_record(struct processes *ps, const struct event *ev)
+{
+	struct entry *e = table_take(ps->table, ev->rec->pid);
+
+	loader_gone(ps->loader, (pid_t)ev->rec->pid, ev->exit->slot);
+	if (e)
+		entry_rest(e);
+	free(e);
+	places_gone(ps->places, (pid_t)ev->rec->pid);
+}
+
+static void on_fork_record(struct processes *ps, const struct event *ev)
+{
+	const struct entry *parent = table_get(ps->table, ev->rec->pid);
+	struct entry *e = entry_get(ps, (pid_t)ev->fork->child);
+
+	if (!e)
+		return;
+	identify_child(ps, e, ev);
+	loader_forked(ps->loader, (pid_t)ev->rec->pid, e->pid);
+	/* It maps what its parent does, and that was looked at unless it is to be. */
+	if (!parent || parent->due_ns)
+		entry_schedule(ps, e, false);
+}
+
+void processes_event(struct processes *ps, const struct event *ev)
+{
+	struct entry *e;
+
+	switch (ev->rec->kind) {
+	case GP_KIND_fork:
+		on_fork_record(ps, ev);
+		break;
+	case GP_KIND_exec:
+		e = entry_get(ps, (pid_t)ev->rec->pid);
+		if (!e)
+			return;
+		e->locked = 0;
+		identify(ps, e, GP_PROCESS_FROM_START);
+		e->fruitless = 0;
+		entry_schedule(ps, e, true);
+		break;
+	case GP_KIND_map:
+		e = entry_get(ps, (pid_t)ev->rec->pid);
+		if (e)
+			entry_schedule(ps, e, true);
+		break;
+	case GP_KIND_exit:
+		on_exit_record(ps, ev);
+		break;
+	}
+}
+
+void processes_rescan(struct processes *ps)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct entry *e;
+	size_t at = 0;
+
+	while ((e = table_next(ps->table, &at, NULL)))
+		if (!e->due_ns && !e->locked)
+			entry_due(ps, e, now_ns);
+}
+
+void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
+{
+	struct entry *e;
+	uint64_t key;
+
+	for (size_t at = 0; (e = table_next(ps->table, &at, &key));) {
+		loader_unwatch_dead(ps->loader, e->pid);
+		if (loader_watched(ps->loader, e->pid)) {
+			entry_schedule(ps, e, false);
+			continue;
+		}
+		table_take(ps->table, key);
+		entry_rest(e);
+		loader_gone(ps->loader, e->pid, 0);
+		gone(ctx, e->pid);
+		places_gone(ps->places, e->pid);
+		free(e);
+	}
+	for (pid_t pid = 0; (pid = loader_watched_next(ps->loader, pid));) {
+		if (table_get(ps->table, (uint64_t)pid))
+			continue;
+		e = entry_get(ps, pid);
+		if (!e)
+			return;
+		identify(ps, e, GP_PROCESS_FROM_START);
+		entry_schedule(ps, e, false);
+	}
+}
+
+size_t processes_alive(const struct processes *ps)
+{
+	return table_count(ps->table);
+}
