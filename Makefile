@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# gp-bpf. Targets for people: all demo check unit cases bench fuzz kernels torture soak install clean deps format.
+# gp-bpf. Targets for people: all demo check check-symbols unit cases bench fuzz kernels torture soak install image deb arm64 clean deps format.
 #   V=1 shows commands; SAN=address,undefined builds into its own directory; WERROR=1 as CI does.
 #   CC=gcc or clang; PREFIX, DESTDIR as usual; PYTHON= the Python whose torch the tests use.
 
@@ -22,7 +22,7 @@ CFLAGS  ?= -O2 -g
 override CFLAGS += -std=gnu17 $(WARN) -I. -I$(O) -D_GNU_SOURCE -DGP_VERSION='"$(VERSION)"' -pthread \
            -DGP_PREFIX='"$(PREFIX)"' $(DEFINES) -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN) -DGP_LEDGER_ABORT)
 override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
-USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1 sqlite3) -lm
+USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1 sqlite3 libcurl libcrypto gnutls libcrypt libprotobuf-c libseccomp) -lm
 LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone libcyaml zlib)
 
 ARCH    := $(shell uname -m)
@@ -36,13 +36,15 @@ BPF_SRC    := $(wildcard bpf/*.bpf.c)
 BPF_SKEL   := $(patsubst bpf/%.bpf.c,$(O)/skel/%.skel.h,$(BPF_SRC))
 LOADER_SRC := $(wildcard loader/*.c)
 USER_SRC   := $(wildcard userspace/*/*.c)
+PROTO_SRC  := $(wildcard userspace/*/*.proto)
+PROTO_C    := $(patsubst %.proto,$(O)/proto/%.pb-c.c,$(notdir $(PROTO_SRC)))
 MAIN_SRC   := $(wildcard userspace/*.c)
 UNIT_SRC   := $(wildcard tests/unit/*.c)
 obj         = $(patsubst %.c,$(O)/%.o,$(1))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean deps format check demo bench install cases unit bpf-arm64 fuzz kernels
+.PHONY: all clean deps format check check-symbols demo bench install cases unit bpf-arm64 fuzz kernels
 
 all: $(O)/gp-bpf
 
@@ -67,30 +69,41 @@ $(O)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
 $(call obj,$(LOADER_SRC)): | $(BPF_SKEL)
-$(O)/libgpuser.a: $(call obj,$(USER_SRC))
+# ---- formats of others, from our own description of what is written of them
+$(PROTO_C:.c=.h): %.h: %.c
+	@:
+$(O)/proto/%.pb-c.c: userspace/export/%.proto
+	$(call msg,PROTO,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
+$(PROTO_C:.c=.o): %.o: %.c
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+$(call obj,$(USER_SRC)): | $(PROTO_C)
+# ---- scripts for shells, as text in the program
+SHELL_H := $(patsubst userspace/shell/%,$(O)/shell/%.h,$(wildcard userspace/shell/gp-bpf.*))
+$(SHELL_H): $(O)/shell/%.h: userspace/shell/%
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< > $@
+$(O)/userspace/command/completion_script.o: | $(SHELL_H)
+$(O)/libgpuser.a: $(call obj,$(USER_SRC)) $(PROTO_C:.c=.o)
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(O)/libgploader.a: $(call obj,$(LOADER_SRC))
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
-$(O)/gp-bpf: $(call obj,$(MAIN_SRC)) $(O)/libgploader.a $(O)/libgpuser.a
+$(O)/gp-bpf: $(call obj,$(MAIN_SRC)) $(O)/libgpuser.a $(O)/libgploader.a
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LOADER_LIBS) $(USER_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LOADER_LIBS) $(USER_LIBS)
 
 # tests/unit/heap.h stands in for these.
 HEAP_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup free)
 
-# ---- unit tests: tests/unit/NAME_test.c, one program each; loader_* also link the loader
+# ---- unit tests: tests/unit/NAME_test.c, one program each
 UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT_SRC))
-$(O)/tests/unit/loader_%: $(O)/tests/unit/loader_%.o $(O)/libgploader.a $(O)/libgpuser.a
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a $(O)/libgploader.a
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LOADER_LIBS) $(USER_LIBS) -lcmocka
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(USER_LIBS) -lcmocka
-$(O)/tests/unit/program_test: $(O)/userspace/option_program.o
-$(O)/tests/unit/carrier_test: $(O)/userspace/carrier.o
-$(O)/tests/unit/carrier_test: USER_LIBS := $(O)/libgpuser.a $(USER_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LOADER_LIBS) $(USER_LIBS) -lcmocka
 $(O)/tests/unit/memory_test: override LDFLAGS += $(HEAP_WRAP)
 unit: $(UNIT_BIN)
 
@@ -103,10 +116,14 @@ kernels: all unit fakes
 	$(Q)tests/kernels/kernels.sh $(KERNELS)
 
 check:
-	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' PYTHON='$(PYTHON)' tests/check.sh
+	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' LIMIT='$(LIMIT)' PYTHON='$(PYTHON)' tests/check.sh
 
--include install.mk tests/bench/Makefile.inc tests/torture/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc \
-	tests/fake/Makefile.inc tests/fuzz/Makefile.inc
+# Every row of probes/ in the real libraries, which are brought into the user's cache (8 GB, once).
+check-symbols: all
+	$(Q)tests/tools/symbols.py $(O)/gp-bpf
+
+-include install.mk deploy/deploy.mk tests/bench/Makefile.inc tests/torture/Makefile.inc tests/demo/Makefile.inc tests/cases/Makefile.inc \
+	tests/fake/Makefile.inc tests/fuzz/Makefile.inc tests/symbols/Makefile.inc
 
 clean:
 	$(Q)rm -rf build
