@@ -15,14 +15,14 @@
 
 struct seen { /* what the facts said last */
 	struct buffer text;
-	uint64_t count[FACT_END + 1], evaluations, gaps, aside;
+	uint64_t count[FACT_TYPES], evaluations, gaps, aside;
 	struct fact_step step;
 	struct fact_checkpoint checkpoint;
 	struct checkpoint_match match; /* of the last that was recognised */
 	struct fact_range range;
 	struct job_fall disruption;
 	struct fact_health health;
-	char file[GP_PATH_MAX], cause[16], why[16], phase[16], evidence[240];
+	char file[GP_PATH_MAX], cause[24], why[16], phase[16], evidence[320], kind[24], name[64];
 	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
 	uint64_t span_ns[SCRIPT_PIDS]; /* start of the last one told */
 	char error[160];
@@ -33,7 +33,8 @@ struct run {
 	struct model *model;
 	struct seen seen;
 	bool look;
-	uint64_t gross_ns[SCRIPT_PIDS], job_gross_ns[SCRIPT_PIDS], wasted_ns[SCRIPT_PIDS];
+	uint64_t gross_ns[SCRIPT_PIDS], job_gross_ns[SCRIPT_PIDS], wasted_ns[SCRIPT_PIDS],
+		job_steps[SCRIPT_PIDS];
 };
 
 struct figure { /* of one process; loop: the one meant */
@@ -59,6 +60,7 @@ static const struct {
 	{"evaluation", BUCKET_EVAL},
 	{"unobserved", BUCKET_UNOBSERVED},
 	{"hang", BUCKET_HANG},
+	{"recovered", BUCKET_RECOVERY},
 	{"other", BUCKET_OTHER},
 	{"excluded", BUCKET_EXCLUDED},
 };
@@ -76,6 +78,19 @@ static bool figure_type(const struct figure *f, const struct ledger_view *l, con
 	for (uint32_t i = 0; (name = ledger_part(l, &f->snap->types, i, room, &ns)); i++) {
 		if (!strncmp(name, "CUSTOM_BADPUT_EVENTS.", 21) && !strcmp(name + 21, key + 7))
 			*ret = ns;
+	}
+	return true;
+}
+
+/* range.NAME: what the job's own range took of the steps */
+static bool figure_range(const struct loop_view *l, const char *key, uint64_t *ret)
+{
+	if (strncmp(key, "range.", 6) != 0)
+		return false;
+	*ret = 0;
+	for (uint32_t i = 0; i < l->ranges.nparts; i++) {
+		if (!strcmp(l->ranges.part[i].name, key + 6))
+			*ret = l->ranges.part[i].ns;
 	}
 	return true;
 }
@@ -108,8 +123,11 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"disruption_exit", (uint64_t)s->disruption.why.exit_code},
 		{"disruption_step", (uint64_t)s->disruption.d.step},
 		{"health_facts", s->count[FACT_HEALTH]},
+		{"monitor_facts", s->count[FACT_MONITOR]},
 		{"health_size", s->health.size_ns},
 		{"health_over", s->health.over},
+		{"health_code", (uint64_t)s->health.code},
+		{"health_step", s->health.step},
 		{"last", s->step.step.end_ns - s->step.step.start_ns},
 		{"micro_batches", s->step.step.micro_batches},
 		{"ranks", f->snap->nranks},
@@ -147,6 +165,16 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"lost", r->lost},
 		{"loops", r->nloops},
 		{"hung", r->hang.hung},
+		{"attempt", (uint64_t)r->place.attempt},
+		{"rank", (uint64_t)r->rank},
+		{"world", (uint64_t)r->world_size},
+		{"straggler", r->straggle.now},
+		{"straggles", r->straggle.count},
+		{"straggler_since", r->straggle.onset_step},
+		{"straggler_size", r->straggle.size_ns},
+		{"device_errors", r->faults[FAULT_device]},
+		{"communicator_errors", r->faults[FAULT_communicator]},
+		{"memory_errors", r->faults[FAULT_memory]},
 		{"hangs", r->hang.count},
 		{"hang_time", r->hang.total_ns},
 		{"silent", r->hang.silent},
@@ -154,10 +182,15 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"trainer", r->trainer},
 		{"steps", l->last_number},
 		{"updates", l->state.updates},
+		{"confidence_percent", (uint64_t)(100 * l->state.confidence + 0.5)},
 		{"tainted", l->flagged[0]},
+		{"imputed", l->flagged[1]},
+		{"recompiled", l->flagged[3]},
 		{"skipped", l->flagged[2]},
 		{"estimated", l->flagged[5]},
 		{"hung_steps", l->flagged[6]},
+		{"since_attach", l->state.since_attach},
+		{"probed_late", l->state.late},
 		{"p50", l->time.p50_ns},
 		{"max", l->time.max_ns},
 		{"ideal", l->time.ideal_ns},
@@ -182,13 +215,17 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 			return true;
 		}
 	}
-	if (figure_type(f, &r->ledger, key, ret))
+	if (figure_type(f, &r->ledger, key, ret) || figure_range(l, key, ret))
 		return true;
 	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
 		if (!strcmp(bucket_words[i].name, key)) {
 			*ret = r->ledger.ns[bucket_words[i].bucket];
 			return true;
 		}
+	}
+	if (!strcmp(key, "in_host") || !strcmp(key, "waited")) {
+		*ret = !l->device_known ? UINT64_MAX : *key == 'w' ? l->wait_ns : l->host_ns;
+		return true;
 	}
 	for (int i = 0; i < PHASE_COUNT; i++) {
 		if (!strncmp(key, "in_", 3) && !strcmp(phase_name[i], key + 3)) {
@@ -208,6 +245,11 @@ static uint64_t accelerator_time(const struct job_view *j)
 	return (uint64_t)ns;
 }
 
+static uint64_t schedule_part(const struct scheduling *s, enum schedule_part part)
+{
+	return s->known ? s->ns[part] : UINT64_MAX;
+}
+
 /* job.NAME: of the first job, or of the one that is meant. */
 static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 {
@@ -218,10 +260,12 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		uint64_t value;
 	} table[] = {
 		{"runs", j->runs},
+		{"formers", j->nformers},
 		{"carried", j->carried_runs},
 		{"members", j->members},
 		{"starts", j->starts},
 		{"disruptions", j->ledger.disruptions},
+		{"settled", j->ledger.disruptions - j->unsettled},
 		{"elapsed", ledger_elapsed(&j->ledger)},
 		{"unsettled", j->ledger.unsettled_ns},
 		{"steps", j->last_step},
@@ -246,6 +290,9 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"late_other", j->windows[0].ns[BUCKET_OTHER]},
 		{"late2_wasted", j->windows[1].ns[BUCKET_WASTED]},
 		{"made", j->work.made},
+		{"counted", j->ledger.steps},
+		{"causes", j->ncauses},
+		{"gross", j->ledger.productive_gross_ns},
 		{"lost", j->work.lost},
 		{"accelerators", (uint64_t)j->program.accelerators},
 		{"samples_s", (uint64_t)(j->program.steps.samples + 0.5)},
@@ -259,6 +306,15 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"accel_recovery", (uint64_t)j->accelerator_ns[BUCKET_RECOVERY]},
 		{"accel_excluded", (uint64_t)j->accelerator_ns[BUCKET_EXCLUDED]},
 		{"accel_all", accelerator_time(j)},
+		{"attempt", (uint64_t)j->attempt},
+		{"created_in", schedule_part(&j->scheduling, SCHEDULE_create)},
+		{"scheduled_in", schedule_part(&j->scheduling, SCHEDULE_schedule)},
+		{"pulled_in", schedule_part(&j->scheduling, SCHEDULE_image)},
+		{"started_in", schedule_part(&j->scheduling, SCHEDULE_start)},
+		{"fall_created_in", schedule_part(&last->scheduling, SCHEDULE_create)},
+		{"fall_scheduled_in", schedule_part(&last->scheduling, SCHEDULE_schedule)},
+		{"fall_pulled_in", schedule_part(&last->scheduling, SCHEDULE_image)},
+		{"fall_started_in", schedule_part(&last->scheduling, SCHEDULE_start)},
 		{"late_excluded", j->windows[0].ns[BUCKET_EXCLUDED]},
 	};
 
@@ -281,14 +337,30 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 
 static const char *figure_text(const struct figure *f, const char *key)
 {
+	if (f->job && !strcmp(key, "name"))
+		return f->job->name;
+	if (f->job && !strcmp(key, "uid"))
+		return f->job->uid;
+	if (f->job && !strcmp(key, "cause"))
+		return f->job->nfalls ? f->job->falls[f->job->nfalls - 1].why.cause : "";
 	if (f->job)
 		return strcmp(key, "state") ? NULL : job_state_name[f->job->state];
+	if (f->rank && !strcmp(key, "job"))
+		return f->rank->job;
+	if (f->rank && !strcmp(key, "pod"))
+		return f->rank->place.pod;
 	if (!strcmp(key, "cause"))
 		return f->run->seen.cause;
 	if (!strcmp(key, "match"))
 		return checkpoint_how_name[f->run->seen.match.how];
 	if (!strcmp(key, "file"))
 		return f->run->seen.file;
+	if (!strcmp(key, "fault"))
+		return f->run->seen.disruption.why.fault;
+	if (!strcmp(key, "health"))
+		return f->run->seen.kind;
+	if (!strcmp(key, "health_name"))
+		return f->run->seen.name;
 	if (!strcmp(key, "why"))
 		return f->run->seen.why;
 	if (!strcmp(key, "phase"))
@@ -305,6 +377,14 @@ static const char *figure_text(const struct figure *f, const char *key)
 		return f->loop->state.marker;
 	if (!strcmp(key, "boundary"))
 		return boundary_name[f->loop->state.boundary];
+	if (!strcmp(key, "unit"))
+		return unit_name[f->loop->state.unit];
+	if (!strcmp(key, "series"))
+		return series_name[f->loop->state.series];
+	if (!strcmp(key, "reason"))
+		return f->loop->state.reason;
+	if (!strcmp(key, "ratios"))
+		return f->loop->state.ratios;
 	return NULL;
 }
 

@@ -24,6 +24,7 @@
 #define SCRIPT_PIDS    10
 #define SCRIPT_THREADS 10
 #define SCRIPT_GAPS    64
+#define SCRIPT_OUTPUT  0xb000000ull
 
 struct record {
 	uint64_t ts_ns;
@@ -45,6 +46,7 @@ struct script {
 	bool backward[SCRIPT_PIDS][SCRIPT_THREADS]; /* since the last update */
 	uint16_t depth[SCRIPT_PIDS][SCRIPT_THREADS];
 	uint64_t price_ns;
+	uint64_t events, outputs; /* of executions: so many complete, so many first outputs there were */
 	char error[200];
 };
 
@@ -67,12 +69,35 @@ enum script_probe {
 	P_COMM,
 	P_GROUP,
 	P_GROUPED,
+	P_MONITOR,
+	P_COLLECTIVE,
+	P_COPY,
+	P_ERROR,
+	P_COMM_ERROR,
+	P_ABORT,
+	P_ALLOC,
+	P_BUILD,
+	P_SUSPEND,
+	P_RESUME,
+	P_TABLE_BEGIN,
+	P_TABLE_COMPILE,
+	P_TABLE_EXECUTE,
+	P_TABLE_END,
+	P_READY,
+	P_DONE,
+	P_JIT_BEGIN,
+	P_JIT_END,
+	P_JIT,
+	P_FUNCTION,
+	P_GRAPH,
+	P_WAIT,
 	P_COUNT
 };
 
 static const struct {
 	const char *id;
 	unsigned role, flags;
+	const char *runtime; /* NULL: "test" */
 } script_probes[P_COUNT] = {
 	[P_BEGIN] = {"t.range_begin", GP_ROLE_range_begin, 0},
 	[P_END] = {"t.range_end", GP_ROLE_range_end, 0},
@@ -92,6 +117,28 @@ static const struct {
 	[P_COMM] = {"t.comm", GP_ROLE_comm_init, GP_PROBE_RETURNS},
 	[P_GROUP] = {"t.group", GP_ROLE_group_init, 0},
 	[P_GROUPED] = {"t.grouped", GP_ROLE_group_ready, 0},
+	[P_MONITOR] = {"t.monitor", GP_ROLE_monitor, 0},
+	[P_COLLECTIVE] = {"nccl.all_reduce", GP_ROLE_collective, GP_PROBE_RETURNS, "nccl"},
+	[P_COPY] = {"cuda.copy", GP_ROLE_copy, GP_PROBE_RETURNS, "cuda"},
+	[P_ERROR] = {"cuda.error", GP_ROLE_error, GP_PROBE_RETURNS, "cuda"},
+	[P_COMM_ERROR] = {"nccl.comm_error", GP_ROLE_comm_error, GP_PROBE_RETURNS, "nccl"},
+	[P_ABORT] = {"nccl.comm_abort", GP_ROLE_comm_abort, GP_PROBE_RETURNS, "nccl"},
+	[P_ALLOC] = {"cuda.alloc", GP_ROLE_alloc, GP_PROBE_RETURNS, "cuda"},
+	[P_BUILD] = {"cuda.module", GP_ROLE_compile, GP_PROBE_RETURNS, "cuda"},
+	[P_SUSPEND] = {"cuda.suspend", GP_ROLE_suspend, GP_PROBE_RETURNS, "cuda"},
+	[P_RESUME] = {"cuda.resume", GP_ROLE_resume, GP_PROBE_RETURNS, "cuda"},
+	[P_TABLE_BEGIN] = {"pjrt.compile_begin", GP_ROLE_compile_begin, 0, "pjrt"},
+	[P_TABLE_COMPILE] = {"pjrt.compile", GP_ROLE_compile, GP_PROBE_RETURNS, "pjrt"},
+	[P_TABLE_EXECUTE] = {"pjrt.execute", GP_ROLE_execute, GP_PROBE_RETURNS, "pjrt"},
+	[P_TABLE_END] = {"pjrt.destroy", GP_ROLE_program_end, 0, "pjrt"},
+	[P_READY] = {"pjrt.on_ready", GP_ROLE_on_ready, GP_PROBE_RETURNS, "pjrt"},
+	[P_DONE] = {"jax.completion", GP_ROLE_completion, 0, "jax"},
+	[P_JIT_BEGIN] = {"jax.compile_begin", GP_ROLE_compile_begin, 0, "jax"},
+	[P_JIT_END] = {"jax.compile_end", GP_ROLE_compile_end, 0, "jax"},
+	[P_JIT] = {"jax.execute", GP_ROLE_execute, 0, "jax"},
+	[P_FUNCTION] = {"tensorflow.execute", GP_ROLE_execute, 0, "tensorflow"},
+	[P_GRAPH] = {"cuda.graph_launch", GP_ROLE_graph_launch, 0, "cuda"},
+	[P_WAIT] = {"cuda.stream_sync", GP_ROLE_sync, GP_PROBE_RETURNS, "cuda"},
 };
 
 static inline void script_fail(struct script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -180,6 +227,13 @@ static inline void script_backward(struct script *s, uint64_t at_ns)
 	s->backward[s->pid][s->tid] = true;
 }
 
+static inline void script_sync(struct script *s, uint64_t end_ns, uint64_t ns)
+{
+	struct gp_call *c = script_add(s, GP_KIND_call, end_ns, script_pid(s), P_SYNC);
+
+	c->dur_ns = ns;
+}
+
 /* A backward comes before it unless one came since the update before. */
 static inline void script_update(struct script *s, uint64_t at_ns, uint64_t ns, const char *class)
 {
@@ -207,7 +261,8 @@ static inline void script_session(struct script *s)
 		p->role = (uint16_t)script_probes[i].role;
 		p->flags = script_probes[i].flags;
 		snprintf(p->id, sizeof(p->id), "%s", script_probes[i].id);
-		snprintf(p->runtime, sizeof(p->runtime), "test");
+		snprintf(p->runtime, sizeof(p->runtime), "%s",
+			 script_probes[i].runtime ? script_probes[i].runtime : "test");
 	}
 }
 

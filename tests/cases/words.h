@@ -3,49 +3,10 @@
 #ifndef TESTS_CASES_WORDS_H
 #define TESTS_CASES_WORDS_H
 
-#include "tests/cases/script.h"
-
-struct move {
-	uint64_t at_ns;
-	int argc;
-	char *argv[24];
-};
-
-static inline uint64_t move_ns(const struct move *m, int i, uint64_t otherwise)
-{
-	uint64_t ns;
-
-	return i < m->argc && script_duration(m->argv[i], &ns) ? ns : otherwise;
-}
-
-static inline uint64_t move_number(const struct move *m, int i, uint64_t otherwise)
-{
-	return i < m->argc ? strtoull(m->argv[i], NULL, 0) : otherwise;
-}
-
-/* First argument that is no duration. */
-static inline const char *move_text(const struct move *m, const char *otherwise)
-{
-	uint64_t ns;
-
-	for (int i = 1; i < m->argc; i++) {
-		if (!script_duration(m->argv[i], &ns))
-			return m->argv[i];
-	}
-	return otherwise;
-}
-
-/* The first duration, wherever. */
-static inline uint64_t move_length(const struct move *m)
-{
-	uint64_t ns;
-
-	for (int i = 1; i < m->argc; i++) {
-		if (script_duration(m->argv[i], &ns))
-			return ns;
-	}
-	return 0;
-}
+#include "tests/cases/device.h"
+#include "tests/cases/word_monitor.h"
+#include "tests/cases/word_place.h"
+#include "tests/cases/word_program.h"
 
 static inline bool word_training(struct script *s, const struct move *m)
 {
@@ -80,12 +41,15 @@ static inline bool word_training(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "zero_grad")) {
 		snprintf(name, sizeof(name), "Optimizer.zero_grad#%s.zero_grad", move_text(m, "SGD"));
 		script_range(s, m->at_ns, m->at_ns + move_length(m), name);
-	} else if (!strcmp(w, "steps")) { /* N D [data F] */
-		uint64_t n = move_number(m, 1, 1), ns = move_ns(m, 2, 0), data = move_ns(m, 4, 0);
+	} else if (!strcmp(w, "steps")) { /* N D [data F] [sync S] */
+		uint64_t n = move_number(m, 1, 1), ns = move_ns(m, 2, 0);
+		uint64_t data = move_after(m, "data"), sync = move_after(m, "sync");
 
 		for (uint64_t i = 0; i < n; i++) {
 			script_fetch(s, m->at_ns + i * ns, data);
 			script_backward(s, m->at_ns + i * ns + data + (ns - data) / 2);
+			if (sync)
+				script_sync(s, m->at_ns + (i + 1) * ns, sync);
 			script_update(s, m->at_ns + (i + 1) * ns, 0, "SGD");
 		}
 	} else {
@@ -149,17 +113,18 @@ static inline bool word_library(struct script *s, const struct move *m)
 		c->count = move_number(m, 1, 1);
 	} else if (!strcmp(w, "group") || !strcmp(w, "grouped")) {
 		script_hit(s, m->at_ns, !strcmp(w, "group") ? P_GROUP : P_GROUPED, 0);
-	} else if (!strcmp(w, "device") || !strcmp(w, "comm")) { /* D [RETURNS] */
+	} else if (!strcmp(w, "device") || !strcmp(w, "comm")) { /* D [RETURNS [RANKS RANK]] */
 		struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + move_length(m), script_pid(s),
 					       !strcmp(w, "comm") ? P_COMM : P_DEVICE);
 
 		c->dur_ns = move_length(m);
 		c->ret = (__s64)move_number(m, 2, 0);
+		c->arg[0] = move_number(m, 3, 0);
+		c->arg[1] = move_number(m, 4, 0);
 	} else if (!strcmp(w, "sync")) {
-		struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + move_length(m), script_pid(s),
-					       P_SYNC);
-
-		c->dur_ns = move_length(m);
+		script_sync(s, m->at_ns + move_length(m), move_length(m));
+	} else if (!strcmp(w, "monitor")) {
+		word_monitor(s, m->at_ns, m->argc, (char **)m->argv);
 	} else {
 		return false;
 	}
@@ -218,8 +183,8 @@ static inline void word_gap(struct script *s, const struct move *m)
 	s->gaps[s->ngaps++].to_ns = m->at_ns + move_length(m);
 }
 
-/* look WHY D [WHERE]: seen so in /proc, every second for D. call D: a sync was entered and has not returned.
- */
+/* look WHY D [WHERE]: seen so in /proc, every second for D. call D [collective]: a sync, or a collective, was
+ * entered and has not returned. */
 static inline void word_blocked(struct script *s, const struct move *m)
 {
 	static const char *const whys[] = {
@@ -231,7 +196,10 @@ static inline void word_blocked(struct script *s, const struct move *m)
 
 	for (uint64_t i = 0; i * 1000000000ull < move_length(m); i++) {
 		struct gp_blocked *b = script_add(s, GP_KIND_blocked, m->at_ns + i * 1000000000ull,
-						  script_pid(s), call ? P_SYNC : -1);
+						  script_pid(s),
+						  !call		? -1
+						  : m->argc > 2 ? P_COLLECTIVE
+								: P_SYNC);
 
 		b->source = call ? GP_BLOCKED_CALL : GP_BLOCKED_LOOK;
 		b->since_ns = SCRIPT_BASE_NS + m->at_ns;
@@ -240,7 +208,7 @@ static inline void word_blocked(struct script *s, const struct move *m)
 			 m->argc > 3 ? m->argv[3]
 			 : call	     ? "sync"
 				     : "waits");
-		for (unsigned w = 0; !call && w < GP_WHY_COUNT; w++)
+		for (unsigned w = 0; !call && m->argc > 1 && w < GP_WHY_COUNT; w++)
 			b->why = !strcmp(whys[w], m->argv[1]) ? (__u8)w : b->why;
 	}
 }
@@ -351,6 +319,24 @@ static inline bool script_who(struct script *s, const char *word)
 	return true;
 }
 
+/* times N D MOVE: N times, every D. */
+static inline void script_repeat(struct script *s, struct move *m)
+{
+	uint64_t times = 1, every_ns = 0;
+
+	if (!strcmp(m->argv[0], "times") && m->argc > 3) {
+		times = move_number(m, 1, 1);
+		every_ns = move_ns(m, 2, 0);
+		m->argc -= 3;
+		memmove(m->argv, m->argv + 3, (size_t)m->argc * sizeof(*m->argv));
+	}
+	for (uint64_t i = 0; i < times; i++, m->at_ns += every_ns) {
+		if (!word_training(s, m) && !word_library(s, m) && !word_program(s, m) &&
+		    !word_device(s, m) && !word_place(s, m) && !word_life(s, m))
+			script_fail(s, "no such move: %s", m->argv[0]);
+	}
+}
+
 static inline void script_move(struct script *s, char *text)
 {
 	struct move m = {.at_ns = s->at_ns};
@@ -380,10 +366,9 @@ static inline void script_move(struct script *s, char *text)
 	}
 	if (!s->named[s->pid] && strcmp(m.argv[0], "process") && strcmp(m.argv[0], "config") &&
 	    strcmp(m.argv[0], "end") && strcmp(m.argv[0], "lose") && strcmp(m.argv[0], "wait") &&
-	    strcmp(m.argv[0], "gap") && strcmp(m.argv[0], "carry"))
+	    strcmp(m.argv[0], "gap") && strcmp(m.argv[0], "carry") && strcmp(m.argv[0], "notice"))
 		script_process(s, m.at_ns, 0);
-	if (!word_training(s, &m) && !word_library(s, &m) && !word_life(s, &m))
-		script_fail(s, "no such move: %s", m.argv[0]);
+	script_repeat(s, &m);
 }
 
 static inline int record_order(const void *a, const void *b)
@@ -428,6 +413,15 @@ static inline void script_block(struct script *s)
 	}
 	s->ngaps = 0;
 	qsort(s->records, s->count, sizeof(*s->records), record_order);
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct gp_rec *rec = (struct gp_rec *)s->records[i].bytes;
+		struct gp_call *c = (struct gp_call *)(rec + 1);
+
+		if (rec->kind != GP_KIND_call || c->arg[5] != SCRIPT_OUTPUT)
+			continue;
+		c->arg[4] = c->arg[4] ? SCRIPT_OUTPUT + 64 * s->outputs : SCRIPT_OUTPUT - 64;
+		c->arg[5] = SCRIPT_OUTPUT + 64 * ++s->outputs;
+	}
 }
 
 #endif

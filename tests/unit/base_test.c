@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
@@ -20,51 +20,19 @@
 #include "userspace/base/pace.h"
 #include "userspace/base/table.h"
 
-/* ---- buffer */
-
-static void test_buffer_builds(void **state)
-{
-	struct buffer b = {0};
-	char big[5000];
-
-	(void)state;
-	memset(big, 'x', sizeof(big));
-	buffer_add(&b, "", 0);
-	assert_string_equal(b.data, "");
-	buffer_printf(&b, "%s=%d", "a", 7);
-	assert_string_equal(b.data, "a=7");
-	buffer_add(&b, big, sizeof(big));
-	buffer_add(&b, "\0y", 2);
-	assert_int_equal(b.len, 3 + sizeof(big) + 2);
-	assert_int_equal(b.data[b.len], 0);
-	assert_int_equal(b.data[3 + sizeof(big) + 1], 'y');
-	buffer_clear(&b);
-	assert_string_equal(b.data, "");
-	memcpy(buffer_reserve(&b, 4), "abcd", 4);
-	b.len += 4;
-	assert_string_equal(b.data, "abcd");
-	buffer_free(&b);
-	assert_null(b.data);
-}
-
-static void test_buffer_fails_once_and_for_all(void **state)
-{
-	struct buffer b = {0};
-
-	(void)state;
-	buffer_add(&b, "ab", 2);
-	assert_null(buffer_reserve(&b, SIZE_MAX - 1));
-	assert_true(b.failed);
-	buffer_add(&b, "c", 1);
-	buffer_printf(&b, "%d", 1);
-	assert_string_equal(b.data, "ab");
-	buffer_free(&b);
-}
-
 /* ---- clock */
 
 static void test_duration(void **state)
 {
+	static const struct {
+		uint64_t a, b;
+		const char *first, *second;
+	} pairs[] = {{3120000, 3340000, "3.12 ms", "3.34 ms"},
+		     {3121000, 3124000, "3.121 ms", "3.124 ms"},
+		     {63200000000, 63400000000, "63.2 s", "63.4 s"},
+		     {17800, 17800, "17.8 \302\265s", "17.8 \302\265s"},
+		     {5000000000, 5000000001, "5.000000000 s", "5.000000001 s"}};
+	char other[32];
 	static const struct {
 		uint64_t ns;
 		const char *text;
@@ -94,6 +62,12 @@ static void test_duration(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(clock_duration(out, sizeof(out), cases[i].ns), cases[i].text);
 	assert_string_equal(clock_duration(out, 4, 31200000), "31.");
+	/* Beside each other: as many digits as it takes. */
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		clock_durations(out, other, sizeof(out), pairs[i].a, pairs[i].b);
+		assert_string_equal(out, pairs[i].first);
+		assert_string_equal(other, pairs[i].second);
+	}
 }
 
 static void test_rfc3339(void **state)
@@ -106,6 +80,16 @@ static void test_rfc3339(void **state)
 	assert_string_equal(clock_rfc3339(out, 1795262400000000001), "2026-11-21T12:00:00.000000001Z");
 	assert_string_equal(clock_rfc3339(out, INT64_MAX), "2262-04-11T23:47:16.854775807Z");
 	assert_string_equal(clock_rfc3339(out, INT64_MIN), "1677-09-21T00:12:43.145224192Z");
+	for (int64_t at = INT64_MIN / 1000000000; at < INT64_MAX / 1000000000; at += 86399 * 7) {
+		char expected[CLOCK_TEXT_MAX];
+		time_t s = (time_t)at;
+		struct tm tm;
+
+		gmtime_r(&s, &tm);
+		assert_int_equal(strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000000000Z", &tm),
+				 30);
+		assert_string_equal(clock_rfc3339(out, at * 1000000000), expected);
+	}
 }
 
 static void test_boot_has_an_id(void **state)
@@ -468,8 +452,6 @@ static void test_loop_refuses_bad_fd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buffer_builds),
-		cmocka_unit_test(test_buffer_fails_once_and_for_all),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_rfc3339),
 		cmocka_unit_test(test_clocks_agree),

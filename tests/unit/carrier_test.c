@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier: what is read when a job begins goes onto the tape once, what is none does not; what is known here
- * is left there when something happened; who gives way says so; a folder that is not there holds up nothing.
+ * is left there when something happened; who gives way says so; a folder that is not there holds up nothing;
+ * the same through ConfigMaps.
  * The tape and the model are made by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,9 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/stand_in.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/carrier.h"
+#include "userspace/watch/carrier.h"
 #include "userspace/store/carry_file.h"
 
 /* ---- what it works with ------------------------------------------------------------------------------- */
@@ -165,7 +167,7 @@ static void test_comes(void **state)
 	struct carry c = at("host-a", 2, 30), got;
 	const struct gp_carry *r = (const struct gp_carry *)(const void *)(world.record +
 									   sizeof(struct gp_rec));
-	struct gp_process p = {.job = "llama"};
+	struct gp_place p = {.job_from = GP_JOB_FROM_option, .job = "llama"};
 
 	(void)state;
 	leave(&c);
@@ -175,12 +177,45 @@ static void test_comes(void **state)
 	assert_int_equal(got.attempt, 2);
 	assert_string_equal(got.node, "host-a");
 	for (int i = 0; i < 100; i++) { /* each of its processes is told */
-		carrier_process(carrier, &p);
+		carrier_job(carrier, &p);
 		carrier_poll(carrier);
 		usleep(1000);
 	}
 	assert_int_equal(world.records, 1);
 	assert_true(said("goes on from node host-a: attempt 2 up to step 50"));
+	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
+}
+
+/* As whoever runs it names it: by its uid, not as the options have it; who names it on this node alone names
+ * nothing that another one knows. */
+static void test_comes_by_place(void **state)
+{
+	struct gp_place p = {.job_from = GP_JOB_FROM_cgroup, .job = "llama", .job_uid = "uid-1"};
+	struct carry c = at("host-a", 2, 30), other = at("host-b", 7, 20);
+
+	(void)state;
+	options.job = NULL;
+	snprintf(c.uid, sizeof(c.uid), "uid-1");
+	leave(&c);
+	snprintf(other.uid, sizeof(other.uid), "uid-2");
+	leave(&other);
+	carrier_start(carrier);
+	for (int i = 0; i < 6000 && !world.records; i++) {
+		carrier_job(carrier, &p);
+		carrier_poll(carrier);
+		p.job_from = i < 20 ? GP_JOB_FROM_cgroup : GP_JOB_FROM_jobset;
+		assert_true(i > 20 || !world.records);
+		usleep(1000);
+	}
+	assert_int_equal(world.records, 1);
+	assert_true(said("job llama goes on from node host-a: attempt 2"));
+	world.own = at("", 3, 0); /* of the name, with no uid: another job */
+	for (int i = 0; i < 200; i++) {
+		carrier_tick(carrier);
+		usleep(1000);
+	}
+	assert_int_equal(there(&c), 3);
+	assert_string_equal(c.uid, "");
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
@@ -310,16 +345,148 @@ static void test_no_folder(void **state)
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
+/* ---- ConfigMaps ----------------------------------------------------------------------------------- */
+
+static struct stand_in api;
+static char map[] = "configmap:ml";
+
+static int begin_map(void **state)
+{
+	static const char *const args[] = {"--journal", "journal", NULL};
+
+	if (stand_in_start(&api, "tests/servers/kubernetes.py", args) || begin(state))
+		return -1;
+	carrier_free(carrier);
+	options.carry = map;
+	options.api_server = api.base;
+	return carrier_new(&carrier, &options, NULL, NULL);
+}
+
+static int end_map(void **state)
+{
+	stand_in_stop(&api);
+	return end(state);
+}
+
+static bool asked(const char *method, const char *status)
+{
+	return stand_in_count(&api, (const char *const[]){"/configmaps", method, status, NULL}) > 0;
+}
+
+static void tick_until_asked(const char *method, const char *status)
+{
+	for (int i = 0; i < 20000 && !asked(method, status); i++) {
+		carrier_tick(carrier);
+		usleep(1000);
+	}
+	assert_true(asked(method, status));
+}
+
+static void test_map(void **state)
+{
+	(void)state;
+	carrier_start(carrier);
+	assert_int_equal(world.records, 0);
+	world.own = at("", 1, 0);
+	tick_until_asked("POST", "201");
+	world.own.falls = 1; /* at once, not when it is due */
+	tick_until_asked("PATCH", "200");
+	world.own.attempt = 3;
+	world.own.until_ns++;
+	world.own.last_step = 77;
+	carrier_finish(carrier);
+	assert_string_equal(world.said, "");
+	/* Another node. */
+	carrier_free(carrier);
+	memset(&world.own, 0, sizeof(world.own));
+	options.node_name = (char[]){"node-b"};
+	assert_int_equal(carrier_new(&carrier, &options, NULL, NULL), 0);
+	carrier_start(carrier);
+	assert_int_equal(world.records, 1);
+	assert_true(said("attempt 3 up to step 77"));
+	/* The first one's are the same run's, which began earlier. */
+	world.own = at("", 2, 0);
+	for (int i = 0; i < 20000 && !said("is at attempt 3 on node"); i++) {
+		carrier_tick(carrier);
+		usleep(1000);
+	}
+	assert_true(said("is at attempt 3 on node"));
+}
+
+static uint32_t lines(const char *text)
+{
+	uint32_t n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+/* Said once, tried again, and said when it works; reading works all the time. */
+static void test_map_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(stand_in_set(&api, "{\"verbs\": [\"get\"]}"), 0);
+	carrier_start(carrier);
+	world.own = at("", 1, 0);
+	for (int i = 0; i < 20000 && stand_in_count(&api, (const char *const[]){"POST", "403", NULL}) < 2;
+	     i++) {
+		carrier_start(carrier);
+		carrier_tick(carrier);
+		world.own.falls++;
+		usleep(1000);
+	}
+	assert_true(said("--carry configmap:ml: configmaps of http://127.0.0.1"));
+	assert_true(said("needs a Role in namespace ml with configmaps: get, create, patch"));
+	assert_true(said("; the history of jobs stays on this node until that works"));
+	assert_int_equal(lines(world.said), 1);
+	assert_int_equal(stand_in_set(&api, "{\"verbs\": [\"get\", \"create\", \"patch\"]}"), 0);
+	tick_until_asked("POST", "201");
+	for (int i = 0; i < 20000 && !said("that works again"); i++) {
+		carrier_tick(carrier);
+		usleep(1000);
+	}
+	assert_true(said("that works again"));
+	assert_int_equal(lines(world.said), 2);
+}
+
+static void test_map_nowhere(void **state)
+{
+	struct carrier *none;
+
+	(void)state;
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	options.carry = map;
+	assert_int_equal(carrier_new(&none, &options, NULL, NULL), 0);
+	assert_null(none);
+	assert_true(said("there is no Kubernetes here"));
+	assert_int_equal(lines(world.said), 1);
+	carrier_start(none);
+	carrier_tick(none);
+	carrier_finish(none);
+	options.carry = (char[]){"configmap:a/b"};
+	assert_int_equal(carrier_new(&none, &options, NULL, NULL), -EINVAL);
+	options.carry = (char[]){"configmaps"}; /* a folder, which is not there */
+	assert_int_equal(carrier_new(&none, &options, NULL, NULL), 0);
+	carrier_start(none);
+	assert_true(said("there is no such folder"));
+	carrier_free(none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_comes, begin, end),
+		cmocka_unit_test_setup_teardown(test_comes_by_place, begin, end),
 		cmocka_unit_test_setup_teardown(test_none, begin, end),
 		cmocka_unit_test_setup_teardown(test_of_no_later_run, begin, end),
 		cmocka_unit_test_setup_teardown(test_goes, begin, end),
 		cmocka_unit_test_setup_teardown(test_gives_way, begin, end),
 		cmocka_unit_test_setup_teardown(test_hangs, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_folder, begin, end),
+		cmocka_unit_test_setup_teardown(test_map, begin_map, end_map),
+		cmocka_unit_test_setup_teardown(test_map_refused, begin_map, end_map),
+		cmocka_unit_test_setup_teardown(test_map_nowhere, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

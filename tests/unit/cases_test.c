@@ -16,7 +16,7 @@
 #include "userspace/model/hang.h"
 #include "userspace/model/model.h"
 
-#define CASES_MAX 256
+#define CASES_MAX 400
 
 /* ---- facts --------------------------------------------------------------------------------------- */
 
@@ -82,6 +82,8 @@ static void see(void *ctx, const struct fact *f)
 	s->gaps += f->type == FACT_RANGE && f->range->bucket == BUCKET_UNOBSERVED;
 	if (f->type == FACT_HEALTH) {
 		s->health = *f->health;
+		snprintf(s->kind, sizeof(s->kind), "%s", f->health->kind);
+		snprintf(s->name, sizeof(s->name), "%s", f->health->name ? f->health->name : "");
 		snprintf(s->why, sizeof(s->why), "%s", f->health->why);
 		snprintf(s->phase, sizeof(s->phase), "%s", f->health->phase);
 		snprintf(s->evidence, sizeof(s->evidence), "%s", f->health->evidence);
@@ -115,6 +117,40 @@ static void windows_close(const struct run *r, const struct ledger_view *l, cons
 	}
 }
 
+/* What is counted is what each disruption says of itself, once that is settled. */
+static void check_story(const struct run *r, const struct job_view *j)
+{
+	uint32_t counted = 0, told = j->nfalls - j->unsettled, n;
+
+	for (uint32_t i = 0; i < j->ncauses; i++) {
+		n = 0;
+		for (uint32_t f = 0; f < told; f++)
+			n += !strcmp(j->falls[f].why.cause, j->causes[i].cause);
+		if (n != j->causes[i].count)
+			fail_msg("%s: %llu disruptions are counted as %s, of which %u are", r->path,
+				 (unsigned long long)j->causes[i].count, j->causes[i].cause, n);
+		counted += n;
+	}
+	if (counted != told)
+		fail_msg("%s: a disruption is counted for no cause", r->path);
+}
+
+/* Each disruption that was seen here has one cause; those of another node have none. */
+static void check_causes(const struct run *r, const struct job_view *j)
+{
+	uint64_t sum = j->unsettled;
+
+	for (uint32_t i = 0; i < j->ncauses; i++) {
+		if (!*j->causes[i].cause)
+			fail_msg("%s: a disruption without a cause", r->path);
+		sum += j->causes[i].count;
+	}
+	if (j->carried ? sum > j->ledger.disruptions : sum != j->ledger.disruptions)
+		fail_msg("%s: the causes of disruptions do not add up", r->path);
+	if (!j->carried && j->ledger.disruptions <= JOB_FALLS)
+		check_story(r, j);
+}
+
 static void check_jobs(struct run *r, const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->njobs && i < SCRIPT_PIDS; i++) {
@@ -127,11 +163,15 @@ static void check_jobs(struct run *r, const struct snapshot *s)
 		    j->ledger.unsettled_ns > j->ledger.ns[BUCKET_OTHER])
 			fail_msg("%s: the ledger of job %u does not close", r->path, i + 1);
 		windows_close(r, &j->ledger, j->windows, 0);
+		check_causes(r, j);
 		if (j->ledger.productive_gross_ns < r->job_gross_ns[i] ||
-		    j->wasted_gross_ns < r->wasted_ns[i])
+		    j->wasted_gross_ns < r->wasted_ns[i] || j->ledger.steps < r->job_steps[i])
 			fail_msg("%s: what job %u has gained or lost in all fell", r->path, i + 1);
+		if (j->ledger.productive_gross_ns > sum_ns)
+			fail_msg("%s: job %u has gained more than all of its time", r->path, i + 1);
 		r->job_gross_ns[i] = j->ledger.productive_gross_ns;
 		r->wasted_ns[i] = j->wasted_gross_ns;
+		r->job_steps[i] = j->ledger.steps;
 		for (uint32_t n = 0; n < j->nfalls; n++) {
 			parts_ns = 0;
 			for (int b = 0; b < BUCKET_COUNT; b++)

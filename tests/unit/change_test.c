@@ -112,6 +112,25 @@ static struct sim exact(uint64_t slow_from, uint64_t slow_to, double by)
 	return s;
 }
 
+/* What was usual before a short slowdown is not where it ended. */
+static void test_short(void **state)
+{
+	struct sim s = exact(701, 706, 0.5);
+	struct change *c = change_new();
+	struct seen seen = {0};
+
+	(void)state;
+	feed(c, &s, 717, &seen);
+	s.slow_from = 718;
+	s.slow_to = 735;
+	feed(c, &s, 100, &seen);
+	assert_int_equal(seen.slower, 1);
+	assert_int_equal(seen.recovered, 1);
+	assert_int_equal(seen.view.onset_step, 718);
+	assert_int_equal(seen.view.end_step, 735);
+	change_free(c);
+}
+
 static void test_exact(void **state)
 {
 	struct sim s = exact(301, 501, 0.25);
@@ -272,7 +291,7 @@ int main(void)
 		cmocka_unit_test(test_slower),	   cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_burst),	   cmocka_unit_test(test_faster),
 		cmocka_unit_test(test_no_samples), cmocka_unit_test(test_incomparable),
-		cmocka_unit_test(test_archive),
+		cmocka_unit_test(test_archive),	   cmocka_unit_test(test_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

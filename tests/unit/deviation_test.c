@@ -171,6 +171,30 @@ static void test_window(void **state)
 	deviation_free(d);
 }
 
+static void test_histogram(void **state)
+{
+	struct deviation *d = deviation_new();
+	struct deviation_view v;
+	uint64_t sum_ns = 0;
+
+	(void)state;
+	for (int i = 0; i < DEVIATION_BOUNDS; i++) { /* a bound belongs to the bucket below it */
+		assert_true(!i || deviation_bound_ns[i] > deviation_bound_ns[i - 1]);
+		for (uint64_t k = 0; k < 2; k++) {
+			assert_int_equal(deviation_add(d, deviation_bound_ns[i] + k), 0);
+			sum_ns += deviation_bound_ns[i] + k;
+		}
+	}
+	deviation_view(d, &v);
+	assert_int_equal(v.count, 2 * DEVIATION_BOUNDS);
+	assert_int_equal(v.sum_ns, sum_ns);
+	assert_int_equal(v.bucket[0], 1);
+	for (int i = 1; i < DEVIATION_BOUNDS; i++)
+		assert_int_equal(v.bucket[i], 2);
+	assert_int_equal(v.bucket[DEVIATION_BOUNDS], 1);
+	deviation_free(d);
+}
+
 static void test_extremes(void **state)
 {
 	struct deviation *d = deviation_new();
@@ -193,7 +217,7 @@ int main(void)
 		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_ideal),
 		cmocka_unit_test(test_even_median), cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_quantiles),   cmocka_unit_test(test_window),
-		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_histogram),   cmocka_unit_test(test_extremes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,8 @@ static inline void fixture_times(struct loop_view *l)
 	}
 	l->time = (struct deviation_view){
 		.count = 2000,
+		.sum_ns = 72400 * MS,
+		.bucket = {[6] = 1960, [9] = 39, [11] = 1},
 		.mean_ns = 36.2e6,
 		.min_ns = 29900000,
 		.max_ns = 1250 * MS,

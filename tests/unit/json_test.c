@@ -12,6 +12,7 @@
 #include <cjson/cJSON.h>
 
 #include "tests/unit/fixture.h"
+#include "tests/unit/schema.h"
 #include "userspace/base/json_text.h"
 #include "userspace/export/export.h"
 #include "userspace/export/json_line.h"
@@ -26,6 +27,10 @@ static void text_is_escaped(void **state)
 		{"a\"b\\c", "\"a\\\"b\\\\c\""},
 		{"\n\t\x01\x1f", "\"\\u000a\\u0009\\u0001\\u001f\""},
 		{"\x7f", "\"\\u007f\""},
+		/* What turns a line round or ends it, where it is shown: right-to-left override, line
+		   separator, a tag. */
+		{"a\342\200\256b\342\200\250", "\"a\\u202eb\\u2028\""},
+		{"\363\240\200\201", "\"\\udb40\\udc01\""},
 		{"\302\233", "\"\\u009b\""},	    /* C1: drives terminals */
 		{"gr\303\274n", "\"gr\303\274n\""}, /* UTF-8 stays */
 		{"\360\237\230\200", "\"\360\237\230\200\""},
@@ -90,86 +95,6 @@ static void numbers_and_commas(void **state)
 	buffer_free(&b);
 }
 
-/* ---- a JSON Schema validator of what the schema uses ------------------------------------------------ */
-
-static bool validates(const cJSON *root, const cJSON *schema, const cJSON *v);
-
-static bool is_type(const char *type, const cJSON *v)
-{
-	if (!strcmp(type, "integer"))
-		return cJSON_IsNumber(v) && floor(v->valuedouble) == v->valuedouble;
-	return (!strcmp(type, "object") && cJSON_IsObject(v)) ||
-	       (!strcmp(type, "array") && cJSON_IsArray(v)) ||
-	       (!strcmp(type, "string") && cJSON_IsString(v)) ||
-	       (!strcmp(type, "number") && cJSON_IsNumber(v)) ||
-	       (!strcmp(type, "boolean") && cJSON_IsBool(v)) || (!strcmp(type, "null") && cJSON_IsNull(v));
-}
-
-static bool any_type(const cJSON *types, const cJSON *v)
-{
-	const cJSON *t;
-
-	if (cJSON_IsString(types))
-		return is_type(types->valuestring, v);
-	cJSON_ArrayForEach(t, types) if (is_type(t->valuestring, v)) return true;
-	return false;
-}
-
-static bool object_validates(const cJSON *root, const cJSON *schema, const cJSON *v)
-{
-	const cJSON *properties = cJSON_GetObjectItem(schema, "properties");
-	const cJSON *more = cJSON_GetObjectItem(schema, "additionalProperties"), *i, *p;
-
-	cJSON_ArrayForEach(i, cJSON_GetObjectItem(schema, "required")) if (!cJSON_GetObjectItemCaseSensitive(
-										   v, i->valuestring))
-	{
-		print_message("missing: %s\n", i->valuestring);
-		return false;
-	}
-	cJSON_ArrayForEach(i, v)
-	{
-		p = properties ? cJSON_GetObjectItemCaseSensitive(properties, i->string) : NULL;
-		p = p ? p : more;
-		/* Stricter than JSON Schema: what we write must be described. */
-		if (!p || !validates(root, p, i)) {
-			print_message("%s: not as described\n", i->string);
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool validates(const cJSON *root, const cJSON *schema, const cJSON *v)
-{
-	const cJSON *k, *i;
-
-	k = cJSON_GetObjectItem(schema, "$ref");
-	if (k) {
-		assert_memory_equal(k->valuestring, "#/$defs/", 8);
-		k = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItem(root, "$defs"), k->valuestring + 8);
-		assert_non_null(k);
-		return validates(root, k, v);
-	}
-	k = cJSON_GetObjectItem(schema, "const");
-	if (k && !cJSON_Compare(k, v, true))
-		return false;
-	k = cJSON_GetObjectItem(schema, "type");
-	if (k && !any_type(k, v))
-		return false;
-	k = cJSON_GetObjectItem(schema, "minimum");
-	if (k && cJSON_IsNumber(v) && v->valuedouble < k->valuedouble)
-		return false;
-	k = cJSON_GetObjectItem(schema, "enum");
-	if (k) {
-		cJSON_ArrayForEach(i, k) if (cJSON_Compare(i, v, true)) return true;
-		return false;
-	}
-	k = cJSON_GetObjectItem(schema, "items");
-	if (k)
-		cJSON_ArrayForEach(i, v) if (!validates(root, k, i)) return false;
-	return !cJSON_IsObject(v) || object_validates(root, schema, v);
-}
-
 static cJSON *line_of(const char *text)
 {
 	cJSON *schema = cJSON_Parse(export_json_schema), *j = cJSON_Parse(text);
@@ -180,11 +105,14 @@ static cJSON *line_of(const char *text)
 	assert_string_equal(j->child->string, "type");
 	type = cJSON_GetObjectItemCaseSensitive(defs, j->child->valuestring);
 	assert_non_null(type);
-	if (!validates(schema, type, j))
+	if (!schema_validates(schema, type, j))
 		fail_msg("not as the schema says: %s", text);
 	cJSON_Delete(schema);
 	return j;
 }
+
+/* What each type of fact was told as. */
+static char told[FACT_TYPES][32];
 
 static cJSON *line(const struct fact *f, const struct snapshot *last)
 {
@@ -198,6 +126,7 @@ static cJSON *line(const struct fact *f, const struct snapshot *last)
 	j = line_of(b.data);
 	assert_string_equal(j->child->next->string, "seq");
 	assert_int_equal(j->child->next->valueint, f->number);
+	snprintf(told[f->type], sizeof(told[f->type]), "%s", j->child->valuestring);
 	buffer_free(&b);
 	return j;
 }
@@ -391,10 +320,99 @@ static void health_line(void **state)
 	cJSON_Delete(j);
 }
 
+static void monitor_line(void **state)
+{
+	struct monitor_event ev = {
+		.name = "torch.monitor.Stat",
+		.wall_ns = 1700000000000000000ll,
+		.count = 6,
+		.nentries = 5,
+		.truncated = true,
+		.entry = {{.type = GP_MONITOR_DOUBLE, .key = "loss.mean"},
+			  {.type = GP_MONITOR_DOUBLE, .key = "loss.max"},
+			  {.type = GP_MONITOR_INT, .key = "i", .value = (uint64_t)INT64_MIN},
+			  {.type = GP_MONITOR_BOOL, .key = "b", .value = 1},
+			  {.type = GP_MONITOR_TEXT, .key = "t", .text = "a\"b"}}};
+	struct fact f = fact(FACT_MONITOR);
+	double mean = 0.1, most = -INFINITY;
+	cJSON *j, *data;
+
+	(void)state;
+	memcpy(&ev.entry[0].value, &mean, sizeof(mean));
+	memcpy(&ev.entry[1].value, &most, sizeof(most));
+	f.monitor = &ev;
+	j = line(&f, NULL);
+	data = cJSON_GetObjectItem(j, "data");
+	assert_string_equal(get(j, "wall_time")->valuestring, "2023-11-14T22:13:20.000000000Z");
+	assert_true(get(data, "loss.mean")->valuedouble == 0.1);
+	assert_true(cJSON_IsNull(get(data, "loss.max")));
+	assert_string_equal(get(get(j, "not_finite"), "loss.max")->valuestring, "-inf");
+	assert_true(get(data, "i")->valuedouble == -0x1p63);
+	assert_true(cJSON_IsTrue(get(data, "b")));
+	assert_string_equal(get(data, "t")->valuestring, "a\"b");
+	assert_true(cJSON_IsTrue(get(j, "truncated")));
+	cJSON_Delete(j);
+	ev = (struct monitor_event){.name = ""};
+	j = line(&f, NULL);
+	assert_true(cJSON_IsNull(get(j, "wall_time")));
+	assert_null(cJSON_GetObjectItem(j, "not_finite"));
+	cJSON_Delete(j);
+}
+
+static void probe_line(void **state)
+{
+	struct attach_view a = {.id = "cuda.launch"};
+	struct fact f = fact(FACT_PROBE);
+	cJSON *j;
+
+	(void)state;
+	f.pid = 0;
+	f.probe = &a;
+	snprintf(a.at.library, sizeof(a.at.library), "/usr/lib/libcuda.so.1");
+	for (a.at.state = 0; a.at.state <= GP_ATTACH_given_up; a.at.state++) {
+		a.group = a.at.state & 3;
+		j = line(&f, NULL);
+		assert_string_equal(get(j, "probe")->valuestring, "cuda.launch");
+		assert_string_equal(get(j, "state")->valuestring, event_attach_state_name(a.at.state));
+		assert_string_equal(get(j, "group")->valuestring, event_group_name(a.group));
+		cJSON_Delete(j);
+	}
+}
+
+/* line() refuses what the schema does not list. */
+static void every_word_is_in_the_schema(void **state)
+{
+	struct fact_health h = {.kind = "hang", .why = "unknown", .phase = "", .evidence = ""};
+	struct job_fall d = {.number = 1, .why = {.cause = "killed", .exit_code = -1}};
+	struct step_state st = {.tier = TIER_B};
+	struct fact f = fact(FACT_RANK);
+
+	(void)state;
+	f.state = &st;
+	for (int i = 0; i < BOUNDARY_COUNT; i++) {
+		st.boundary = i;
+		st.state = i % (STATE_ENDED + 1);
+		st.unit = i % UNIT_COUNT;
+		st.series = i % SERIES_COUNT;
+		cJSON_Delete(line(&f, NULL));
+	}
+	for (int i = 0; i < FAULT_COUNT; i++) {
+		h.kind = fault_name[i];
+		snprintf(d.why.cause, sizeof(d.why.cause), "%s", fault_name[i]);
+		f = fact(FACT_HEALTH);
+		f.health = &h;
+		cJSON_Delete(line(&f, NULL));
+		f = fact(FACT_DISRUPTION);
+		f.disruption = &d;
+		cJSON_Delete(line(&f, NULL));
+	}
+}
+
+/* The last test: the ones before told a fact of each type. */
 static void schema_is_complete(void **state)
 {
 	cJSON *schema = cJSON_Parse(export_json_schema), *i, *bad;
-	int types = 0;
+	uint32_t types = 0;
 
 	(void)state;
 	assert_non_null(schema);
@@ -408,22 +426,35 @@ static void schema_is_complete(void **state)
 		assert_string_equal(get(get(get(def, "properties"), "type"), "const")->valuestring, ref + 8);
 		/* The validator above refuses: nothing that is required may be absent. */
 		bad = cJSON_CreateObject();
-		assert_false(validates(schema, def, bad));
+		assert_false(schema_validates(schema, def, bad));
 		cJSON_Delete(bad);
-		types++;
+		for (uint32_t n = 0; n < FACT_TYPES; n++)
+			types |= (uint32_t)!strcmp(told[n], ref + 8) << n;
 	}
-	assert_int_equal(types, 10);
+	for (uint32_t n = 0; n < FACT_TYPES; n++) {
+		if (!*told[n])
+			fail_msg("no fact of type %u was told", n);
+		if (!(types >> n & 1))
+			fail_msg("%s is in no oneOf", told[n]);
+	}
 	cJSON_Delete(schema);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_escaped),    cmocka_unit_test(every_byte_pair_parses),
-		cmocka_unit_test(numbers_and_commas), cmocka_unit_test(schema_is_complete),
-		cmocka_unit_test(start_and_end),      cmocka_unit_test(rank_line),
-		cmocka_unit_test(step_line),	      cmocka_unit_test(other_lines),
+		cmocka_unit_test(text_is_escaped),
+		cmocka_unit_test(every_byte_pair_parses),
+		cmocka_unit_test(numbers_and_commas),
+		cmocka_unit_test(probe_line),
+		cmocka_unit_test(start_and_end),
+		cmocka_unit_test(rank_line),
+		cmocka_unit_test(step_line),
+		cmocka_unit_test(other_lines),
 		cmocka_unit_test(health_line),
+		cmocka_unit_test(monitor_line),
+		cmocka_unit_test(every_word_is_in_the_schema),
+		cmocka_unit_test(schema_is_complete),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

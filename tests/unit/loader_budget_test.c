@@ -114,7 +114,7 @@ static void steps_are_taken_in_order(void **state)
 		assert_int_equal(told.change[i].unit, TORCH);
 		assert_int_equal(told.change[i].pid, 7);
 		assert_int_equal(told.change[i].from, BUDGET_ALL + i);
-		assert_int_equal(told.change[i].to, BUDGET_COUNT + i);
+		assert_int_equal(told.change[i].to, BUDGET_NO_BULK + i);
 		assert_true(told.change[i].cost_ns > LIMIT);
 	}
 }
@@ -122,8 +122,8 @@ static void steps_are_taken_in_order(void **state)
 static void each_step_waits(void **state)
 {
 	(void)state;
-	assert_in_range(until(BUDGET_COUNT, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED + 1);
-	assert_in_range(until(BUDGET_NO_BULK, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED);
+	assert_in_range(until(BUDGET_NO_BULK, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED + 1);
+	assert_in_range(until(BUDGET_COUNT, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED);
 	/* Bulk was the most of it, but what is left is over the limit too. */
 	assert_in_range(until(BUDGET_NO_CONFIRM, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED);
 }
@@ -133,6 +133,16 @@ static void one_step_that_is_enough_is_the_last(void **state)
 	(void)state;
 	seconds(PAUSE, 7, 0, LIMIT / 4, 8 * LIMIT);
 	assert_int_equal(budget_level(b, TORCH), BUDGET_NO_BULK);
+}
+
+/* Ten thousand launches a second, and a wait a step: the waits are told on. */
+static void launches_go_before_waits_are_counted(void **state)
+{
+	(void)state;
+	seconds(20 * PAUSE, 7, 0, LIMIT / 10, 5 * LIMIT);
+	for (int i = 0; i < told.n; i++)
+		assert_true(told.change[i].to < BUDGET_COUNT);
+	assert_int_equal(told.change[0].to, BUDGET_NO_BULK);
 }
 
 static void steps_that_spare_nothing_are_left_out(void **state)
@@ -161,12 +171,32 @@ static void the_marker_is_never_given_up(void **state)
 static void what_finds_steps_is_kept(void **state)
 {
 	(void)state;
-	budget_protect(b, TORCH, true);
+	budget_protect(b, TORCH, GP_GROUP_confirm, true);
 	seconds(100, 7, 0, 3 * LIMIT, 0);
 	assert_int_equal(budget_level(b, TORCH), BUDGET_COUNT);
-	budget_protect(b, TORCH, false);
+	budget_protect(b, TORCH, GP_GROUP_confirm, false);
 	seconds(PAUSE, 7, 0, 3 * LIMIT, 0);
 	assert_int_equal(budget_level(b, TORCH), BUDGET_NO_CONFIRM);
+}
+
+/* It goes when nothing is found by it any more, though its unit is lower by then, and comes back when it is.
+ */
+static void what_bulk_finds_is_kept(void **state)
+{
+	(void)state;
+	budget_protect(b, TORCH, GP_GROUP_bulk, true);
+	seconds(20, 7, 0, 3 * LIMIT, 3 * LIMIT);
+	assert_int_equal(told.n, 2);
+	assert_int_equal(told.change[0].to, BUDGET_COUNT);
+	assert_int_equal(told.change[1].to, BUDGET_NO_CONFIRM);
+	assert_int_equal(stop(state), 0);
+	assert_int_equal(start(state), 0);
+	budget_protect(b, TORCH, GP_GROUP_bulk, true);
+	seconds(20, 7, 0, 0, 3 * LIMIT); /* nothing else is there to give up */
+	assert_int_equal(told.n, 0);
+	budget_protect(b, TORCH, GP_GROUP_bulk, false);
+	seconds(SUSTAINED, 7, 0, 0, 3 * LIMIT);
+	assert_int_equal(budget_level(b, TORCH), BUDGET_NO_BULK);
 }
 
 static void faults_are_kept(void **state)
@@ -262,7 +292,7 @@ static void counting_sees_when_it_fits(void **state)
 {
 	(void)state;
 	until(BUDGET_COUNT, 40, 0, 3 * LIMIT, 0);
-	budget_protect(b, TORCH, true);
+	budget_protect(b, TORCH, GP_GROUP_confirm, true);
 	seconds(100 * PAUSE, 7, 0, LIMIT - 1, 0); /* under the limit, but with no room to spare */
 	assert_int_equal(budget_level(b, TORCH), BUDGET_COUNT);
 	seconds(PAUSE, 7, 0, LIMIT / 2, 0);
@@ -363,9 +393,11 @@ int main(void)
 		POLICY(steps_are_taken_in_order),
 		POLICY(each_step_waits),
 		POLICY(one_step_that_is_enough_is_the_last),
+		POLICY(launches_go_before_waits_are_counted),
 		POLICY(steps_that_spare_nothing_are_left_out),
 		POLICY(the_marker_is_never_given_up),
 		POLICY(what_finds_steps_is_kept),
+		POLICY(what_bulk_finds_is_kept),
 		POLICY(faults_are_kept),
 		POLICY(the_dearest_process_decides),
 		POLICY(the_dearest_runtime_goes_first),

@@ -21,7 +21,7 @@ static void test_captures(void **state)
 		.captures = 3,
 		.capture = {{.arg = 0, .arg_arm64 = 0, .width = 8},
 			    {.arg = 2, .arg_arm64 = 3, .width = 4},
-			    {.arg = 1, .arg_arm64 = 1, .derefs = 2, .offset = -16, .width = 2}},
+			    {.arg = 1, .arg_arm64 = 1, .derefs = 2, .offset = {0, -16}, .width = 2}},
 		.only = {.arg = 4, .arg_arm64 = 4, .width = 1},
 		.has_only = true,
 		.only_value = 7,
@@ -38,7 +38,7 @@ static void test_captures(void **state)
 	assert_int_equal(arm.arg[1].source, 3);
 	assert_int_equal(x86.arg[1].width, 4);
 	assert_int_equal(x86.arg[2].derefs, 2);
-	assert_int_equal(x86.arg[2].offset[0], -16);
+	assert_int_equal(x86.arg[2].offset[1], -16);
 	assert_int_equal(x86.arg[3].source, GP_SRC_NONE);
 	assert_int_equal(x86.name.source, GP_SRC_NONE);
 	assert_int_equal(x86.only.source, 4);
@@ -46,12 +46,38 @@ static void test_captures(void **state)
 	assert_int_equal(probe_row_compile_for(EM_S390, &row, 0, &x86), -EINVAL);
 }
 
+/* -1 keeps a place; what follows it is where it was, on either machine. */
+static void test_no_argument(void **state)
+{
+	struct probe_row row = {.captures = 3,
+				.capture = {{.arg = -1, .arg_arm64 = -1, .width = 8},
+					    {.arg = 6, .arg_arm64 = -1, .width = 8},
+					    {.arg = 1, .arg_arm64 = 1, .width = 4}},
+				.keep = nothing};
+	struct gp_row x86, arm;
+
+	(void)state;
+	assert_int_equal(probe_row_compile_for(EM_X86_64, &row, 0, &x86), 0);
+	assert_int_equal(probe_row_compile_for(EM_AARCH64, &row, 0, &arm), 0);
+	assert_int_equal(x86.nargs, 3);
+	assert_int_equal(x86.arg[0].source, GP_SRC_NONE);
+	assert_int_equal(x86.arg[1].source, GP_SRC_STACK);
+	assert_int_equal(arm.arg[1].source, GP_SRC_NONE);
+	assert_int_equal(x86.arg[2].source, 1);
+	assert_int_equal(arm.arg[2].source, 1);
+	row.capture[0].arg = -2;
+	assert_int_equal(probe_row_compile_for(EM_X86_64, &row, 0, &x86), -EINVAL);
+}
+
 /* The hidden result pointer takes a register on x86-64 only. */
 static void test_string(void **state)
 {
 	static const char *const keep[] = {"Optimizer.", "DDP", NULL};
-	const struct probe_row row = {
-		.abi = PROBE_ABI_CXX_SRET, .string = PROBE_STRING_STD, .max_hz = 200, .keep = keep};
+	const struct probe_row row = {.abi = PROBE_ABI_CXX_SRET,
+				      .string = PROBE_STRING_STD,
+				      .text = {.width = 8},
+				      .max_hz = 200,
+				      .keep = keep};
 	uint64_t word = 0, mask = 0;
 	struct gp_row x86, arm;
 
@@ -121,9 +147,8 @@ static void test_stack_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_captures),
-		cmocka_unit_test(test_string),
-		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_captures),	cmocka_unit_test(test_no_argument),
+		cmocka_unit_test(test_string),		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_stack_arguments),
 	};
 

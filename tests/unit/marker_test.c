@@ -314,7 +314,43 @@ static void test_calls(void **state)
 	assert_string_equal(seen.text[2], "out/ckpt.pt");
 	assert_int_equal(seen.s[2].begin_ns, seen.s[1].ts_ns);
 	assert_int_equal(seen.s[3].count, 33);
-	assert_int_equal(seen.s[4].ident, 0xfeed);
+	assert_int_equal(seen.s[4].ident, 1);
+}
+
+/* Whether a call that makes a device is told as failed, by what it returned. */
+static bool init_failed(const char *runtime, enum gp_role role, int64_t ret)
+{
+	_Alignas(8) char buf[GP_RECORD_MAX];
+	struct gp_call *call = event_init(buf, GP_KIND_call, 0, 7, 3);
+	struct gp_probe probe = {.role = (uint16_t)role};
+	bool tainted;
+
+	strcpy(probe.runtime, runtime);
+	call->ret = ret;
+	seen.n = 0;
+	feed(buf, 1, &probe);
+	assert_true(seen.n > 0);
+	assert_int_equal(seen.s[0].kind, SIGNAL_INIT);
+	tainted = seen.s[0].tainted;
+	seen.n = 0;
+	return tainted;
+}
+
+static void test_init_failed(void **state)
+{
+	(void)state;
+	assert_false(init_failed("cuda", GP_ROLE_device_init, 0));
+	assert_true(init_failed("cuda", GP_ROLE_device_init, 100));
+	assert_true(init_failed("hip", GP_ROLE_device_init, 100));
+	assert_true(init_failed("nccl", GP_ROLE_comm_init, 2));
+	assert_false(init_failed("nccl", GP_ROLE_comm_init, 7));
+	/* OpenCL: what was made, or NULL. The low half of an address is nobody's code. */
+	assert_true(init_failed("opencl", GP_ROLE_device_init, 0));
+	assert_false(init_failed("opencl", GP_ROLE_device_init, 0x55d0000000c0));
+	assert_false(init_failed("opencl", GP_ROLE_device_init, 0x7f00ffffff00));
+	assert_true(init_failed("neuron", GP_ROLE_device_init, 1202));
+	assert_true(init_failed("level_zero", GP_ROLE_device_init, 0x70000001));
+	assert_false(init_failed("level_zero", GP_ROLE_device_init, 0));
 }
 
 static void test_losses(void **state)
@@ -432,7 +468,7 @@ int main(void)
 		TEST(test_deeper_path), TEST(test_closure),	    TEST(test_optimizer_in_backward),
 		TEST(test_calls),	TEST(test_losses),	    TEST(test_anonymous),
 		TEST(test_garbage),	TEST(test_deeper_function), TEST(test_many_checkpoints),
-		TEST(test_gap),
+		TEST(test_gap),		TEST(test_init_failed),
 	};
 
 	return cmocka_run_group_tests_name("marker", tests, NULL, NULL);

@@ -12,6 +12,7 @@
 
 #include "userspace/base/buffer.h"
 #include "userspace/export/json_line.h"
+#include "userspace/model/anchor.h"
 #include "userspace/model/model.h"
 
 #define MS 1000000ull
@@ -20,7 +21,7 @@
 struct world {
 	struct model *model;
 	struct buffer facts;
-	uint64_t count[FACT_END + 1];
+	uint64_t count[FACT_TYPES];
 	struct fact last;
 	_Alignas(8) char record[GP_RECORD_MAX];
 };
@@ -263,6 +264,8 @@ static void test_wall_time(void **state)
 {
 	struct world w;
 	struct gp_session *gs;
+	struct snapshot *s;
+	struct buffer saved = {0};
 
 	(void)state;
 	open_world(&w);
@@ -274,13 +277,29 @@ static void test_wall_time(void **state)
 	assert_int_equal(w.count[FACT_START], 1);
 	assert_int_equal(w.last.mono_ns, 10 * S);
 	assert_int_equal(w.last.real_ns, 5000 * (int64_t)S - 5);
+	process(&w, 11 * S, 20, 11 * S)->flags = GP_PROCESS_FROM_START;
+	feed(&w);
+	backward(&w, 12 * S, 20);
 	clock_at(&w, 20 * S, 9000 * (int64_t)S); /* somebody set the clock */
+	s = look(&w);				 /* which moves no beginning of what is counted */
+	assert_int_equal(s->jobs[0].since_real_ns, 5001 * (int64_t)S - 5);
+	assert_int_equal(s->ranks[0].since_real_ns, 5001 * (int64_t)S - 5);
+	snapshot_unref(s);
 	for (uint64_t at_ns = 15 * S; at_ns <= 25 * S; at_ns += 10 * S) {
 		((struct gp_loss *)make(&w, GP_KIND_loss, at_ns, 0, NULL))->count = 1;
 		feed(&w);
 		assert_int_equal(w.last.real_ns, at_ns < 20 * S ? 5005 * (int64_t)S - 5 : 9005 * (int64_t)S);
 	}
 	assert_int_equal(w.count[FACT_LOSS], 2);
+	for (uint64_t i = 0; i < 2ull * ANCHORS; i++) /* nor does it when the clock of then is forgotten */
+		clock_at(&w, (30 + i) * S, (int64_t)((9010 + i) * S));
+	assert_int_equal(model_save(w.model, &saved), 0);
+	model_free(w.model);
+	assert_int_equal(model_load(&w.model, see, &w, saved.data, saved.len), 0);
+	buffer_free(&saved);
+	s = look(&w);
+	assert_int_equal(s->session_real_ns, 5000 * (int64_t)S - 5);
+	snapshot_unref(s);
 	close_world(&w);
 }
 

@@ -86,7 +86,7 @@ static void define(struct model *m, const char *id, enum gp_role role, enum gp_g
 	p->role = (uint16_t)role;
 	p->group = (uint16_t)group;
 	snprintf(p->id, sizeof(p->id), "%s", id);
-	snprintf(p->runtime, sizeof(p->runtime), "torch");
+	snprintf(p->runtime, sizeof(p->runtime), "%.*s", (int)strcspn(id, "."), id);
 	feed(m, buf);
 }
 
@@ -164,6 +164,98 @@ static void what_the_budget_takes_is_told(void **state)
 	model_free(m);
 }
 
+static void the_chosen_probe_costs_as_the_marker(void **state)
+{
+	struct model *m = model_new(NULL, NULL);
+	struct snapshot *s;
+
+	(void)state;
+	configure(m, "marker=torch.wait");
+	define(m, "torch.wait", GP_ROLE_sync, GP_GROUP_confirm);
+	define(m, "torch.other", GP_ROLE_sync, GP_GROUP_confirm);
+	attach(m, "torch.wait", GP_ATTACH_attached);
+	attach(m, "torch.other", GP_ATTACH_attached);
+	follow(m);
+	count(m, "torch.wait", 30);
+	count(m, "torch.other", 4);
+	s = model_snapshot(m);
+	assert_int_equal(s->nranks, 1);
+	assert_int_equal(s->ranks[0].overhead.sum.all_ns, 34 * 500);
+	assert_int_equal(s->ranks[0].overhead.sum.marker_ns, 30 * 500);
+	snapshot_unref(s);
+	model_free(m);
+}
+
+static void the_marker_that_was_asked_for_is_kept(void **state)
+{
+	struct model *m = model_new(NULL, NULL);
+
+	(void)state;
+	define(m, "torch.reducer", GP_ROLE_reducer, GP_GROUP_confirm);
+	define(m, "cuda.resume", GP_ROLE_resume, GP_GROUP_confirm); /* beyond the first 32 */
+	configure(m, "marker=torch.reducer");
+	assert_int_equal(model_chosen(m), gp_probe_hash("torch.reducer"));
+	configure(m, "marker=cuda.resume");
+	assert_int_equal(model_chosen(m), gp_probe_hash("cuda.resume"));
+	assert_int_equal(model_roles(m), 0); /* the row, and none beside it */
+	model_free(m);
+}
+
+/* Runs of one program through a plugin's table, each fed with the output of the one before. */
+static void runs(struct model *m, uint64_t program, int n)
+{
+	static uint64_t at_ns = 10000000000ull;
+	_Alignas(8) char buf[GP_RECORD_MAX];
+
+	for (int i = 0; i < n; i++) {
+		struct gp_call *c;
+
+		at_ns += 1000000;
+		c = event_init(buf, GP_KIND_call, at_ns, PID, gp_probe_hash("pjrt.execute"));
+		c->dur_ns = 1000;
+		c->arg[0] = program;
+		c->arg[1] = 14;
+		c->arg[4] = program + 1;
+		c->arg[5] = program + 1;
+		feed(m, buf);
+	}
+	event_init(buf, GP_KIND_tick, at_ns, 0, 0);
+	feed(m, buf);
+}
+
+/* What tells which program trains is kept while that is looked for, and asked for when another one comes. */
+static void what_a_program_is_fed_with_is_kept_while_it_matters(void **state)
+{
+	const uint64_t flow = 1ull << GP_ROLE_buffer_in;
+	struct model *m = model_new(NULL, NULL);
+	struct snapshot *s;
+
+	(void)state;
+	define(m, "pjrt.execute", GP_ROLE_execute, GP_GROUP_marker);
+	define(m, "pjrt.from_host", GP_ROLE_buffer_in, GP_GROUP_bulk);
+	attach(m, "pjrt.execute", GP_ATTACH_attached);
+	attach(m, "pjrt.from_host", GP_ATTACH_attached);
+	follow(m);
+	assert_false(model_roles(m) & flow);
+	runs(m, 100, 1);
+	assert_true(model_roles(m) & flow);
+	runs(m, 100, 100);
+	assert_false(model_roles(m) & flow);
+	attach(m, "pjrt.from_host", GP_ATTACH_given_up);
+	runs(m, 100, 100);
+	assert_false(model_roles(m) & flow);
+	runs(m, 200, 30);
+	assert_true(model_roles(m) & flow);
+	attach(m, "pjrt.from_host", GP_ATTACH_attached);
+	runs(m, 200, 100);
+	assert_false(model_roles(m) & flow);
+	s = model_snapshot(m);
+	assert_int_equal(s->ranks[0].loops[0].state.steps, 331);
+	assert_int_equal(s->ranks[0].loops[0].state.unit, UNIT_STEP);
+	snapshot_unref(s);
+	model_free(m);
+}
+
 /* ---- shown --------------------------------------------------------------------------------------- */
 
 static struct fixture fx;
@@ -199,11 +291,9 @@ static void metrics_show_it(void **state)
 	struct buffer text = {0};
 
 	(void)state;
-	prometheus_text(&text, &fx.s);
-	has(text.data,
-	    "gpbpf_overhead_ratio{job_id=\"mnist\",rank=\"3\",pid=\"4242\",part=\"marker\"} 0.002\n");
-	has(text.data,
-	    "gpbpf_overhead_ratio{job_id=\"mnist\",rank=\"3\",pid=\"4242\",part=\"other\"} 0.003\n");
+	prometheus_text(&text, &fx.s, PROMETHEUS_TEXT);
+	has(text.data, "gpbpf_overhead_seconds_total{job_id=\"mnist\",rank=\"3\",part=\"marker\"} 0.3\n");
+	has(text.data, "gpbpf_overhead_seconds_total{job_id=\"mnist\",rank=\"3\",part=\"other\"} 0.1\n");
 	has(text.data, "gpbpf_overhead_budget_ratio 0.001\n");
 	has(text.data, "gpbpf_probe_unsent_total{probe=\"torch.reducer\"} 5\n");
 	has(text.data, "gpbpf_probes{group=\"confirm\",state=\"counted\"} 1\n");
@@ -212,8 +302,7 @@ static void metrics_show_it(void **state)
 	buffer_clear(&text);
 	fx.s.budget_ppm = 0;
 	fx.s.ranks[0].alive = false;
-	prometheus_text(&text, &fx.s);
-	assert_null(strstr(text.data, "gpbpf_overhead_ratio"));
+	prometheus_text(&text, &fx.s, PROMETHEUS_TEXT);
 	assert_null(strstr(text.data, "gpbpf_overhead_budget_ratio"));
 	buffer_free(&text);
 }
@@ -261,6 +350,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lately_is_the_last_ticks),
 		cmocka_unit_test(what_the_budget_takes_is_told),
+		cmocka_unit_test(the_chosen_probe_costs_as_the_marker),
+		cmocka_unit_test(the_marker_that_was_asked_for_is_kept),
+		cmocka_unit_test(what_a_program_is_fed_with_is_kept_while_it_matters),
 		cmocka_unit_test_setup(metrics_show_it, start),
 		cmocka_unit_test_setup(reports_say_it, start),
 		cmocka_unit_test_setup(lines_tell_it, start),

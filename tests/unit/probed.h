@@ -114,25 +114,34 @@ static inline void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, 
 	w->losses[cause] += count;
 }
 
-static const char probe_file[] =
-	"runtime: test\n"
-	"libraries: [loader_attach_test, loader_life_test, loader_relink_test]\n"
-	"probes:\n"
-	"  - {id: hit, symbol: gpt_hit, group: marker, role: backward,\n"
-	"     captures: [{name: a, arg: 0}, {name: b, arg: 1}], why: w}\n"
-	"  - {id: twin, symbol: gpt_hit, group: confirm, role: backward, why: w}\n"
-	"  - {id: count, symbol: gpt_count, group: bulk, role: launch, emit: count, why: w}\n"
-	"  - {id: nop5, symbol: gpt_nop5, group: bulk, role: launch, emit: count, why: w}\n"
-	"  - {id: begin, symbol: gpt_begin, group: marker, role: range_begin, max_hz: 40, keep: [Keep.],\n"
-	"     string: {arg: 1, as: std_string}, why: w}\n"
-	"  - {id: end, symbol: gpt_end, group: marker, role: range_end, why: w}\n"
-	"  - {id: scope, symbol: gpt_scope, group: marker, role: range_begin, anonymous: true,\n"
-	"     only: {arg: 0, width: 4, equals: 7}, why: w}\n"
-	"  - {id: call, symbol: gpt_call, group: confirm, role: sync, return: true, may_block: true,\n"
-	"     captures: [{name: a, arg: 0, width: 4}], why: w}\n"
-	"  - {id: named, symbol: gpt_named, group: fault, role: save_begin,\n"
-	"     string: {arg: 0, as: chars}, why: w}\n"
-	"  - {id: absent, symbol: gpt_absent, group: fault, role: error, why: w}\n";
+static const char probe_file[] = "runtime: test\n"
+				 "libraries: [loader_attach_test, loader_capture_test, loader_follow_test, "
+				 "loader_life_test, loader_relink_test]\n"
+				 "probes:\n"
+#if defined(PROBE_ROWS) /* a test with rows of its own */
+	PROBE_ROWS;
+#else
+				 "  - {id: hit, symbol: gpt_hit, group: marker, role: backward,\n"
+				 "     captures: [{name: a, arg: 0}, {name: b, arg: 1}], why: w}\n"
+				 "  - {id: twin, symbol: gpt_hit, group: confirm, role: backward, why: w}\n"
+				 "  - {id: count, symbol: gpt_count, group: bulk, role: launch, emit: count, "
+				 "why: w}\n"
+				 "  - {id: nop5, symbol: gpt_nop5, group: bulk, role: launch, emit: count, "
+				 "why: w}\n"
+				 "  - {id: begin, symbol: gpt_begin, group: marker, role: range_begin, "
+				 "max_hz: 40, keep: [Keep.],\n"
+				 "     string: {arg: 1, as: std_string}, why: w}\n"
+				 "  - {id: end, symbol: gpt_end, group: marker, role: range_end, why: w}\n"
+				 "  - {id: scope, symbol: gpt_scope, group: marker, role: range_begin, "
+				 "anonymous: true,\n"
+				 "     only: {arg: 0, width: 4, equals: 7}, why: w}\n"
+				 "  - {id: call, symbol: gpt_call, group: confirm, role: sync, return: true, "
+				 "may_block: true,\n"
+				 "     captures: [{name: a, arg: 0, width: 4}], why: w}\n"
+				 "  - {id: named, symbol: gpt_named, group: fault, role: save_begin,\n"
+				 "     string: {arg: 0, as: chars}, why: w}\n"
+				 "  - {id: absent, symbol: gpt_absent, group: fault, role: error, why: w}\n";
+#endif
 
 static char probe_folder[] = "/tmp/loader_attach_XXXXXX";
 

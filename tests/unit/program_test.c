@@ -17,7 +17,7 @@
 #include "userspace/identity/accelerator.h"
 #include "userspace/model/accelerator_peak.h"
 #include "userspace/model/program.h"
-#include "userspace/option.h"
+#include "userspace/option/option.h"
 #include "userspace/view/report_program.h"
 
 #define S 1000000000ull

@@ -23,7 +23,7 @@ static void test_page(void **state)
 	struct buffer page = {0};
 
 	(void)state;
-	prometheus_text(&page, &s);
+	prometheus_text(&page, &s, PROMETHEUS_TEXT);
 	assert_null(strstr(page.data, "gpbpf_store"));
 	buffer_clear(&page);
 	s.store = (struct store_view){.kept = true,
@@ -36,7 +36,7 @@ static void test_page(void **state)
 	s.store.failed[0].cause = "room";
 	s.store.failed[0].count = 2;
 	s.store.failed[1].cause = "locked";
-	prometheus_text(&page, &s);
+	prometheus_text(&page, &s, PROMETHEUS_TEXT);
 	has(page.data, "gpbpf_store_up 0\n");
 	has(page.data, "# TYPE gpbpf_store_transactions_total counter\ngpbpf_store_transactions_total 17\n");
 	has(page.data, "gpbpf_store_failures_total{cause=\"room\"} 2\n");

@@ -101,8 +101,12 @@ static void unknown_is_said(void **state)
 	has(text, "rank unknown");
 	has(text, "ideal       unknown");
 	has(text, "price unknown");
-	has(text, "count from the first step seen");
+	has(text, "count from the first step seen (attached to a running job)");
 	has(text, "--:--:--");
+	free(text);
+	r->loops[0].state.late = true;
+	text = report(false);
+	has(text, "count from the first step seen (earlier ones may be missing)");
 	free(text);
 }
 
@@ -136,10 +140,10 @@ static void hangs(void **state)
 	free(text);
 	report_json(&json, &fx.s);
 	buffer_add(&json, "", 1);
-	has(json.data,
-	    "\"hangs\":{\"count\":1,\"total_ns\":42000000000,\"hung\":false,\"onset_ns\":1050000000000,"
-	    "\"size\":42000000000,\"why\":\"collective\",\"phase\":\"backward\","
-	    "\"evidence\":\"thread 4242 waits on a futex\"}");
+	has(json.data, "\"hangs\":{\"count\":1,\"total_ns\":42000000000,\"hung\":false,\"silent\":false,"
+		       "\"onset_ns\":1050000000000,"
+		       "\"size\":42000000000,\"why\":\"collective\",\"phase\":\"backward\","
+		       "\"evidence\":\"thread 4242 waits on a futex\"}");
 	buffer_free(&json);
 }
 
@@ -292,6 +296,9 @@ static void shares(void **state)
 	assert_string_equal(view_percent(text, 1, 100000), "<0.1 %");
 	assert_string_equal(view_percent(text, 99999, 100000), ">99.9 %");
 	assert_string_equal(view_percent(text, 5, 5), "100.0 %");
+	assert_int_equal(view_phase_shows(0, 0) || view_phase_shows(0, 10000) || view_phase_shows(4, 10000),
+			 0);
+	assert_int_equal(view_phase_shows(5, 10000), 1);
 	for (int width = 1; width < 300; width++) {
 		parts[1].ns = 40;
 		view_apportion(parts, 3, width, cells);
@@ -323,6 +330,7 @@ static void widths(void **state)
 	assert_int_equal(utf8_decode("\303", 1, &c), 0);
 	assert_int_equal(utf8_columns(0x9b), -1);
 	assert_int_equal(utf8_columns(0x202e), -1);
+	assert_int_equal(utf8_columns(0x61c), -1);
 }
 
 static void sparks(void **state)
@@ -402,6 +410,39 @@ static void worth(void **state)
 	free(text);
 }
 
+/* Ranges that the job named and figures that it logged: the largest first, by name, nothing where there is
+ * none. */
+static void what_the_job_says(void **state)
+{
+	static struct monitor_value values[] = {{.name = "acc", .aggregation = MONITOR_MEAN, .value = 0.25},
+						{.name = "loss", .aggregation = MONITOR_MEAN},
+						{.name = "loss", .aggregation = MONITOR_COUNT, .value = 5}};
+	struct loop_view *l;
+	char *text;
+
+	(void)state;
+	fixture_trainer(&fx, 4242, 0, 1);
+	text = report(false);
+	assert_null(strstr(text, "own ranges"));
+	assert_null(strstr(text, "own figures"));
+	free(text);
+	l = fx.ranks[0].loops;
+	values[1].value = 0.0 / 0.0;
+	fx.ranks[0].monitor = values;
+	fx.ranks[0].nmonitor = 3;
+	fx.ranks[0].ranges_unsent = 7;
+	l->ranges.nparts = 2;
+	l->ranges.part[0] = (struct share_part){"mlp", 2000000, 1};
+	l->ranges.part[1] = (struct share_part){"atten\ttion", 9000000 * l->state.steps, l->state.steps};
+	text = report(false);
+	has(text, "  own ranges   atten?tion 9.00 ms (");
+	has(text, "%), mlp 2.00 ms (");
+	has(text, ", in 1 step)\n");
+	has(text, "               7 ranges were not told");
+	has(text, "  own figures  acc   mean 0.25\n               loss  mean no number  count 5\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +456,7 @@ int main(void)
 		cmocka_unit_test_setup(hostile_text_is_harmless, setup),
 		cmocka_unit_test_setup(as_json, setup),
 		cmocka_unit_test_setup(worth, setup),
+		cmocka_unit_test_setup(what_the_job_says, setup),
 		cmocka_unit_test(shares),
 		cmocka_unit_test(widths),
 		cmocka_unit_test(sparks),

@@ -265,9 +265,25 @@ static inline void stream_silent(struct script *s, uint32_t *seed)
 	moves(s, "+9s p2: kill 9 | +2s look device 9s | +9s kill 6 0");
 }
 
+/* A job's own monitoring, on several threads, with records lost, by a trainer and by one that is none. */
+static inline void stream_monitor(struct script *s, uint32_t *seed)
+{
+	for (int i = 0; i < 120; i++) {
+		moves(s, "+1us t%u: monitor torch.monitor.Stat s%u.mean=0.%u s%u.count=%d x.max=nan lost %u",
+		      1 + tape_random(seed, 5), tape_random(seed, 40), tape_random(seed, 99),
+		      tape_random(seed, 40), i, tape_random(seed, 5));
+		moves(s, "+2us p2: monitor own word=text yes=true n=-%d of %u | +3ms backward | +2ms update",
+		      i, 3 + tape_random(seed, 2));
+		if (!tape_random(seed, 30))
+			moves(s, "+1us monitor own a=1 of 2 | +2s wait | +1us monitor own a=1 of 2 | +1ms "
+				 "gap 2ms");
+	}
+	moves(s, "+1us p2: monitor own a=1 of 2 | +1us p2: exit 0 | +1us monitor own a=1 of 2 | +1s exit 0");
+}
+
 static void (*const streams[])(struct script *s, uint32_t *seed) = {
 	stream_wild,   stream_turns, stream_beside, stream_nameless, stream_compiled,
-	stream_silent, stream_set,   stream_wild,   stream_wild,
+	stream_silent, stream_set,   stream_wild,   stream_wild,     stream_monitor,
 };
 #define STREAMS (sizeof(streams) / sizeof(streams[0]))
 

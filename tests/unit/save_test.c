@@ -19,7 +19,7 @@
 #include "userspace/model/model.h"
 #include "userspace/view/view.h"
 
-#define CASES_MAX 256
+#define CASES_MAX 400
 #define HEAD	  24 /* of an archive: magic 8, length 8, format 4, checksum 4 */
 
 struct world { /* what a gp-bpf keeps, and what it said so far */
@@ -123,7 +123,7 @@ static void world_shown(struct world *w, struct buffer *out)
 	assert_non_null(s);
 	report_json(out, s);
 	report_text(out, s, false);
-	prometheus_text(out, s);
+	prometheus_text(out, s, PROMETHEUS_OPENMETRICS); /* with when counts began */
 	live_frame(out, s, 120, 60, false, "");
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		for (uint32_t k = 0; k < s->ranks[i].nevents; k++)

@@ -111,9 +111,40 @@ static void full_disk_is_told_once(void **state)
 		export_set_fact(set, &f);
 		export_set_snapshot(set, &fx.s);
 	}
+	export_set_look(set, &fx.s);
+	assert_string_equal(fx.s.exports[0].name, "json");
+	assert_false(fx.s.exports[0].up);
+	assert_int_equal(fx.s.exports[0].sent, 0);
+	assert_string_equal(fx.s.exports[0].dropped[1].cause, "write");
+	assert_int_equal(fx.s.exports[0].dropped[1].count, 3);
+	assert_non_null(strstr(fx.s.exports[0].trouble, "json: No space"));
 	assert_int_equal(export_set_close(set), -ENOSPC);
-	assert_non_null(strstr(captured, "No space left"));
-	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
+	assert_string_equal(
+		captured, "gp-bpf: export to /dev/full: No space left on device; the export ends here\n"
+			  "gp-bpf: export to /dev/full: 3 lines were not written: No space left on device\n");
+}
+
+/* They share their series: a page has each once. */
+static void two_of_a_kind_are_one_view(void **state)
+{
+	struct export_set *set = set_of("json:/dev/full");
+	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL};
+	struct fact f = fact(FACT_RANGE);
+	static struct fixture fx;
+
+	(void)state;
+	fixture_init(&fx);
+	assert_int_equal(export_set_add(set, "json:/dev/null"), 0);
+	f.range = &r;
+	export_set_fact(set, &f);
+	export_set_snapshot(set, &fx.s);
+	export_set_look(set, &fx.s);
+	assert_string_equal(fx.s.exports[0].name, "json");
+	assert_null(fx.s.exports[1].name);
+	assert_false(fx.s.exports[0].up);
+	assert_int_equal(fx.s.exports[0].sent, 1);
+	assert_int_equal(fx.s.exports[0].dropped[1].count, 1);
+	assert_int_equal(export_set_close(set), -ENOSPC);
 }
 
 static void closed_pipe_ends_the_export(void **state)
@@ -186,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(file_is_written_whole, quiet, loud),
 		cmocka_unit_test_setup_teardown(full_disk_is_told_once, quiet, loud),
+		cmocka_unit_test_setup_teardown(two_of_a_kind_are_one_view, quiet, loud),
 		cmocka_unit_test_setup_teardown(closed_pipe_ends_the_export, quiet, loud),
 		cmocka_unit_test_setup_teardown(stuck_reader_costs_lines, quiet, loud),
 		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),

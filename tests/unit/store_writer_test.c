@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include <sqlite3.h>
@@ -83,6 +84,23 @@ static void test_sums(void **state)
 	feed_end(&f, 0);
 	finish(&f);
 	agrees(&f);
+}
+
+static void test_handed_over(void **state)
+{
+	static struct feed f;
+	char log[112];
+
+	(void)state;
+	snprintf(log, sizeof(log), "%s-wal", path);
+	begin(&f, "left", 2, 1000 * S);
+	feed_go(&f, S);
+	store_writer_hand_over(f.writer);
+	finish(&f);
+	assert_int_equal(access(log, F_OK), 0); /* nobody waited until it was in the file */
+	agrees(&f);
+	store_close(opened(STORE_WRITE));
+	assert_int_equal(access(log, F_OK), -1);
 }
 
 /* A checkpoint is told of after the end of who made it: its steps stay whole. */
@@ -472,7 +490,7 @@ int main(void)
 		TEST(test_sums),    TEST(test_told_late),     TEST(test_not_waited), TEST(test_short_watch),
 		TEST(test_goes_on), TEST(test_another_watch), TEST(test_runs),	     TEST(test_locked),
 		TEST(test_no_room), TEST(test_full),	      TEST(test_coarse),     TEST(test_removed),
-		TEST(test_killed),
+		TEST(test_killed),  TEST(test_handed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

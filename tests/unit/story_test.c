@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -13,7 +14,7 @@
 #include "tests/unit/store_feed.h"
 #include "userspace/view/canvas.h"
 #include "userspace/view/html.h"
-#include "userspace/view/series.h"
+#include "userspace/view/curve.h"
 #include "userspace/view/story.h"
 
 #define HOSTILE "<script>alert(\"1\")</script>&'x'"
@@ -326,9 +327,8 @@ static void left_out_here(void **state)
 	sums_up(less);
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.excluded_ns >= 60 * S);
-	assert_true(less->series->count && less->series->count < all->series->count);
-	assert_int_equal(less->series->count,
-			 less->totals.times.count); /* the charts are of the same steps */
+	assert_true(less->curve->count && less->curve->count < all->curve->count);
+	assert_int_equal(less->curve->count, less->totals.times.count); /* the charts are of the same steps */
 	assert_int_equal(less->ledger.now_ns + less->totals.excluded_ns, all->ledger.now_ns);
 	html_report(&page, less);
 	assert_null(strstr(page.data, "<u>"));
@@ -358,7 +358,7 @@ static void left_out_beside(void **state)
 	for (uint32_t i = 0; i < less->runs.count; i++)
 		steps += STORY_AT(less->runs, struct story_run, i)->totals.steps;
 	assert_int_equal(steps, less->totals.steps);
-	assert_int_equal(less->series->count, less->totals.times.count);
+	assert_int_equal(less->curve->count, less->totals.times.count);
 	story_close(less);
 	store_close(other);
 	story_close(all);
@@ -390,7 +390,7 @@ static void all_left_out(void **state)
 /* Whatever the length: all steps, least and greatest are there, in order, and medians are close. */
 static void columns(void **state)
 {
-	struct series *s = malloc(sizeof(*s));
+	struct curve *s = malloc(sizeof(*s));
 	uint64_t seen = 0, steps[] = {1, 700, 1000000};
 
 	(void)state;
@@ -399,15 +399,15 @@ static void columns(void **state)
 		int64_t at = FEED_REAL;
 		bool slow = false;
 
-		series_init(s, MS);
+		curve_init(s, MS);
 		for (uint64_t i = 0; i < steps[k]; i++) {
 			uint64_t ns = i == steps[k] / 2 ? 900 * MS : 10 * MS + i % 7 * 1000;
 
 			at += (int64_t)ns;
-			series_add(s, at, ns);
+			curve_add(s, at, ns);
 		}
 		assert_int_equal(s->count, steps[k]);
-		assert_in_range(s->used, 1, SERIES_COLUMNS);
+		assert_in_range(s->used, 1, CURVE_COLUMNS);
 		assert_true(s->from_ns + (int64_t)(s->used * s->width_ns) > at);
 		seen = 0;
 		for (uint32_t i = 0; i < s->used; i++) {
@@ -424,16 +424,16 @@ static void columns(void **state)
 
 static void far_apart(void **state)
 {
-	struct series *s = malloc(sizeof(*s));
+	struct curve *s = malloc(sizeof(*s));
 
 	(void)state;
 	assert_non_null(s);
-	series_init(s, 0);
-	series_add(s, 0, 5);
-	series_add(s, INT64_MAX, 7);
-	series_add(s, INT64_MIN, 9);
+	curve_init(s, 0);
+	curve_add(s, 0, 5);
+	curve_add(s, INT64_MAX, 7);
+	curve_add(s, INT64_MIN, 9);
 	assert_int_equal(s->count, 3);
-	assert_in_range(s->used, 2, SERIES_COLUMNS);
+	assert_in_range(s->used, 2, CURVE_COLUMNS);
 	assert_int_equal(s->at[0].max_ns, 9);
 	assert_int_equal(s->at[s->used - 1].max_ns, 7);
 	free(s);
@@ -453,15 +453,45 @@ static void ideal(void **state)
 	assert_in_range(story_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
 }
 
+/* A job that is watched now: its last run goes on, one before it of which no end is known does not. */
+static void fates(void **state)
+{
+	static struct story s = {.job = {.state = "running", .last_ns = 1000 * S, .watched_ns = 1000 * S},
+				 .now_ns = 1001 * S};
+	char text[64];
+
+	(void)state;
+	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0), "still running");
+	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 500 * S, 0),
+			    "its end was not seen");
+	assert_string_equal(story_fate(text, sizeof(text), &s, 999 * S, 999 * S, 0), "finished");
+	assert_string_equal(story_fate(text, sizeof(text), &s, 999 * S, 999 * S, 9), "killed by signal 9");
+	s.now_ns = 2000 * S;
+	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+			    "its end was not seen");
+	s.now_ns = 0;
+	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0), "still running");
+	strcpy(s.job.state, "down");
+	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+			    "its end was not seen");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers),	     cmocka_unit_test(windows),
-		cmocka_unit_test(nothing_is_markup), cmocka_unit_test(worth),
-		cmocka_unit_test(escaping),	     cmocka_unit_test(spans),
-		cmocka_unit_test(left_out_here),     cmocka_unit_test(left_out_beside),
-		cmocka_unit_test(all_left_out),	     cmocka_unit_test(columns),
-		cmocka_unit_test(far_apart),	     cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers),
+		cmocka_unit_test(windows),
+		cmocka_unit_test(nothing_is_markup),
+		cmocka_unit_test(worth),
+		cmocka_unit_test(escaping),
+		cmocka_unit_test(spans),
+		cmocka_unit_test(left_out_here),
+		cmocka_unit_test(left_out_beside),
+		cmocka_unit_test(all_left_out),
+		cmocka_unit_test(columns),
+		cmocka_unit_test(fates),
+		cmocka_unit_test(far_apart),
+		cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -8,16 +8,17 @@
 #include <cmocka.h>
 
 #include "tests/unit/store_folder.h"
+#include "userspace/view/html.h"
 #include "userspace/view/story.h"
 
 static struct feed feed;
 static struct store *store;
 
-static void slowdown(void)
+static void slowdown(uint64_t size_ns)
 {
 	struct fact_health slow = {.kind = "fail_slow",
 				   .onset_ns = 1100 * S,
-				   .size_ns = 951000,
+				   .size_ns = size_ns,
 				   .why = "unknown",
 				   .phase = "",
 				   .evidence = ""};
@@ -30,7 +31,7 @@ static void slowdown(void)
 	feed_fact(&feed, &fact, 0, 1160 * S);
 }
 
-static void told(void)
+static void told(uint64_t size_ns)
 {
 	struct store_writer_options o = {.path = path};
 	struct store_writer *w;
@@ -41,7 +42,7 @@ static void told(void)
 	feed_open(&feed, w);
 	for (int i = 0; i < 300; i++)
 		feed_go(&feed, S);
-	slowdown();
+	slowdown(size_ns);
 	feed_go(&feed, S);
 	assert_int_equal(store_writer_close(w), 0);
 	store = opened(STORE_READ);
@@ -65,13 +66,14 @@ static void slow_and_fast(void **state)
 	struct buffer text = {0}, json = {0};
 
 	(void)state;
-	told();
+	told(951000);
 	s = story_of(0);
 	late = story_of(1120);
 	assert_int_equal(s->healths.count, 2);
 	story_text(&text, s, false);
-	assert_non_null(strstr(text.data, "12:18:20  slower steps of rank 0, 951 µs a step\n"));
-	assert_non_null(strstr(text.data, "12:19:10  fast again of rank 0, 951 µs a step\n"));
+	assert_non_null(strstr(text.data, "12:18:20  slower steps of rank 0, a step takes 951 µs more\n"));
+	assert_non_null(
+		strstr(text.data, "12:19:10  fast again of rank 0, a step took 951 µs more for 50.0 s\n"));
 	story_json(&json, s);
 	assert_non_null(strstr(json.data, "\"kind\":\"recovered\",\"time\":\"2026-11-21T12:19:10"));
 	assert_int_equal(late->healths.count, 1);
@@ -83,10 +85,37 @@ static void slow_and_fast(void **state)
 	store_close(store);
 }
 
+/* 50 s of steps that took a ten-thousandth more are told as a number alone, but in the object. */
+static void slow_for_nothing(void **state)
+{
+	struct buffer text = {0}, json = {0}, page = {0};
+	struct story *s;
+
+	(void)state;
+	told(9510);
+	s = story_of(0);
+	assert_int_equal(s->minor, 1);
+	story_text(&text, s, false);
+	assert_non_null(strstr(text.data, "0; and 1 slowdown that cost under 0.1 % of the time\n"));
+	assert_null(strstr(text.data, "slower steps"));
+	assert_null(strstr(text.data, "fast again"));
+	story_json(&json, s);
+	assert_non_null(strstr(json.data, "\"kind\":\"recovered\""));
+	assert_non_null(strstr(json.data, "\"kind\":\"fail_slow\""));
+	html_report(&page, s);
+	assert_non_null(strstr(page.data, "And 1 slowdown that cost under 0.1 % of the time."));
+	buffer_free(&page);
+	buffer_free(&text);
+	buffer_free(&json);
+	story_close(s);
+	store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(slow_and_fast, store_set_up, store_tear_down),
+		cmocka_unit_test_setup_teardown(slow_for_nothing, store_set_up, store_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void test_finish_tells_too(void **state)
 	(void)state;
 	world_open(&w, 10);
 	add_hit(&b, 5, 0);
-	add_hit(&b, UINT64_MAX, 1);
+	add_hit(&b, GP_TIME_END_NS - 1, 1);
 	add_drain(&b, 0);
 	add_drain(&b, 7);
 	add_hit(&b, 1, 2);
@@ -205,8 +205,8 @@ static void test_finish_tells_too(void **state)
 	stream_finish(w.stream);
 	stream_finish(w.stream);
 	assert_int_equal(w.count, 3);
-	assert_hit(&w, 1, UINT64_MAX, 1);
-	assert_loss(&w, 2, UINT64_MAX, GP_LOSS_late, 1);
+	assert_hit(&w, 1, GP_TIME_END_NS - 1, 1);
+	assert_loss(&w, 2, GP_TIME_END_NS - 1, GP_LOSS_late, 1);
 	buffer_free(&b);
 	world_close(&w);
 }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* By what steps can be found, told from the probes that fit; and the two forms in which it is shown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "userspace/view/check.h"
+
+static struct check_probe probe(const char *id, enum gp_role role, enum gp_attach_state state)
+{
+	return (struct check_probe){
+		.id = id,
+		.runtime = "x",
+		.versions = "from 2.0",
+		.role = (uint16_t)role,
+		.why = state == GP_ATTACH_attached ? "" : "no such function",
+		.price_ns = 700,
+		.a = {.state = (uint8_t)state,
+		      .insn = GP_INSN_emulated,
+		      .offset = 0x40,
+		      .library = "libx.so"},
+	};
+}
+
+static void judged(const struct check_probe *probes, size_t n, enum check_tier tier, const char *by)
+{
+	struct check_target t = {.name = "process 1", .pid = 1, .probes = probes, .nprobes = n};
+	struct check_verdict v;
+
+	check_judge(&t, 1, &v);
+	assert_int_equal(v.tier, tier);
+	assert_string_equal(v.by, by);
+	assert_true(strlen(v.text) > 20);
+	assert_null(strchr(v.text, '%'));
+	if (*by)
+		assert_non_null(strstr(v.text, by));
+}
+
+static const char *text_of(const struct check_probe *probes, size_t n)
+{
+	static struct check_verdict v;
+	struct check_target t = {.name = "process 1", .pid = 1, .probes = probes, .nprobes = n};
+
+	check_judge(&t, 1, &v);
+	return v.text;
+}
+
+static void test_ladder(void **state)
+{
+	struct check_probe p[] = {
+		probe("x.sync", GP_ROLE_sync, GP_ATTACH_attached),
+		probe("x.backward", GP_ROLE_backward, GP_ATTACH_attached),
+		probe("x.execute", GP_ROLE_execute, GP_ATTACH_attached),
+		probe("x.begin", GP_ROLE_range_begin, GP_ATTACH_attached),
+		probe("x.end", GP_ROLE_range_end, GP_ATTACH_attached),
+	};
+
+	(void)state;
+	judged(p, 0, CHECK_NONE, "");
+	judged(p, 1, CHECK_CYCLE, "x.sync");
+	judged(p, 2, CHECK_B, "x.backward");
+	judged(p, 3, CHECK_B, "x.execute");
+	judged(p, 4, CHECK_B, "x.execute"); /* a range without its end tells nothing */
+	judged(p, 5, CHECK_A, "x.begin");
+	p[3].a.state = GP_ATTACH_absent;
+	judged(p, 5, CHECK_B, "x.execute");
+	assert_non_null(strstr(text_of(p, 5), "--marker x.execute"));
+	p[2].runtime = "tensorflow";
+	assert_null(strstr(text_of(p, 5), "--marker"));
+	p[3].a.state = GP_ATTACH_attached;
+	p[3].anonymous = true;
+	judged(p, 5, CHECK_A, "x.begin");
+}
+
+/* Files are judged as one process that maps them all. */
+static void test_files(void **state)
+{
+	const struct check_probe begin = probe("x.begin", GP_ROLE_range_begin, GP_ATTACH_attached);
+	const struct check_probe end = probe("x.end", GP_ROLE_range_end, GP_ATTACH_attached);
+	const struct check_target t[] = {{.name = "a.so", .probes = &begin, .nprobes = 1},
+					 {.name = "b.so", .probes = &end, .nprobes = 1}};
+	struct check_verdict v;
+	struct buffer out = {0};
+
+	(void)state;
+	check_judge(t, 1, &v);
+	assert_int_equal(v.tier, CHECK_NONE);
+	check_judge(t, 2, &v);
+	assert_int_equal(v.tier, CHECK_A);
+	check_text_targets(&out, t, 2, false);
+	assert_non_null(strstr(
+		out.data,
+		"  x.begin                            resolved  emulated     700 ns * libx.so+0x40\n"));
+	assert_non_null(strstr(out.data, "\nwith these libraries: steps can be found, tier A"));
+	assert_null(strstr(strstr(out.data, "with these") + 1, "with these"));
+	assert_null(strchr(out.data, '\033'));
+	buffer_free(&out);
+}
+
+static void test_shown(void **state)
+{
+	const struct check_probe p[] = {probe("x.execute", GP_ROLE_execute, GP_ATTACH_attached),
+					probe("x.gone", GP_ROLE_none, GP_ATTACH_absent)};
+	const struct check_runtime r = {
+		.runtime = "x", .library = "libx.so", .version = "1.2", .version_from = "package"};
+	const struct check_target t[] = {
+		{.name = "process 7", .pid = 7, .probes = p, .nprobes = 2, .runtimes = &r, .nruntimes = 1},
+		{.name = "process 8", .pid = 8, .error = "no such process"}};
+	const struct check_host h = {.budget_ns = 1000000};
+	struct buffer out = {0};
+
+	(void)state;
+	check_text_targets(&out, t, 2, true);
+	assert_non_null(strstr(out.data, "  x              1.2              libx.so\n"));
+	assert_non_null(strstr(
+		out.data, "x.gone                             absent    libx.so: no such function (it is "
+			  "for: from 2.0)\n"));
+	assert_non_null(
+		strstr(out.data, "1 can be probed, 1 not in this version of the library, 0 failed\n"));
+	assert_non_null(strstr(out.data, "\033[32msteps can be found, tier B"));
+	assert_non_null(strstr(out.data, "  no such process\n"));
+	buffer_clear(&out);
+	check_json(&out, &h, t, 2);
+	assert_non_null(
+		strstr(out.data, "\"steps\":{\"can_be_found\":true,\"tier\":\"B\",\"by\":\"x.execute\""));
+	assert_non_null(strstr(out.data, "\"error\":\"no such process\",\"runtimes\":[],\"probes\":[]}"));
+	assert_non_null(strstr(out.data, "\"version\":\"1.2\",\"version_from\":\"package\""));
+	assert_non_null(strstr(out.data, "\"budget_ns_per_s\":1000000"));
+	buffer_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ladder),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_shown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Probe files that are wrong: each is told by one line. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "bpf/gp_private.h"
+#include "tests/unit/probe_files.h"
+
+#define BAD(id, rest) FILE_HEAD "  - id: " id "\n    group: fault\n    why: a test\n" rest
+
+static const struct {
+	const char *text, *error;
+} bad[] = {
+	{"", "a.yaml:1: file: is empty\n"},
+	{"[1, 2]", "a.yaml:1: file: Expecting MAPPING, got event: SEQUENCE_START\n"},
+	{"runtime: x\n  bad: [\n", "a.yaml:2: file: mapping values are not allowed in this context\n"},
+	{"runtime: x\nprobes: [\n", "a.yaml:3: file: did not find expected node content\n"},
+	{FILE_HEAD "  - &x {id: a}\n  - *x\n", "a.yaml:4: file: anchors and aliases are not allowed\n"},
+	{"a: [[[[[[[[[[1]]]]]]]]]]\n", "a.yaml:1: file: nested too deeply\n"},
+	{"runtime: x\nlibraries: [a.so]\n", "a.yaml:2: probes: is missing\n"},
+	{"runtime: x\nlibraries: []\nprobes: []\n",
+	 "a.yaml:2: libraries: Insufficient entries (0 of 1 min) in sequence.\n"},
+	{"runtime: Torch\nlibraries: [a.so]\nprobes:\n" ROW("a"),
+	 "a.yaml:1: runtime: is [a-z0-9_] and shorter than 16\n"},
+	{"runtime: a123456789012345\nlibraries: [a.so]\nprobes:\n" ROW("a"),
+	 "a.yaml:1: runtime: is [a-z0-9_] and shorter than 16\n"},
+	{BAD("a", "    symbol: fake_a\n    bogus: 3\n"), "a.yaml:8: bogus: unknown key\n"},
+	{BAD("a", "    symbol: fake_a\n    string: {arg: 0, how: chars}\n"), "a.yaml:8: how: unknown key\n"},
+	{BAD("a", "    symbol: fake_a\n    symbol: fake_b\n"),
+	 "a.yaml:7: symbol: Mapping field already seen: symbol\n"},
+	{FILE_HEAD "  - id: a\n    symbol: fake_a\n    group: fault\n", "a.yaml:4: why: is missing\n"},
+	{FILE_HEAD "  - id: a\n    symbol: fake_a\n    why: x\n", "a.yaml:4: group: is missing\n"},
+	{BAD("a", "    follow: {probe: nobody, capture: x, join: y}\n"),
+	 "a.yaml:7: follow: join and with go together\n"},
+	{FILE_HEAD ROW("a") "  - symbol: fake_a\n    group: fault\n    why: x\n",
+	 "a.yaml:8: id: is missing\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{arg: 0}]\n"), "a.yaml:8: name: is missing\n"},
+	{BAD("a", ""), "a.yaml:4: symbol: give one of symbol, prefix and follow\n"},
+	{BAD("a", "    symbol: fake_a\n    prefix: fake_b\n"),
+	 "a.yaml:8: prefix: give one of symbol, prefix and follow\n"},
+	{BAD("a", "    symbol: \"\"\n"), "a.yaml:7: symbol: STRING length < 1: \n"},
+	{BAD("a", "    symbol: f\n"), "a.yaml:7: symbol: is too short to mean one function\n"},
+	{BAD("a", "    symbol: fake_a@@V1\n"), "a.yaml:7: symbol: is a plain name: no version, no pattern\n"},
+	{BAD("A", "    symbol: fake_a\n"),
+	 "a.yaml:4: id: is [a-z0-9_], and with the runtime before it shorter than 48\n"},
+	{BAD("a2345678901234567890123456789012345678901234", "    symbol: fake_a\n"),
+	 "a.yaml:4: id: is [a-z0-9_], and with the runtime before it shorter than 48\n"},
+	{FILE_HEAD ROW("a") ROW("b") ROW("a"), "a.yaml:12: id: is taken by fake.a at DIR/a.yaml:4\n"},
+	{BAD("a", "    symbol: fake_a\n    role: nonsense\n"),
+	 "a.yaml:8: role: Invalid ENUM value: nonsense\n"},
+	{BAD("a", "    symbol: fake_a\n    role: 3\n"), "a.yaml:8: role: Invalid ENUM value: 3\n"},
+	{BAD("a", "    symbol: fake_a\n    return: maybe\n"),
+	 "a.yaml:8: return: Invalid ENUM value: maybe\n"},
+	{BAD("a", "    symbol: fake_a\n    max_hz: -1\n"), "a.yaml:8: max_hz: Invalid UINT value: '-1'\n"},
+	{BAD("a", "    symbol: fake_a\n    max_hz: 1000001\n"), "a.yaml:8: max_hz: is over 1000000\n"},
+	{BAD("a", "    symbol: fake_a\n    variants: _v2\n"),
+	 "a.yaml:8: variants: Expecting SEQUENCE, got event: SCALAR\n"},
+	{BAD("a", "    prefix: fake_a\n    variants: [_v2]\n"),
+	 "a.yaml:8: variants: go with an exact symbol only\n"},
+	{BAD("a", "    symbol: fake_a\n    libraries: [/usr/lib/liba.so]\n"),
+	 "a.yaml:8: libraries: is matched against file names, not paths\n"},
+	{BAD("a", "    symbol: fake_a\n    libraries: [\"lib*\"]\n"),
+	 "a.yaml:8: libraries: matches a library that every process maps\n"},
+	{BAD("a", "    symbol: _ZN4fakeEv\n    abi: itanium\n    return: true\n"),
+	 "a.yaml:9: return: is refused on C++: an exception through it would end the job\n"},
+	{BAD("a", "    symbol: fake_a\n    abi: cxx_sret\n    return: true\n"),
+	 "a.yaml:9: return: is refused on C++: an exception through it would end the job\n"},
+	{BAD("a", "    symbol: _ZN4fakeEv\n"),
+	 "a.yaml:4: abi: must be itanium or cxx_sret for a C++ symbol\n"},
+	{BAD("a", "    symbol: fake_a\n    may_block: true\n"), "a.yaml:8: may_block: needs return: true\n"},
+	{BAD("a", "    symbol: fake_a\n    role: range_begin\n"),
+	 "a.yaml:4: string: a range has either a name or anonymous: true\n"},
+	{BAD("a", "    symbol: fake_a\n    anonymous: true\n"),
+	 "a.yaml:8: anonymous: goes with role: range_begin only\n"},
+	{BAD("a", "    symbol: fake_a\n    keep: [x]\n"), "a.yaml:8: keep: goes with named ranges only\n"},
+	{BAD("a", "    symbol: fake_a\n    emit: count\n    return: true\n"),
+	 "a.yaml:9: return: a counted probe has none\n"},
+	{BAD("a", "    symbol: fake_a\n    emit: count\n    captures: [{name: x, arg: 0}]\n"),
+	 "a.yaml:9: captures: a counted probe sends none\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, width: 3}]\n"),
+	 "a.yaml:8: captures: width is 1, 2, 4 or 8 bytes\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, deref: 4}]\n"),
+	 "a.yaml:8: captures: deref is at most 3\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, deref: 1, offset: 40000}]\n"),
+	 "a.yaml:8: captures: offset is out of range\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, offset: 8}]\n"),
+	 "a.yaml:8: captures: offset means nothing without deref\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: -2}]\n"),
+	 "a.yaml:8: captures: arg is out of reach\n"},
+	{BAD("a", "    symbol: fake_a\n    only: {arg: 99, equals: 1}\n"),
+	 "a.yaml:8: only: arg is out of reach\n"},
+	{BAD("a",
+	     "    symbol: fake_a\n    captures: [{name: x, arg: 0}, {name: y, arg: 1}, {name: z, arg: 2}]\n"),
+	 "a.yaml:8: captures: are at most 2 without return: true\n"},
+	{BAD("a",
+	     "    symbol: fake_a\n    return: true\n    captures: [{name: a, arg: 0}, {name: b, arg: 0}, "
+	     "{name: c, arg: 0}, {name: d, arg: 0}, {name: e, arg: 0}, {name: f, arg: 0}, {name: g, arg: "
+	     "0}]\n"),
+	 "a.yaml:9: captures: Excessive entries (6 max) in sequence.\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, deref: 1, path: [8]}]\n"),
+	 "a.yaml:8: captures: path says what deref and offset say\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, path: [8, 40000]}]\n"),
+	 "a.yaml:8: captures: offset is out of range\n"},
+	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, path: [8], late: true}]\n"),
+	 "a.yaml:8: captures: late needs return: true\n"},
+	{BAD("a", "    symbol: fake_a\n    unless: {of: return, is: [0]}\n"),
+	 "a.yaml:8: unless: needs return: true\n"},
+	{BAD("a", "    symbol: fake_a\n    return: true\n    unless: {of: nobody, is: [0]}\n"),
+	 "a.yaml:9: unless: of is return, or the name of a capture\n"},
+	{BAD("a", "    symbol: fake_a\n    emit: count\n    wake: true\n"),
+	 "a.yaml:9: wake: goes with records, and not with ranges\n"},
+	{BAD("a", "    symbol: fake_a\n    only_names: [x]\n"),
+	 "a.yaml:8: only_names: goes with a string, and not with ranges\n"},
+	{BAD("a", "    symbol: _ZN1aE\n    slot: 44\n"),
+	 "a.yaml:8: slot: is a byte offset of a function in the table: 40 to 4096, by 8\n"},
+	{BAD("a", "    symbol: _ZN1aE\n    abi: itanium\n    slot: 480\n"),
+	 "a.yaml:8: abi: is c for what is in a table of functions\n"},
+	{BAD("a", "    symbol: fake_a\n    role: monitor\n    max_hz: 9\n"),
+	 "a.yaml:4: captures: role: monitor has one, the argument that is the event\n"},
+	{BAD("a", "    symbol: fake_a\n    role: monitor\n    captures: [{name: x, arg: 0, deref: 1}]\n"),
+	 "a.yaml:9: captures: role: monitor has one, the argument that is the event\n"},
+	{BAD("a", "    symbol: fake_a\n    role: monitor\n    captures: [{name: x, arg: 0}]\n"),
+	 "a.yaml:4: max_hz: role: monitor needs one: how often is the job's to say\n"},
+	{BAD("a",
+	     "    symbol: fake_a\n    role: monitor\n    captures: [{name: x, arg: 0}]\n    return: true\n"),
+	 "a.yaml:10: return: does not go with role: monitor\n"},
+	{BAD("a",
+	     "    symbol: fake_a\n    role: monitor\n    captures: [{name: x, arg: 0}]\n    wake: true\n"),
+	 "a.yaml:10: wake: does not go with role: monitor\n"},
+	{BAD("a", "    symbol: fake_a\n    follow: {probe: a, capture: x}\n"),
+	 "a.yaml:8: follow: give one of symbol, prefix and follow\n"},
+	{BAD("a", "    follow: {probe: a, capture: x}\n    return: true\n"),
+	 "a.yaml:8: return: does not go with follow: an exception through it would end the job\n"},
+	{BAD("a", "    follow: {probe: a, capture: x}\n    slot: 480\n"),
+	 "a.yaml:8: slot: does not go with follow\n"},
+	{BAD("a", "    follow: {probe: nobody, capture: x}\n"),
+	 "a.yaml:7: follow: is of no row above that has such a capture\n"},
+	{FILE_HEAD ROW(
+		 "b") "  - id: a\n    group: fault\n    why: a test\n    follow: {probe: b, capture: x}\n",
+	 "a.yaml:11: follow: is of no row above that has such a capture\n"},
+};
+
+static void test_wrong_files(void **state)
+{
+	struct probe_table *t;
+	char expected[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *mark = strstr(bad[i].error, "DIR");
+
+		snprintf(expected, sizeof(expected), "%.*s%s%s",
+			 (int)(mark ? mark - bad[i].error : (ptrdiff_t)strlen(bad[i].error)), bad[i].error,
+			 mark ? dir : "", mark ? mark + 3 : "");
+		t = NULL;
+		assert_int_equal(load_one(bad[i].text, &t), -EINVAL);
+		assert_string_equal(what_was_said(), expected);
+		assert_null(t);
+	}
+}
+
+static void test_each_file_is_told(void **state)
+{
+	struct probe_table *t = NULL;
+
+	(void)state;
+	write_file("b.yaml", "runtime: b\n");
+	assert_int_equal(load_one("nonsense: 1\n", &t), -EINVAL);
+	assert_non_null(strstr(said, "/a.yaml:1: nonsense: unknown key\n"));
+	assert_non_null(strstr(said, "/b.yaml:1: libraries: is missing\n"));
+	remove_file("b.yaml");
+}
+
+/* Rows beyond what the kernel side has room for. */
+static void test_bounds(void **state)
+{
+	static const struct {
+		int fits;
+		const char *row, *error;
+	} cases[] = {
+		{GP_HOT_ROWS, "  - {id: r%d, symbol: fake_r, group: bulk, emit: count, why: x}\n",
+		 "emit: no more than 32 rows can be counted\n"},
+		{GP_RETURN_ROWS_MAX, "  - {id: r%d, symbol: fake_r, group: fault, return: true, why: x}\n",
+		 "return: no more than 128 rows can have it\n"},
+		{GP_ROWS_MAX, "  - {id: r%d, symbol: fake_r, group: fault, why: x}\n",
+		 "probes: Excessive entries (512 max) in sequence.\n"},
+	};
+	char *text = malloc(1 << 17);
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct probe_table *t = NULL;
+		int len = sprintf(text, FILE_HEAD);
+
+		for (int r = 0; r < cases[i].fits; r++) {
+			_Pragma("GCC diagnostic push")
+				_Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")
+					len += sprintf(text + len, cases[i].row, r);
+			_Pragma("GCC diagnostic pop")
+		}
+		assert_int_equal(load_one(text, &t), 0);
+		assert_int_equal(probe_table_count(t), cases[i].fits);
+		probe_table_free(t);
+		sprintf(text + len, cases[i].row, cases[i].fits);
+		assert_int_equal(load_one(text, &t), -EINVAL);
+		assert_non_null(strstr(said, cases[i].error));
+	}
+	free(text);
+}
+
+static void test_files_that_are_none(void **state)
+{
+	struct probe_table *t = NULL;
+	char path[128], *huge;
+
+	(void)state;
+	said[0] = 0;
+	assert_int_equal(probe_table_load(&t, dir), -ENOENT);
+	assert_non_null(strstr(said, "has no probe file"));
+	assert_int_equal(probe_table_load(&t, "/nonexistent/probes"), -ENOENT);
+
+	snprintf(path, sizeof(path), "%s/fifo.yaml", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	said[0] = 0;
+	assert_int_equal(probe_table_load(&t, dir), -EINVAL);
+	assert_string_equal(what_was_said(), "fifo.yaml:1: file: is no regular file\n");
+	remove_file("fifo.yaml");
+
+	huge = malloc((1 << 20) + 2);
+	assert_non_null(huge);
+	memset(huge, '#', (1 << 20) + 1);
+	huge[(1 << 20) + 1] = 0;
+	assert_int_equal(load_one(huge, &t), -EINVAL);
+	assert_string_equal(what_was_said(), "a.yaml:1: file: File too large\n");
+	free(huge);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrong_files),
+		cmocka_unit_test(test_each_file_is_told),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_files_that_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, probe_files_setup, probe_files_teardown);
+}

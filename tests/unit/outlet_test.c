@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that are written aside: what a disk that is full, and has room again, leaves in them; one that never
+ * answers; whoever kills the process that writes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+
+#include "tests/unit/fixture.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/export/export.h"
+#include "userspace/export/outlet.h"
+#include "userspace/export/sink.h"
+
+#define ROOM 10000 /* of a disk that is full */
+
+static char captured[8192], path[64];
+
+static void capture(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	snprintf(captured + strlen(captured), sizeof(captured) - strlen(captured), "%s\n", text);
+}
+
+static int begin(void **state)
+{
+	int fd;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	captured[0] = '\0';
+	log_sink(capture, NULL);
+	strcpy(path, "/tmp/gp-bpf-outlet-XXXXXX");
+	fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	log_sink(NULL, NULL);
+	while (waitpid(-1, NULL, WNOHANG) > 0) /* what was given up */
+		;
+	return unlink(path);
+}
+
+/* The process that writes: the last child that there is. */
+static pid_t writer(void)
+{
+	char name[64];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/children", (int)getpid());
+	f = fopen(name, "r");
+	assert_non_null(f);
+	while (fscanf(f, "%d", &pid) == 1)
+		;
+	fclose(f);
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void limit(struct rlimit *was, rlim_t bytes)
+{
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, was), 0);
+	assert_int_equal(
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = bytes, .rlim_max = was->rlim_max}), 0);
+}
+
+static void room_again(const struct rlimit *was)
+{
+	assert_int_equal(prlimit(writer(), RLIMIT_FSIZE, was, NULL), 0);
+}
+
+/* NUL-terminated; to be freed. */
+static char *content(size_t *ret_len)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	char *text;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	text = malloc((size_t)st.st_size + 1);
+	assert_non_null(text);
+	assert_int_equal(read(fd, text, (size_t)st.st_size), st.st_size);
+	text[st.st_size] = '\0';
+	*ret_len = (size_t)st.st_size;
+	close(fd);
+	return text;
+}
+
+static void holds(const char *expected)
+{
+	size_t len;
+	char *text = content(&len);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+/* Where the process was killed another one is asked. */
+static struct outlet_told answer(struct outlet *o)
+{
+	struct outlet_told told = {0};
+
+	if (outlet_take(o, 5000, &told))
+		assert_int_equal(outlet_take(o, 5000, &told), 0);
+	return told;
+}
+
+static struct outlet_told give(struct outlet *o, const char *text)
+{
+	assert_int_equal(outlet_give(o, text, strlen(text)), strlen(text));
+	return answer(o);
+}
+
+static void what_is_given_is_there(void **state)
+{
+	struct outlet_told told;
+	struct outlet *o;
+
+	(void)state;
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	told = give(o, "one\n");
+	assert_int_equal(told.bytes, 4);
+	assert_int_equal(told.err, 0);
+	holds("one\n");
+	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(outlet_open(&o, path, true), 0);
+	give(o, "two\n");
+	assert_int_equal(outlet_close(o, 5000), 0);
+	holds("one\ntwo\n");
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	holds("");
+	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(outlet_close(NULL, 0), 0);
+	assert_int_equal(waitpid(-1, NULL, 0), -1); /* none is left */
+}
+
+static void what_is_no_file_is_the_callers(void **state)
+{
+	struct outlet *o;
+
+	(void)state;
+	assert_int_equal(outlet_open(&o, "/dev/null", false), -ENOTSUP);
+	assert_int_equal(outlet_open(&o, "/dev/fd/0", false), -ENOTSUP);
+	assert_int_equal(outlet_open(&o, "/tmp", false), -ENOTSUP);
+	assert_int_equal(outlet_open(&o, "/nonexistent/x", false), -ENOENT);
+}
+
+static void a_part_is_cut_off(void **state)
+{
+	struct outlet_told told;
+	struct rlimit was;
+	struct outlet *o;
+
+	(void)state;
+	limit(&was, 10);
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	told = give(o, "first\nsecond\nthird\n");
+	assert_int_equal(told.bytes, 6);
+	assert_int_equal(told.err, -EFBIG);
+	holds("first\n");
+	told = give(o, "second\nthird\n");
+	assert_int_equal(told.bytes, 0);
+	assert_int_equal(told.err, -EFBIG);
+	room_again(&was);
+	told = give(o, "second\nthird\n");
+	assert_int_equal(told.bytes, 13);
+	assert_int_equal(told.err, 0);
+	holds("first\nsecond\nthird\n");
+	assert_int_equal(outlet_close(o, 5000), 0);
+}
+
+/* Whole lines at once, and a line that is longer than that in parts. */
+static void much_at_once(void **state)
+{
+	size_t len = OUTLET_TEXT_MAX * 3, at = 0, n, there;
+	char *text = malloc(len), *is;
+	struct outlet_told told;
+	struct outlet *o;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', len);
+	text[99] = text[len - 1] = '\n';
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	for (; at < len; at += n) {
+		n = outlet_give(o, text + at, len - at);
+		assert_in_range(n, 1, OUTLET_TEXT_MAX);
+		if (!at)
+			assert_int_equal(n, 100);
+		assert_int_equal(outlet_take(o, 5000, &told), 0);
+		assert_int_equal(told.bytes, n);
+	}
+	assert_int_equal(outlet_close(o, 5000), 0);
+	is = content(&there);
+	assert_int_equal(there, len);
+	assert_memory_equal(is, text, len);
+	free(is);
+	free(text);
+}
+
+static void killed_it_goes_on(void **state)
+{
+	struct outlet_told told;
+	struct outlet *o;
+	int fd;
+
+	(void)state;
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	give(o, "one\n");
+	kill(writer(), SIGKILL);
+	assert_int_equal(give(o, "two\n").bytes, 4);
+	holds("one\ntwo\n");
+	/* It got to a part of the text before it was killed. */
+	kill(writer(), SIGSTOP);
+	outlet_give(o, "three\nfour\nfive\n", 16);
+	assert_int_equal(outlet_take(o, 0, &told), -EAGAIN);
+	kill(writer(), SIGKILL);
+	fd = open(path, O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, "three\nfo", 8), 8);
+	close(fd);
+	assert_int_equal(answer(o).bytes, 16);
+	holds("one\ntwo\nthree\nfour\nfive\n");
+	assert_int_equal(outlet_close(o, 5000), 0);
+}
+
+/* One that is stopped stands for one that a disk holds. */
+static void never_answered(void **state)
+{
+	uint64_t from_ns;
+	struct outlet_told told;
+	struct outlet *o;
+
+	(void)state;
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	kill(writer(), SIGSTOP);
+	assert_int_equal(outlet_give(o, "one\n", 4), 4);
+	assert_int_equal(outlet_take(o, 20, &told), -EAGAIN);
+	from_ns = clock_mono_ns();
+	assert_int_equal(outlet_close(o, 100), -ETIMEDOUT);
+	assert_true(clock_mono_ns() - from_ns < 2 * S);
+	holds("");
+	waitpid(-1, NULL, 0); /* it was killed */
+	/* What was asked last is the close. */
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	give(o, "one\n");
+	kill(writer(), SIGSTOP);
+	assert_int_equal(outlet_close(o, 100), -ETIMEDOUT);
+}
+
+/* ---- exporters ----------------------------------------------------------------------------------- */
+
+static void tell(struct export_set *set, uint64_t number)
+{
+	struct fact_range r = {
+		.name = "a range with a name", .start_ns = number * S, .end_ns = number * S + 1};
+	struct fact f = {.type = FACT_RANGE,
+			 .number = number,
+			 .mono_ns = number * S,
+			 .pid = 4242,
+			 .rank = 0,
+			 .world_size = 1,
+			 .job = "job",
+			 .range = &r};
+
+	export_set_fact(set, &f);
+}
+
+static struct export_set *opened(const char *format)
+{
+	struct export_set *set;
+	char spec[96];
+
+	snprintf(spec, sizeof(spec), "%s:%s", format, path);
+	assert_int_equal(export_set_new(&set, &(struct export_options){0}), 0);
+	assert_int_equal(export_set_add(set, spec), 0);
+	return set;
+}
+
+static uint64_t dropped(const struct export_view *v)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < v->ndropped; i++)
+		n += v->dropped[i].count;
+	return n;
+}
+
+/* A disk that is full for longer than what is kept lasts, and then is not: lines that were told, that are
+ * missing. */
+static uint64_t gap_of(const char *format, uint64_t *ret_dropped)
+{
+	uint64_t number = 0, told;
+	struct export_view *view;
+	struct export_set *set;
+	static struct fixture fx;
+	struct rlimit was;
+
+	fixture_init(&fx);
+	view = &fx.s.exports[0];
+	limit(&was, ROOM);
+	set = opened(format);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	/* The answer that it is full is to be there, for what is dropped is dropped for that. */
+	for (; number < 100; number++)
+		tell(set, number + 1);
+	for (view->up = true; view->up; export_set_look(set, &fx.s))
+		export_set_snapshot(set, &fx.s);
+	while (!dropped(view) && number < 100000) {
+		for (int i = 0; i < 1000; i++)
+			tell(set, ++number);
+		export_set_look(set, &fx.s);
+	}
+	assert_in_range(dropped(view), 1, 1000);
+	assert_in_range(view->waiting_bytes, SINK_KEPT_BYTES - 1000, SINK_KEPT_BYTES + 1000);
+	room_again(&was);
+	for (told = dropped(view); view->waiting_bytes > 1000; export_set_look(set, &fx.s)) {
+		export_set_snapshot(set, &fx.s);
+		usleep(1000);
+	}
+	for (int i = 0; i < 100; i++)
+		tell(set, ++number);
+	assert_int_not_equal(export_set_close(set), 0);
+	*ret_dropped = told;
+	return number;
+}
+
+static void lines_go_on_behind_a_gap(void **state)
+{
+	uint64_t missing, told = gap_of("json", &missing), last = 0, lines = 0;
+	size_t len;
+	char *text = content(&len), *next, line[80];
+	bool marked = false;
+
+	(void)state;
+	assert_int_equal(text[len - 1], '\n');
+	for (char *at = text; *at; at = next) {
+		cJSON *j, *seq;
+
+		next = strchr(at, '\n') + 1;
+		next[-1] = '\0';
+		j = cJSON_Parse(at);
+		assert_non_null(j);
+		seq = cJSON_GetObjectItem(j, "seq");
+		if (!strcmp(cJSON_GetObjectItem(j, "type")->valuestring, "loss")) {
+			assert_false(marked);
+			marked = true;
+			assert_string_equal(cJSON_GetObjectItem(j, "source")->valuestring, "export");
+			assert_int_equal(cJSON_GetObjectItem(j, "count")->valuedouble, missing);
+			assert_int_equal(seq->valuedouble, last + missing);
+		} else {
+			assert_int_equal(seq->valuedouble, last + 1);
+			lines++;
+		}
+		last = (uint64_t)seq->valuedouble;
+		cJSON_Delete(j);
+	}
+	free(text);
+	assert_true(marked);
+	assert_int_equal(lines + missing, told);
+	assert_non_null(strstr(captured, "File too large; up to 4 MB are kept and tried again\n"));
+	snprintf(line, sizeof(line), ": is written again; %d lines are missing\n", (int)missing);
+	assert_non_null(strstr(captured, line));
+	snprintf(line, sizeof(line), ": %d lines were not written: File too large\n", (int)missing);
+	assert_non_null(strstr(captured, line));
+}
+
+/* Whoever names tracks may be among what is missing: all are named anew. */
+static void a_trace_goes_on_behind_a_gap(void **state)
+{
+	uint64_t missing, told = gap_of("trace", &missing), spans = 0, names = 0, marks = 0;
+	size_t len;
+	char *text = content(&len);
+	cJSON *all = cJSON_Parse(text), *event;
+	const char *name;
+
+	(void)state;
+	assert_true(cJSON_IsArray(all));
+	cJSON_ArrayForEach(event, all)
+	{
+		name = cJSON_GetObjectItem(event, "name")->valuestring;
+		spans += !strcmp(cJSON_GetObjectItem(event, "ph")->valuestring, "X");
+		names += !strcmp(name, "thread_name");
+		if (strncmp(name, "lines are missing here", 22) != 0)
+			continue;
+		marks++;
+		assert_int_equal(
+			cJSON_GetObjectItem(cJSON_GetObjectItem(event, "args"), "count")->valuedouble,
+			missing);
+	}
+	cJSON_Delete(all);
+	free(text);
+	assert_int_equal(marks, 1);
+	assert_int_equal(spans + missing, told);
+	assert_int_equal(names, 2);
+}
+
+/* The end gives a disk that never answers half a second, and says what that cost. */
+static void the_end_waits_no_longer(void **state)
+{
+	struct export_set *set = opened("json");
+	uint64_t from_ns;
+
+	(void)state;
+	kill(writer(), SIGSTOP);
+	for (uint64_t number = 1; number <= 3; number++)
+		tell(set, number);
+	export_set_save(set);
+	from_ns = clock_mono_ns();
+	export_set_save(set); /* not waited for again */
+	assert_true(clock_mono_ns() - from_ns < S / 4);
+	from_ns = clock_mono_ns();
+	export_set_end(set, true);
+	assert_int_equal(export_set_close(set), -ETIMEDOUT);
+	assert_in_range(clock_mono_ns() - from_ns, S / 4, 2 * S);
+	assert_non_null(strstr(captured, ": 3 lines were not written: its disk does not answer\n"));
+	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
+	holds("");
+}
+
+/* What cannot be written by the end is told with its reason, not given up in the middle of a try. */
+static void full_to_the_end(void **state)
+{
+	struct rlimit full = {ROOM, RLIM_INFINITY}, had;
+	struct buffer *b;
+	struct sink *s;
+	struct stat st;
+
+	(void)state;
+	getrlimit(RLIMIT_FSIZE, &had);
+	full.rlim_max = had.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &full);
+	assert_int_equal(sink_open_aside(&s, path, false, NULL, NULL), 0);
+	b = sink_buffer(s);
+	for (int i = 0; i < 200; i++) {
+		buffer_printf(b, "%099d\n", i);
+		sink_line(s);
+	}
+	assert_int_equal(sink_close(s), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &had);
+	assert_non_null(strstr(captured, ": 100 lines were not written: File too large\n"));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, ROOM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_is_given_is_there, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_no_file_is_the_callers, begin, end),
+		cmocka_unit_test_setup_teardown(a_part_is_cut_off, begin, end),
+		cmocka_unit_test_setup_teardown(much_at_once, begin, end),
+		cmocka_unit_test_setup_teardown(killed_it_goes_on, begin, end),
+		cmocka_unit_test_setup_teardown(never_answered, begin, end),
+		cmocka_unit_test_setup_teardown(lines_go_on_behind_a_gap, begin, end),
+		cmocka_unit_test_setup_teardown(a_trace_goes_on_behind_a_gap, begin, end),
+		cmocka_unit_test_setup_teardown(the_end_waits_no_longer, begin, end),
+		cmocka_unit_test_setup_teardown(full_to_the_end, begin, end),
+	};
+
+	return cmocka_run_group_tests_name("outlet", tests, NULL, NULL);
+}
