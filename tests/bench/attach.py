@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long attaching to a real torch process takes, and what watching costs gp-bpf itself.
 
-Attach: from the start of gp-bpf to its line on --ready-fd (program start, BPF load, the price of a hit,
-libraries, symbols, links), less the same for a process without any library of a known runtime, which
-leaves libraries, symbols and links. Detach: from SIGTERM to the end of gp-bpf, its report included; the
-perf events of its tracepoints the kernel closes afterwards, for which the next start waits here."""
+Attach (attach.c): from the first look at the process until all libraries of known runtimes that it maps are read and
+their functions probed, as gp-bpf does it at its start; without what is remembered of files, and with it. Start: from
+that of gp-bpf to its line on --ready-fd, for a process without any such library. Detach: from SIGTERM to the end of
+gp-bpf, its report included; the perf events of its tracepoints the kernel closes afterwards, for which the next start
+waits here."""
 import os
 import shutil
 import statistics
 import subprocess
 import time
 
-from benchlib import PROBES, RUNS, Folder, Row, Talker, Watcher, cpu_ns, main, memory_kb, program, progress
+from benchlib import PROBES, RUNS, TOP, Folder, Row, Talker, Watcher, cpu_ns, main, memory_kb, program, progress
 from benchlib import torch_python
 
 IDLE = "import sys, torch; print('ready', flush=True); sys.stdin.read()"
@@ -22,37 +23,62 @@ CALM_S = 3.0  # after a start, until the rings are read as seldom as they are in
 LINGER_S = 1.0
 
 
-def timings(pid, plain_pid, cache):
-    """One turn, cold, warm, and without libraries: ms until ready, ms until gone."""
-    shutil.rmtree(cache, ignore_errors=True)
-    os.mkdir(cache)
-    ready, gone = [], []
-    for target in (pid, pid, plain_pid):
-        w = Watcher([target], ["--quiet"], state_dir=cache)
-        ready.append(w.ready_s * 1e3)
-        gone.append(w.stop() * 1e3)
-        time.sleep(LINGER_S)
-    return ready, gone
+def attach_ms(pid, cache):
+    """Milliseconds, and what was probed."""
+    said = subprocess.run([program("attach"), os.path.join(TOP, "probes"), cache, str(pid)], stdout=subprocess.PIPE,
+                          text=True, check=True).stdout.split()
+    return float(said[0]), f"{said[2]} functions in {said[3]} libraries"
+
+
+def to_disk(pid):
+    """What the kernel has in memory of the libraries of a process goes, but for what the process itself uses."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        paths = {line.split(None, 5)[5].rstrip("\n") for line in f if ".so" in line}
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+
+def look_rows(pid, cache):
+    """Attaching alone."""
+    turns = {"disk": [], "cold": [], "warm": []}
+    for i in range(RUNS):
+        progress(f"attach: turn {i + 1} of {RUNS}")
+        for state, values in turns.items():
+            if state != "warm":
+                shutil.rmtree(cache, ignore_errors=True)
+            if state == "disk":
+                to_disk(pid)
+            ms, probed = attach_ms(pid, cache)
+            values.append(ms)
+            time.sleep(LINGER_S)
+    yield Row("attach, nothing remembered", turns["cold"], "ms", (300, "max"),
+              f"{probed}; the libraries are in the page cache", 0)
+    yield Row("attach, symbols remembered", turns["warm"], "ms", (50, "max"), "", 0)
+    yield Row("attach, nothing remembered, libraries on disk", turns["disk"], "ms", None,
+              "what of them the process does not use itself", 0)
 
 
 def attach_rows(pid, folder):
+    yield from look_rows(pid, folder.file("cache"))
     plain = subprocess.Popen(["sleep", "1000"])
-    turns = []
+    ready, gone = [], {pid: [], plain.pid: []}
     try:
         for i in range(RUNS):
-            progress(f"attach: turn {i + 1} of {RUNS}")
-            turns.append(timings(pid, plain.pid, folder.file("cache")))
+            progress(f"start and end: turn {i + 1} of {RUNS}")
+            for target, times in gone.items():
+                w = Watcher([target], ["--quiet"], state_dir=folder.file("state"))
+                if target == plain.pid:
+                    ready.append(w.ready_s * 1e3)
+                times.append(w.stop() * 1e3)
+                time.sleep(LINGER_S)
     finally:
         plain.kill()
         plain.wait()
-    ready, gone = [t[0] for t in turns], [t[1] for t in turns]
-    yield Row("attach, symbol cache cold", [r[0] - r[2] for r in ready], "ms", (500, "max"),
-              "over the start alone (next but one row); the libraries are in the page cache", 0)
-    yield Row("attach, symbol cache warm", [r[1] - r[2] for r in ready], "ms", (50, "max"), "likewise", 0)
-    yield Row("start of gp-bpf until it watches", [r[2] for r in ready], "ms", None,
-              "program start, BPF load, price of a hit", 0)
-    yield Row("detach and exit", [g[1] for g in gone], "ms", (100, "max"),
-              f"of these without any library {statistics.median(g[2] for g in gone):.0f} ms", 0)
+    yield Row("start of gp-bpf until it watches", ready, "ms", None, "program start, BPF load, price of a hit", 0)
+    yield Row("detach and exit", gone[pid], "ms", (100, "max"),
+              f"of these without any library {statistics.median(gone[plain.pid]):.0f} ms", 0)
 
 
 def rest_rows(pids, what, probes, bar):

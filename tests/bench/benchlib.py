@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import select
 import shutil
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TOP, os.environ.get("GP_BENCH_BUILD", "build/plain"))
@@ -155,6 +157,19 @@ class Talker:
         self.close()
 
 
+def metrics(address):
+    """{(name, process, probe): value} of what the probes cost and told."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
+        text = answer.read().decode()
+    found = {}
+    for name, labels, value in re.findall(r"^(gpbpf_overhead_seconds_total|gpbpf_probe_hits_total|gpbpf_probe_unsent_total)"
+                                          r"\{(.*)\} ([0-9.e+-]+)$", text, re.M):
+        label = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        key = name, label.get("pid", ""), label.get("probe", "")
+        found[key] = found.get(key, 0) + float(value)  # the parts of what it costs add up
+    return found
+
+
 class Watcher:
     """A gp-bpf that is attached. ready_s: from its start to the line on --ready-fd."""
 
@@ -188,6 +203,10 @@ class Watcher:
     def errors(self):
         self.error_file.seek(0)
         return self.error_file.read().strip()
+
+    def metrics_at(self):
+        """Where a gp-bpf that was told to --listen, and to log so much, has its metrics."""
+        return re.search(r"metrics at (?:http://)?([0-9.:]+)", self.errors()).group(1)
 
     def stop(self):
         """Ends it with SIGTERM; returns how long that took, in seconds."""

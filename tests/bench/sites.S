@@ -50,6 +50,7 @@ gpbench_nop5_\name:
 	site	begin
 	site	end
 	site	call
+	site	monitor
 	site	stream
 
 	.section .note.GNU-stack, "", %progbits

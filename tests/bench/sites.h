@@ -13,6 +13,7 @@ typedef long site_fn(long a, const void *b, long c, long d);
 	X(begin)                                                                                             \
 	X(end)                                                                                               \
 	X(call)                                                                                              \
+	X(monitor)                                                                                           \
 	X(stream)
 
 #define X(name) site_fn gpbench_push_##name, gpbench_nop5_##name;

@@ -334,8 +334,76 @@ pipe_empty() { # pid
 	run -0 "$GP_BPF" account --help
 	[[ $output == *"--semantics NAME"* && $output == *"--follow"* ]]
 	run -0 "$GP_BPF" --help
-	[[ $output == *"gp-bpf account [options] LOG..."* ]]
+	[[ $output =~ "gp-bpf account "\ *"[options] LOG..." ]]
 	[ "$EUID" -ne 0 ] || need_program setpriv
 	[ "$EUID" -ne 0 ] || run -0 setpriv --reuid 65534 --regid 65534 --clear-groups "$GP_BPF" account - <"$LOG"
 	[[ $output == *goodput* ]]
+}
+
+# What --dry-run needs, but for what is left out.
+dry_run() { # words to leave out; then words to add
+	local leave=$1 all=(--now 1735725700 --semantics library --export cloud-monitoring:project=demo-1
+		--gcm-workload-metrics --gcm-location us-central1-a --dry-run)
+	shift
+	for word in $leave; do
+		all=("${all[@]/#$word/}")
+	done
+	mapfile -t all < <(printf '%s\n' "${all[@]}" | grep .)
+	run --separate-stderr "$GP_BPF" account "$LOG" "${all[@]}" "$@"
+}
+
+@test "--dry-run: requests to Cloud Monitoring as lines of JSON" {
+	dry_run "" --rolling 3600,60 --gcm-cluster c1
+	equal 0 "$status" "$stderr"
+	equal 1 "$(wc -l <<<"$output")" lines
+	equal /v3/projects/demo-1/timeSeries "$(jq -r .path <<<"$output")" path
+	equal 29 "$(jq -r '.body.timeSeries[] | select(.metric.type | endswith("/max_productive_steps")).points[0].value.int64Value' \
+		<<<"$output")" "steps by then"
+	equal '["3600","60"]' "$(jq -c '[.body.timeSeries[].metric.labels.rolling_window_size | strings] | unique' <<<"$output")" windows
+	equal '["c1"]' "$(jq -c '[.body.timeSeries[].metric.labels.cluster_name | strings] | unique' <<<"$output")" cluster
+	equal '["compute.googleapis.com/Workload"]' "$(jq -c '[.body.timeSeries[].resource.type] | unique' <<<"$output")" resource
+	# A log of two jobs: both, told apart by their name.
+	log_of gpt 20 >>"$LOG"
+	dry_run ""
+	equal '["gpt","llama"]' "$(jq -c '[.body.timeSeries[].resource.labels.workload_id] | unique' <<<"$output")" jobs
+}
+
+@test "--dry-run: a log of 400 custom types is more than one request, each series once" {
+	for i in {1..400}; do
+		echo "{\"job_name\":\"llama\",\"custom_badput_event_type\":\"T$i\",\"custom_badput_event_start_time\":1735725651.0}"
+		echo "{\"job_name\":\"llama\",\"custom_badput_event_type\":\"T$i\",\"custom_badput_event_end_time\":1735725651.001}"
+	done >>"$LOG"
+	dry_run ""
+	equal 0 "$status" "$stderr"
+	equal 200 "$(jq -s 'map(.body.timeSeries | length) | max' <<<"$output")" "series of a request"
+	equal 400 "$(jq -s '[.[].body.timeSeries[].metric.labels.badput_source | strings | select(startswith("CUSTOM"))] | unique | length' \
+		<<<"$output")" "types"
+}
+
+@test "--dry-run: what is missing is told in one line" {
+	for case in "--dry-run|--dry-run prints" "--gcm-workload-metrics|--gcm-workload-metrics" \
+		"--semantics library|--semantics library" "--now 1735725700|--now TIME" \
+		"--gcm-location us-central1-a|--gcm-location ZONE" "--export cloud-monitoring:project=demo-1|--export"; do
+		dry_run "${case%%|*}"
+		equal 2 "$status" "$case"
+		one_line "${case##*|}"
+	done
+	run --separate-stderr "$GP_BPF" account "$LOG" --dry-run
+	equal 2 "$status" all
+	one_line --export --gcm-workload-metrics "--semantics library" "--now TIME" "--gcm-location ZONE" "--gcm-project ID"
+	dry_run "" --follow
+	equal 2 "$status" follow
+	one_line --follow
+	dry_run "" --rolling 60,60
+	equal 2 "$status" rolling
+	one_line --rolling
+	dry_run "--export cloud-monitoring:project=demo-1" --export cloud-monitoring
+	equal 2 "$status" project
+	one_line --gcm-project
+	dry_run "--export cloud-monitoring:project=demo-1" --export cloud-monitoring:project=a/b
+	equal 2 "$status" "a project with a slash"
+	one_line a/b
+	dry_run "--export cloud-monitoring:project=demo-1" --export json:-
+	equal 2 "$status" "another exporter"
+	one_line cloud-monitoring
 }

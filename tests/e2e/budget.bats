@@ -69,13 +69,14 @@ states_of() { of_type probe "$T/out" "select(.probe == \"$1\") | .state" | tr -d
 	equal 0 "$(places fault given_up)" "faults given up"
 	equal 0.005 "$(metric gpbpf_overhead_budget_ratio)" budget
 	[ "$(metric gpbpf_probe_unsent_total 'probe="hot.sync"')" -gt 0 ]
-	[ -n "$(metric gpbpf_overhead_ratio 'part="marker"')" ]
+	[ -n "$(metric gpbpf_overhead_seconds_total 'part="marker"')" ]
 	job_go
 	job_line steps
 	local hot=${LINE#steps }
 	job_line calm
-	until_true is_now hot.sync attached
-	is_now hot.launch attached
+	# What was given up first comes back last.
+	until_true is_now hot.launch attached
+	is_now hot.sync attached
 	job_go
 	job_end
 	watch_end

@@ -4,6 +4,7 @@
 
 # shellcheck disable=SC2030,SC2031,SC2154 # tests are subshells; bats sets stderr
 load lib
+load durable
 
 setup_file() { e2e_setup_file; }
 setup() {
@@ -19,6 +20,7 @@ setup() {
 teardown() {
 	e2e_teardown
 	rm -r "$PUBLIC"
+	drop_pins "$T/state"
 }
 
 OWN=1234 OTHER=1235
@@ -71,6 +73,36 @@ refused() { # word, arguments of gp-bpf
 	with bpf perfmon sys_ptrace dac_read_search
 	job_of "$OTHER"
 	watched
+}
+
+# As the overlay caps-only has it: root with these, the tracefs and BPF file system of the node, no new privileges.
+@test "the set of deploy/kubernetes' caps-only: a node finds a job, hands over, goes on and detaches" {
+	local set
+	set=$(sed -n 's/^ *add: \[\(.*\)\]/+\1/p' "$TOP/deploy/kubernetes/components/caps-only/daemonset.yaml")
+	set=${set//, /,+}
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf
+	cat >"$T/pod" <<-S
+		#!/bin/sh
+		exec unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && exec setpriv --no-new-privs --inh-caps=-all \\
+			--bounding-set=-all,${set,,} $PUBLIC/bin/gp-bpf "\$@"' sh "\$@"
+	S
+	chmod +x "$T/pod"
+	GP_BPF=$T/pod
+	start_job setpriv --reuid="$OTHER" --regid="$OTHER" --clear-groups "$PUBLIC/train" load say=held pause steps=23 pause steps=23
+	job_line held
+	start_watch node --allow "command=$PUBLIC/*" --state-dir "$T/state" --listen "unix:$T/s" --export "json:$T/out" --handover
+	job_go
+	job_line "steps 23"
+	kill -TERM "$WATCH"
+	watch_end
+	WATCH_NAME=second start_watch node --allow "command=$PUBLIC/*" --state-dir "$T/state" --listen "unix:$T/s" --export "json:$T/out"
+	job_go
+	job_end
+	kill -TERM "$WATCH"
+	watch_end
+	steps_are 46 "$T/out"
+	equal 1 "$(grep -c 'handed over' "$T/watch.err")"
+	[ ! -e "$(pins "$T/state")" ]
 }
 
 @test "BPF, PERFMON: one's own processes" {

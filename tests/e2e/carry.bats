@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A job that goes on on another node: other state, other store, and a folder that both share.
+# A job that goes on on another node: other state, other store, and a folder that both share, or a ConfigMap.
 
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq; tests are subshells; bats sets stderr
 load lib
@@ -13,16 +13,17 @@ setup() {
 	e2e_setup
 	need_probes
 	mkdir "$T/shared"
+	CARRY=$T/shared API=
 }
 teardown() { e2e_teardown; }
 
-# One attempt under a gp-bpf that has nothing but the folder in common with others.
+# One attempt under a gp-bpf that has nothing but the folder, or the API server, in common with others.
 on_node() { # node command...
 	local node=$1
 	shift
 	mkdir -p "$T/$node"
 	STATUS=0
-	"$GP_BPF" run --json --job llama --carry "$T/shared" --state-dir "$T/$node" --store "$T/$node/store.db" \
+	"$GP_BPF" run --json --job llama --carry "$CARRY" ${API:+--api-server "$API"} --node-name "$node" --state-dir "$T/$node" --store "$T/$node/store.db" \
 		--export "json:$T/$node/out" -o /dev/null -- "$@" >"$T/$node/report" 2>"$T/$node/err" || STATUS=$?
 }
 job() { jq -c ".jobs[0]$2" "$T/$1/report"; }
@@ -31,15 +32,29 @@ adds_up() { # node
 	equal 0 "$("$GP_BPF" report --store "$T/$1/store.db" --json llama | jq '([.buckets[]] | add) - .elapsed_ns')" "the same, of the store"
 }
 stored() { "$GP_BPF" report --store "$T/$1/store.db" --json llama | jq -c "$2"; }
-carried() { cat "$T"/shared/llama-*.carry; }
+carried() { if [ -n "$API" ]; then api_map | jq -r .data.carry; else cat "$T"/shared/llama-*.carry; fi; }
+
+# The stand-in for an API server; --carry goes there from here on.
+api_start() { # knobs
+	background /dev/null "$T/kube.out" "$T/kube.err" python3 "$TOP/tests/servers/kubernetes.py" --port-file "$T/kube" --journal "$T/kube.asked" \
+		--set "${1:-{\}}"
+	until_true test -s "$T/kube"
+	API=http://127.0.0.1:$(cat "$T/kube") CARRY=configmap:ml
+}
+api_set() { curl -sf -d "$1" "$API/control" >"$T/kube.set"; }
+api_maps() { curl -sf "$API/control" | jq -r '.things[] | select(startswith("ConfigMap/ml/")) | split("/")[2]'; }
+api_map() { curl -sf "$API/api/v1/namespaces/ml/configmaps/$(api_maps)"; }
 
 within() { # measured ns, true ns, allowed ns, what
 	(($1 - $2 <= $3 && $2 - $1 <= $3)) || { echo "$4: $1 ns, truly $2 ns" >&2; return 1; }
 }
-# By the job's own clock: between two steps of its first run.
+# By the job's own clock: between two steps of its first run, but for its waits for data and its checkpoints.
 first_run_ns() { # step, step
 	jq -n --argjson from "$1" --argjson to "$2" '[inputs] | (map(select(.what == "begin").pid)[0]) as $pid
-		| map(select(.pid == $pid and .what == "step")) | (map(select(.step == $to).ns)[0]) - (map(select(.step == $from).ns)[0])' "$T/journal.0"
+		| map(select(.pid == $pid)) | (map(select(.what == "step" and .step == $from).ns)[0]) as $first
+		| (map(select(.what == "step" and .step == $to).ns)[0]) as $last
+		| $last - $first - ([.[] | select(.what == "step" and .ns > $first and .ns <= $last).data_ns] | add // 0)
+			- ([.[] | select(.what == "save" and .begin_ns >= $first and .ns <= $last) | .ns - .begin_ns] | add // 0)' "$T/journal.0"
 }
 # From the fall to the first line of the next run, which is later than its start.
 down_ns() { jq -n '[inputs] | (map(select(.what == "begin").ns)[1]) - (map(select(.what == "fall").ns)[0])' "$T/journal.0"; }
@@ -78,6 +93,48 @@ down_here_ns() { job b '.buckets.INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION'; }
 	equal "attempt 2" "$(carried | grep attempt)"
 	run -0 "$GP_BPF" report --store "$T/b/store.db" llama
 	[[ $output == *"1 of them on other nodes"* && $output == *"Other nodes had 1 of its runs, with 137 steps"* ]]
+}
+
+@test "the same by a ConfigMap: an exit on one node, the rest on another" {
+	python_current
+	need_program curl
+	api_start
+	on_node a "$PY" "$RESTART" "$T/journal" "$T/ckpt" 160 50 exit=3@137
+	equal 3 "$STATUS" "status of the first run"
+	equal '["this_node",1,1,137]' "$(job a '|[.history, .runs, .disruptions, .last_step]')"
+	equal 1 "$(api_maps | wc -l)" "ConfigMaps"
+	equal 'node a' "$(carried | grep ^node)"
+	on_node b "$PY" "$RESTART" "$T/journal" "$T/ckpt" 160 50
+	equal 0 "$STATUS" "status of the second run"
+	resumed exit
+	equal "attempt 2" "$(carried | grep attempt)"
+	equal '["gp-bpf",null]' "$(api_map | jq -c '[.metadata.labels["app.kubernetes.io/managed-by"], .metadata.ownerReferences]')"
+	equal 0 "$(grep -c . "$T/b/err")" "lines that say what is wrong"
+	# Read, then written: by nobody else, and no more often than things happen.
+	equal '[]' "$(jq -c -s '[.[] | select(.path | contains("/configmaps")) | select(.status >= 400 and .status != 404)]' "$T/kube.asked")"
+}
+
+@test "no right to ConfigMaps, none that gp-bpf made, no Kubernetes: said once, and watched as ever" {
+	need_program curl
+	api_start '{"verbs": []}'
+	on_node a "$TRAIN" load wait steps=40
+	equal '["this_node",1,40]' "$(job a '|[.history, .runs, .last_step]')"
+	equal 1 "$(grep -c "needs a Role in namespace ml with configmaps: get, create, patch" "$T/a/err")" "lines"
+	api_set '{"verbs": ["get", "create", "patch"]}'
+	on_node b "$TRAIN" load wait steps=30
+	equal '["this_node",1,30]' "$(job b '|[.history, .runs, .last_step]')"
+	equal 1 "$(api_maps | wc -l)" "ConfigMaps"
+	api_set "$(api_map | jq -c '{put: (del(.metadata.labels) | .data.carry = "theirs")}')"
+	on_node c "$TRAIN" load wait steps=20
+	equal '["this_node",1,20]' "$(job c '|[.history, .runs, .last_step]')"
+	equal 1 "$(grep -c "gp-bpf did not make it" "$T/c/err")" "lines"
+	equal theirs "$(carried)"
+	API=
+	on_node d "$TRAIN" load wait steps=10
+	equal '["this_node",1,10]' "$(job d '|[.history, .runs, .last_step]')"
+	equal 1 "$(grep -c "there is no Kubernetes here" "$T/d/err")" "lines"
+	run -2 "$GP_BPF" run --carry configmap:A/b -- true
+	[[ $output$stderr == *"'A/b' is no name of a Kubernetes namespace"* ]]
 }
 
 @test "the folder has nonsense, or is not there: said once, and watched as ever" {
@@ -124,5 +181,6 @@ down_here_ns() { job b '.buckets.INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION'; }
 	watch_end
 }
 carried_told() {
-	curl -s --unix-socket "$T/socket" http://localhost/metrics | grep -q '^gpbpf_job_runs_total{job_id="llama",history="carried"} 2$'
+	curl -s --unix-socket "$T/socket" http://localhost/metrics >"$T/page"
+	grep -q '^gpbpf_job_runs_total{job_id="llama"} 2$' "$T/page" && grep -q '^gpbpf_job_info{job_id="llama",.*history="carried"' "$T/page"
 }

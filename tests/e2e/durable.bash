@@ -15,7 +15,7 @@ teardown() {
 	local dir
 	e2e_teardown
 	for dir in "$T"/state*; do
-		[ ! -d "$dir" ] || rm -rf "$(pins "$dir")"
+		drop_pins "$dir"
 		umount -q "$dir" || true
 	done
 }
@@ -29,6 +29,11 @@ pins() { # state directory
 		h=$(((h ^ code) * 1099511628211))
 	done
 	printf '/sys/fs/bpf/gp-bpf/%016x' "$h"
+}
+# What a test's gp-bpf may have left pinned; the folder of all goes where no other test has one in it.
+drop_pins() { # state directory
+	[ ! -d "$1" ] || rm -rf "$(pins "$1")"
+	rmdir /sys/fs/bpf/gp-bpf 2>/dev/null || true
 }
 
 # One more gp-bpf of $T/state; what it says goes to $T/N.err.

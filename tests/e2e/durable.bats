@@ -26,6 +26,24 @@ load durable
 	[ ! -e "$(pins "$T/state")" ]
 }
 
+@test "kill -9: traces, tables and event files are gone on with" {
+	train_job 3
+	start_durable --pid "$JOB" --export "trace:$T/trace.json" --export "csv:$T/tables" --export "tensorboard:$T/board"
+	train
+	kill_watch
+	train
+	start_durable --pid "$JOB" --export "trace:$T/trace.json" --export "csv:$T/tables" --export "tensorboard:$T/board"
+	train
+	last_turn
+	watch_end
+	steps_are 69 "$T/out"
+	python3 -m json.tool "$T/trace.json" >"$T/pretty"
+	"$TOP/tests/tools/trace.py" "$T/trace.json" "$T/out"
+	"$TOP/tests/tools/csv_lines.py" "$T/tables" "$T/out"
+	"$TOP/tests/tools/tfevents.py" "$T/board" >"$T/scalars"
+	equal "$(seq 0 68)" "$(jq 'select(.tag == "performance/step_time_seconds") | .step' "$T/scalars" | sort -n)" "steps in event files"
+}
+
 @test "the job ends while nobody is there" {
 	train_job 2
 	start_durable --pid "$JOB"
@@ -183,10 +201,11 @@ load durable
 	start_durable --pid "$JOB"
 	first=$WATCH
 	train
-	start_durable --takeover
+	start_durable --takeover --log-level debug
 	wait_exit "$first"
 	equal 0 "$STATUS" "status of the first"
-	nothing_said
+	said "the programs were loaded ahead" # and not while nobody reads the rings
+	run ! grep -e '^gp-bpf: warning' -e '^gp-bpf: error' "$T/$NUMBER.err"
 	train
 	train
 	last_turn

@@ -68,6 +68,12 @@ public_copy() {
 		run --feature no-such-feature=off -- true
 		run --marker no-such-marker -- true
 		run --export no-such-exporter -- true
+		run --export csv -- true
+		run --export trace:/tmp/x,size=1 -- true
+		run --export tensorboard:/tmp/x,interval=5 -- true
+		run --export otlp:localhost -- true
+		run --export cloud-monitoring:zone=1 -- true
+		run --on fall=true -- true
 		run --config /no/such/file -- true
 		--pid 1 --for ever
 	EOF
@@ -208,7 +214,55 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "--exclude: '2h,now' is not FROM,TO,WHY"
 	printf 'version: 1\nexclude: [{why: "new, year", from: 2026-01-01T00:00:00Z, to: 1767312000}]\n' >"$T/config"
 	run -0 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
-	[[ $output == *"exclude         file         1767225600.000000,1767312000.000000,new, year"* ]]
+	grep -qF -- '  - {from: 1767225600.000000, to: 1767312000.000000, why: "new, year"}  # file' <<<"$output"
+}
+
+# Without where each is from, and what is not set.
+settings() { sed -e '/^ *#/d' -e 's/  # \(file\|environment\|flag\)$//' "$@"; }
+
+@test "--print-config: a file that --config reads back; what is not set is a comment, what is internal is not there" {
+	printf 'version: 1\nsteps: {hang_after: 90s}\nstore: {keep: 1500ms}\n' >"$T/config"
+	set -- --allow 'command=a "b" \c: d # e' --deny user=x --deny 'namespace=é *' --range 'va{l}, "x*=y"=EVAL' \
+		--exclude '2026-01-01T00:00:00Z,1767312000,new: "year", # 1' --window-length 2h --flops 1.2345678912345e15 \
+		--overhead-budget 0.0001 --price '$2.50' --feature ring=off --perf-tag=-x --listen unix:/a/b --node-name 'n: ' \
+		--hang-after 1500ms --hook-user "- me"
+	GP_BPF_GCM_REPLICA=7 GP_BPF_DURABLE=0 GP_BPF_SESSION_TAG='#1' run -0 "$GP_BPF" node --config "$T/config" "$@" --print-config
+	echo "$output" >"$T/printed"
+	grep -qE '^  hang_after: 1500ms  # flag$' "$T/printed"
+	grep -qE '^  keep: 1500ms  # file$' "$T/printed"
+	grep -qE '^  replica: 7  # environment$' "$T/printed"
+	grep -qE '^durable: false  # environment$' "$T/printed"
+	run -0 "$GP_BPF" node --config "$T/printed" --print-config
+	echo "$output" >"$T/again"
+	diff <(settings "$T/printed") <(settings "$T/again")
+	equal 0 "$(grep -cE '^[^#].*  # (environment|flag)$' "$T/again" | cat)" "lines from elsewhere than the file"
+	[ "$(settings "$T/again" | wc -l)" -gt 30 ]
+	# Nothing is set: all are comments, and defaults are as a file would have them.
+	run -0 "$GP_BPF" node --print-config
+	equal "version: 1" "$(settings <<<"$output")" "what is set"
+	for line in '#listen: 127.0.0.1:9847' '#  size: 256M' '#  pause: 10s' '#  overhead: 0.1' '#durable: true' '#  level: info' '#windows: \[1h, 24h, 7d\]'; do
+		grep -q "^$line  # default\$" <<<"$output"
+	done
+	for line in '#accelerators: N' '#  hang_after: DURATION' '#  deny: \[KEY=GLOB\]'; do grep -q "^$line\$" <<<"$output"; done
+	run -1 grep -iE 'ready.fd|print.config|^ *#?root|=-|: -1|: 0$' <<<"$output"
+	# Taken out of the comments they are read.
+	"$GP_BPF" node --print-config | sed -E '/^#[a-z_]+:$/{s/^#//;h;d}; /^#(  )?[a-z_]+: .*# default$/!d; s/^#//; /^  /{x;/./{p;s/.*//};x}' >"$T/defaults"
+	sed -i '1i version: 1' "$T/defaults"
+	[ "$(wc -l <"$T/defaults")" -gt 15 ]
+	"$GP_BPF" node --config "$T/defaults" --print-config | settings >"$T/taken"
+	diff <(sed 's/  # default$//' "$T/defaults" | grep -o '^ *[a-z_]*:' | sort) <(grep -o '^ *[a-z_]*:' "$T/taken" | sort)
+}
+
+@test "--print-config: of an address its host alone, as a comment; what no file holds is one too" {
+	run -0 --separate-stderr "$GP_BPF" --pid 42 --for 3s --on hang=https://host/SECRET --on disruption=/bin/page --api-server https://host/SECRET --print-config
+	echo "$output" >"$T/printed"
+	run -1 grep SECRET "$T/printed"
+	for line in '# --pid 42  # flag' '# --for 3s  # flag' '#  - hang=https://host/...  # flag; what follows its host is not shown' \
+		'  - disruption=/bin/page  # flag' '#  api_server: https://host/...  # flag; what follows its host is not shown'; do
+		grep -qxF -- "$line" "$T/printed" || { echo "no line $line" >&2; return 1; }
+	done
+	run -0 --separate-stderr "$GP_BPF" --pid 42 --config "$T/printed" --print-config
+	equal "$(printf 'version: 1\nhooks:\n  - disruption=/bin/page')" "$(settings <<<"$output")" "what is read back"
 }
 
 @test "a key that a command has no use for is told by file and line" {
@@ -253,14 +307,15 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 
 @test "a C++ exception passes through every probed function" {
 	need_probes
-	local functions
+	local functions libraries
 	functions=$(grep -c PROBED "$FAKE/probed.h")
-	start_job "$FAKE/throw" 1009 "$FAKE"/thrown/*
+	libraries=("$FAKE"/thrown/*)
+	start_job "$FAKE/throw" 1009 "${libraries[@]}"
 	job_line loaded
 	start_watch --pid "$JOB" --quiet --export "json:$T/out"
 	job_go
 	job_line caught
-	equal "caught $((3 * functions * 1009))" "$LINE"
+	equal "caught $((${#libraries[@]} * functions * 1009))" "$LINE"
 	job_end
 	watch_end
 	sound "$T/out"
@@ -301,6 +356,13 @@ P
 	run -1 --separate-stderr bash -c '"$1" --version >/dev/full' - "$GP_BPF"
 	run -1 --separate-stderr bash -c '"$1" --version >&-' - "$GP_BPF"
 	[[ $stderr == *"standard output"* ]]
+}
+
+@test "a limit of the size of files is told, and is the job's own affair" {
+	run -1 --separate-stderr bash -c 'ulimit -f 1; "$1" probes >"$2"' - "$GP_BPF" "$T/probes"
+	one_line "standard output" "File too large"
+	need_probes
+	run -153 bash -c '"$1" run --quiet -- sh -c "ulimit -f 1; exec head -c 9999 /dev/zero >$2"' - "$GP_BPF" "$T/zeros"
 }
 
 @test "a closed standard error is not given to the export" {

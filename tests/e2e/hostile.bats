@@ -158,8 +158,9 @@ locked() { # pid
 	start_watch --pid "$MAPPER" --pid "$JOB" --quiet --export "json:$T/out"
 	honest_half
 	honest_exact "$T/out"
-	equal 5 "$(grep -c "cannot be probed" "$T/watch.err")" "lines about it"
-	equal 1 "$(grep -c "too much to read" "$T/watch.err")" "lines about scattered names"
+	equal 4 "$(grep -c "cannot be probed" "$T/watch.err")" "lines about it"
+	# However far apart their names are, three million functions are read, a piece of the file at a time.
+	equal 0 "$(grep -c "too much to read" "$T/watch.err")" "lines about scattered names"
 }
 
 @test "a process that maps seventy libraries" {

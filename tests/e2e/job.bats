@@ -13,7 +13,7 @@ setup() {
 }
 teardown() {
 	e2e_teardown
-	rm -rf "$(pins "$T/state")"
+	drop_pins "$T/state"
 }
 
 # The report's only job, as JSON; NAME of it.

@@ -52,6 +52,7 @@ e2e_setup() {
 	T=$BATS_TEST_TMPDIR
 	STARTED=()
 	WATCH='' JOB=''
+	export TRAIN_WATCHER=$T/watcher
 }
 
 need_probes() {
@@ -97,6 +98,25 @@ e2e_teardown() {
 	done
 }
 
+# Once a file: every JSON line that its tests left is as `gp-bpf schema` says.
+teardown_file() {
+	local python
+	for python in /usr/bin/python3 python3 ''; do
+		[ -n "$python" ] || break
+		! "$python" -c 'import jsonschema' 2>/dev/null || break
+	done
+	if [ -z "$python" ]; then
+		echo "# JSON lines are not validated: python3-jsonschema is missing (make deps)" >&3
+		[ "${CI:-}" != true ]
+		return
+	fi
+	"$python" "$TOP/tests/tools/schema_lines.py" "$GP_BPF" "$BATS_RUN_TMPDIR" >"$BATS_FILE_TMPDIR/schema" || {
+		head -20 "$BATS_FILE_TMPDIR/schema" >&2
+		return 1
+	}
+	echo "# JSON lines: $(tail -1 "$BATS_FILE_TMPDIR/schema")" >&3
+}
+
 # A watched process of tests/fake/train.c: `job_line WORD` reads its output up to a line that begins so,
 # `job_go` sends it a line. Its output so far is in LINE.
 start_job() { # command...
@@ -130,6 +150,7 @@ start_watch() { # arguments of gp-bpf, from the command on
 	"$GP_BPF" "${word[@]}" --ready-fd 9 "$@" </dev/null 9>"$ready" >"$T/$name.out" 2>"$T/$name.err" \
 		3>&- 4>&- 5>&- 6>&- 7>&- 8>&- &
 	WATCH=$!
+	echo "$WATCH" >"$TRAIN_WATCHER"
 	STARTED+=("$WATCH")
 	if ! read -r -t "$READY_S" word <"$ready"; then
 		echo "gp-bpf is not ready: $(cat "$T/$name.err")" >&2
@@ -168,8 +189,8 @@ count_lines() { # type file [condition]
 }
 
 # Whatever was watched, this holds of its JSON lines: one start and one end, steps numbered without a gap in
-# each loop of each program (skipped updates have no number), none of no length, none over another, ledgers
-# closed at every record.
+# each loop of each program (skipped updates have no number), none of no length (but a first
+# one of which only the call was seen), none over another, ledgers closed at every record.
 sound() { # file
 	jq -n -e '
 		[inputs] as $all
@@ -185,7 +206,8 @@ sound() { # file
 			($loops[] | [range(1; length) as $i
 				| select(.[$i].start_ns < .[$i - 1].end_ns) | .[$i].step]
 				| select(length > 0) | "overlap at \(.)"),
-			($loops[][] | select(.end_ns <= .start_ns or .duration_ns != .end_ns - .start_ns)
+			($loops[][] | select(.end_ns < .start_ns or .duration_ns != .end_ns - .start_ns or (.end_ns == .start_ns
+					and (.boundary != "execute" or .run_step != 1)))
 				| "no length at \(.step)"),
 			($all[] | select(.type == "ledger")
 				| select((.buckets | add) != .elapsed_ns or ([.buckets[]] | min) < 0)
@@ -206,14 +228,14 @@ steps_are() { # count file
 
 # ---- loops of real torch ---------------------------------------------------------------------------
 
-# A field of a kind's row in kinds.tsv, by the name of the column.
-kind_field() { # kind column
+# A field of a kind's row in kinds.tsv, or another table, by the name of the column.
+kind_field() { # kind column [table]
 	awk -F '\t' -v kind="$1" -v column="$2" '
 		/^#/ && !/^# kind\t/ { next }
 		/^#/ { sub(/^# */, "") }
 		!header { for (i = 1; i <= NF; i++) at[$i] = i; header = 1; next }
 		$1 == kind { print $(at[column]); found = 1 }
-		END { exit !found }' "$TOP/tests/workloads/kinds.tsv"
+		END { exit !found }' "$TOP/tests/workloads/${3:-kinds}.tsv"
 }
 
 # The loops of a file are those of the table that its torch can run: `kinds_are current` in the file of the
@@ -257,6 +279,8 @@ run_loop() { # kind options of gp-bpf...
 		{ echo "status $?: $(tail -20 "$T/its")" >&2; return 1; }
 	find_truths
 	sound "$T/out"
+	# Frameworks are loaded, and their libraries probed, long before the first step.
+	equal "" "$(of_type rank "$T/out" 'select(.numbering == "since_attach" and .unit == "step") | .reason')" "first steps"
 }
 
 # A loop of kinds.tsv: what gp-bpf tells against the program's own log. Errors of time are shown, not judged.
@@ -273,6 +297,56 @@ loop_exact() { # current|1.13 kind
 	if [ "$1" = current ] && [ "$expect" != none ]; then
 		equal "\"$(kind_field "$2" boundary)\"" "$(of_type step "$T/out" .boundary | sort -u)" boundary
 	fi
+}
+
+# ---- loops of compiled programs --------------------------------------------------------------------
+
+# PY: the Python of a framework (tests/tools/framework.sh).
+python_framework() { # name
+	PY=$("$TOP/tests/tools/framework.sh" --find "$1") || {
+		[ -z "${ALL:-}" ] || cannot "no $1: see above"
+		skip "no $1 (make check ALL=1 installs it)"
+	}
+}
+
+# The loops of a file are those of programs.tsv that begin so.
+programs_are() { # beginning...
+	equal "$(grep -E "^($(IFS='|'; echo "$*"))_" "$TOP/tests/workloads/programs.tsv" | cut -f 1 | sort)" \
+		"$(sed -nE 's/^@test "([a-z0-9_]+)".*/\1/p' "$BATS_TEST_FILENAME" | sort)" "kinds tested here"
+}
+
+# What gp-bpf told of a loop of programs.tsv, in $T/out, against the program's own log, in TRUTHS.
+program_compare() { # kind boundary
+	local expect unit lazy=()
+	expect=$(kind_field "$1" expect programs)
+	unit=$(kind_field "$1" unit programs)
+	# PyTorch/XLA traces a step, and compiles and runs it when its results are asked for.
+	[[ $1 != xla_* ]] || lazy=(--lazy)
+	run "$PY" "$TOP/tests/tools/compare.py" --no-micro "${lazy[@]}" --expect "$expect" "$T/out" "${TRUTHS[@]}"
+	echo "${output//$'\n'/$'\n'# }" | sed '1s/^/# /' >&3
+	equal 0 "$status" "compare.py: $output"
+	[ "$unit" = none ] || equal "\"$unit\"" "$(of_type rank "$T/out" '.unit // empty' | sort -u | tail -1)" unit
+	[ "$expect" = none ] || equal "\"$2\"" "$(of_type step "$T/out" .boundary | sort -u)" boundary
+}
+
+# A loop of programs.tsv, as loop_exact.
+program_exact() { # kind
+	[ "$(kind_field "$1" heavy programs)" = 0 ] || [ -n "${ALL:-}" ] || skip "large: make check ALL=1"
+	python_framework "$(kind_field "$1" python programs)"
+	run_loop "$1"
+	program_compare "$1" "$(kind_field "$1" boundary programs)"
+}
+
+# A bucket of a process's last ledger against what its log has of it, within 1 % of the run or 50 ms.
+bucket_is() { # bucket type-in-the-log [condition]
+	local is log run
+	is=$(jq -n --arg b "$1" '[inputs | select(.type == "ledger" and .pid != null)][-1].buckets[$b]' "$T/out")
+	run=$(jq -n '[inputs | select(.type == "ledger" and .pid != null)][-1].elapsed_ns' "$T/out")
+	log=$(jq -n --arg t "$2" "[inputs | select(.type == \$t) | select(${3:-true}) | .end - .start] | add" "${TRUTHS[0]}")
+	jq -n -e --argjson is "$is" --argjson log "$log" --argjson run "$run" \
+		'($is - $log) | fabs <= ([$run / 100, 5e7] | max)' >/dev/null && return 0
+	echo "$1: $log ns by the program's own log, $is told" >&2
+	return 1
 }
 
 # ---- a training that keeps a journal of its whole life ------------------------------------------------

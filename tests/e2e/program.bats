@@ -78,7 +78,7 @@ near() { # a b what: to a millionth
 	until_true made
 	samples=$(metric gpbpf_job_samples_per_second 'over="steps"')
 	mfu=$(metric gpbpf_job_mfu_ratio 'over="steps"')
-	cost=$(metric gpbpf_job_cost 'bucket="GOODPUT",currency="$"')
+	price=$(metric gpbpf_accelerator_hour_price 'currency="$"')
 	seconds=$(metric gpbpf_job_accelerator_seconds 'bucket="GOODPUT"')
 	job_go
 	job_end
@@ -87,7 +87,7 @@ near() { # a b what: to a millionth
 	near "$samples" "$(job .program.in_steps.samples_per_second)" "samples/s"
 	near "$mfu" "$(job .program.in_steps.mfu)" MFU
 	near "$seconds" "$(job .accelerator_seconds.GOODPUT)" "accelerator time"
-	near "$cost" "$(job .cost.buckets.GOODPUT)" cost
+	near "$(jq -n "$seconds / 3600 * $price")" "$(job .cost.buckets.GOODPUT)" cost
 }
 
 @test "what cannot be is refused in one line" {
@@ -98,8 +98,8 @@ near() { # a b what: to a millionth
 	done
 	printf 'version: 1\nsteps: {flops: 1.5P, samples: 64}\nprice: 3\njob: {perf_tag: small}\n' >"$T/config"
 	run -0 "$GP_BPF" run --config "$T/config" --print-config -- true
-	grep -qE '^flops +file +1.5e\+15$' <<<"$output"
-	grep -qE '^perf-tag +file +small$' <<<"$output"
+	grep -qE '^  flops: 1\.5e\+15  # file$' <<<"$output"
+	grep -qE '^  perf_tag: small  # file$' <<<"$output"
 }
 
 @test "the store tells what accelerators cost as the run did, with an outage and lost progress in it" {

@@ -36,7 +36,19 @@ steps_shown() { [ "$(metric gpbpf_steps_total)" = "$1" ]; }
 	run -0 promtool check metrics <"$T/page"
 	equal "" "$output"
 	grep -q '^gpbpf_' "$T/page"
-	equal 0 "$(grep -v '^#' "$T/page" | grep -vc '^gpbpf_')" "names without the prefix"
+	equal 0 "$(grep -v '^#' "$T/page" | grep -vcE '^(gpbpf|process)_')" "names without the prefix"
+	job_go
+	job_end
+	watch_end
+}
+
+@test "a strict reader of OpenMetrics finds nothing to say" {
+	/usr/bin/python3 -c 'import prometheus_client' || skip "python3-prometheus-client is missing (make deps)"
+	watched_job steps=7
+	curl -sS -H 'Accept: application/openmetrics-text;version=1.0.0' "$URL/metrics" >"$T/page"
+	run -0 "$TOP/tests/tools/openmetrics.py" <"$T/page"
+	equal "# EOF" "$(tail -1 "$T/page")" "last line"
+	grep -qE '^gpbpf_productive_seconds_created\{.*\} 1[0-9]{9}$' "$T/page"
 	job_go
 	job_end
 	watch_end
@@ -58,14 +70,14 @@ steps_shown() { [ "$(metric gpbpf_steps_total)" = "$1" ]; }
 @test "metrics agree with the JSON lines" {
 	watched_job steps=7
 	equal 23 "$(metric gpbpf_steps_total)" steps
-	equal 23 "$(metric gpbpf_step_number)" number
+	equal 23 "$(metric gpbpf_job_step_number)" number
 	# When the first one began is not known to who came later: it is no sample of the step time.
 	equal 22 "$(metric gpbpf_step_seconds_count)" count
 	local sum elapsed
 	sum=$(metric gpbpf_step_seconds_sum)
 	curl -sS "$URL/metrics" >"$T/page"
-	# Its buckets add up to elapsed in each page.
-	run -0 awk '/^gpbpf_time_seconds\{/ { sum += $NF } /^gpbpf_elapsed_seconds\{/ { e = $NF }
+	# In each page the buckets of its only rank add up to what has elapsed of the job.
+	run -0 awk '/^gpbpf_time_seconds\{/ { sum += $NF } /^gpbpf_job_elapsed_seconds\{/ { e = $NF }
 		END { d = sum - e; exit !(e > 0 && d < 1e-6 && d > -1e-6) }' "$T/page"
 	job_go
 	job_end

@@ -5,10 +5,10 @@
  *   bomb N FILE    N children, some at a time, each maps FILE executable and ends
  *   signals N      sends itself a signal that it handles, N times
  *   maps N FILE    maps FILE executable, N times
- *   orphans N      N children end and are not waited for
- *   lock N FILE    waits for a page of FILE in one thread, maps FILE N times in another
- *   rewrite N      writes over its arguments and environment, N times
- *   swap N A B     maps A and B at one address in turn, N times */
+ *   sprawl N FILE  has as many mappings as it may, then maps FILE executable N times, under another name each
+ * time orphans N      N children end and are not waited for lock N FILE    waits for a page of FILE in one
+ * thread, maps FILE N times in another rewrite N      writes over its arguments and environment, N times swap
+ * N A B     maps A and B at one address in turn, N times */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,11 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define AT_ONCE 32
 #define LENGTH	4096
+#define SPRAWL	65000
 
 extern char **environ;
 
@@ -97,6 +99,25 @@ static void maps(long n, char **argv)
 
 	for (long i = 0; i < n; i++)
 		munmap(map_at(NULL, fd), LENGTH);
+	close(fd);
+}
+
+static void sprawl(long n, char **argv)
+{
+	char name[32];
+	void *all = mmap(NULL, (size_t)SPRAWL * LENGTH, PROT_READ,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (all == MAP_FAILED)
+		fail("mmap");
+	for (long i = 0; i < SPRAWL; i += 2)
+		if (mprotect((char *)all + i * LENGTH, LENGTH, PROT_NONE))
+			fail("mprotect");
+	for (long i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "python%ld", i);
+		prctl(PR_SET_NAME, name);
+		maps(1, argv);
+	}
 }
 
 static void orphans(long n, char **argv)
@@ -168,8 +189,9 @@ int main(int argc, char **argv)
 		const char *name;
 		int args;
 		void (*go)(long n, char **argv);
-	} all[] = {{"bomb", 1, bomb}, {"signals", 0, signals}, {"maps", 1, maps}, {"orphans", 0, orphans},
-		   {"lock", 1, lock}, {"rewrite", 0, rewrite}, {"swap", 2, swap}};
+	} all[] = {{"bomb", 1, bomb},	    {"signals", 0, signals}, {"maps", 1, maps},
+		   {"sprawl", 1, sprawl},   {"orphans", 0, orphans}, {"lock", 1, lock},
+		   {"rewrite", 0, rewrite}, {"swap", 2, swap}};
 	char line[64];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

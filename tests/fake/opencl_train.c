@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl_train STEPS KERNELS [HOLD]: fits a line by gradient descent on the first OpenCL device. A step
- * enqueues KERNELS gradients of one part of the data each and one update, then waits with clFinish. After
- * HOLD steps the device waits for a line of input. At the end it prints what it did, as it counted itself:
- * {"steps": .., "enqueued": .., "finish_ns": .., "slope": ..}. */
+/* opencl_train STEPS KERNELS [HOLD [JOURNAL [EVERY [PACE]]]]: fits a line by gradient descent on the first
+ * OpenCL device. A step enqueues KERNELS gradients of one part of the data each and one update, then waits
+ * with clFinish. After HOLD steps the device waits for a line of input. After each EVERY steps the weights
+ * are read for a checkpoint, JOURNAL.ck. PACE: it rests that many milliseconds before each step, and is done
+ * early once JOURNAL.stop is there. JOURNAL has the steps, by the program's own clock (told.h). At the end
+ * it prints what it did, as it counted itself:
+ * {"steps": .., "enqueued": .., "finish_ns": .., "slope": .., "reads": ..}. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "tests/fake/told.h"
 
 #define POINTS 4096
 #define RATE   0.5f
@@ -40,7 +47,7 @@ struct device {
 	cl_command_queue queue;
 	cl_kernel gradient, update;
 	cl_mem x, y, w, g;
-	uint64_t enqueued, finish_ns;
+	uint64_t enqueued, finish_ns, reads;
 };
 
 static void check(cl_int err, const char *what)
@@ -49,14 +56,6 @@ static void check(cl_int err, const char *what)
 		return;
 	fprintf(stderr, "opencl_train: %s: error %d\n", what, err);
 	exit(err == CL_DEVICE_NOT_FOUND || err == -1001 /* no platform, cl_khr_icd */ ? 77 : 3);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static cl_mem buffer(struct device *d, size_t floats, float *from)
@@ -129,20 +128,9 @@ static void enqueue(struct device *d, cl_kernel k)
 	d->enqueued++;
 }
 
-static void read_line(void)
-{
-	int c;
-
-	do {
-		c = getchar();
-		if (c == EOF)
-			exit(3);
-	} while (c != '\n');
-}
-
 static void *release(void *event)
 {
-	read_line();
+	told_wait("held");
 	check(clSetUserEventStatus(event, CL_COMPLETE), "clSetUserEventStatus");
 	return NULL;
 }
@@ -156,8 +144,6 @@ static void hold(struct device *d)
 
 	check(err, "clCreateUserEvent");
 	check(clEnqueueBarrierWithWaitList(d->queue, 1, &event, NULL), "clEnqueueBarrierWithWaitList");
-	puts("held");
-	fflush(stdout);
 	if (pthread_create(&thread, NULL, release, event))
 		exit(3);
 	pthread_detach(thread);
@@ -175,31 +161,66 @@ static void step(struct device *d, int kernels)
 		enqueue(d, d->gradient);
 	}
 	enqueue(d, d->update);
-	before = now_ns();
+	before = told_now();
 	check(clFinish(d->queue), "clFinish");
-	d->finish_ns += now_ns() - before;
+	d->finish_ns += told_now() - before;
+}
+
+static void read_weights(struct device *d, float *w)
+{
+	check(clEnqueueReadBuffer(d->queue, d->w, CL_TRUE, 0, 2 * sizeof(*w), w, 0, NULL, NULL),
+	      "clEnqueueReadBuffer");
+	d->reads++;
+}
+
+static void checkpoint(struct device *d, const char *journal)
+{
+	char path[4096];
+	float w[2];
+	FILE *f;
+
+	read_weights(d, w);
+	snprintf(path, sizeof(path), "%s.ck", journal);
+	f = fopen(path, "w");
+	if (!f || fwrite(w, sizeof(w), 1, f) != 1 || fclose(f))
+		exit(3);
+}
+
+static bool paced(const char *journal, int ms)
+{
+	const struct timespec rest = {ms / 1000, ms % 1000 * 1000000L};
+	char path[4096];
+
+	nanosleep(&rest, NULL);
+	snprintf(path, sizeof(path), "%s.stop", journal);
+	return access(path, F_OK) != 0;
 }
 
 int main(int argc, char **argv)
 {
 	int steps = argc > 1 ? atoi(argv[1]) : 0, kernels = argc > 2 ? atoi(argv[2]) : 1;
-	int held = argc > 3 ? atoi(argv[3]) : 0;
+	int held = argc > 3 ? atoi(argv[3]) : 0, every = argc > 5 ? atoi(argv[5]) : 0;
+	int pace = argc > 6 ? atoi(argv[6]) : 0;
+	const char *journal = argc > 4 ? argv[4] : NULL;
 	struct device d = {0};
 	float w[2];
+	int done = 0;
 
 	open_device(&d);
 	make_data(&d);
-	puts("loaded");
-	fflush(stdout);
-	read_line();
-	for (int i = 0; i < steps; i++) {
-		if (i && i == held)
+	told_wait("loaded");
+	told_step_begin();
+	for (; done < steps && (!pace || paced(journal, pace)); done++) {
+		if (done && done == held)
 			hold(&d);
 		step(&d, kernels);
+		told_step();
+		if (every && (done + 1) % every == 0)
+			checkpoint(&d, journal);
 	}
-	check(clEnqueueReadBuffer(d.queue, d.w, CL_TRUE, 0, sizeof(w), w, 0, NULL, NULL),
-	      "clEnqueueReadBuffer");
-	printf("{\"steps\": %d, \"enqueued\": %llu, \"finish_ns\": %llu, \"slope\": %.3f}\n", steps,
-	       (unsigned long long)d.enqueued, (unsigned long long)d.finish_ns, (double)w[0]);
-	return 0;
+	read_weights(&d, w);
+	printf("{\"steps\": %d, \"enqueued\": %llu, \"finish_ns\": %llu, \"slope\": %.3f, \"reads\": %llu}\n",
+	       done, (unsigned long long)d.enqueued, (unsigned long long)d.finish_ns, (double)w[0],
+	       (unsigned long long)d.reads);
+	return journal && told_write(journal, "opencl") ? 3 : 0;
 }

@@ -17,6 +17,7 @@
 #define TORCH_SAVE_BEGIN "_ZN6caffe29serialize19PyTorchStreamWriter5setupERKSs"
 #define TORCH_SAVE_END	 "_ZN6caffe29serialize19PyTorchStreamWriter14writeEndOfFileEv"
 #define TORCH_RESTORE	 "_ZN6caffe29serialize19PyTorchStreamReader4initEv"
+#define TORCH_MONITOR	 "_ZN5torch7monitor8logEventERKNS0_5EventE"
 
 /* Of an accelerator's runtime, which is in the same file here. */
 #define FAKE_LAUNCH "fakeLaunch"

@@ -3,9 +3,10 @@
  * libraries as torch does, and runs its operations in order:
  *
  *   load[=DIR]  maps the libraries (of DIR, else those beside this program)
- *   wait        until each function that a step calls is probed, and gp-bpf, if it is what started us, rests;
- *               exits with 4 after 30 s without that
+ *   wait        until each function that a step calls is probed, and gp-bpf rests: what started us, or
+ *               whose PID is in the file TRAIN_WATCHER; exits with 4 after 30 s without that
  *   sites       prints "sites N": how many of those functions are probed now
+ *   rest=MS     does nothing for so many milliseconds, under a second
  *   steps=N     takes N steps, then prints "steps N"
  *   until       takes steps until a line, or the end, can be read; then prints "steps N"
  *   hot=N       from here on each step also launches N times and waits N times for the device
@@ -157,7 +158,7 @@ static void pause_ns(long ns)
 }
 
 /* The nearest ancestor that is gp-bpf, or 0. */
-static int watcher_find(void)
+static int watcher_above(void)
 {
 	char path[32], text[512], state;
 	int pid = getpid();
@@ -180,6 +181,23 @@ static int watcher_find(void)
 			return 0;
 	}
 	return 0;
+}
+
+static int watcher_find(void)
+{
+	const char *path = getenv("TRAIN_WATCHER");
+	int pid = watcher_above();
+	FILE *f;
+
+	if (pid || !path)
+		return pid;
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	fclose(f);
+	return pid;
 }
 
 /* A probe can be seen in memory before a program is behind it, where each has a link of its own. Once gp-bpf
@@ -206,9 +224,10 @@ static bool watcher_rests(int pid)
 
 static void wait_probed(void)
 {
-	int wanted, watcher = watcher_find();
+	int wanted, watcher;
 
 	for (int i = 0; i < WAIT_ROUNDS; i++) {
+		watcher = watcher_find();
 		if (sites_probed(&wanted) == wanted && (!watcher || watcher_rests(watcher)))
 			return;
 		pause_ns(1000000);
@@ -378,6 +397,8 @@ static void run(char **op)
 		steps_until_read();
 	else if (IS("hot"))
 		hot = atol(arg);
+	else if (IS("rest"))
+		pause_ns(1000000 * atol(arg));
 	else if (IS("pace"))
 		backward_ns = 1000 * atol(arg);
 	else if (IS("half"))

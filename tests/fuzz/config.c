@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The config file: YAML to dotted keys. */
 #include "tests/fuzz/fuzz.h"
-#include "userspace/option.h"
+#include "userspace/base/config_file.h"
 
 static struct fuzz_file file;
 

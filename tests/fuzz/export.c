@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exporters and views of a snapshot, and facts, whose every text is hostile. */
 #include "tests/fuzz/shown.h"
+#include "tests/fuzz/ways.h"
 #include "tests/unit/fixture.h"
 
 static struct fixture fixture;
@@ -10,6 +11,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	fuzz_quiet();
+	ways_init();
 	return 0;
 }
 
@@ -49,18 +51,76 @@ static void snapshot_fill(struct input *in, struct snapshot *s)
 	r->status = input_byte(in) << 8 | input_byte(in);
 }
 
-static void facts_show(struct input *in, const struct snapshot *s)
+static uint64_t wide(struct input *in)
 {
+	uint64_t value;
+
+	input_bytes(in, &value, sizeof(value));
+	return value;
+}
+
+/* Where they are told to lie in time is anybody's guess; their ends are not before their starts. */
+static void step_fill(struct input *in, struct fact_step *s, struct share_view *ranges)
+{
+	s->step = (struct step){.loop = input_byte(in) % 3,
+				.number = 1 + input_byte(in),
+				.start_ns = 1000 * S + wide(in) % (200 * S),
+				.micro_batches = 1,
+				.updates = 1,
+				.flags = input_byte(in),
+				.tier = TIER_A,
+				.boundary = BOUNDARY_UPDATE_EXIT,
+				.series = input_byte(in) % 3,
+				.unit = input_byte(in) % 8 ? UNIT_STEP : UNIT_EXECUTION};
+	s->step.end_ns = s->step.start_ns + wide(in) % (20 * S);
+	s->run_step = s->step.number;
+	s->phases_known = input_byte(in);
+	for (int i = 0; i < PHASE_COUNT; i++)
+		s->phase_ns[i] = s->phases_known & 1u << i ? wide(in) % S : 0;
+	s->ranges = ranges;
+	ranges->nparts = input_byte(in) % SHARE_PARTS;
+	for (uint32_t i = 0; i < ranges->nparts; i++) {
+		FILL(in, ranges->part[i].name);
+		ranges->part[i].ns = wide(in) % S;
+	}
+}
+
+static void job_fill(struct input *in, struct job_view *j)
+{
+	*j = (struct job_view){.key = 1,
+			       .state = input_byte(in) % 4,
+			       .first_pid = 100,
+			       .runs = 1,
+			       .reference_pid = 100,
+			       .ledger = fixture.ranks[0].ledger,
+			       .last_step = input_byte(in),
+			       .told_here = true};
+	FILL(in, j->name);
+	fixture.s.jobs = j;
+	fixture.s.njobs = 1;
+}
+
+static void facts_show(struct input *in, struct snapshot *s)
+{
+	static struct job_view view;
 	char text[200], job[64];
-	struct fact_checkpoint checkpoint = {.file = text};
+	struct fact_checkpoint checkpoint = {
+		.file = text, .restore = input_byte(in) & 1, .async = input_byte(in) & 1};
 	struct fact_range range = {.name = text, .bucket = input_byte(in) % 3};
-	struct job_fall disruption = {.why = {.cause = "killed", .signal = 9}};
+	struct job_fall disruption = {
+		.number = 1, .why = {.cause = "killed", .signal = 9}, .over = input_byte(in) & 1};
+	struct fact_health health = {.kind = "hang", .why = "collective", .phase = "", .evidence = text};
+	struct fact_step step = {0};
+	struct share_view ranges = {0};
 	struct gp_end end = {0};
 	const struct fact facts[] = {
 		{.type = FACT_START, .start = &s->session},
 		{.type = FACT_RANK, .state = &s->ranks[0].loops[0].state},
+		{.type = FACT_STEP, .step = &step},
 		{.type = FACT_CHECKPOINT, .checkpoint = &checkpoint},
 		{.type = FACT_RANGE, .range = &range},
+		{.type = FACT_LEDGER, .ledger = &s->ranks[0].ledger},
+		{.type = FACT_HEALTH, .health = &health},
 		{.type = FACT_DISRUPTION, .disruption = &disruption},
 		{.type = FACT_END, .end = &end},
 	};
@@ -68,15 +128,28 @@ static void facts_show(struct input *in, const struct snapshot *s)
 	FILL(in, text);
 	snprintf(disruption.why.sender_comm, sizeof(disruption.why.sender_comm), "%s", text);
 	FILL(in, job);
+	job_fill(in, &view);
+	step_fill(in, &step, &ranges);
+	checkpoint.start_ns = range.start_ns = health.onset_ns = 1000 * S + wide(in) % (200 * S);
+	checkpoint.end_ns = range.end_ns = checkpoint.start_ns + wide(in) % (200 * S);
+	checkpoint.closed = input_byte(in) & 1;
+	ways_open();
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		struct fact f = facts[i];
 
 		f.job = job;
 		f.number = i + 1;
 		f.pid = 100;
-		f.rank = f.world_size = -1;
+		f.rank = f.world_size = input_byte(in) % 4 - 1;
+		f.mono_ns = 1100 * S;
+		f.real_ns = s->real_ns;
+		f.types = &s->types;
 		shown_fact(&f, f.type == FACT_END ? s : NULL);
+		ways_fact(&f);
 	}
+	otlp_tree_tick(ways.tree, 4000 * S);
+	ways_snapshot(s);
+	ways_close();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

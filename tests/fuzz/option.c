@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a command line. */
 #include "tests/fuzz/fuzz.h"
-#include "userspace/option.h"
+#include "userspace/option/option.h"
 
 #define WORDS_MAX 80
 

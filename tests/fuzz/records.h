@@ -20,7 +20,7 @@ struct records {
 };
 
 /* One probe of each role, and one whose ranges have no names. */
-#define RECORDS_PROBES (GP_ROLE_group_ready + 2)
+#define RECORDS_PROBES (GP_ROLE_program_end + 2)
 
 static inline uint32_t records_probe(unsigned int i)
 {
@@ -77,10 +77,11 @@ static inline void records_probe_told(struct records *r, unsigned int i)
 	struct gp_probe *p = records_init(r, GP_KIND_probe, 0, 0, records_probe(i));
 
 	((struct gp_rec *)(void *)r->bytes)->pid = 0;
-	p->role = (__u16)(i <= GP_ROLE_group_ready ? i : GP_ROLE_range_begin);
-	p->flags = i > GP_ROLE_group_ready ? GP_PROBE_ANON_RANGE : i == GP_ROLE_launch ? GP_PROBE_COUNTED : 0;
+	p->role = (__u16)(i <= GP_ROLE_program_end ? i : GP_ROLE_range_begin);
+	p->flags = i > GP_ROLE_program_end ? GP_PROBE_ANON_RANGE : i == GP_ROLE_launch ? GP_PROBE_COUNTED : 0;
 	snprintf(p->id, sizeof(p->id), "t.p%u", i);
-	snprintf(p->runtime, sizeof(p->runtime), "t");
+	snprintf(p->runtime, sizeof(p->runtime), "%s",
+		 i >= GP_ROLE_compile_begin || i == GP_ROLE_compile || i == GP_ROLE_execute ? "pjrt" : "t");
 }
 
 static inline void records_process(struct records *r, unsigned int pid)
@@ -114,7 +115,7 @@ static inline void records_range(struct records *r, unsigned int pid, unsigned i
 	}
 	n = input_byte(&r->in);
 	b = records_init(r, GP_KIND_range_begin, pid, tid,
-			 records_probe(n & 0x80 ? 22 : GP_ROLE_range_begin));
+			 records_probe(n & 0x80 ? GP_ROLE_program_end + 1 : GP_ROLE_range_begin));
 	b->flags = n & 0x80 ? GP_RANGE_ANONYMOUS : 0;
 	b->depth = *depth;
 	*depth = (uint16_t)((*depth + 1) % 70);
@@ -139,10 +140,38 @@ static inline void records_raw(struct records *r, unsigned int pid, unsigned int
 static inline void records_hit(struct records *r, unsigned int pid, unsigned int tid)
 {
 	uint8_t b = input_byte(&r->in);
-	struct gp_hit *h = records_init(r, GP_KIND_hit, pid, tid, records_probe(b % 22));
+	struct gp_hit *h = records_init(r, GP_KIND_hit, pid, tid, records_probe(b % RECORDS_PROBES));
 
-	h->sp = 0x7fff0000 - (b / 22) * 64;
+	h->sp = 0x7fff0000 - (b / RECORDS_PROBES) * 64;
 	h->arg[0] = 0x1000 * (b & 7u);
+	h->arg[1] = 0x2000 + (b & 3u);
+}
+
+/* A compiled program is run, built, named, done. */
+static inline void records_program(struct records *r, unsigned int pid, unsigned int tid)
+{
+	static const unsigned int roles[] = {GP_ROLE_execute, GP_ROLE_execute,	GP_ROLE_execute,
+					     GP_ROLE_compile, GP_ROLE_on_ready, GP_ROLE_graph_launch};
+	static const char *const names[] = {"jit_train_step",	   "jit_eval_step", "jit_accumulate",
+					    "jit__threefry_split", "jit_f",	    "\x1b\xff"};
+	uint8_t b = input_byte(&r->in), a = input_byte(&r->in);
+	struct gp_program *p;
+	struct gp_call *c;
+
+	if (b % 8 > 5) {
+		p = records_init(r, GP_KIND_program, pid, tid, 0);
+		p->code = 0x1000 * (a & 7u);
+		p->bytes = 0x2000 + (a & 3u);
+		snprintf(p->name, sizeof(p->name), "%s", names[(a >> 3) % 6]);
+		return;
+	}
+	c = records_init(r, GP_KIND_call, pid, tid, records_probe(roles[b % 8]));
+	c->dur_ns = (uint64_t)(b >> 3) * 1000;
+	c->arg[0] = 0x1000 * (a & 7u);
+	c->arg[1] = 0x2000 + (a & 3u);
+	c->arg[3] = a & 8 ? c->arg[0] : 0;
+	c->arg[4] = a & 16 ? 0x1000 * (a >> 5) : 0;
+	c->arg[5] = c->arg[4] + 0x1000;
 }
 
 static inline void records_file(struct records *r, unsigned int pid, unsigned int tid)
@@ -176,6 +205,10 @@ static inline void records_named(struct records *r, unsigned int pid, unsigned i
 
 	if (b & 128) {
 		records_file(r, pid, tid);
+		return;
+	}
+	if ((b & 7) == 7) {
+		records_program(r, pid, tid);
 		return;
 	}
 	n = records_init(r, GP_KIND_named, pid, tid, records_probe(roles[b % 3]));
@@ -221,7 +254,25 @@ static inline void records_life(struct records *r, unsigned int pid, unsigned in
 	}
 }
 
-static inline void records_own(struct records *r, unsigned int pid)
+static inline void records_monitor(struct records *r, unsigned int pid, unsigned int tid)
+{
+	static const char *const keys[] = {"loss.mean", "loss.count", "x.max", "nothing",
+					   "\x1b.sum",	"",	      "."};
+	uint8_t b = input_byte(&r->in), c = input_byte(&r->in);
+	struct gp_monitor *m = records_init(r, GP_KIND_monitor, pid, tid, records_probe(0));
+
+	m->wall_ns = c & 0x80 ? INT64_MIN : 0;
+	m->index = b & 15;
+	m->count = b >> 4;
+	m->type = c & 7;
+	m->value = (__u64)(c >> 3) << 60 | c;
+	snprintf(m->event, sizeof(m->event), "%s", c & 0x40 ? "mine" : "torch.monitor.Stat");
+	snprintf(m->key, sizeof(m->key), "%s", keys[(b + c) % 7]);
+	if (b == 0xff)
+		input_bytes(&r->in, m->event, sizeof(m->event) + sizeof(m->key) + sizeof(m->text));
+}
+
+static inline void records_own(struct records *r, unsigned int pid, unsigned int tid)
 {
 	uint8_t b = input_byte(&r->in);
 	struct gp_counter *c;
@@ -249,6 +300,9 @@ static inline void records_own(struct records *r, unsigned int pid)
 		a->ino = b;
 		a->price_ns = 500;
 		input_bytes(&r->in, a->library, 8);
+		break;
+	case 4:
+		records_monitor(r, pid, tid);
 		break;
 	default:
 		records_init(r, GP_KIND_tick, 0, 0, 0);
@@ -278,7 +332,7 @@ static inline bool records_next(struct records *r)
 	pid = (b >> 3) % RECORDS_PIDS;
 	tid = (b >> 6) % RECORDS_TIDS;
 	step_ns = records_step_ns(r);
-	if (r->ts_ns + step_ns >= r->ts_ns)
+	if (r->ts_ns + step_ns >= r->ts_ns && r->ts_ns + step_ns < GP_TIME_END_NS)
 		r->ts_ns += step_ns;
 	switch (b & 7) {
 	case 0:
@@ -298,7 +352,7 @@ static inline bool records_next(struct records *r)
 		records_life(r, pid, tid);
 		break;
 	case 6:
-		records_own(r, pid);
+		records_own(r, pid, tid);
 		break;
 	default:
 		records_raw(r, pid, tid);

@@ -18,7 +18,7 @@ one() { # name
 	[ ! -f "tests/fuzz/$name.dict" ] || dict=("-dict=tests/fuzz/$name.dict")
 	# Memory and time of one input are bounded: what takes more is a bug.
 	ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		"$FUZZ_O/tests/fuzz/$name" -max_total_time="$SECONDS_EACH" -timeout=5 -rss_limit_mb=1024 \
+		"$FUZZ_O/tests/fuzz/$name" -entropic=0 -max_total_time="$SECONDS_EACH" -timeout=5 -rss_limit_mb=1024 \
 		-malloc_limit_mb=256 -max_len=16384 -print_final_stats=1 "${dict[@]}" \
 		-artifact_prefix="$work/broken/$name-" "${dirs[@]}" >"$work/log/$name" 2>&1
 	echo $? >"$work/log/$name.status"

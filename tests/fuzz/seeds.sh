@@ -3,12 +3,21 @@
 # seeds.sh FOLDER: makes the inputs to start from that a tool can make.
 set -eu
 out=$1
-mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store}
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,pjrt_decode,pjrt_table,gcm_answer,gcm_spool,cloud,web,cgroup}
 cp probes/*.yaml "$out/probe_file/"
 printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
 	>"$out/probe_file/short.yaml"
 printf 'version: 1\nlog:\n  level: debug\nexport: [json:x, prometheus]\nsteps: {marker: zero_grad}\n' >"$out/config/one"
+printf 'tls_server_config:\n  cert_file: a\n  key_file: b\n  cipher_suites: [TLS_AES_128_GCM_SHA256]\n  curve_preferences: [X25519]\n' >"$out/web/tls"
+# shellcheck disable=SC2016 # a hash
+printf 'basic_auth_users:\n  a: $2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG\nhttp_server_config: {headers: {X-Frame-Options: deny}}\n' >"$out/web/users"
+printf 'application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version="0.0.4";q=0.5,*/*;q=0.1' >"$out/web/accept"
+printf 'gzip;q=1.0, identity; q=0.5, *;q=0' >"$out/web/encoding"
 printf 'a: [1, {b: c}]\n? [x]\n: y\n' >"$out/config/two"
+
+printf 'ML\357R\rMLIR23.0.0\0mhlo.num_partitions\0mhlo.num_replicas\0jit_train_step\0main\0' >"$out/program_name/bytecode"
+printf '\012\220\001\012\005jit_f\022\006main.2' >"$out/program_name/proto"
+printf 'module @jit_f attributes {' >"$out/program_name/text"
 
 source=$(mktemp --suffix=.c)
 trap 'rm -f "$source"' EXIT
@@ -24,6 +33,35 @@ for style in gnu sysv; do
 		cc -O1 -fPIC -shared -nostdlib -Wl,--hash-style=$style -Wl,--build-id=none -Wl,-z,noseparate-code \
 			${strip:+"$strip"} -o "$out/elf/$style$strip" "$source"
 	done
+done
+
+# The code of plugins, behind the machine's number, and a table: a head, and functions.
+if [ "$(uname -m)" = x86_64 ]; then
+	plugin=$(mktemp)
+	trap 'rm -f "$source" "$plugin" "$plugin.text"' EXIT
+	for how in 'g++ -O0' 'g++ -O2' "${CLANG:-clang}++ -O2" "${CLANG:-clang}++ -O2 -DPJRT_MINOR=116"; do
+		# shellcheck disable=SC2086 # a command
+		$how -std=gnu++17 -w -fPIC -shared -I. -fvisibility=hidden -s -fno-omit-frame-pointer -o "$plugin" \
+			tests/fake/pjrt_plugin.cc
+		objcopy -O binary --only-section=.text "$plugin" "$plugin.text"
+		{ printf '\0' && head -c 16383 "$plugin.text"; } >"$out/pjrt_decode/${how//[^a-zA-Z0-9]/_}"
+	done
+fi
+le64() { # number...
+	local n i
+	for n; do
+		for i in 0 8 16 24 32 40 48 56; do
+			printf '%b' "\\x$(printf '%02x' $((n >> i & 0xff)))"
+		done
+	done
+}
+for minor in 28:760 55:840 56:848 104:1120 116:1144; do
+	{
+		le64 "${minor#*:}" 0 24 0 $((${minor%:*} << 32))
+		for ((at = 40; at < ${minor#*:}; at += 8)); do
+			le64 $((0x10000 + at))
+		done
+	} >"$out/pjrt_table/${minor%:*}"
 done
 
 # stat, cmdline, environ and children with their lengths before them, then a line of maps
@@ -42,6 +80,16 @@ piece() { # text, with the escapes of printf
 	piece '8 9 10 '
 	printf '7f0000000000-7f0000001000 r-xp 00000000 fd:01 123456    /usr/lib/libtorch_cpu.so\n'
 } >"$out/proc/one"
+# /proc/PID/cgroup with its length before it, then environ
+id=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+for path in "/kubepods/burstable/pod4a163a05-439d-484b-8e53-2968bc15824f/$id" \
+	"/kubepods.slice/kubepods-pod4a163a05_439d_484b_8e53_2968bc15824f.slice/cri-containerd-$id.scope" \
+	"/system.slice/slurmstepd.scope/job_7/step_0" "/system.slice/train.service/libpod-payload-$id"; do
+	{
+		piece "12:pids:/\\n0::$path\\n"
+		printf 'TPU_WORKER_ID=1\0TPU_WORKER_HOSTNAMES=a,b\0MEGASCALE_NUM_SLICES=2\0SLURM_JOB_ID=7\0'
+	} >"$out/cgroup/${path//[^a-z]/_}"
+done
 printf '\0--pid\0007\0--export\0json:-\0--for\00010s\0--feature\0multi=off' >"$out/option/pid"
 printf '\001--quiet\0--ideal\00031ms\0--\0true\0--x' >"$out/option/run"
 printf '\0\363\017\036\372\125\110\211\345' >"$out/prologue/push"
@@ -92,3 +140,25 @@ printf '\002\200\001\377\377\377\377\377\377\377\377\377\001' >"$out/store/varin
 		printf '%b' '\0005' "$ledger" '\0012' "$times"
 	done
 } >"$out/store/rows"
+
+printf '\000{"type":"service_account","client_email":"a@b","private_key":"k","token_uri":"https://x/","project_id":"p"}' >"$out/cloud/account"
+printf '\000{"type":"authorized_user","client_id":"a","client_secret":"s","refresh_token":"r","quota_project_id":"q"}' >"$out/cloud/user"
+printf '\001{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}' >"$out/cloud/token"
+printf '\002{"error":"invalid_grant","error_description":"Bad Request"}' >"$out/cloud/error"
+printf '\003projects/1/zones/us-central1-a' >"$out/cloud/place"
+
+# A reply: status and points, then the body; a spool: how, then pieces with points, their newest end and length.
+reply='{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"One or more TimeSeries could not be written: '
+reply+='older end time: timeSeries[3]; more frequently than: timeSeries[0-1,5]","details":[{"@type":"type.googleapis.com/'
+reply+='google.monitoring.v3.CreateTimeSeriesSummary","totalPointCount":8,"successPointCount":2,"errors":[{"status":'
+reply+='{"code":9,"message":"x"},"pointCount":5}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3.5s"}]}}'
+printf '\001\007%s' "$reply" >"$out/gcm_answer/partial"
+printf '\000\001{}' >"$out/gcm_answer/taken"
+printf '\001\003Field timeSeries[1].points[0] is bad' >"$out/gcm_answer/text"
+{
+	printf '\001\001\310\032'
+	le64 1 200 2
+	printf '{}\002\310\064'
+	le64 1 200 2 2 200 2
+	printf '{}{}'
+} >"$out/gcm_spool/records"

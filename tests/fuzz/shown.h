@@ -99,7 +99,7 @@ static inline void shown_snapshot(const struct snapshot *s, int cols)
 	size_t len = 0;
 	FILE *out;
 
-	prometheus_text(&b, s);
+	prometheus_text(&b, s, PROMETHEUS_TEXT);
 	buffer_add(&b, "", 1);
 	b.len--;
 	shown_metrics(&b);

@@ -47,3 +47,14 @@ teardown() {
 	"$GP_BPF" replay --quiet --export "json:$T/again" "$T/tape"
 	cmp "$T/out" "$T/again"
 }
+
+@test "node: a job that nobody names" {
+	start_watch node --state-dir "$T/state" --export "json:$T/out" --allow "command=$FAKE/*"
+	start_job "$TRAIN" load wait rest=900 steps=23 # all that it maps has been looked at by then
+	job_end
+	kill -TERM "$WATCH"
+	watch_end
+	steps_are 23 "$T/out"
+	# Each of these kernels tells who maps a library: nothing is said, but where each probe has a link of its own.
+	equal "" "$(grep -vE 'each of [0-9]+ probes has a link of its own|detaching [0-9]+ probes one by one' "$T/watch.err")"
+}

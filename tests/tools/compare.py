@@ -92,20 +92,35 @@ def late_stamp(off, gap_before, usual):
     return off < 0 and gap_before - usual >= 0.8 * -off and -off < gap_before
 
 
-def place_faults(pairs, share):
+AWAKE_NS = 5e6  # until a busy machine runs the thread that is told of a completion
+
+
+def place_faults(pairs, share, lazy):
     """A boundary of the update belongs nearer to its own true one than to a neighbour's; one of the backward pass or
-    zero_grad lies within a step of it, the first one (a warm-up) within its own length."""
+    zero_grad lies within a step of it, the first one (a warm-up) within its own length. lazy: a step is run only when its
+    results are asked for, behind all that the host says of it, so that on a busy machine one in ten may lie within a
+    step of it only; the first is compiled then, and not judged."""
     both = [(s, t) for s, t in pairs if s and t]
     gaps = [b["end"] - a["end"] for (_, a), (_, b) in zip(both, both[1:])]
     usual = sorted(gaps)[len(gaps) // 10] if gaps else 0  # of a step that was not held up
+    blunt = []  # of a lazy loop: farther than an update may, and nearer than a step
     for i, (s, t) in enumerate(both if gaps else []):
+        if lazy and not i:
+            continue
         near = gaps[max(i - 1, 0):i + 1]
         own = t["end"] - t["start"] if not i and t["start"] else 0
-        limit = share * min(near) if s["boundary"] == "update_exit" else max(near + [own])
+        awake = AWAKE_NS if s["boundary"] == "completion" else 0
+        limit = share * min(near) if s["boundary"] == "update_exit" else max(near + [own, awake])
         off = s["end_ns"] - t["end"]
         if abs(off) > limit and not (i and late_stamp(off, gaps[i - 1], usual)):
-            yield (f"boundary: step {s['step']} ({s['boundary']}) is {off / 1e6:+.3f} ms from the true end,"
-                   f" {limit / 1e6:.3f} allowed")
+            fault = (f"boundary: step {s['step']} ({s['boundary']}) is {off / 1e6:+.3f} ms from the true end,"
+                     f" {limit / 1e6:.3f} allowed")
+            if lazy and abs(off) <= max(near):
+                blunt.append(fault)
+            else:
+                yield fault
+    if len(blunt) * 10 > len(both):
+        yield from blunt
 
 
 def micro_faults(pairs):
@@ -188,7 +203,7 @@ def compare(events, truth, args):
     for seen, wanted in match_loops(loops, true):
         pairs = pair(seen, wanted)
         faults += count_faults(pairs)
-        faults += place_faults(pairs, args.tolerance)
+        faults += place_faults(pairs, args.tolerance, args.lazy)
         if not args.no_micro:
             faults += micro_faults(pairs)
         every.append(errors(pairs))
@@ -213,6 +228,7 @@ def main():
                    help="of the shorter neighbouring step, how far an update's boundary may lie off (0.5)")
     p.add_argument("--late", action="store_true",
                    help="attached while the program held: only its steps after that")
+    p.add_argument("--lazy", action="store_true", help="do not judge where the first step ends: it is compiled later")
     p.add_argument("--no-micro", action="store_true", help="do not compare micro_batches")
     p.add_argument("--max", type=int, default=20, help="faults printed for each process (20)")
     p.add_argument("--json", action="store_true", help="the report as JSON lines")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The manual page and the program must agree: every option that `gp-bpf COMMAND --help` shows is described
-# in gp-bpf.8, and the page describes none that does not exist. Formatting errors fail too, where man is.
+# in gp-bpf.8, and the page describes none that does not exist. Formatting errors fail too, where man is. Metrics are
+# the matter of metrics_table.sh.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 gp_bpf=${GP_BPF:-build/plain/gp-bpf}
@@ -17,7 +18,7 @@ help_of() { # COMMAND: --pid is option and command at once, and wants its value
 	if [ "$1" = --pid ]; then "$gp_bpf" --pid 1 --help; else "$gp_bpf" "$1" --help; fi
 }
 
-shown=$(for c in --pid run record replay account check probes schema detach jobs report mark exclude; do
+shown=$(for c in --pid run record node top replay account check probes schema detach jobs report mark exclude bundle completion; do
 	help_of "$c" || echo "--help-of-$c-failed"
 done | grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u)
 described=$(grep -E '^\.It Fl' "$page" | grep -oE 'Fl -[a-z][a-z-]*' | sed 's/^Fl -/--/' | sort -u)
@@ -28,7 +29,7 @@ done < <(comm -23 <(echo "$shown") <(echo "$described"))
 while read -r option; do
 	complain "$option is described, but no command has it"
 done < <(comm -13 <(echo "$shown") <(echo "$described"))
-for c in run record replay account check probes schema detach jobs report mark exclude; do
+for c in run record node top replay account check probes schema detach jobs report mark exclude bundle completion; do
 	grep -qE "^\.It Cm $c\$" "$page" || complain "command $c is not described"
 done
 

@@ -7,7 +7,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 declare -A rank=([bpf]=0 [loader]=1 [userspace/base]=0 [userspace/ingest]=2 [userspace/identity]=3
-	[userspace/model]=4 [userspace/account]=5 [userspace/store]=6 [userspace/export]=7 [userspace/view]=7)
+	[userspace/model]=4 [userspace/kubernetes]=2 [userspace/account]=5 [userspace/cloud]=1 [userspace/store]=6 [userspace/gcm]=7 [userspace/export]=8
+	[userspace/view]=8 [userspace/option]=9 [userspace/output]=10 [userspace/watch]=11 [userspace/command]=12)
 bad=0
 
 stage_of() { # path -> stage

@@ -37,8 +37,8 @@ fi
 
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/torch
 stamp=$venv/stamp${all:+-all}
-ready() {
-	[ -e "$stamp" ] && [ -x "$venv/bin/python" ]
+ready() { # what --all installs has the rest in it
+	{ [ -e "$stamp" ] || [ -e "$venv/stamp-all" ]; } && [ -x "$venv/bin/python" ]
 }
 if ready; then
 	echo "$venv/bin/python"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""soak.py MINUTES: stand-in training jobs that crash and start again, over and over, under gp-bpf --durable, which is
-killed in the first half of the time and left alone in the second, while others write into its store and read it. Prints what
-it holds over time, and a table of what must hold; fails where it grows or counts wrong. KEEP=1 keeps the folder."""
+"""soak.py MINUTES [soak] [soak_node]: stand-in training jobs that crash and start again, over and over; one form after the
+other: gp-bpf node (soak_node.py), and here gp-bpf --durable, which is killed in the first half of the time and left alone
+in the second, while others write into its store and read it. Prints what it holds over time, and a table of what must
+hold; fails where it grows or counts wrong. KEEP=1 keeps the folder."""
 import json
 import os
 import shutil
@@ -214,7 +215,7 @@ def main():
         return
     rows, plan = [], Plan(False, True)
     plan.seconds = 60 * float(sys.argv[1])
-    torture.finish(rows, torture.run_part("soak", plan, rows))
+    torture.finish(rows, sum(torture.run_part(part, plan, rows) for part in sys.argv[2:] or ["soak", "soak_node"]))
 
 
 if __name__ == "__main__":

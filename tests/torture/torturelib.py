@@ -145,6 +145,14 @@ def torch_python():
 # ---- gp-bpf ------------------------------------------------------------------------------------------
 
 
+def pins_of(state):
+    """Where those of a state directory are, as loader/pin.c names it."""
+    digest = 14695981039346656037
+    for byte in os.path.realpath(state).encode():
+        digest = (digest ^ byte) * 1099511628211 & (1 << 64) - 1
+    return os.path.join(PIN_ROOT, f"{digest:016x}")
+
+
 class Durable:
     """gp-bpf --durable with one state directory, started again and again."""
 
@@ -155,10 +163,7 @@ class Durable:
         if lines:
             self.options += ["--export", f"json:{self.json}"]
         self.ids, self.starts, self.process, self.ready = set(), 0, None, None
-        digest = 14695981039346656037
-        for byte in os.path.realpath(self.state).encode():
-            digest = (digest ^ byte) * 1099511628211 & (1 << 64) - 1
-        self.pins = os.path.join(PIN_ROOT, f"{digest:016x}")  # as loader/pin.c names it
+        self.pins = pins_of(self.state)
 
     def start(self, program=GP_BPF, wait=True, more=()):
         read_fd, write_fd = os.pipe()

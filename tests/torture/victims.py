@@ -3,25 +3,12 @@
 import collections
 import os
 import struct
+import sys
 
 from torturelib import BUILD, Folder, Job, Plain, progress, row
 
-TAPE_HEADER, FRAME_HEADER = 24, 32
-RECORD = struct.Struct("<QIIHHI")  # struct gp_rec
-EXIT, SIGNAL = 18, 19
-
-
-def records(tape):
-    at = TAPE_HEADER
-    while at + FRAME_HEADER <= len(tape):
-        (length,) = struct.unpack_from("<I", tape, at)
-        at += FRAME_HEADER
-        end = at + length
-        while at + RECORD.size <= end:
-            _, pid, _, size, kind, _ = RECORD.unpack_from(tape, at)
-            yield kind, pid, tape[at + RECORD.size:at + size]
-            at += (size + 7) & ~7
-        at = end
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from tape import EXIT, SIGNAL, records  # noqa: E402
 
 
 def run(plan):
@@ -39,10 +26,9 @@ def run(plan):
                 sent.append((int(pid), int(signo)))
             status = job.process.wait()
             ended = watch.wait()
-        with open(folder.file("tape"), "rb") as f:
-            tape = f.read()
+        told = list(records(folder.file("tape")))
     exits, senders = collections.Counter(), collections.Counter()
-    for kind, pid, payload in records(tape):
+    for kind, payload, _, _, pid in told:
         if kind == EXIT:
             exits[pid, struct.unpack_from("<Qi", payload)[1] & 0x7f] += 1
         elif kind == SIGNAL:

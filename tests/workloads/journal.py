@@ -93,7 +93,8 @@ class Log:
         meta = {"type": "meta", "kind": self.kind, "torch": torch.__version__ if torch else None, "pid": os.getpid(),
                 "steps": sum(self.counts.values()), "updates": self.updates, "loops": len(self.counts)}
         path = self.out + ("." + os.environ["RANK"] if "RANK" in os.environ else "")
-        with open(path + ".tmp", "w", encoding="utf-8") as f:
+        # Not so named that it is taken for part of a checkpoint.
+        with open(path + "_unfinished", "w", encoding="utf-8") as f:
             for event in [meta] + self.events:
                 f.write(json.dumps(event) + "\n")
-        os.replace(path + ".tmp", path)
+        os.replace(path + "_unfinished", path)

@@ -12,10 +12,13 @@ import journal
 
 # Launchers come first: they start trainers without having loaded torch themselves.
 MODULES = ["loops_launch", "loops_basic", "loops_optim", "loops_shape", "loops_dist", "loops_hang", "loops_frameworks"]
+# Each of another framework, which may be all that the Python has.
+OTHERS = {"jax": "loops_jax", "keras": "loops_keras", "tf": "loops_tf", "xla": "loops_xla"}
 
 
 def find(name):
-    for module in MODULES:
+    other = OTHERS.get(name.partition("_")[0])
+    for module in [other] if other else MODULES:
         importlib.import_module(module)
         if name in journal.KINDS:
             return journal.KINDS[name]

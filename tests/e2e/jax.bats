@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Loops of real JAX, on its own client for the CPU and on a PJRT plugin: each true step found, none invented.
+# The kinds are rows of tests/workloads/programs.tsv, where each is told.
+
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq; tests are subshells; bats sets output and status
+load lib
+
+setup_file() { e2e_setup_file; }
+setup() {
+	e2e_setup
+	need_probes
+}
+teardown() { e2e_teardown; }
+
+@test "every kind of loop is here" { programs_are jax; }
+
+@test "jax_plain" { program_exact jax_plain; }
+@test "jax_ahead" { program_exact jax_ahead; }
+@test "jax_donate" { program_exact jax_donate; }
+@test "jax_fast" { program_exact jax_fast; }
+@test "jax_slow" { program_exact jax_slow; }
+@test "jax_rng" { program_exact jax_rng; }
+@test "jax_accumulate" { program_exact jax_accumulate; }
+@test "jax_two_programs" { program_exact jax_two_programs; }
+@test "jax_eager_update" { program_exact jax_eager_update; }
+@test "jax_gan" { program_exact jax_gan; }
+@test "jax_multisteps" { program_exact jax_multisteps; }
+@test "jax_scan" { program_exact jax_scan; }
+@test "jax_loss_first" { program_exact jax_loss_first; }
+@test "jax_eval" { program_exact jax_eval; }
+@test "jax_eval_long" { program_exact jax_eval_long; }
+@test "jax_recompile" { program_exact jax_recompile; }
+@test "jax_uneven" { program_exact jax_uneven; }
+@test "jax_ckpt" { program_exact jax_ckpt; }
+@test "jax_orbax" { program_exact jax_orbax; }
+@test "jax_two_loops" { program_exact jax_two_loops; }
+@test "jax_two_threads" { program_exact jax_two_threads; }
+@test "jax_sharded" { program_exact jax_sharded; }
+@test "jax_inference" { program_exact jax_inference; }
+@test "jax_inference_host" { program_exact jax_inference_host; }
+@test "jax_inference_closed" { program_exact jax_inference_closed; }
+@test "jax_generate" { program_exact jax_generate; }
+
+@test "jax_late" {
+	python_framework jax
+	background /dev/null "$T/its" "$T/its.err" "$PY" "$LOOP" jax_late --out "$T/truth" --go "$T/go"
+	JOB=$LAST
+	until_true test -e "$T/go.ready"
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	touch "$T/go"
+	wait_exit "$JOB"
+	watch_end
+	find_truths
+	sound "$T/out"
+	# No name is known: it was compiled before.
+	equal '["execution",300]' "$(of_type rank "$T/out" '[.unit, .steps]' | tail -1)" "what is counted"
+	equal 0 "$(count_lines step "$T/out")" steps
+}
+
+@test "evaluations and checkpoints have buckets of their own" {
+	python_framework jax
+	run_loop jax_eval_long
+	bucket_is CUSTOM_BADPUT_EVENTS.EVAL eval
+	rm "$T"/truth*
+	run_loop jax_ckpt
+	bucket_is UNPRODUCTIVE_CHECKPOINT_SAVE_TIME checkpoint '.op == "save"'
+	equal '[50,100,150,200]' "$(jq -n -c '[inputs | select(.type == "checkpoint" and .op == "save") | .step]' "$T/out")" checkpoints
+}
+
+# ---- on a plugin ------------------------------------------------------------------------------------
+
+# JAX runs on XLA's plugin for the CPU as it does on an accelerator's.
+plugin_exact() { # kind
+	local plugin
+	python_framework jax
+	plugin=$("$PY" -c 'import glob, os, sysconfig
+print(*glob.glob(os.path.join(sysconfig.get_path("purelib"), "**", "xla_cpu_pjrt.so"), recursive=True))')
+	export PJRT_NAMES_AND_LIBRARY_PATHS=cpu_plugin:$plugin JAX_PLATFORMS=cpu_plugin ENABLE_PJRT_COMPATIBILITY=1
+	run_loop "$1"
+	program_compare "$1" completion
+}
+
+@test "plugin: plain" { plugin_exact jax_plain; }
+@test "plugin: weights given away" { plugin_exact jax_donate; }
+@test "plugin: keys split beside the step" { plugin_exact jax_rng; }
+@test "plugin: four batches a step" { plugin_exact jax_accumulate; }
+@test "plugin: two programs a step" { plugin_exact jax_two_programs; }
+@test "plugin: evaluation" { plugin_exact jax_eval; }
+@test "plugin: another batch size" { plugin_exact jax_recompile; }
+@test "plugin: predictions" { plugin_exact jax_inference; }
+@test "plugin: predictions by weights of the host" { plugin_exact jax_inference_host; }
+@test "plugin: predictions by constants" { plugin_exact jax_inference_closed; }
+@test "plugin: a cache is handed on" { plugin_exact jax_generate; }
+
+# ---- an older version -------------------------------------------------------------------------------
+
+older_exact() { # kind
+	python_framework jax_old
+	run_loop "$1"
+	program_compare "$1" execute
+}
+
+@test "jaxlib 0.4.38: plain" { older_exact jax_plain; }
+@test "jaxlib 0.4.38: evaluation" { older_exact jax_eval; }
+@test "jaxlib 0.4.38: keys split beside the step" { older_exact jax_rng; }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code of programs: nothing behind it is read, a name is a short text of few characters, and it does not
+ * matter how the code is cut. */
+#include <assert.h>
+
+#include "tests/fuzz/fuzz.h"
+#include "userspace/identity/program_name.h"
+
+static void name_check(const struct program_name *n)
+{
+	size_t len = strnlen(n->name, sizeof(n->name));
+
+	assert(len < sizeof(n->name));
+	for (size_t i = 0; i < len; i++)
+		assert(n->name[i] > ' ' && n->name[i] < 0x7f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct program_name whole = {0}, cut = {0};
+	char *code = malloc(size + !size);
+	size_t at;
+
+	assert(code);
+	memcpy(code, data, size);
+	program_name_look(&whole, code, size, true);
+	name_check(&whole);
+	at = size / 2;
+	if (size >= 4 && at > PROGRAM_NAME_OVERLAP && !memcmp(code, "ML\xefR", 4)) {
+		program_name_look(&cut, code, at, true);
+		program_name_look(&cut, code + at - PROGRAM_NAME_OVERLAP, size - at + PROGRAM_NAME_OVERLAP,
+				  false);
+		name_check(&cut);
+		assert(!whole.sure || (cut.sure && !strcmp(whole.name, cut.name)));
+	}
+	free(code);
+	return 0;
+}
