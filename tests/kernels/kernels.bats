@@ -49,7 +49,7 @@ teardown() {
 }
 
 @test "node: a job that nobody names" {
-	start_watch node --state-dir "$T/state" --export "json:$T/out" --allow "command=$FAKE/*"
+	start_watch node --log-level warning --state-dir "$T/state" --export "json:$T/out" --allow "command=$FAKE/*"
 	start_job "$TRAIN" load wait rest=900 steps=23 # all that it maps has been looked at by then
 	job_end
 	kill -TERM "$WATCH"
