@@ -399,7 +399,8 @@ static void test_who_hangs_at_the_end_is_killed_with_all_it_started(void **state
 	close(fd);
 	snprintf(script, sizeof(script), "trap '' TERM; sleep 1000 & echo $! > %s; wait; wait; sleep 1000",
 		 file);
-	for (uint64_t left_ns = S / 5; !pid && left_ns < 60 * S; left_ns *= 4) { /* as much as it needs to begin */
+	for (uint64_t left_ns = S / 5; !pid && left_ns < 60 * S;
+	     left_ns *= 4) { /* as much as it needs to begin */
 		_Atomic uint64_t closed = clock_mono_ns() + left_ns;
 
 		assert_int_equal(shell(script, &closed, wake, why), HOOK_CLOSED);
