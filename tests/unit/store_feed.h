@@ -77,6 +77,7 @@ static inline void feed_fact(struct feed *f, struct fact *fact, uint32_t rank, u
 	fact->mono_ns = mono_ns;
 	fact->real_ns = FEED_REAL + (int64_t)mono_ns;
 	fact->pid = f->ranks[rank].pid;
+	fact->start_ns = f->ranks[rank].start_mono_ns;
 	fact->rank = (int)rank;
 	fact->job = f->job.name;
 	if (f->writer)

@@ -125,6 +125,43 @@ static void test_told_late(void **state)
 	agrees(&f);
 }
 
+static void one_step(struct feed *f)
+{
+	struct fact_step step = {
+		.step = {.number = ++f->step[0], .start_ns = f->s.mono_ns, .end_ns = f->s.mono_ns + MS}};
+	struct fact told = {.type = FACT_STEP, .step = &step};
+
+	feed_fact(f, &told, 0, f->s.mono_ns + MS);
+}
+
+/* Its records come before who it is: it began earlier than was known, and is the same all the same. */
+static void test_introduced_late(void **state)
+{
+	static struct feed f;
+	static struct feed_found found;
+	static struct store_job job;
+	struct rank_view *r = &f.ranks[0];
+	struct store *st;
+
+	(void)state;
+	begin(&f, "introduced", 1, 1000 * S);
+	feed_go(&f, S);
+	one_step(&f);
+	r->start_mono_ns = r->ledger.start_ns -= 100 * MS;
+	r->ledger.ns[BUCKET_OTHER] += 100 * MS;
+	one_step(&f);
+	feed_go(&f, S);
+	feed_go(&f, S);
+	feed_end(&f, 0);
+	finish(&f);
+	agrees(&f);
+	st = opened(STORE_READ);
+	assert_int_equal(feed_find(st, f.job.name, &job, &found), 0);
+	assert_int_equal(found.rank[0].start_ns, FEED_REAL + (int64_t)r->start_mono_ns);
+	assert_int_equal(found.run[0].start_ns, FEED_REAL + (int64_t)r->start_mono_ns);
+	store_close(st);
+}
+
 /* The thread takes what there is when it likes: what is there at the end is the same. */
 static void test_not_waited(void **state)
 {
@@ -487,10 +524,21 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_sums),    TEST(test_told_late),     TEST(test_not_waited), TEST(test_short_watch),
-		TEST(test_goes_on), TEST(test_another_watch), TEST(test_runs),	     TEST(test_locked),
-		TEST(test_no_room), TEST(test_full),	      TEST(test_coarse),     TEST(test_removed),
-		TEST(test_killed),  TEST(test_handed_over),
+		TEST(test_sums),
+		TEST(test_told_late),
+		TEST(test_not_waited),
+		TEST(test_short_watch),
+		TEST(test_introduced_late),
+		TEST(test_goes_on),
+		TEST(test_another_watch),
+		TEST(test_runs),
+		TEST(test_locked),
+		TEST(test_no_room),
+		TEST(test_full),
+		TEST(test_coarse),
+		TEST(test_removed),
+		TEST(test_killed),
+		TEST(test_handed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,11 +72,19 @@ static bool near(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
+/* A process whose records came before it was introduced turns out to have begun earlier: who of its number
+ * lived since before that start, and beyond it, is the same. */
+static bool spans(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
+{
+	return start_ns < r->about.start_mono_ns && r->about.start_mono_ns < until_ns;
+}
+
 /* About the process that has the number now, and the program that it runs now. */
 static struct intake_rank *rank_of_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r = table_get(t->by_pid, f->pid);
-	bool other = r && r->seen && f->start_ns && !near(f->start_ns, r->about.start_mono_ns);
+	bool other = r && r->seen && f->start_ns && !near(f->start_ns, r->about.start_mono_ns) &&
+		     !spans(f->start_ns, f->mono_ns, r);
 
 	return r && !r->left && !other ? r : rank_new(t, f->pid);
 }
@@ -176,7 +184,7 @@ static struct intake_rank *rank_of_view(struct intake *t, const struct rank_view
 	for (uint32_t i = 0; i < t->count; i++)
 		if (!t->ranks[i]->about.job && t->ranks[i]->seen && is(t->ranks[i], v))
 			return t->ranks[i];
-	return r && !r->seen ? r : rank_new(t, v->pid);
+	return r && (!r->seen || spans(v->start_mono_ns, v->ledger.now_ns, r)) ? r : rank_new(t, v->pid);
 }
 
 static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
@@ -259,6 +267,7 @@ static void rank_look(struct intake_rank *r, const struct snapshot *s, const str
 		snprintf(a->tier, sizeof(a->tier), "%s", tier_name[l->state.tier]);
 		snprintf(a->marker, sizeof(a->marker), "%s", l->state.marker);
 	}
+	r->earlier |= r->seen && v->start_mono_ns < a->start_mono_ns;
 	a->start_mono_ns = v->start_mono_ns;
 	a->start_ns = s->real_ns - (int64_t)(s->mono_ns - v->start_mono_ns);
 	ledger_look(r, s, &v->ledger);

@@ -84,11 +84,12 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	uint32_t absent;	      /* snapshots in a row that did not show it */
 	struct sums now, base;	      /* cumulative ledger; what of it the store does not count */
 	bool rebased;		      /* base is to be written */
-	struct sums first;	      /* the first ledger that was seen here */
-	int64_t first_ns;	      /* ... when, UTC */
-	int64_t formed_ns;	      /* UTC: formed is what was known then; 0: nothing is formed */
-	struct sums formed;	      /* in closed minutes and the running one: now - base */
-	struct sums closed;	      /* ... in closed ones */
+	bool earlier;	    /* began before what was taken for its start; the store may have that one */
+	struct sums first;  /* the first ledger that was seen here */
+	int64_t first_ns;   /* ... when, UTC */
+	int64_t formed_ns;  /* UTC: formed is what was known then; 0: nothing is formed */
+	struct sums formed; /* in closed minutes and the running one: now - base */
+	struct sums closed; /* ... in closed ones */
 	uint64_t closed_steps;
 	struct sketch closed_times;
 	struct intake_minute running;

@@ -383,6 +383,19 @@ static int job_write(struct store *st, const struct intake_rank *r)
 		(int64_t)r->about.falls, (int64_t)r->about.steps);
 }
 
+static int start_write(struct store *st, const struct intake_rank *r)
+{
+	const struct intake_about *a = &r->about;
+	int err = store_run(st, "UPDATE ranks SET start_ns = ?, start_mono_ns = ? WHERE id = ?", "iii",
+			    a->start_ns, (int64_t)a->start_mono_ns, r->id);
+
+	return err ? err
+		   : store_run(st,
+			       "UPDATE runs SET start_ns = min(start_ns, ?), start_mono_ns ="
+			       " min(start_mono_ns, ?) WHERE id = (SELECT run FROM ranks WHERE id = ?)",
+			       "iii", a->start_ns, (int64_t)a->start_mono_ns, r->id);
+}
+
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n)
 {
 	int err = running_write(st, r);
@@ -391,7 +404,8 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 		err = job_write(st, r);
 	if (!err && r->rebased)
 		err = store_run(st, "UPDATE ranks SET base = ? WHERE id = ?", "si", &r->base, r->id);
-
+	if (!err && r->earlier)
+		err = start_write(st, r);
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = write_minute(st, r->id, &closed[i]);
 	return err || (!n && !r->about.ended) ? err : about_write(st, r);
