@@ -46,6 +46,16 @@ static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
 		*own = *a;
 }
 
+/* As of the fork or exec that it explains: the process may have ended since, and its end comes last. Of one
+ * that was found, as of when its own records may have begun. */
+static void stamp(const struct watch *w, void *own)
+{
+	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
+
+	if (at_ns)
+		((struct gp_rec *)own - 1)->ts_ns = at_ns;
+}
+
 static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 {
 	struct watch *w = ctx;
@@ -55,10 +65,7 @@ static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
 	if (!own)
 		return;
 	*own = *p;
-	/* As of the fork or exec that it explains: the process may have ended since, and its end comes last.
-	 */
-	if (w->event_ns)
-		((struct gp_rec *)own - 1)->ts_ns = w->event_ns;
+	stamp(w, own);
 	place = places_get(w->places, pid);
 	place = place ? place : places_get(w->places, (pid_t)p->parent);
 	if (place)
@@ -73,8 +80,7 @@ static void on_place(void *ctx, pid_t pid, const struct gp_place *p)
 	if (!own)
 		return;
 	*own = *p;
-	if (w->event_ns)
-		((struct gp_rec *)own - 1)->ts_ns = w->event_ns;
+	stamp(w, own);
 	carrier_job(w->carrier, p);
 }
 

@@ -188,7 +188,7 @@ void processes_due(struct processes *ps, uint64_t now_ns)
 
 static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 {
-	uint64_t start_ns = process_start_ns(ps->root, pid);
+	uint64_t start_ns = process_start_ns(ps->root, pid), since_ns = clock_mono_ns();
 	struct entry *e;
 	int err;
 
@@ -202,8 +202,15 @@ static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 		loader_unwatch(ps->loader, pid);
 		return -ENOMEM;
 	}
+	ps->since_ns = since_ns;
 	identify(ps, e, flags);
+	ps->since_ns = 0;
 	return 0;
+}
+
+uint64_t processes_since(const struct processes *ps)
+{
+	return ps->since_ns;
 }
 
 /* Until nothing new: a library may be mapped between the look and the attaching (recipe H). */

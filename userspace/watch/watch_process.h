@@ -30,6 +30,9 @@ int processes_found(struct processes *ps, pid_t pid);
 int processes_adopt(struct processes *ps, pid_t pid, bool identified);
 /* Looks at what those map, until every library is met whose probes are there to be taken over. */
 int processes_adopted(struct processes *ps);
+/* When the process that is told of just now began to be watched: records of it may be as old, and who it is
+ * has to come before them. 0: not just now. */
+uint64_t processes_since(const struct processes *ps);
 bool processes_have(const struct processes *ps, pid_t pid);
 /* A record of the life ring. */
 void processes_event(struct processes *ps, const struct event *ev);

@@ -31,6 +31,7 @@ struct processes {
 	process_fn *fn;
 	void *ctx;
 	struct entry due;      /* ring, in order of their turn */
+	uint64_t since_ns;     /* processes_since() */
 	struct places *places; /* NULL: nobody asks */
 };
 
