@@ -257,12 +257,13 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret)
 	return 2;
 }
 
-/* A zombie's exit has been told already, so it must not be watched any more. */
+/* The exit of one that is exiting may have been told already, so it must not be watched any more: it is told
+ * some time before there is a zombie. */
 static bool process_alive(pid_t pid)
 {
 	struct proc_stat s;
 
-	return !proc_stat("", pid, &s) && s.state != 'Z' && s.state != 'X';
+	return !proc_stat("", pid, &s) && !s.exiting;
 }
 
 static void fast_set(const struct loader *l, uint32_t pid, uint32_t slot)

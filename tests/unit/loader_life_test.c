@@ -113,6 +113,42 @@ static void a_number_used_again_is_a_stranger(void **state)
 	watch_close(w);
 }
 
+/* Its exit is told before its memory is let go of, which takes a while: who is watched in between would be
+ * for ever. */
+static void who_is_on_its_way_out_is_not_watched(void **state)
+{
+	const size_t size = 64 << 20;
+	struct watch *w;
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(pipe(ready), 0);
+		pid = fork();
+		if (!pid) {
+			char *held = mmap(NULL, size, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+			if (held == MAP_FAILED || write(ready[1], "x", 1) != 1)
+				_exit(1);
+			pause();
+			_exit(0);
+		}
+		assert_int_equal(read(ready[0], &c, 1), 1);
+		kill(pid, SIGKILL);
+		while (!waitpid(pid, NULL, WNOHANG))
+			loader_watch(w->loader, pid, 77, NULL);
+		assert_false(loader_watched(w->loader, pid));
+		close(ready[0]);
+		close(ready[1]);
+	}
+	watch_close(w);
+}
+
 static void body_waits(void)
 {
 	for (;;)
@@ -372,6 +408,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(children_are_followed),
 		cmocka_unit_test(a_number_used_again_is_a_stranger),
+		cmocka_unit_test(who_is_on_its_way_out_is_not_watched),
 		cmocka_unit_test(signals_name_their_sender),
 		cmocka_unit_test(signals_are_bounded),
 		cmocka_unit_test(mappings_are_bounded),

@@ -11,6 +11,7 @@
 
 #include "userspace/base/log.h"
 
+#define PF_EXITING   0x4 /* include/linux/sched.h; set before the exit is traced (kernel/exit.c) */
 #define STAT_BYTES   1024
 #define STATUS_BYTES 1024 /* of it, as far as Tgid stands */
 
@@ -86,12 +87,15 @@ static int parse_stat(char *line, struct proc_stat *ret)
 	s.state = *at++;
 	s.parent = 0;
 	s.ticks = 0;
+	s.exiting = s.state == 'Z' || s.state == 'X';
 	for (int field = 4; field <= 22; field++, at = end) {
 		value = strtoull(at, &end, 10);
 		if (end == at)
 			return -EBADMSG;
 		if (field == 4)
 			s.parent = (uint32_t)value;
+		if (field == 9)
+			s.exiting |= value & PF_EXITING;
 		if (field == 14 || field == 15)
 			s.ticks += value;
 	}

@@ -4,6 +4,7 @@
 #ifndef BASE_PROC_FILE_H
 #define BASE_PROC_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,6 +26,7 @@ struct proc_stat {
 	uint64_t start_ns; /* CLOCK_BOOTTIME */
 	uint64_t ticks;	   /* of CPU time, user and system */
 	char state;	   /* R S D T t Z X ... */
+	bool exiting;	   /* it is on its way out, or a zombie: nothing of it runs any more */
 };
 
 int proc_stat(const char *root, pid_t pid, struct proc_stat *ret);
