@@ -37,14 +37,19 @@ static void idle(struct fake *f, uint64_t until_ms)
 	}
 }
 
-static void ticks(struct fake *f, unsigned count, unsigned jobs, int64_t *steps)
+static void ticks_of(struct fake *f, uint64_t ms, unsigned count, unsigned jobs, int64_t *steps)
 {
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t next = (f->ms / TICK_MS + 1) * TICK_MS;
+		uint64_t next = (f->ms / ms + 1) * ms;
 
 		fake_tick(f, jobs, (*steps)++, true, false);
 		idle(f, next);
 	}
+}
+
+static void ticks(struct fake *f, unsigned count, unsigned jobs, int64_t *steps)
+{
+	ticks_of(f, TICK_MS, count, jobs, steps);
 }
 
 static void an_outage_of_minutes_costs_nothing_of_what_adds_up(void **state)
@@ -70,6 +75,33 @@ static void an_outage_of_minutes_costs_nothing_of_what_adds_up(void **state)
 	/* each point of three counters, and of the gauges those before, behind, and the newest */
 	assert_int_equal(st.dropped[SENDER_DROP_superseded], 60);
 	assert_int_equal(st.written, 34 * 3 + 14 * 3);
+	fake_end(&f);
+}
+
+/* As often as the service takes points at all: it catches up by leaving out every second one. */
+static void at_the_shortest_interval_it_catches_up_too(void **state)
+{
+	struct sender_stats st;
+	int64_t steps = 0;
+	struct fake f;
+
+	(void)state;
+	fake_begin(&f, dir);
+	ticks_of(&f, SENDER_SPACING_MS, 4, 3, &steps);
+	f.next = (struct fake_answer){.failure = WEB_CONNECT, .times = 1000000};
+	ticks_of(&f, SENDER_SPACING_MS, 12, 3, &steps);
+	assert_true(fake_stats(&f).spooled > 0);
+	f.next.times = 0;
+	ticks_of(&f, SENDER_SPACING_MS, 40, 3, &steps);
+	st = fake_stats(&f);
+	assert_int_equal(st.spooled, 0);
+	assert_int_equal(f.wrong, 0);
+	assert_int_equal(st.written, f.written);
+	/* The newest is as new as it was, and each of the others is written or counted. */
+	st = fake_stats(&f);
+	assert_int_equal(st.written + st.dropped[SENDER_DROP_superseded], (uint64_t)56 * 3 * 2);
+	fake_tick(&f, 3, steps, true, true);
+	assert_int_equal(fake_stats(&f).spooled, 0);
 	fake_end(&f);
 }
 
@@ -238,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_outage_of_minutes_costs_nothing_of_what_adds_up, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(at_the_shortest_interval_it_catches_up_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_left_at_the_end_is_the_next_one_s, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_folder_that_is_taken_is_said_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_catch_up_minds_the_quota, setup, teardown),

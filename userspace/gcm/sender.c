@@ -283,6 +283,7 @@ void sender_send(struct sender *s, const struct series_set *set, int64_t now_rea
 	sender_count(s, SENDER_DROP_unkept, set->unkept, "");
 	tracks_prune(s->tracks, s->env.mono_ms(s->env.ctx));
 	descriptors_want(s, set);
+	s->behind = !last && has_backlog(s);
 	sender_take(s, set, soon, false);
 	if (has_backlog(s))
 		keep(s);

@@ -11,9 +11,9 @@
  * Cumulative points that the service did not take are kept on disk where there is a folder, bounded, and sent
  * in order afterwards: one request in 2 s at most, and none with a series that went out less than
  * SENDER_SPACING_MS ago. As long as there are some, newer cumulative points of all series go behind them, so
- * a chart of those is late while it catches up (after a day at 30 s a point: 5 hours); gauges, of which only
- * the newest is held, in memory, are not. Nothing is synced: the folder outlives a killed process, not a lost
- * machine. One thread's.
+ * a chart of those is late while it catches up (after a day at 30 s a point: 5 hours), and gets a point in
+ * two spacings at most, so that it does; gauges, of which only the newest is held, in memory, are not.
+ * Nothing is synced: the folder outlives a killed process, not a lost machine. One thread's.
  */
 #ifndef GCM_SENDER_H
 #define GCM_SENDER_H
@@ -43,7 +43,7 @@ struct sender_options {
 #define SENDER_DROPS(X)                                                                                      \
 	X(older)       /* the service has a later point */                                                   \
 	X(frequent)    /* too soon after the last */                                                         \
-	X(superseded)  /* a gauge's newer point came before it could be sent */                              \
+	X(superseded)  /* a newer point of a gauge, or of a sum that catches up, stands for it */            \
 	X(aged)	       /* older than the service takes, or than is kept */                                   \
 	X(room)	       /* the spool was full, or could not be written */                                     \
 	X(invalid)     /* 400 otherwise, or unfit to be sent */                                              \

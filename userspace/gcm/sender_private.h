@@ -145,6 +145,7 @@ struct sender {
 	bool quota;			     /* next_ms is the service's wish */
 	bool undescribed;		     /* told that a descriptor is missing */
 	bool keeping;			     /* told that points go to the spool */
+	bool behind;			     /* this set's cumulative points go behind others */
 	bool sent;			     /* there was a set, so that there are tracks */
 	bool untracked;			     /* told that tracks could not be saved */
 	uint64_t kept_ms;		     /* when */

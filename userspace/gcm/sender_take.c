@@ -33,6 +33,20 @@ static void taking_close(struct taking *t)
 	free(t->key);
 }
 
+static bool is_cumulative(const struct series *p)
+{
+	return p->row->kind == SERIES_CUMULATIVE && !p->row->library;
+}
+
+/* Behind others that wait: a backlog that gets points as fast as the service takes them never ends. What is
+ * left out is in the next one, whose sum goes on. */
+static bool too_dense(struct sender *s, const struct series *p, uint64_t key)
+{
+	int64_t end_ns = s->behind && is_cumulative(p) ? tracks_end_ns(s->tracks, key) : 0;
+
+	return end_ns && p->end_ns - end_ns < 2 * (int64_t)s->opt.spacing_ms * NS_PER_MS;
+}
+
 static void choose(struct sender *s, struct taking *t, const struct series_set *set, bool *soon, bool last)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -53,6 +67,8 @@ static void choose(struct sender *s, struct taking *t, const struct series_set *
 			t->dropped[v == TRACK_SOON ? SENDER_DROP_frequent : SENDER_DROP_older]++;
 		else if (!series_fit(&t->set, p))
 			t->dropped[SENDER_DROP_invalid]++;
+		else if (too_dense(s, p, t->key[i]))
+			t->dropped[SENDER_DROP_superseded]++;
 		else
 			t->keep[i] = true;
 		/* At once, so that a series that is there twice is seen. */
@@ -97,7 +113,7 @@ static void render(struct sender *s, struct taking *t)
 			const struct series *p = &t->set.item[item[i].series];
 			struct parcel_point point = {.key = t->key[item[i].series], .end_ns = p->end_ns};
 
-			point.cumulative = p->row->kind == SERIES_CUMULATIVE && !p->row->library;
+			point.cumulative = is_cumulative(p);
 			point.cause = SENDER_DROP_unavailable;
 			if (parcel_add(&s->held, &point, piece[i].text, piece[i].len))
 				t->dropped[SENDER_DROP_unkept]++;
