@@ -404,6 +404,8 @@ static void hostile(void **state)
 	assert_int_equal(b.syscall, -1);
 	put("task/7/syscall", "99999999999999999999 0x1 0x2");
 	assert_int_equal(look().why, GP_WHY_unknown);
+	put("task/7/syscall", "4294967290 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n"); /* no number of this size */
+	assert_int_equal(look().syscall, -1);
 	put("task/7/syscall", "running\n");
 	assert_int_equal(look().why, GP_WHY_unknown);
 	put("task/7/syscall", "1000 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n");

@@ -87,6 +87,8 @@ static void look_syscall(struct look *l)
 	if (thread_file(l, "syscall", line, sizeof(line)) <= 0 || !isdigit((unsigned char)*line))
 		return;
 	number = strtol(line, &end, 10);
+	if (number > INT32_MAX)
+		return;
 	for (int i = 0; i < 6; i++) {
 		at = end;
 		l->arg[i] = strtoull(at, &end, 16);
