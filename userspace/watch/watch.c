@@ -36,95 +36,6 @@
 #define WATCH_TICK_NS 1000000000ull
 #endif
 
-/* ---- what the loader and the processes say --------------------------------------------------------- */
-
-static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
-{
-	struct gp_attach *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_attach, 0, probe);
-
-	if (own)
-		*own = *a;
-}
-
-/* As of the fork or exec that it explains: the process may have ended since, and its end comes last. Of one
- * that was found, as of when its own records may have begun. */
-static void stamp(const struct watch *w, void *own)
-{
-	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
-
-	if (at_ns)
-		((struct gp_rec *)own - 1)->ts_ns = at_ns;
-}
-
-static void on_process(void *ctx, pid_t pid, const struct gp_process *p)
-{
-	struct watch *w = ctx;
-	struct gp_process *own = journal_record(w->journal, GP_KIND_process, (uint32_t)pid, 0);
-	const struct gp_place *place;
-
-	if (!own)
-		return;
-	*own = *p;
-	stamp(w, own);
-	place = places_get(w->places, pid);
-	place = place ? place : places_get(w->places, (pid_t)p->parent);
-	if (place)
-		carrier_job(w->carrier, place);
-}
-
-static void on_place(void *ctx, pid_t pid, const struct gp_place *p)
-{
-	struct watch *w = ctx;
-	struct gp_place *own = journal_record(w->journal, GP_KIND_place, (uint32_t)pid, 0);
-
-	if (!own)
-		return;
-	*own = *p;
-	stamp(w, own);
-	carrier_job(w->carrier, p);
-}
-
-static void on_notice(void *ctx, const struct gp_notice *n)
-{
-	struct gp_notice *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_notice, 0, 0);
-
-	if (own)
-		*own = *n;
-}
-
-void watch_gone(void *ctx, pid_t pid)
-{
-	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit, (uint32_t)pid, 0);
-
-	if (e)
-		e->status = -1;
-}
-
-void watch_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted)
-{
-	struct watch *w = ctx;
-	struct gp_counter *c = journal_record(w->journal, GP_KIND_counter, (uint32_t)pid, probe);
-
-	if (!c)
-		return;
-	*c = *counted;
-	if (w->count_ns)
-		((struct gp_rec *)c - 1)->ts_ns = w->count_ns;
-}
-
-static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
-{
-	struct watch *w = ctx;
-	struct gp_loss *l = journal_record(w->journal, GP_KIND_loss, 0, 0);
-
-	w->life_lost |= cause == GP_LOSS_ring_life;
-	if (!l)
-		return;
-	l->cause = cause;
-	l->count = count;
-	l->total = total;
-}
-
 /* ---- timers, signals, keys ----------------------------------------------------------------------- */
 
 static void finish(struct watch *w, enum gp_end_reason why)
@@ -160,7 +71,7 @@ static void on_tick(void *ctx, uint64_t value)
 		processes_rescan(w->processes);
 	journal_clock(w->journal);
 	loader_protect(w->loader, output_roles(w->out), output_chosen(w->out));
-	loader_sample(w->loader, watch_count, on_loss, w);
+	loader_sample(w->loader, watch_count, watch_lost, w);
 	w->life_lost |= w->lifeless;
 	if (w->life_lost) {
 		processes_verify(w->processes, watch_gone, w);
@@ -267,7 +178,7 @@ static int open_kernel(struct watch *w, const struct watch_config *watch)
 	err = loader_open(&w->loader, &cfg);
 	if (err)
 		return err;
-	loader_on_attach(w->loader, on_attach, w);
+	loader_on_attach(w->loader, watch_attached, w);
 	n = loader_rings(w->loader, &rings);
 	for (int i = 0; i < n && i < 2; i++) {
 		err = ring_open(&w->ring[i], rings[i].fd, rings[i].bytes);
@@ -337,8 +248,8 @@ static int open_places(struct watch *w)
 		.aside = loader_aside(w->loader),
 		.root = o->root ? o->root : "",
 		.job = o->job,
-		.fn = on_place,
-		.notice = on_notice,
+		.fn = watch_placed,
+		.notice = watch_noticed,
 		.ctx = w,
 	};
 	struct pods_config pods = {
@@ -382,7 +293,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = open_kernel(w, cfg);
 	if (!err)
-		err = processes_new(&w->processes, w->loader, o->root ? o->root : "", o->job, on_process, w);
+		err = processes_new(&w->processes, w->loader, o->root ? o->root : "", o->job,
+				    watch_introduced, w);
 	if (!err)
 		err = open_places(w);
 	if (!err)
@@ -446,7 +358,7 @@ static void watch_finish(struct watch *w)
 	struct gp_end *end;
 
 	watch_drain(w);
-	loader_sample(w->loader, watch_count, on_loss, w);
+	loader_sample(w->loader, watch_count, watch_lost, w);
 	journal_flush(w->journal);
 	loader_commit(w->loader);
 	if (w->end == GP_END_HANDOVER) {

@@ -57,10 +57,16 @@ struct watch {
 
 /* Reads both rings empty: onto the tape, into the output, and to who reacts to process life. */
 void watch_drain(struct watch *w);
-/* loader_count_fn: what a counter of the kernel side has reached, as a record. */
-void watch_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted);
 /* Calls fn when a row that wakes us has told something (probes/README.md). */
 int watch_wakes(struct watch *w, loop_fn *fn);
+/* Records of what others tell, for loader_on_attach(), loader_sample() twice, processes_new(), and the two of
+ * struct places_config; ctx is the watch. */
+void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a);
+void watch_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted);
+void watch_lost(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);
+void watch_introduced(void *ctx, pid_t pid, const struct gp_process *p);
+void watch_placed(void *ctx, pid_t pid, const struct gp_place *p);
+void watch_noticed(void *ctx, const struct gp_notice *n);
 /* A process ended, and the record of that was lost. */
 void watch_gone(void *ctx, pid_t pid);
 /* Nothing was observed since then. */
