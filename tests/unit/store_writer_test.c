@@ -1,77 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is fed to a store is in it: sums agree to the nanosecond, over minutes, restarts, trouble and kills.
- */
-#include <errno.h>
+/* What is fed to a store is in it: sums agree to the nanosecond, over minutes and restarts. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <sqlite3.h>
-
-#include "tests/unit/store_folder.h"
-
-static struct store_writer *writer(void)
-{
-	struct store_writer_options o = {.path = path};
-	struct store_writer *w;
-
-	assert_int_equal(store_writer_open(&w, &o), 0);
-	return w;
-}
-
-static void begin(struct feed *f, const char *name, uint32_t ranks, uint64_t session_ns)
-{
-	feed_init(f, name, ranks, session_ns);
-	f->wait = true;
-	feed_open(f, writer());
-}
-
-static void finish(struct feed *f)
-{
-	assert_int_equal(store_writer_close(f->writer), 0);
-	f->writer = NULL;
-}
-
-static void minutes_of(struct store *st, int64_t rank, struct feed_minutes *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	assert_int_equal(store_minutes(st, rank, &everything, feed_minute, ret), 0);
-	assert_int_equal(ret->twice, 0);
-	assert_int_equal(ret->negative, 0);
-}
-
-/* Ledger, steps and step times of each rank and of the job, as a whole and by minute. */
-static void agrees(const struct feed *f)
-{
-	static struct feed_found found;
-	static struct store_job job;
-	struct store *st = opened(STORE_READ);
-	struct feed_minutes m;
-
-	assert_int_equal(feed_find(st, f->job.name, &job, &found), 0);
-	assert_int_equal(found.ranks, f->s.nranks);
-	for (uint32_t i = 0; i < found.ranks; i++) {
-		assert_int_equal(found.rank[i].rank, i);
-		assert_true(feed_same(&found.rank[i].totals.sums, &f->ranks[i].ledger));
-		assert_int_equal(found.rank[i].totals.steps, f->step[i]);
-		assert_int_equal(found.rank[i].totals.times.count, f->step[i]);
-		assert_int_equal(found.rank[i].max_step, f->ranks[i].ledger.max_step);
-		assert_true(job.max_step >= found.rank[i].max_step);
-		minutes_of(st, found.rank[i].id, &m);
-		assert_true(feed_same(&m.sum.sums, &f->ranks[i].ledger));
-		assert_int_equal(m.sum.steps, f->step[i]);
-		assert_int_equal(m.sum.times.count, f->step[i]);
-	}
-	assert_true(feed_same(&job.totals.sums, &f->job.ledger));
-	assert_int_equal(job.totals.steps, f->step[0]);
-	store_close(st);
-}
+#include "tests/unit/store_fed.h"
 
 static void test_sums(void **state)
 {
@@ -344,182 +280,6 @@ static void test_runs(void **state)
 	store_close(st);
 }
 
-/* ---- trouble ----------------------------------------------------------------------------------------- */
-
-static void wait_failed(struct feed *f, enum store_trouble t)
-{
-	struct store_writer_stats stats;
-
-	f->wait = false;
-	for (int i = 0; i < 3000; i++) {
-		store_writer_stats(f->writer, &stats);
-		if (stats.failed[t])
-			return;
-		feed_go(f, S);
-		usleep(5000);
-	}
-	fail_msg("it never failed");
-}
-
-static void test_locked(void **state)
-{
-	static struct feed f;
-	sqlite3 *other;
-
-	(void)state;
-	begin(&f, "locked", 2, 1000 * S);
-	for (int i = 0; i < 90; i++)
-		feed_go(&f, S);
-	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-	wait_failed(&f, STORE_TROUBLE_locked);
-	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(other);
-	finish(&f);
-	agrees(&f);
-}
-
-/* No room: what comes meanwhile is there when there is room again. */
-static void test_no_room(void **state)
-{
-	struct rlimit was, small = {.rlim_cur = 300000, .rlim_max = RLIM_INFINITY};
-	static struct feed f;
-
-	(void)state;
-	signal(SIGXFSZ, SIG_IGN);
-	begin(&f, "room", 40, 1000 * S);
-	feed_go(&f, S);
-	getrlimit(RLIMIT_FSIZE, &was);
-	small.rlim_max = was.rlim_max;
-	setrlimit(RLIMIT_FSIZE, &small);
-	wait_failed(&f, STORE_TROUBLE_other); /* EFBIG, which SQLite takes for an error of the disk */
-	for (int i = 0; i < 600; i++)
-		feed_go(&f, S);
-	setrlimit(RLIMIT_FSIZE, &was);
-	finish(&f);
-	agrees(&f);
-}
-
-static void test_full(void **state)
-{
-	struct store_writer_options o = {.path = path, .pages_max = 40};
-	struct store_writer_stats stats;
-	static struct feed f;
-	static struct store_job job;
-	struct store *st;
-
-	(void)state;
-	feed_init(&f, "full", 60, 1000 * S);
-	assert_int_equal(store_writer_open(&f.writer, &o), 0);
-	feed_open(&f, f.writer);
-	wait_failed(&f, STORE_TROUBLE_room);
-	store_writer_stats(f.writer, &stats);
-	assert_true(stats.failed[STORE_TROUBLE_room] > 0);
-	assert_int_equal(store_writer_close(f.writer), -EIO); /* said, not hidden */
-	st = opened(STORE_READ);			      /* and whole */
-	assert_true(store_job(st, "full", &job) == 0 || store_job(st, "full", &job) == -ENOENT);
-	store_close(st);
-}
-
-/* Minutes that cannot be written are bounded: they become coarse, and none of their time is lost. */
-static void test_coarse(void **state)
-{
-	struct store_writer_stats stats;
-	static struct feed f;
-	sqlite3 *other;
-
-	(void)state;
-	begin(&f, "coarse", 1, 1000 * S);
-	f.per_second = 1;
-	feed_go(&f, S);
-	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-	f.wait = false;
-	for (int i = 0; i < 6000; i++)
-		feed_go(&f, 61 * S);
-	store_writer_stats(f.writer, &stats);
-	assert_true(stats.merged > 0);
-	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(other);
-	finish(&f);
-	agrees(&f);
-}
-
-/* Somebody removed it: a new one gets all that is known. */
-static void test_removed(void **state)
-{
-	static struct feed f;
-
-	(void)state;
-	begin(&f, "removed", 2, 1000 * S);
-	for (int i = 0; i < 300; i++)
-		feed_go(&f, S);
-	unlink(path);
-	for (int i = 0; i < 300; i++)
-		feed_go(&f, S);
-	feed_end(&f, 0);
-	finish(&f);
-	agrees(&f);
-}
-
-/* ---- kill -9 ----------------------------------------------------------------------------------------- */
-
-#define KILL_SECONDS 20000
-
-static void feed_all(void)
-{
-	static struct feed f;
-	struct store_writer_options o = {.path = path};
-
-	feed_init(&f, "killed", 3, 1000 * S);
-	f.wait = true;
-	f.per_second = 1;
-	if (store_writer_open(&f.writer, &o))
-		_exit(1);
-	feed_open(&f, f.writer);
-	for (int i = 0; i < KILL_SECONDS / 5; i++)
-		feed_go(&f, 5 * S);
-	feed_end(&f, 0);
-	_exit(store_writer_close(f.writer) ? 1 : 0);
-}
-
-/* Killed at random moments, fed again from the beginning each time: at the end everything is there once. */
-static void test_killed(void **state)
-{
-	unsigned kills = getenv("FULL") ? 1000 : 200, alive = 0;
-	static struct feed f;
-	struct store *st;
-	int status;
-	pid_t pid;
-
-	(void)state;
-	srandom(1);
-	for (unsigned i = 0; i <= kills; i++) {
-		pid = fork();
-		if (!pid)
-			feed_all();
-		assert_true(pid > 0);
-		if (i < kills) {
-			usleep((useconds_t)(random() % 40000));
-			kill(pid, SIGKILL);
-		}
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		alive += WIFSIGNALED(status);
-		if (i % 50 == 10) { /* it is whole in between, too */
-			st = opened(STORE_WRITE);
-			store_close(st);
-		}
-	}
-	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
-	assert_true(alive > kills / 20); /* a fast machine is done before some */
-	feed_init(&f, "killed", 3, 1000 * S);
-	f.per_second = 1;
-	for (int i = 0; i < KILL_SECONDS / 5; i++)
-		feed_go(&f, 5 * S);
-	feed_end(&f, 0);
-	agrees(&f);
-}
-
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
@@ -532,12 +292,6 @@ int main(void)
 		TEST(test_goes_on),
 		TEST(test_another_watch),
 		TEST(test_runs),
-		TEST(test_locked),
-		TEST(test_no_room),
-		TEST(test_full),
-		TEST(test_coarse),
-		TEST(test_removed),
-		TEST(test_killed),
 		TEST(test_handed_over),
 	};
 
