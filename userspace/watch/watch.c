@@ -17,7 +17,6 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/loop.h"
-#include "userspace/identity/process.h"
 #include "userspace/ingest/ring.h"
 #include "userspace/output/journal.h"
 #include "userspace/kubernetes/pods.h"
