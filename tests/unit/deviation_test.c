@@ -211,6 +211,87 @@ static void test_extremes(void **state)
 	deviation_free(d);
 }
 
+/* A restart in the middle: what is told then is told of the same times. */
+static void archived(struct deviation **d)
+{
+	struct buffer out = {0};
+	struct archive a;
+
+	archive_write(&a, &out, "GPTIMES", 1);
+	deviation_archive(&a, d);
+	assert_int_equal(archive_end(&a), 0);
+	deviation_free(*d);
+	archive_read(&a, out.data, out.len, "GPTIMES", 1);
+	deviation_archive(&a, d);
+	assert_int_equal(archive_end(&a), 0);
+	buffer_free(&out);
+}
+
+/* Median and median absolute deviation, sorted from nothing. */
+static uint64_t median(const uint64_t *sorted, uint64_t n)
+{
+	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static uint64_t spread(const uint64_t *sorted, uint64_t n)
+{
+	uint64_t a[1024], med = median(sorted, n);
+
+	for (uint64_t i = 0; i < n; i++)
+		a[i] = sorted[i] > med ? sorted[i] - med : med - sorted[i];
+	qsort(a, n, sizeof(*a), compare);
+	return median(a, n);
+}
+
+/* Each step, among few times (many are equal) and among many: as if the last ones were sorted anew. */
+static void as_sorted(unsigned range)
+{
+	struct deviation *d = deviation_new();
+	static uint64_t times[4000], sorted[1024];
+	unsigned seed = range;
+
+	for (uint64_t n = 1; n <= 4000; n++) {
+		uint64_t kept = n < 1024 ? n : 1024, newest = n < 128 ? n : 128, sum = 0, count = 0, med;
+		struct deviation_view v;
+
+		times[n - 1] = 1000 + (uint64_t)rand_r(&seed) % range;
+		assert_int_equal(deviation_add(d, times[n - 1]), 0);
+		if (n % 701 == 0)
+			archived(&d);
+		deviation_view(d, &v);
+		memcpy(sorted, times + n - kept, kept * sizeof(*sorted));
+		qsort(sorted, kept, sizeof(*sorted), compare);
+		assert_int_equal(v.last[1].count, kept);
+		assert_int_equal(v.last[1].p50_ns, quantile(sorted, kept, 50));
+		assert_int_equal(v.last[1].p95_ns, quantile(sorted, kept, 95));
+		assert_int_equal(v.last[1].p99_ns, quantile(sorted, kept, 99));
+		if (n >= 3) {
+			assert_int_equal(v.mad_ns, spread(sorted, kept));
+			for (uint64_t i = 0; i < kept; i++)
+				if (sorted[i] <= median(sorted, kept) + 3 * v.mad_ns)
+					sum += sorted[i], count++;
+			assert_int_equal(v.ideal_ns, sum / count);
+		}
+		memcpy(sorted, times + n - newest, newest * sizeof(*sorted));
+		qsort(sorted, newest, sizeof(*sorted), compare);
+		med = median(sorted, newest);
+		assert_int_equal(v.last[0].count, newest);
+		assert_int_equal(v.last[0].p95_ns, quantile(sorted, newest, 95));
+		if (n >= 3)
+			assert_true(fabs(v.jitter - 1.4826 * (double)spread(sorted, newest) / (double)med) <
+				    1e-12);
+	}
+	deviation_free(d);
+}
+
+static void test_as_sorted(void **state)
+{
+	(void)state;
+	as_sorted(1);
+	as_sorted(5);
+	as_sorted(1000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_even_median), cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_quantiles),   cmocka_unit_test(test_window),
 		cmocka_unit_test(test_histogram),   cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_as_sorted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/base/grow.h"
+#include "userspace/model/last_times.h"
 #include "userspace/model/order.h"
 #include "userspace/model/time_class.h"
 
-#define WINDOW	  1024 /* last times behind the ideal; quantiles are exact up to as many */
-#define RECENT	  128  /* last times behind deviation and jitter */
-#define IDEAL_MIN 3    /* steps */
+#define WINDOW	  LAST_TIMES /* behind the ideal; quantiles are exact up to as many */
+#define RECENT	  128	     /* last times behind deviation and jitter */
+#define IDEAL_MIN 3	     /* steps */
 
 const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
 
@@ -39,8 +39,7 @@ const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
 struct deviation {
 	uint64_t count, sum_ns, min_ns, max_ns;
 	uint64_t ideal_ns; /* the user's; 0: found */
-	uint64_t *last_ns; /* WINDOW at most */
-	uint32_t last_cap;
+	struct last_times last;
 	uint64_t bucket[DEVIATION_BOUNDS + 1];
 	uint32_t *octaves[OCTAVES]; /* OCTAVE classes of each; NULL: none of them */
 };
@@ -55,27 +54,13 @@ void deviation_free(struct deviation *d)
 	for (uint32_t i = 0; d && i < OCTAVES; i++)
 		free(d->octaves[i]);
 	if (d)
-		free(d->last_ns);
+		last_times_free(&d->last);
 	free(d);
 }
 
 void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns)
 {
 	d->ideal_ns = ideal_ns;
-}
-
-/* Room for one more time, of that octave. */
-static bool deviation_room(struct deviation *d, uint32_t octave)
-{
-	uint32_t need = d->count < WINDOW ? (uint32_t)d->count + 1 : WINDOW;
-	uint64_t *last_ns = grow_items(d->last_ns, &d->last_cap, need, WINDOW, sizeof(*last_ns));
-
-	if (!last_ns)
-		return false;
-	d->last_ns = last_ns;
-	if (!d->octaves[octave])
-		d->octaves[octave] = calloc(OCTAVE, sizeof(uint32_t));
-	return d->octaves[octave];
 }
 
 static uint32_t deviation_bucket(uint64_t step_ns)
@@ -89,45 +74,34 @@ static uint32_t deviation_bucket(uint64_t step_ns)
 
 int deviation_add(struct deviation *d, uint64_t step_ns)
 {
-	uint32_t class = time_class(step_ns, FINE);
+	uint32_t class = time_class(step_ns, FINE), octave = class / OCTAVE;
 
-	if (!deviation_room(d, class / OCTAVE))
+	if (!d->octaves[octave])
+		d->octaves[octave] = calloc(OCTAVE, sizeof(uint32_t));
+	if (!d->octaves[octave] || last_times_add(&d->last, d->count, step_ns))
 		return -ENOMEM;
-	d->last_ns[d->count % WINDOW] = step_ns;
 	if (!d->count || step_ns < d->min_ns)
 		d->min_ns = step_ns;
 	if (step_ns > d->max_ns)
 		d->max_ns = step_ns;
 	d->count++;
 	d->sum_ns += step_ns;
-	d->octaves[class / OCTAVE][class % OCTAVE]++;
+	d->octaves[octave][class % OCTAVE]++;
 	d->bucket[deviation_bucket(step_ns)]++;
 	return 0;
 }
 
-/* The last n times, n <= WINDOW, in no particular order. */
-static uint32_t last_times(const struct deviation *d, uint32_t n, uint64_t *out)
-{
-	uint32_t have = d->count < n ? (uint32_t)d->count : n;
-
-	for (uint32_t i = 0; i < have; i++)
-		out[i] = d->last_ns[(d->count - 1 - i) % WINDOW];
-	return have;
-}
-
-static uint64_t quantile(const struct deviation *d, unsigned percent)
+/* Of all times, beyond those that are kept: the middle of the class that has it. */
+static uint64_t class_quantile(const struct deviation *d, unsigned percent)
 {
 	uint64_t rank = (d->count * percent + 99) / 100, seen = 0, ns; /* nearest rank, from 1 */
-	uint64_t a[WINDOW];
-	uint32_t i, n;
+	uint32_t i;
 
-	if (d->count <= WINDOW) {
-		n = last_times(d, WINDOW, a);
-		return order_nth(a, n, (uint32_t)rank - 1);
-	}
 	for (i = 0; i < CLASSES - 1; i++) {
-		if (!d->octaves[i / OCTAVE])
+		if (!d->octaves[i / OCTAVE]) {
+			i |= OCTAVE - 1;
 			continue;
+		}
 		seen += d->octaves[i / OCTAVE][i % OCTAVE];
 		if (seen >= rank)
 			break;
@@ -136,65 +110,91 @@ static uint64_t quantile(const struct deviation *d, unsigned percent)
 	return ns < d->min_ns ? d->min_ns : ns > d->max_ns ? d->max_ns : ns;
 }
 
-void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns)
+/* sorted: the n times that are kept. */
+static uint64_t quantile(const struct deviation *d, const uint64_t *sorted, uint32_t n, unsigned percent)
 {
-	uint64_t a[WINDOW], med, limit, sum = 0, count = 0;
-	uint32_t n = last_times(d, WINDOW, a);
+	return d->count <= WINDOW ? order_sorted_quantile(sorted, n, percent) : class_quantile(d, percent);
+}
+
+static void ideal(const struct deviation *d, const uint64_t *sorted, uint32_t n, uint64_t *ret_ideal_ns,
+		  uint64_t *ret_mad_ns)
+{
+	uint64_t med, limit, sum = 0;
+	uint32_t count = 0;
 
 	*ret_ideal_ns = *ret_mad_ns = 0;
 	if (n < IDEAL_MIN)
 		return;
-	med = order_median(a, n);
-	*ret_mad_ns = order_spread(a, n, med);
+	med = order_sorted_median(sorted, n);
+	*ret_mad_ns = order_sorted_spread(sorted, n, med);
 	limit = med + 3 * *ret_mad_ns;
-	for (uint32_t i = 0; i < n; i++) {
-		if (d->last_ns[i] <= limit) {
-			sum += d->last_ns[i];
-			count++;
-		}
-	}
+	while (count < n && sorted[count] <= limit)
+		sum += sorted[count++];
 	*ret_ideal_ns = d->ideal_ns ? d->ideal_ns : count ? sum / count : med;
 }
 
-static void recent(const struct deviation *d, struct deviation_view *v)
+void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns)
 {
-	uint64_t a[RECENT], med;
-	uint32_t n = last_times(d, RECENT, a);
+	uint64_t sorted[WINDOW];
+	uint32_t n = last_times_sorted(&d->last, d->count, WINDOW, sorted);
+
+	ideal(d, sorted, n, ret_ideal_ns, ret_mad_ns);
+}
+
+/* sorted: the n of RECENT. */
+static void recent(const uint64_t *sorted, uint32_t n, struct deviation_view *v)
+{
+	uint64_t med = order_sorted_median(sorted, n);
 	double sum = 0, sign = 0;
 
-	if (!n)
-		return;
 	for (uint32_t i = 0; i < n; i++) {
-		sign += (double)a[i] - (double)v->ideal_ns;
-		sum += a[i] > v->ideal_ns ? (double)(a[i] - v->ideal_ns) : (double)(v->ideal_ns - a[i]);
+		sign += (double)sorted[i] - (double)v->ideal_ns;
+		sum += sorted[i] > v->ideal_ns ? (double)(sorted[i] - v->ideal_ns)
+					       : (double)(v->ideal_ns - sorted[i]);
 	}
 	v->deviation_ns = sum / n;
 	v->signed_ns = sign / n;
-	med = order_median(a, n);
 	if (med)
-		v->jitter = MAD_SCALE * (double)order_spread(a, n, med) / (double)med;
+		v->jitter = MAD_SCALE * (double)order_sorted_spread(sorted, n, med) / (double)med;
 }
 
-static void last_view(const struct deviation *d, uint32_t count, struct times_view *ret)
+static void last_view(const uint64_t *sorted, uint32_t n, struct times_view *ret)
 {
-	uint64_t a[WINDOW];
-	uint32_t n = last_times(d, count, a);
 	double sum = 0;
 
-	*ret = (struct times_view){.count = n};
-	if (!n)
-		return;
 	for (uint32_t i = 0; i < n; i++)
-		sum += (double)a[i];
-	ret->mean_ns = sum / n;
-	ret->p50_ns = order_quantile(a, n, 50);
-	ret->p95_ns = order_quantile(a, n, 95);
-	ret->p99_ns = order_quantile(a, n, 99);
+		sum += (double)sorted[i];
+	*ret = (struct times_view){
+		.count = n,
+		.mean_ns = sum / n,
+		.p50_ns = order_sorted_quantile(sorted, n, 50),
+		.p95_ns = order_sorted_quantile(sorted, n, 95),
+		.p99_ns = order_sorted_quantile(sorted, n, 99),
+	};
 }
 
 uint64_t deviation_p99(const struct deviation *d)
 {
-	return d->count ? quantile(d, 99) : 0;
+	uint64_t sorted[WINDOW];
+	uint32_t n = d->count <= WINDOW ? last_times_sorted(&d->last, d->count, WINDOW, sorted) : 0;
+
+	return d->count ? quantile(d, sorted, n, 99) : 0;
+}
+
+static void times_view(const struct deviation *d, struct deviation_view *v)
+{
+	uint64_t sorted[WINDOW];
+	uint32_t n = last_times_sorted(&d->last, d->count, WINDOW, sorted);
+
+	v->p50_ns = quantile(d, sorted, n, 50);
+	v->p95_ns = quantile(d, sorted, n, 95);
+	v->p99_ns = quantile(d, sorted, n, 99);
+	ideal(d, sorted, n, &v->ideal_ns, &v->mad_ns);
+	last_view(sorted, n, &v->last[1]);
+	n = last_times_sorted(&d->last, d->count, RECENT, sorted);
+	last_view(sorted, n, &v->last[0]);
+	if (v->ideal_ns)
+		recent(sorted, n, v);
 }
 
 void deviation_view(const struct deviation *d, struct deviation_view *ret)
@@ -206,15 +206,8 @@ void deviation_view(const struct deviation *d, struct deviation_view *ret)
 		v.mean_ns = (double)d->sum_ns / (double)d->count;
 		v.min_ns = d->min_ns;
 		v.max_ns = d->max_ns;
-		v.last_ns = d->last_ns[(d->count - 1) % WINDOW];
-		v.p50_ns = quantile(d, 50);
-		v.p95_ns = quantile(d, 95);
-		v.p99_ns = quantile(d, 99);
-		for (int i = 0; i < DEVIATION_COUNTS; i++)
-			last_view(d, deviation_counts[i], &v.last[i]);
-		deviation_ideal(d, &v.ideal_ns, &v.mad_ns);
-		if (v.ideal_ns)
-			recent(d, &v);
+		v.last_ns = d->last.ns[(d->count - 1) % WINDOW];
+		times_view(d, &v);
 	}
 	*ret = v;
 }
@@ -233,7 +226,6 @@ static void bucket_archive(struct archive *a, struct deviation *d)
 void deviation_archive(struct archive *a, struct deviation **at)
 {
 	struct deviation *d = *at = archive_object(a, *at, sizeof(*d));
-	uint32_t n;
 
 	if (!d)
 		return;
@@ -243,14 +235,9 @@ void deviation_archive(struct archive *a, struct deviation **at)
 	archive_number(a, &d->max_ns);
 	archive_number(a, &d->ideal_ns);
 	bucket_archive(a, d);
-	n = d->count < WINDOW ? (uint32_t)d->count : WINDOW;
-	if (archive_reads(a) && n) {
-		d->last_ns = archive_alloc(a, n, sizeof(*d->last_ns));
-		d->last_cap = d->last_ns ? n : 0;
-		d->count = d->last_ns ? d->count : 0;
-	}
-	for (uint32_t i = 0; d->last_ns && i < n; i++)
-		archive_number(a, &d->last_ns[i]);
+	last_times_archive(a, &d->last, d->count);
+	if (!d->last.ns)
+		d->count = 0;
 	for (uint32_t i = 0; i < OCTAVES; i++) {
 		d->octaves[i] = archive_object(a, d->octaves[i], OCTAVE * sizeof(uint32_t));
 		for (uint32_t k = 0; d->octaves[i] && k < OCTAVE; k++)

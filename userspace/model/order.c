@@ -43,6 +43,11 @@ uint64_t order_nth(uint64_t *a, uint32_t n, uint32_t k)
 	return a[k];
 }
 
+static uint64_t middle(uint64_t lower, uint64_t upper)
+{
+	return lower + (upper - lower) / 2;
+}
+
 uint64_t order_median(uint64_t *a, uint32_t n)
 {
 	uint64_t upper = order_nth(a, n, n / 2), lower = 0;
@@ -51,7 +56,7 @@ uint64_t order_median(uint64_t *a, uint32_t n)
 		return upper;
 	for (uint32_t i = 0; i < n / 2; i++)
 		lower = a[i] > lower ? a[i] : lower;
-	return lower + (upper - lower) / 2;
+	return middle(lower, upper);
 }
 
 uint64_t order_spread(uint64_t *a, uint32_t n, uint64_t med)
@@ -61,9 +66,50 @@ uint64_t order_spread(uint64_t *a, uint32_t n, uint64_t med)
 	return order_median(a, n);
 }
 
-uint64_t order_quantile(uint64_t *a, uint32_t n, unsigned percent)
+/* From 0. */
+static uint32_t nearest_rank(uint32_t n, unsigned percent)
 {
 	uint64_t rank = ((uint64_t)n * percent + 99) / 100;
 
-	return order_nth(a, n, rank ? (uint32_t)rank - 1 : 0);
+	return rank ? (uint32_t)rank - 1 : 0;
+}
+
+uint64_t order_quantile(uint64_t *a, uint32_t n, unsigned percent)
+{
+	return order_nth(a, n, nearest_rank(n, percent));
+}
+
+uint64_t order_sorted_quantile(const uint64_t *a, uint32_t n, unsigned percent)
+{
+	return a[nearest_rank(n, percent)];
+}
+
+uint64_t order_sorted_median(const uint64_t *a, uint32_t n)
+{
+	return n % 2 ? a[n / 2] : middle(a[n / 2 - 1], a[n / 2]);
+}
+
+/* The deviations ascend to both sides of med: those below and those above are merged up to their middle. */
+uint64_t order_sorted_spread(const uint64_t *a, uint32_t n, uint64_t med)
+{
+	uint32_t below = 0, above, high = n;
+	uint64_t before = 0, now = 0;
+
+	while (below < high) {
+		uint32_t at = below + (high - below) / 2;
+
+		if (a[at] < med)
+			below = at + 1;
+		else
+			high = at;
+	}
+	above = below;
+	for (uint32_t i = 0; i <= n / 2; i++) {
+		before = now;
+		if (!below || (above < n && a[above] - med < med - a[below - 1]))
+			now = a[above++] - med;
+		else
+			now = med - a[--below];
+	}
+	return n % 2 ? now : middle(before, now);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order.h - order statistics of small arrays, in place. Pure. Each needs n >= 1. */
+/* order.h - order statistics of small arrays. Pure. Each needs n >= 1. Those of an array in any order work in
+ * place; the sorted ones find the same in one that ascends. */
 #ifndef MODEL_ORDER_H
 #define MODEL_ORDER_H
 
@@ -13,5 +14,9 @@ uint64_t order_median(uint64_t *a, uint32_t n);
 uint64_t order_spread(uint64_t *a, uint32_t n, uint64_t med);
 /* Nearest rank: the smallest that percent of 100 are no larger than. */
 uint64_t order_quantile(uint64_t *a, uint32_t n, unsigned percent);
+
+uint64_t order_sorted_median(const uint64_t *a, uint32_t n);
+uint64_t order_sorted_spread(const uint64_t *a, uint32_t n, uint64_t med);
+uint64_t order_sorted_quantile(const uint64_t *a, uint32_t n, unsigned percent);
 
 #endif
