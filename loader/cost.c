@@ -149,19 +149,37 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 
 /* ---- a second ------------------------------------------------------------------------------------ */
 
+#define ASKED 256 /* processes; two in one place ask again */
+
 struct second {
 	struct cost *cost;
 	bool (*watched)(void *ctx, pid_t pid);
 	cost_fn *fn;
 	void *ctx;
+	struct {
+		uint32_t pid; /* 0: nobody */
+		bool watched;
+	} asked[ASKED];
 };
+
+/* A process has many rows, and whether it is watched is a question to the kernel. */
+static bool is_watched(struct second *s, uint32_t pid)
+{
+	uint32_t at = pid % ASKED;
+
+	if (s->asked[at].pid != pid) {
+		s->asked[at].watched = s->watched(s->ctx, (pid_t)pid);
+		s->asked[at].pid = pid;
+	}
+	return s->asked[at].watched;
+}
 
 static void on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent, uint64_t counted)
 {
-	const struct second *s = ctx;
+	struct second *s = ctx;
 	const struct probe *p = table_get(s->cost->probes, probe);
 
-	if (!p || !p->price_ns || !s->watched(s->ctx, (pid_t)pid))
+	if (!p || !p->price_ns || !is_watched(s, pid))
 		return;
 	if (sent)
 		budget_add(s->cost->budget, pid, p->unit, row_group(s->cost, p->row), sent * p->price_ns,
@@ -204,7 +222,7 @@ static void on_change(void *ctx, const struct budget_change *change)
 void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid_t pid), cost_fn *fn,
 		 void *ctx)
 {
-	struct second s = {c, watched, fn, ctx};
+	struct second s = {.cost = c, .watched = watched, .fn = fn, .ctx = ctx};
 	uint64_t elapsed_ns = c->second_ns ? now_ns - c->second_ns : 0;
 
 	c->second_ns = now_ns;
