@@ -25,9 +25,10 @@ static uint32_t rank_of(const struct last_times *l, uint32_t n, uint64_t ns, uin
 	uint32_t low = 0, high = n;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2, at = l->order[middle];
+		uint32_t middle = low + (high - low) / 2, other = l->order[middle];
+		uint64_t other_ns = l->ns[other];
 
-		if (l->ns[at] < ns || (l->ns[at] == ns && at < place))
+		if (other_ns < ns || (other_ns == ns && other < place))
 			low = middle + 1;
 		else
 			high = middle;
