@@ -11,7 +11,7 @@
 #define PHASE_THREADS	64   /* followed at once; the one idle longest gives way */
 #define PHASE_BREAKS	64   /* not yet cut off a step */
 #define PHASE_MARKS	8192 /* kept for steps that are not settled; the oldest give way */
-#define PHASE_MARKS_MIN 256
+#define PHASE_MARKS_MIN 128
 #define PHASE_INNER	16 /* last marks that may lie within a new one */
 #define PHASE_FETCHES	15 /* gaps behind the usual number of batches */
 

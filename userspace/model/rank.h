@@ -21,7 +21,7 @@
  *   rank_save.c  its state as bytes
  *
  * A process that never shows a marker costs 3 KiB: the rest is made at the first one, and grows with what the
- * process does. One that trains in one loop has 64 KiB after days of it, its share of a job included (make
+ * process does. One that trains in one loop has 61 KiB after days of it, its share of a job included (make
  * bench ONLY=memory); one that does whatever it can has under 9 MiB, by the bounds of the parts.
  */
 #ifndef MODEL_RANK_H
