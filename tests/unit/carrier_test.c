@@ -66,6 +66,12 @@ static bool said(const char *text)
 	return strstr(world.said, text);
 }
 
+static void assert_said(const char *text)
+{
+	if (!said(text))
+		fail_msg("\"%s\" was not said, but: %s", text, world.said);
+}
+
 static char dir[] = "/tmp/carrier_test.XXXXXX";
 static char job[] = "llama";
 static struct options options;
@@ -182,7 +188,7 @@ static void test_comes(void **state)
 		usleep(1000);
 	}
 	assert_int_equal(world.records, 1);
-	assert_true(said("goes on from node host-a: attempt 2 up to step 50"));
+	assert_said("goes on from node host-a: attempt 2 up to step 50");
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
@@ -208,7 +214,7 @@ static void test_comes_by_place(void **state)
 		usleep(1000);
 	}
 	assert_int_equal(world.records, 1);
-	assert_true(said("job llama goes on from node host-a: attempt 2"));
+	assert_said("job llama goes on from node host-a: attempt 2");
 	world.own = at("", 3, 0); /* of the name, with no uid: another job */
 	for (int i = 0; i < 200; i++) {
 		carrier_tick(carrier);
@@ -235,7 +241,7 @@ static void test_none(void **state)
 	carrier_start(carrier);
 	carrier_start(carrier);
 	assert_int_equal(world.records, 0);
-	assert_true(said("it is damaged, or none"));
+	assert_said("it is damaged, or none");
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n')); /* said once */
 }
 
@@ -288,7 +294,7 @@ static void test_gives_way(void **state)
 		carrier_tick(carrier);
 		usleep(1000);
 	}
-	assert_true(said("attempt 5 on node host-b"));
+	assert_said("attempt 5 on node host-b");
 	assert_int_equal(there(&c), 5);
 	world.own.falls++;
 	carrier_finish(carrier);
@@ -337,7 +343,7 @@ static void test_no_folder(void **state)
 	(void)state;
 	assert_int_equal(rmdir(dir), 0);
 	carrier_start(carrier);
-	assert_true(said("the history of jobs stays on this node"));
+	assert_said("the history of jobs stays on this node");
 	world.own = at("", 1, 0);
 	for (int i = 0; i < 10; i++)
 		carrier_tick(carrier);
@@ -403,14 +409,14 @@ static void test_map(void **state)
 	assert_int_equal(carrier_new(&carrier, &options, NULL, NULL), 0);
 	carrier_start(carrier);
 	assert_int_equal(world.records, 1);
-	assert_true(said("attempt 3 up to step 77"));
+	assert_said("attempt 3 up to step 77");
 	/* The first one's are the same run's, which began earlier. */
 	world.own = at("", 2, 0);
 	for (int i = 0; i < 20000 && !said("is at attempt 3 on node"); i++) {
 		carrier_tick(carrier);
 		usleep(1000);
 	}
-	assert_true(said("is at attempt 3 on node"));
+	assert_said("is at attempt 3 on node");
 }
 
 static uint32_t lines(const char *text)
@@ -429,16 +435,17 @@ static void test_map_refused(void **state)
 	assert_int_equal(stand_in_set(&api, "{\"verbs\": [\"get\"]}"), 0);
 	carrier_start(carrier);
 	world.own = at("", 1, 0);
-	for (int i = 0; i < 20000 && stand_in_count(&api, (const char *const[]){"POST", "403", NULL}) < 2;
+	for (int i = 0; i < 20000 && (stand_in_count(&api, (const char *const[]){"POST", "403", NULL}) < 2 ||
+				      !*world.said);
 	     i++) {
 		carrier_start(carrier);
 		carrier_tick(carrier);
 		world.own.falls++;
 		usleep(1000);
 	}
-	assert_true(said("--carry configmap:ml: configmaps of http://127.0.0.1"));
-	assert_true(said("needs a Role in namespace ml with configmaps: get, create, patch"));
-	assert_true(said("; the history of jobs stays on this node until that works"));
+	assert_said("--carry configmap:ml: configmaps of http://127.0.0.1");
+	assert_said("needs a Role in namespace ml with configmaps: get, create, patch");
+	assert_said("; the history of jobs stays on this node until that works");
 	assert_int_equal(lines(world.said), 1);
 	assert_int_equal(stand_in_set(&api, "{\"verbs\": [\"get\", \"create\", \"patch\"]}"), 0);
 	tick_until_asked("POST", "201");
@@ -446,7 +453,7 @@ static void test_map_refused(void **state)
 		carrier_tick(carrier);
 		usleep(1000);
 	}
-	assert_true(said("that works again"));
+	assert_said("that works again");
 	assert_int_equal(lines(world.said), 2);
 }
 
@@ -459,7 +466,7 @@ static void test_map_nowhere(void **state)
 	options.carry = map;
 	assert_int_equal(carrier_new(&none, &options, NULL, NULL), 0);
 	assert_null(none);
-	assert_true(said("there is no Kubernetes here"));
+	assert_said("there is no Kubernetes here");
 	assert_int_equal(lines(world.said), 1);
 	carrier_start(none);
 	carrier_tick(none);
@@ -469,7 +476,7 @@ static void test_map_nowhere(void **state)
 	options.carry = (char[]){"configmaps"}; /* a folder, which is not there */
 	assert_int_equal(carrier_new(&none, &options, NULL, NULL), 0);
 	carrier_start(none);
-	assert_true(said("there is no such folder"));
+	assert_said("there is no such folder");
 	carrier_free(none);
 }
 
