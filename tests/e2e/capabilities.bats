@@ -83,7 +83,7 @@ refused() { # word, arguments of gp-bpf
 	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf
 	cat >"$T/pod" <<-S
 		#!/bin/sh
-		exec unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && exec setpriv --no-new-privs --inh-caps=-all \\
+		exec unshare -m sh -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing; exec setpriv --no-new-privs --inh-caps=-all \\
 			--bounding-set=-all,${set,,} $PUBLIC/bin/gp-bpf "\$@"' sh "\$@"
 	S
 	chmod +x "$T/pod"
