@@ -77,6 +77,15 @@ static char job[] = "llama";
 static struct options options;
 static struct carrier *carrier;
 
+static void tick_until_said(const char *text)
+{
+	for (int i = 0; i < 20000 && !said(text); i++) {
+		carrier_tick(carrier);
+		usleep(1000);
+	}
+	assert_said(text);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -290,11 +299,7 @@ static void test_gives_way(void **state)
 	carrier_start(carrier);
 	leave(&c);
 	world.own = at("", 1, 0);
-	for (int i = 0; i < 6000 && !said("attempt 5 on node host-b"); i++) {
-		carrier_tick(carrier);
-		usleep(1000);
-	}
-	assert_said("attempt 5 on node host-b");
+	tick_until_said("attempt 5 on node host-b");
 	assert_int_equal(there(&c), 5);
 	world.own.falls++;
 	carrier_finish(carrier);
@@ -412,11 +417,7 @@ static void test_map(void **state)
 	assert_said("attempt 3 up to step 77");
 	/* The first one's are the same run's, which began earlier. */
 	world.own = at("", 2, 0);
-	for (int i = 0; i < 20000 && !said("is at attempt 3 on node"); i++) {
-		carrier_tick(carrier);
-		usleep(1000);
-	}
-	assert_said("is at attempt 3 on node");
+	tick_until_said("is at attempt 3 on node");
 }
 
 static uint32_t lines(const char *text)
@@ -452,11 +453,7 @@ static void test_map_refused(void **state)
 	assert_int_equal(lines(world.said), 1);
 	assert_int_equal(stand_in_set(&api, "{\"verbs\": [\"get\", \"create\", \"patch\"]}"), 0);
 	tick_until_asked("POST", "\"status\": 201");
-	for (int i = 0; i < 20000 && !said("that works again"); i++) {
-		carrier_tick(carrier);
-		usleep(1000);
-	}
-	assert_said("that works again");
+	tick_until_said("that works again");
 	assert_int_equal(lines(world.said), 2);
 }
 
