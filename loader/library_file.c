@@ -46,6 +46,8 @@ void library_free(void *value)
 	free(lib);
 }
 
+/* Also those that nobody got to look at: whoever maps them may have ended. None is held while another is got.
+ */
 static void files_trim(struct libraries *ls)
 {
 	struct library *lib;
@@ -54,7 +56,7 @@ static void files_trim(struct libraries *ls)
 	if (table_count(ls->files) < FILES_MAX)
 		return;
 	for (size_t i = 0; (lib = table_next(ls->files, &i, &key));)
-		if (lib->state == LIBRARY_FOREIGN)
+		if (lib->state <= LIBRARY_FOREIGN && !lib->following && !lib->looking)
 			library_free(table_take(ls->files, key));
 }
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/loop_feed.h"
+#include "userspace/model/phase.h"
 
 #define WAIT_NS 1000u /* of a call, which takes twice that from the one before */
 
@@ -51,9 +52,44 @@ static void test_more_and_more(void **state)
 	model_free(m);
 }
 
+static void no_span(void *ctx, const struct span *s)
+{
+	(void)ctx;
+	(void)s;
+}
+
+/* Nothing was called where the step before ended: the first call that the ring has is the step's, or one of
+ * it is missing. */
+static void test_between_calls(void **state)
+{
+	struct phase_finder *pf = phase_new(no_span, NULL);
+	struct signal wait = {.kind = SIGNAL_SYNC, .tid = 1, .origin = "cuda.stream_sync"};
+	struct step s = {.end_ns = LOOP_S, .tier = TIER_B, .boundary = BOUNDARY_EXECUTE, .tid = 1};
+	struct fact_step fs;
+	uint64_t resume_ns = 0, now_ns = LOOP_S;
+
+	(void)state;
+	assert_non_null(pf);
+	for (unsigned waits = 1; waits < 300; waits++) {
+		for (unsigned i = 0; i < waits; i++) {
+			wait.begin_ns = now_ns += WAIT_NS;
+			wait.ts_ns = now_ns += WAIT_NS;
+			assert_int_equal(phase_feed(pf, &wait), 0);
+		}
+		s.number++;
+		s.start_ns = s.end_ns;
+		s.end_ns = now_ns += WAIT_NS / 2;
+		phase_step(pf, &s, true, &resume_ns, &fs);
+		assert_true(fs.phases_known & 1u << PHASE_SYNC);
+		assert_int_equal(fs.phase_ns[PHASE_SYNC], waits * WAIT_NS);
+	}
+	phase_free(pf);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_more_and_more)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_more_and_more),
+					   cmocka_unit_test(test_between_calls)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

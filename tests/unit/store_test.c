@@ -359,13 +359,48 @@ static void test_by_size(void **state)
 	store_close(st);
 }
 
+/* One rank of a run has ended, another goes on: what ended as a whole goes, however much later. */
+static void test_by_size_in_part(void **state)
+{
+	static struct feed f;
+	struct store_writer_options o = {.path = path};
+	struct store_job job;
+	struct store *st;
+
+	(void)state;
+	feed_fill(&f, path, "whole", 30);
+	feed_init(&f, "in part", 2, 1200 * S);
+	f.ranks[0].pid += 100; /* another's */
+	f.ranks[1].pid += 100;
+	assert_int_equal(store_writer_open(&f.writer, &o), 0);
+	feed_open(&f, f.writer);
+	for (int i = 0; i < 50; i++)
+		feed_go(&f, S);
+	assert_int_equal(store_writer_close(f.writer), 0);
+	st = opened(STORE_WRITE);
+	number(st, "UPDATE ranks SET end_ns = until_ns WHERE kind = 0 AND job ="
+		   " (SELECT id FROM jobs WHERE name = 'whole') RETURNING 1");
+	number(st, "UPDATE ranks SET until_ns = start_ns, end_ns = start_ns WHERE id ="
+		   " (SELECT min(id) FROM ranks WHERE kind = 0 AND end_ns IS NULL) RETURNING 1");
+	number(st, "UPDATE minute_now SET until_ns = 0 WHERE rank ="
+		   " (SELECT id FROM ranks WHERE end_ns = start_ns) RETURNING 1");
+	assert_int_equal(number(st, "SELECT count(*) FROM minutes"), 0);
+	assert_int_equal(store_retain(st, f.s.real_ns, 0, 1), 0);
+	assert_int_equal(store_job(st, "whole", &job), -ENOENT);
+	assert_int_equal(store_job(st, "in part", &job), 0);
+	/* Nobody has seen it for long. */
+	assert_int_equal(store_retain(st, f.s.real_ns + 2 * 3600 * (int64_t)S, 0, 1), 0);
+	assert_int_equal(store_job(st, "in part", &job), -ENOENT);
+	store_close(st);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_made),    TEST(test_migrated), TEST(test_newer),   TEST(test_foreign),
 		TEST(test_damaged), TEST(test_places),	 TEST(test_windows), TEST(test_long_minute),
-		TEST(test_notes),   TEST(test_by_age),	 TEST(test_by_size),
+		TEST(test_notes),   TEST(test_by_age),	 TEST(test_by_size), TEST(test_by_size_in_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

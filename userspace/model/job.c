@@ -413,7 +413,7 @@ void jobs_tick(struct rank_env *env, uint64_t now_ns)
 	for (uint32_t i = 0; i < env->jobs.count; i++) {
 		struct job *j = env->jobs.job[i];
 
-		if (j->state == JOB_DOWN && now_ns - j->time.edge_ns > JOB_WAIT_NS)
+		if (j->state == JOB_DOWN && job_before(j->time.edge_ns + JOB_WAIT_NS, now_ns))
 			j->state = JOB_OVER;
 		if (j->unsettled && now_ns - j->fall.d.at_ns > JOB_GRACE_NS)
 			job_fall_settle(j);

@@ -257,5 +257,7 @@ bool job_cause_noticed(struct job_cause *why, unsigned what);
 void job_noticed(const struct rank *r, uint64_t now_ns, unsigned what);
 /* Its ledger is closed: it is no rank of the job any more. */
 void job_left(struct rank *r, uint64_t now_ns);
+/* Its ledger turned out to begin that much earlier. */
+void job_reached_back(struct rank *r, uint64_t more_ns);
 
 #endif

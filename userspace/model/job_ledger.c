@@ -154,6 +154,13 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 	j->ref = r;
 }
 
+/* The job's time began where the ledger did when that was made its reference. */
+void job_reached_back(struct rank *r, uint64_t more_ns)
+{
+	if (r->job && r == r->job->ref)
+		r->job->time.base_ns[BUCKET_UNOBSERVED] += more_ns;
+}
+
 void job_time_leave(struct job *j)
 {
 	struct job_time *t = &j->time;

@@ -89,14 +89,17 @@ void ledger_away(struct ledger *l, const struct away *a)
 	l->ns[BUCKET_EXCLUDED] += away_ns;
 }
 
-void ledger_reach_back(struct ledger *l, uint64_t start_ns)
+uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns)
 {
+	uint64_t more_ns = l->start_ns - start_ns;
+
 	if (start_ns >= l->start_ns)
-		return;
+		return 0;
 	ledger_unseen(l, start_ns, l->start_ns);
 	l->start_ns = start_ns;
 	l->attached = true;
 	ledger_assert(l);
+	return more_ns;
 }
 
 /* ---- settling ------------------------------------------------------------------------------------ */

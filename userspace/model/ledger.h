@@ -118,8 +118,9 @@ void ledger_free(struct ledger *l);
 void ledger_away(struct ledger *l, const struct away *a);
 /* Room for more than LEDGER_PENDING intervals, a power of two; they cost time by their square. Not saved. */
 void ledger_keep(struct ledger *l, uint32_t pending);
-/* The rank turns out to have begun earlier than what was known of it: UNOBSERVED until then. */
-void ledger_reach_back(struct ledger *l, uint64_t start_ns);
+/* The rank turns out to have begun earlier than what was known of it: UNOBSERVED until then. Returns how
+ * much. */
+uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns);
 
 /* Each span that is settled from now on (of a new ledger: from observed_ns on), in order of time, and what is
  * moved or reached back to: clipped to any window their sum is what the buckets got in it. Not saved.

@@ -77,6 +77,23 @@ static struct attach_view *attach_new(struct model_probes *ps)
 	return &ps->attach[ps->nattach++];
 }
 
+static bool state_sits(unsigned state)
+{
+	return state == GP_ATTACH_attached || state == GP_ATTACH_counted;
+}
+
+/* Of a file that may be long gone: the place that was the first to come, of those where no probe sits, goes.
+ */
+static void attach_make_room(struct model_probes *ps)
+{
+	for (uint32_t i = 0; i < ps->nattach; i++) {
+		if (state_sits(ps->attach[i].at.state))
+			continue;
+		memmove(&ps->attach[i], &ps->attach[i + 1], (--ps->nattach - i) * sizeof(*ps->attach));
+		return;
+	}
+}
+
 static bool state_taken(unsigned state)
 {
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
@@ -95,11 +112,6 @@ static void buffers_look(struct model_probes *ps)
 	}
 }
 
-static bool state_sits(unsigned state)
-{
-	return state == GP_ATTACH_attached || state == GP_ATTACH_counted;
-}
-
 int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a, uint64_t now_ns,
 		       const struct attach_view **ret_told)
 {
@@ -114,6 +126,8 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	if (mp && a->price_ns)
 		mp->price_ns = a->price_ns;
 	if (!v) {
+		if (ps->nattach == MODEL_ATTACH)
+			attach_make_room(ps);
 		if (ps->nattach == MODEL_ATTACH)
 			return 0;
 		v = attach_new(ps);

@@ -116,7 +116,8 @@ static int marks_grow(struct phase_finder *pf)
 static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
-		bool needed = !pf->cap || phase_mark_at(pf, pf->first)->end_ns >= pf->stepped_ns;
+		/* One before those is kept, too: it shows that none of them was given up. */
+		bool needed = !pf->cap || phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
 		if (needed && pf->cap < PHASE_MARKS && marks_grow(pf))
 			return -ENOMEM;

@@ -120,8 +120,8 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 		r->process.start_ns = start_ns;
 	if (r->ledger) { /* its records came before it was introduced */
 		if (first && !r->begun && !start_ns && p->start_mono_ns) {
-			ledger_reach_back(r->ledger, p->start_mono_ns);
 			r->start_ns = p->start_mono_ns < r->start_ns ? p->start_mono_ns : r->start_ns;
+			job_reached_back(r, ledger_reach_back(r->ledger, p->start_mono_ns));
 		}
 		return;
 	}

@@ -335,7 +335,8 @@ static struct intake_rank *job_former(struct intake *t, const struct job_view *j
 
 		if (!r)
 			continue;
-		if (!r->rebased && !table_get(t->by_job, j->key) && !table_put(t->by_job, j->key, r)) {
+		if (!r->rebased && !r->rebasing && !table_get(t->by_job, j->key) &&
+		    !table_put(t->by_job, j->key, r)) {
 			table_take(t->by_job, r->about.job_key);
 			r->about.job_key = j->key;
 			intake_unplace(t, r);

@@ -83,8 +83,10 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	bool left;		      /* facts of this pid are another process's */
 	uint32_t absent;	      /* snapshots in a row that did not show it */
 	struct sums now, base;	      /* cumulative ledger; what of it the store does not count */
-	bool rebased;		      /* base is to be written */
-	bool earlier;	    /* began before what was taken for its start; the store may have that one */
+	bool rebased, rebasing;	      /* base is to be written; is being written */
+	/* Began before what was taken for its start, and the store may have that one; ... that is being
+	 * written. */
+	bool earlier, earlying;
 	struct sums first;  /* the first ledger that was seen here */
 	int64_t first_ns;   /* ... when, UTC */
 	int64_t formed_ns;  /* UTC: formed is what was known then; 0: nothing is formed */

@@ -255,7 +255,9 @@ void intake_written(struct intake *t, struct intake_rank *r, bool done)
 	if (done)
 		minutes_drop(t, r, r->taken);
 	r->changed |= !done;
-	r->rebased &= !done;
+	r->rebased |= r->rebasing && !done;
+	r->earlier |= r->earlying && !done;
+	r->rebasing = r->earlying = false;
 	r->taken = 0;
 	r->settled |= r->about.ended && !r->changed;
 }
@@ -283,7 +285,7 @@ void intake_again(struct intake *t)
 		memset(&r->closed_times, 0, sizeof(r->closed_times));
 		r->closed_steps = r->taken = 0;
 		r->id = r->formed_ns = 0;
-		r->rebased = false;
+		r->rebased = r->rebasing = false;
 		if (r->falls)
 			memset(r->falls, 0, JOB_FALLS * sizeof(*r->falls));
 	}

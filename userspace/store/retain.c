@@ -10,6 +10,8 @@
 #define ROUNDS	    64
 #define SLICES	    16 /* of the time that is kept, which one round takes away */
 #define PAGES_FREED 4096
+#define UNSEEN_NS   3600000000000 /* of ranks whose end nobody saw: a run that goes on is written each second \
+				   */
 
 static int finish(struct store *st, int err)
 {
@@ -122,10 +124,12 @@ static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 	}
 	if (err != -ENOENT)
 		return err;
-	err = store_number(st, &oldest,
-			   "SELECT max(until_ns) FROM ranks WHERE end_ns IS NOT NULL GROUP BY run ORDER BY 1"
-			   " LIMIT 1",
-			   "");
+	err = store_number(
+		st, &oldest,
+		"SELECT max(max(ranks.until_ns, coalesce(n.until_ns, 0))) AS seen, count(*) AS had,"
+		" count(end_ns) AS ended FROM ranks LEFT JOIN minute_now AS n ON n.rank = ranks.id"
+		" WHERE kind = 0 GROUP BY run HAVING ended = had OR seen < ? ORDER BY 1 LIMIT 1",
+		"i", now_ns - UNSEEN_NS);
 	*ret_gone = !err;
 	return err == -ENOENT ? 0 : err ? err : runs_before(st, oldest + 1, NONE);
 }

@@ -402,9 +402,9 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 
 	if (!err && r->about.job)
 		err = job_write(st, r);
-	if (!err && r->rebased)
+	if (!err && r->rebasing)
 		err = store_run(st, "UPDATE ranks SET base = ? WHERE id = ?", "si", &r->base, r->id);
-	if (!err && r->earlier)
+	if (!err && r->earlying)
 		err = start_write(st, r);
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = write_minute(st, r->id, &closed[i]);

@@ -290,7 +290,9 @@ static int take(struct intake *t, struct taken *k)
 		for (const struct intake_minute *m = r->oldest; m; m = m->next, k->count[k->nranks]++)
 			k->minutes[k->nminutes++] = *m;
 		r->taken = r->newest ? r->newest->number : 0;
-		r->changed = false;
+		r->rebasing = r->rebased;
+		r->earlying = r->earlier;
+		r->changed = r->rebased = r->earlier = false;
 		k->of[k->nranks] = r;
 		k->ranks[k->nranks++] = *r;
 	}
