@@ -19,10 +19,11 @@ static struct pods_view view;
 static char server[64], logged[8192], told[8192];
 static unsigned changes;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of logged */
+
 /* Lines of several threads. */
 static inline void keep(void *ctx, enum log_level level, const char *text)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	size_t at;
 
 	(void)ctx;
@@ -35,7 +36,12 @@ static inline void keep(void *ctx, enum log_level level, const char *text)
 
 static inline bool is_logged(const char *text)
 {
-	return strstr(logged, text) != NULL;
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	is = strstr(logged, text) != NULL;
+	pthread_mutex_unlock(&lock);
+	return is;
 }
 
 static int start(void **state)
