@@ -156,6 +156,20 @@ unit() { # make variables...
 	return $rc
 }
 
+# Those with threads of ours in one process, under TSan. Not here: what probes itself (the kernel finds no memory to probe a program of
+# TSan in), and the long ones of the store, which the same writer has in store_writer.
+threaded=(carrier carry_map google hooks http http_auth model outlet pods pods_trouble prometheus_store store_carry store_checkpoint store_note
+	store_rename store_writer story_trouble successor tensorboard web worker)
+threads() {
+	local rc=0 t programs=("${threaded[@]/#/build/thread/tests/unit/}")
+	"$MAKE" -s -j"$jobs" SAN=thread "${programs[@]/%/_test}" || return 1
+	for t in "${programs[@]/%/_test}"; do
+		echo "# $t"
+		unit_run "$t" || rc=1 # never once more: a race that is seen once is one
+	done
+	return $rc
+}
+
 # valgrind knows no bpf(2) and no pidfd_open(2), and has memory and descriptors of its own where a test counts ours; a simulation takes
 # minutes there; one starts itself again, which valgrind does not let it. The sanitizers see those.
 memcheck() {
@@ -302,6 +316,7 @@ fi
 if wanted unit; then
 	suite unit unit
 	suite unit/sanitizers unit SAN=address,undefined
+	[ -z "$ALL" ] || suite unit/threads threads
 fi
 if wanted servers; then
 	suite servers servers
