@@ -13,7 +13,10 @@
 
 #define CUMULATIVE_LOWER "cumulative" /* of disruptions and elapsed time */
 #define CUMULATIVE_UPPER "CUMULATIVE" /* of slice efficiency */
-#define NEVER_TOLD	 ((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_CUSTOM)) /* custom ones are told by type */
+/* Custom ones are told by type. The service knows no hang, which is in OTHER, and nothing that was not
+ * observed. */
+#define NEVER_TOLD                                                                                           \
+	((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_CUSTOM) | (1u << BADPUT_HANG) | (1u << BADPUT_UNOBSERVED))
 /* Percent and seconds of these are told whether or not there are any. An outage is one of them: what was one
  * is none where the job turns out to be over since. */
 #define ALWAYS                                                                                               \
@@ -191,11 +194,13 @@ static void put_efficiency(struct library *l, double stepping, double available,
 static void answer_badput(struct library *l, const struct goodput_part *p, const struct goodput_names *names,
 			  const char *size)
 {
-	uint32_t has = (size ? p->has_pct : p->has_s) & ~NEVER_TOLD;
+	const double *value = size ? p->badput_pct : p->badput_s;
+	uint32_t all = size ? p->has_pct : p->has_s, has = all & ~NEVER_TOLD;
+	double hang = all & 1u << BADPUT_HANG ? value[BADPUT_HANG] : 0;
 
 	for (int b = 0; b < BADPUTS; b++) {
 		if (has & 1u << b)
-			put_badput(l, badput_name[b], size ? p->badput_pct[b] : p->badput_s[b], size);
+			put_badput(l, badput_name[b], value[b] + (b == BADPUT_OTHER ? hang : 0), size);
 	}
 	put_customs(l, p, names, size);
 }
@@ -272,9 +277,10 @@ static double live_deviation(const struct loop_view *l)
 	return l->time.count < DEVIATION_LONG ? metric : metric - (double)l->time.mad_ns / ROWS_NS_PER_S;
 }
 
+/* A hang is in OTHER: the service refuses a source that the library does not have. */
 static bool live_told(uint32_t bucket, uint64_t ns)
 {
-	if (bucket == BUCKET_GOODPUT || bucket == BUCKET_UNOBSERVED)
+	if (bucket == BUCKET_GOODPUT || bucket == BUCKET_UNOBSERVED || bucket == BUCKET_HANG)
 		return false;
 	return ns || (bucket < BUCKET_COUNT && ALWAYS & 1u << bucket);
 }
@@ -288,6 +294,7 @@ static void live_cumulative(struct library *l, const struct snapshot *s, const s
 
 	put_goodput(l, (double)j->ledger.ns[BUCKET_GOODPUT] / ROWS_NS_PER_S, NULL);
 	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &s->types, b, room, &ns)); b++) {
+		ns += b == BUCKET_OTHER ? j->ledger.ns[BUCKET_HANG] : 0;
 		if (live_told(b, ns))
 			put_badput(l, name, (double)ns / ROWS_NS_PER_S, NULL);
 	}
@@ -324,6 +331,7 @@ static void live_window(struct library *l, const struct snapshot *s, const struc
 		return;
 	put_goodput(l, 100 * (double)w->ns[BUCKET_GOODPUT] / observed_ns, size);
 	for (uint32_t b = 0; b < BUCKETS_TOLD && (name = window_part(w, &s->types, b, room, &ns)); b++) {
+		ns += b == BUCKET_OTHER ? w->ns[BUCKET_HANG] : 0;
 		ledger_part(&j->ledger, &s->types, b, room, &ever_ns);
 		if (live_told(b, ns | ever_ns))
 			put_badput(l, name, 100 * (double)ns / observed_ns, size);
