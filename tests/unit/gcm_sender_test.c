@@ -238,67 +238,6 @@ static void newer_points_take_the_place_of_those_that_wait(void **state)
 	fake_end(&f);
 }
 
-static void a_quota_is_waited_for(void **state)
-{
-	struct fake f;
-	uint64_t was;
-
-	(void)state;
-	fake_begin(&f, NULL);
-	f.next = (struct fake_answer){.status = 429, .times = 1, .retry_ms = 45000};
-	fake_tick(&f, 2, 1, true, false);
-	was = f.at_ms[0];
-	f.ms += 30000;
-	fake_tick(&f, 2, 2, true, false); /* newer ones do not hurry it */
-	assert_int_equal(f.requests, 1);
-	assert_false(sender_wait(f.s, fake_mono_ms(&f) + 60000));
-	assert_int_equal(f.requests, 2);
-	assert_true(f.at_ms[1] - was >= 45000);
-	/* not even at the end */
-	f.ms += 60000;
-	f.next = (struct fake_answer){.status = 429, .times = 1, .retry_ms = 45000};
-	fake_tick(&f, 2, 3, true, false);
-	f.ms += 10000;
-	fake_tick(&f, 2, 4, true, true);
-	assert_int_equal(f.requests, 3);
-	assert_int_equal(fake_stats(&f).dropped[SENDER_DROP_closing], 4);
-	fake_end(&f);
-}
-
-/* A wish of a year is not waited for, and requests that follow are slower. */
-static void a_quota_is_bounded(void **state)
-{
-	struct fake f;
-
-	(void)state;
-	fake_begin(&f, NULL);
-	f.next = (struct fake_answer){.status = 429, .times = 1, .retry_ms = 86400000};
-	fake_tick(&f, 450, 1, false, false);
-	assert_false(sender_wait(f.s, fake_mono_ms(&f) + 700000));
-	assert_int_equal(f.requests, 4);
-	assert_in_range(f.at_ms[1] - f.at_ms[0], 600000, 601000);
-	assert_true(f.at_ms[2] - f.at_ms[1] >= 750);
-	assert_int_equal(f.written, 450);
-	fake_end(&f);
-}
-
-static void each_quota_halves_the_rate(void **state)
-{
-	struct fake f;
-
-	(void)state;
-	fake_begin(&f, NULL);
-	f.next = (struct fake_answer){.status = 429, .times = 3};
-	fake_tick(&f, 450, 1, false, false);
-	assert_false(sender_wait(f.s, fake_mono_ms(&f) + 200000));
-	assert_int_equal(f.requests, 6);
-	/* from one in 4 s on, faster again with each success */
-	assert_true(f.at_ms[4] - f.at_ms[3] >= 3000);
-	assert_true(f.at_ms[5] - f.at_ms[4] < f.at_ms[4] - f.at_ms[3]);
-	assert_int_equal(f.written, 450);
-	fake_end(&f);
-}
-
 static void a_token_is_renewed_once(void **state)
 {
 	struct sender_stats st;
@@ -472,9 +411,6 @@ int main(void)
 		cmocka_unit_test(the_same_points_go_again),
 		cmocka_unit_test(what_arrived_after_all_is_written),
 		cmocka_unit_test(newer_points_take_the_place_of_those_that_wait),
-		cmocka_unit_test(a_quota_is_waited_for),
-		cmocka_unit_test(a_quota_is_bounded),
-		cmocka_unit_test(each_quota_halves_the_rate),
 		cmocka_unit_test(a_token_is_renewed_once),
 		cmocka_unit_test(without_a_token_nothing_is_sent),
 		cmocka_unit_test(a_slow_token_is_told_of),

@@ -281,7 +281,7 @@ static void what_ended_is_forgotten(void **state)
 	/* a gauge has nothing to go on with, unless its points are refused; a sum has its start */
 	assert_int_equal(tracks_put(t, &(struct track_record){.key = 1, .end_ns = 1}, 1), 0);
 	assert_int_equal(tracks_put(t, &(struct track_record){.key = 2, .end_ns = 1}, 1), 0);
-	tracks_refused(t, 2, 1);
+	tracks_refused(t, 2, TRACK_UNFIT, 1);
 	r.key = 3;
 	assert_int_equal(tracks_put(t, &r, 1), 0);
 	tracks_prune(t, minute_ms);

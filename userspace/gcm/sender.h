@@ -49,7 +49,7 @@ struct sender_options {
 	X(invalid)     /* 400 otherwise, or unfit to be sent */                                              \
 	X(denied)      /* 401, 403 */                                                                        \
 	X(missing)     /* 404: no such project */                                                            \
-	X(quota)       /* 429, RESOURCE_EXHAUSTED, until newer ones were due */                              \
+	X(quota)       /* 429, RESOURCE_EXHAUSTED, until newer ones were due, or for ten minutes */          \
 	X(unavailable) /* 5xx, network, likewise */                                                          \
 	X(garbage)     /* an answer that is none */                                                          \
 	X(unkept)      /* more series than a set holds */                                                    \

@@ -342,6 +342,7 @@ static void read_failure(struct reading *r, const struct web_reply *reply, const
 	snprintf(r->to->why, sizeof(r->to->why), "HTTP %ld", reply->status);
 	if (error)
 		read_error(r, error);
+	r->to->quota = r->cause == SENDER_DROP_quota;
 	if (r->summary.there) {
 		read_summary(r);
 	} else if (r->named) {

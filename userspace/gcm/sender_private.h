@@ -54,6 +54,7 @@ struct answer {
 	uint32_t blind[SENDER_DROP_COUNT]; /* of those FATE_WRITTEN so many were not, it is not told which */
 	bool maybe;			   /* those FATE_AGAIN may have been written */
 	bool start;			   /* a start was older than an end before it */
+	bool quota;			   /* 429, whatever it says of each point: the rate is too high */
 	int64_t retry_ms;		   /* as the service wants; -1: not told */
 	char why[200];			   /* one line, printable; "" where all is well */
 };
@@ -72,6 +73,7 @@ enum track_verdict {
 	TRACK_SOON,  /* less than the spacing after the last */
 	TRACK_PAST,  /* not after the last: the clock was set back */
 	TRACK_UNFIT, /* refused by itself a while ago */
+	TRACK_ROOM,  /* a while ago the service had no room for another series */
 };
 /* Whether the point may be next of its series, and with which interval: p's is set. Nothing is remembered
  * until tracks_note(). last: of what comes too soon the end is moved to when it is due. */
@@ -81,9 +83,10 @@ void tracks_note(struct tracks *t, const struct series_set *set, const struct se
 		 int64_t told_start_ns, uint64_t key, uint64_t now_ms);
 /* The service has a later end than the start that we know: the next point starts anew. */
 void tracks_restart(struct tracks *t, uint64_t key);
-/* The service takes no point of it, for a reason that is its own: none is fit for TRACKS_REFUSED_MS. */
+/* The service takes no point of it, for a reason that is its own: that is the verdict for TRACKS_REFUSED_MS.
+ */
 #define TRACKS_REFUSED_MS (10 * 60 * 1000)
-void tracks_refused(struct tracks *t, uint64_t key, uint64_t now_ms);
+void tracks_refused(struct tracks *t, uint64_t key, enum track_verdict why, uint64_t now_ms);
 /* When its points went out last, on the monotonic clock; 0: not at all. */
 uint64_t tracks_sent_ms(const struct tracks *t, uint64_t key);
 void tracks_sent(struct tracks *t, uint64_t key, uint64_t now_ms);

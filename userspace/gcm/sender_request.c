@@ -10,13 +10,15 @@
 
 #define BACKOFF_LEAST_MS 1000
 #define BACKOFF_MOST_MS	 60000
-#define TOLD_MOST_MS	 (600 * 1000) /* longer than that no service has us wait */
-#define PACE_FIRST_MS	 1000
-#define PACE_MOST_MS	 60000
-#define PACE_GONE_MS	 500 /* below it there is none */
-#define ALONE_MAX	 3
-#define TOLD_AGAIN_MS	 (3600 * 1000)
-#define SKEW_NS		 (120 * NS_PER_S) /* of clocks, that is worth a word */
+#define TOLD_MOST_MS                                                                                         \
+	(600 * 1000) /* the service's quotas are a minute's; a longer wish is none of its own                \
+		      */
+#define PACE_FIRST_MS 1000
+#define PACE_MOST_MS  60000
+#define PACE_GONE_MS  500 /* below it there is none */
+#define ALONE_MAX     3
+#define TOLD_AGAIN_MS (3600 * 1000)
+#define SKEW_NS	      (120 * NS_PER_S) /* of clocks, that is worth a word */
 
 void sender_trouble(struct sender *s, const char *why)
 {
@@ -163,7 +165,10 @@ static void settle(struct sender *s, const struct answer *a, struct parcel_point
 		break;
 	case FATE_DROPPED:
 		if (sum->found)
-			tracks_refused(s->tracks, p->key, s->env.mono_ms(s->env.ctx));
+			tracks_refused(s->tracks, p->key, TRACK_UNFIT, s->env.mono_ms(s->env.ctx));
+		/* There are too many series: with it each request to come would be a 429. */
+		if (a->cause[i] == SENDER_DROP_quota)
+			tracks_refused(s->tracks, p->key, TRACK_ROOM, s->env.mono_ms(s->env.ctx));
 		drop(s, p, a->cause[i], a->start, sum);
 		break;
 	case FATE_AGAIN:
@@ -229,8 +234,8 @@ static bool conclude(struct sender *s, const struct answer *a, const struct sum 
 	if (sum->written + sum->arrived)
 		s->stats.last_ns = s->env.real_ns(s->env.ctx);
 	sender_trouble(s, lost ? a->why : "");
-	if (sum->again || a->kind == ANSWER_QUOTA || a->kind == ANSWER_CANCELLED) {
-		sender_backoff(s, a->retry_ms, a->kind == ANSWER_QUOTA);
+	if (sum->again || a->quota || a->kind == ANSWER_CANCELLED) {
+		sender_backoff(s, a->retry_ms, a->quota);
 		return false;
 	}
 	s->fails = 0;

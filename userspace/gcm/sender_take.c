@@ -63,6 +63,8 @@ static void choose(struct sender *s, struct taking *t, const struct series_set *
 			soon[i] = true;
 		else if (v == TRACK_UNFIT)
 			t->dropped[SENDER_DROP_invalid]++;
+		else if (v == TRACK_ROOM)
+			t->dropped[SENDER_DROP_quota]++;
 		else if (v != TRACK_FIT)
 			t->dropped[v == TRACK_SOON ? SENDER_DROP_frequent : SENDER_DROP_older]++;
 		else if (!series_fit(&t->set, p))

@@ -17,6 +17,7 @@ struct track {
 	double value;		  /* of a cumulative one; a count, of a distribution */
 	uint64_t seen_ms, sent_ms;
 	uint64_t fit_ms; /* not before */
+	uint8_t unfit;	 /* enum track_verdict, until then */
 	bool restart;
 };
 
@@ -84,7 +85,7 @@ enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, st
 	const struct track *k = table_get(t->table, key);
 
 	if (k && now_ms < k->fit_ms)
-		return TRACK_UNFIT;
+		return (enum track_verdict)k->unfit;
 	if (k && p->end_ns < k->end_ns + t->spacing_ns) {
 		if (!last)
 			return p->end_ns < k->end_ns + NS_PER_MS ? TRACK_PAST : TRACK_SOON;
@@ -127,7 +128,8 @@ void tracks_note(struct tracks *t, const struct series_set *set, const struct se
 			    .value = value_of(set, p),
 			    .seen_ms = now_ms,
 			    .sent_ms = k->sent_ms,
-			    .fit_ms = k->fit_ms};
+			    .fit_ms = k->fit_ms,
+			    .unfit = k->unfit};
 }
 
 void tracks_restart(struct tracks *t, uint64_t key)
@@ -138,12 +140,14 @@ void tracks_restart(struct tracks *t, uint64_t key)
 		k->restart = true;
 }
 
-void tracks_refused(struct tracks *t, uint64_t key, uint64_t now_ms)
+void tracks_refused(struct tracks *t, uint64_t key, enum track_verdict why, uint64_t now_ms)
 {
 	struct track *k = table_get(t->table, key);
 
-	if (k)
-		k->fit_ms = now_ms + TRACKS_REFUSED_MS;
+	if (!k)
+		return;
+	k->fit_ms = now_ms + TRACKS_REFUSED_MS;
+	k->unfit = (uint8_t)why;
 }
 
 uint64_t tracks_sent_ms(const struct tracks *t, uint64_t key)
