@@ -233,6 +233,41 @@ static void an_older_count_starts_anew(void **state)
 	fake_end(&f);
 }
 
+/* An hour ahead when the machine started, and then set right: the service took nothing of that hour, and what
+ * comes now is as if nothing had been. Of a few minutes it did. */
+static void a_clock_that_is_set_right_costs_nothing(void **state)
+{
+	static const uint64_t ahead_ms[] = {3600 * 1000, 240 * 1000};
+	struct sender_stats was, is;
+	struct series_set set;
+	struct fake f;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		int64_t ahead_ns = (int64_t)ahead_ms[i] * NS_PER_MS;
+
+		fake_begin(&f, NULL);
+		for (int64_t k = 0; k < 3; k++) {
+			fake_set(&set, 1, FAKE_EPOCH_NS + ahead_ns - NS_PER_S, fake_now_ns(&f) + ahead_ns,
+				 10 + k, true);
+			sender_send(f.s, &set, fake_now_ns(&f), fake_mono_ms(&f) + 10000, false);
+			series_set_free(&set);
+			f.ms += 10000;
+		}
+		was = fake_stats(&f);
+		assert_int_equal(was.written, i ? 6 : 0);
+		f.wrong = 0;
+		fake_tick(&f, 1, 20, true, false);
+		f.ms += 10000;
+		fake_tick(&f, 1, 21, true, false);
+		is = fake_stats(&f);
+		assert_int_equal(is.written - was.written, i ? 0 : 4);
+		assert_int_equal(is.dropped[SENDER_DROP_older], i ? 4 : 0);
+		assert_int_equal(f.wrong, 0);
+		fake_end(&f);
+	}
+}
+
 /* Killed: what moved was on disk at once. A damaged file costs a line and a point. */
 static void a_moved_start_outlives_a_kill(void **state)
 {
@@ -312,6 +347,7 @@ int main(void)
 		TEST(a_file_that_others_can_write_is_none_of_ours),
 		TEST(a_moved_start_outlives_a_restart),
 		TEST(an_older_count_starts_anew),
+		TEST(a_clock_that_is_set_right_costs_nothing),
 		TEST(a_moved_start_outlives_a_kill),
 	};
 

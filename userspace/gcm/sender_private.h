@@ -63,7 +63,8 @@ void answer_read(struct answer *ret, int err, const struct web_reply *reply, uin
 
 /* ---- intervals, order and spacing of each series: sender_track.c ---------------------------------- */
 
-#define TRACKS_MAX (4 * SERIES_SET_MAX)
+#define TRACKS_MAX	(4 * SERIES_SET_MAX)
+#define TRACKS_AHEAD_NS (300 * NS_PER_S) /* of the time: the service takes no later end */
 
 struct tracks;
 struct tracks *tracks_new(uint32_t spacing_ms);
@@ -76,7 +77,9 @@ enum track_verdict {
 	TRACK_ROOM,  /* a while ago the service had no room for another series */
 };
 /* Whether the point may be next of its series, and with which interval: p's is set. Nothing is remembered
- * until tracks_note(). last: of what comes too soon the end is moved to when it is due. */
+ * until tracks_note(). last: of what comes too soon the end is moved to when it is due. What was noted under
+ * a clock that has been set back by more than TRACKS_AHEAD_NS since is forgotten: the service took none of
+ * it. */
 enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p, uint64_t key,
 			      uint64_t now_ms, bool last);
 void tracks_note(struct tracks *t, const struct series_set *set, const struct series *p,

@@ -82,8 +82,12 @@ static int64_t start_after(const struct track *k, const struct series_set *set, 
 enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p, uint64_t key,
 			      uint64_t now_ms, bool last)
 {
-	const struct track *k = table_get(t->table, key);
+	struct track *k = table_get(t->table, key);
 
+	if (k && k->end_ns > p->end_ns + TRACKS_AHEAD_NS) {
+		*k = (struct track){.seen_ms = k->seen_ms, .fit_ms = k->fit_ms, .unfit = k->unfit};
+		t->moved = true;
+	}
 	if (k && now_ms < k->fit_ms)
 		return (enum track_verdict)k->unfit;
 	if (k && p->end_ns < k->end_ns + t->spacing_ns) {

@@ -15,7 +15,6 @@
 
 #define FILE_NAME "tracks"
 #define FILE_NEW  "tracks.new"
-#define AHEAD_NS  (300 * NS_PER_S) /* the service takes no later end */
 
 static const char file_magic[8] = "GPBPFTR1"; /* the number is the form's */
 
@@ -95,9 +94,9 @@ int tracks_save(const struct tracks *t, int folder)
 /* Nothing that a series could not have had, or that would keep its points back for long. */
 static bool record_fits(const struct track_record *r, int64_t now_ns)
 {
-	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S && r->end_ns <= now_ns + AHEAD_NS &&
+	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S && r->end_ns <= now_ns + TRACKS_AHEAD_NS &&
 	       r->start_ns >= 0 && r->start_ns <= r->end_ns && r->told_start_ns >= 0 &&
-	       r->told_start_ns <= now_ns + AHEAD_NS && isfinite(r->value);
+	       r->told_start_ns <= now_ns + TRACKS_AHEAD_NS && isfinite(r->value);
 }
 
 /* The whole file, if it is one. */
