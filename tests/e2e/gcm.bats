@@ -175,6 +175,71 @@ nobody() { # URL
 	! grep -qE 'ya29|secret|refresh_token' "$T/job.err" || { echo "secrets in the log" >&2; return 1; }
 }
 
+# A pod that a network policy keeps from the metadata server has credentials of its own.
+no_metadata() {
+	GCM_SPACING=5
+	gcm_start
+	GCM_SPACING=60 # ten of these it is waited for
+	export METADATA_SERVER_DETECTION=assume-present GCE_METADATA_HOST=127.0.0.1:1 NODE_NAME=node-1
+}
+@test "a metadata server out of reach: not asked where options say all" {
+	no_metadata
+	gcm_job --gcm-cluster c1 --gcm-accelerator NVIDIA-H100 --gcm-workload-metrics
+	until_true gcm_has "$gcm_writes and .status == 200"
+	job_go
+	job_line more
+	gcm_job_end
+	equal 0 "$(gcm_dropped superseded 2>/dev/null)" "points dropped"
+	gcm_refused_nothing
+}
+
+@test "a metadata server out of reach: a job that ends meanwhile is written at its end" {
+	no_metadata
+	gcm_job
+	until_true down
+	waits() { [ "$(gcm_dropped superseded)" -gt 0 ]; }
+	until_true waits
+	equal 0 "$(gcm_count "$gcm_writes")" "requests"
+	job_go
+	job_line more
+	gcm_job_end
+	until_true steps_written 30
+	gcm_refused_nothing
+}
+
+@test "no project: what is not written is counted" {
+	gcm_start
+	gcm_options
+	for i in "${!OPTIONS[@]}"; do
+		[[ ${OPTIONS[i]} != cloud-monitoring:project=* ]] || OPTIONS[i]=cloud-monitoring
+	done
+	start_job "$GP_BPF" run "${OPTIONS[@]}" -- "$TRAIN" load wait steps=23 say=held pause
+	job_line held
+	URL=http://$(sed -nE 's/.*metrics at ([0-9.:]+).*/\1/p' "$T/job.err" | head -1)
+	missing() { [ "$(gcm_dropped missing)" -gt 0 ]; }
+	until_true missing
+	job_go
+	job_end
+	equal 1 "$(grep -c 'no project to write to: ' "$T/job.err")" "lines: $(cat "$T/job.err")"
+}
+
+@test "two projects: each keeps what it could not write in a folder of its own" {
+	gcm_start
+	gcm_options
+	start_job "$TRAIN" load say=held pause steps=23 say=more pause
+	job_line held
+	WATCH_NAME=1 start_watch --state-dir "$T/state" "${OPTIONS[@]}" --export cloud-monitoring:project=other-project --pid "$JOB"
+	kept() { [ -s "$T/state/cloud-monitoring-demo-project/tracks" ] && [ -s "$T/state/cloud-monitoring-other-project/tracks" ]; }
+	job_go
+	job_line more
+	until_true kept
+	job_go
+	job_end
+	watch_end
+	run ! grep -F "another process's" "$T/1.err"
+	[ ! -e "$T/state/cloud-monitoring" ]
+}
+
 @test "a service whose clock is 10 min behind: points are dropped as invalid, ahead: all are taken" {
 	GCM_SPACING=3
 	gcm_start

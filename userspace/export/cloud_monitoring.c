@@ -37,8 +37,9 @@ struct cloud_monitoring {
 	struct sender *sender; /* NULL: the project is not known yet, or nothing is sent */
 	struct sink *dry;      /* NULL: requests are sent */
 	unsigned place_tries;
-	int64_t least_ns;   /* between two writes */
-	int64_t written_ns; /* of the last snapshot that was, UTC; 0: none */
+	uint64_t unsent[SENDER_DROP_COUNT]; /* points, while there was nobody to send them */
+	int64_t least_ns;		    /* between two writes */
+	int64_t written_ns;		    /* of the last snapshot that was, UTC; 0: none */
 	char spool[PATH_MAX];
 	struct worker *worker;
 };
@@ -73,15 +74,27 @@ static void identity_told(struct cloud_monitoring *m)
 		id->node[0] = '\0';
 }
 
-/* What the machine itself knows. -EAGAIN: not yet. */
-static int identity_found(struct cloud_monitoring *m)
+/* All that series are written with was told: who else could be asked may be away for ever, as the metadata
+ * server is to a pod that a network policy keeps from it. */
+static bool identity_whole(const struct cloud_monitoring *m)
+{
+	const struct gcm_identity *id = &m->id;
+
+	return *id->project && *id->location && *id->cluster && *id->node &&
+	       (*id->accelerator || !m->rows.library);
+}
+
+/* What the machine itself knows. -EAGAIN: not yet; last: then what is known has to do. */
+static int identity_found(struct cloud_monitoring *m, bool last)
 {
 	struct google_place place = {0};
 	struct gcm_identity *id = &m->id;
 	struct buffer header = {0};
 	char why[200];
 
-	if (google_place(m->google, &place) == -EAGAIN && ++m->place_tries < PLACE_TRIES)
+	if (identity_whole(m))
+		return 0;
+	if (google_place(m->google, &place) == -EAGAIN && ++m->place_tries < PLACE_TRIES && !last)
 		return -EAGAIN;
 	if (!*id->project) /* the credentials that a token is asked with name one */
 		google_token(m->google, &header, why, sizeof(why));
@@ -108,10 +121,11 @@ static void series_of(const struct cloud_monitoring *m, const struct snapshot *s
 
 static void tell(const struct cloud_monitoring *m, struct export_view *told)
 {
-	struct sender_stats is;
+	struct sender_stats is = {.up = false};
 
 	_Static_assert((int)SENDER_DROP_COUNT < EXPORT_CAUSES, "a place for each cause");
-	sender_stats(m->sender, &is);
+	if (m->sender)
+		sender_stats(m->sender, &is);
 	told->up = is.up;
 	told->sent = is.written;
 	told->waiting = is.spooled;
@@ -120,11 +134,12 @@ static void tell(const struct cloud_monitoring *m, struct export_view *told)
 	told->ndropped = SENDER_DROP_COUNT;
 	for (uint32_t i = 0; i < SENDER_DROP_COUNT; i++) {
 		told->dropped[i].cause = sender_drop_name[i];
-		told->dropped[i].count = is.dropped[i];
+		told->dropped[i].count = is.dropped[i] + m->unsent[i];
 	}
 	told->dropped[told->ndropped].cause = "damaged"; /* on disk; of unknown size, each counts as one */
 	told->dropped[told->ndropped++].count = is.damaged;
-	memcpy(told->trouble, is.trouble, sizeof(told->trouble));
+	if (m->sender) /* else that was said where it was found */
+		memcpy(told->trouble, is.trouble, sizeof(told->trouble));
 }
 
 static void write_dry(struct cloud_monitoring *m, const struct series_set *set, struct export_view *told)
@@ -154,21 +169,33 @@ static void tell_no_place(const struct cloud_monitoring *m)
 			 "service takes no point without a location: say --gcm-location ZONE");
 }
 
-/* false: there is nobody to write to, which told says. */
-static bool sender_ready(struct cloud_monitoring *m, struct export_view *told)
+/* Where several write each has a folder of its own: their points are of different projects. */
+static void spool_place(struct cloud_monitoring *m)
 {
-	const struct sender_options o = {
+	const char *dir = m->opt.state_dir, *project = m->id.project;
+
+	if (dir && !m->opt.several)
+		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring", dir);
+	else if (dir && gcm_project_valid(project))
+		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring-%s", dir, project);
+}
+
+/* false: there is nobody to write to, which told says; what is not written counts as *ret_cause. */
+static bool sender_ready(struct cloud_monitoring *m, bool last, struct export_view *told,
+			 enum sender_drop *ret_cause)
+{
+	struct sender_options o = {
 		.endpoint = m->opt.endpoint,
 		.project = m->id.project,
 		.prefix = own_prefix(m),
-		.spool = *m->spool ? m->spool : NULL,
 		.spacing_ms = (uint32_t)(m->least_ns / (int64_t)NS_PER_MS),
 	};
 
 	if (m->sender)
 		return true;
-	if (identity_found(m)) {
+	if (identity_found(m, last)) {
 		snprintf(told->trouble, sizeof(told->trouble), "the metadata server does not answer yet");
+		*ret_cause = SENDER_DROP_superseded; /* the next ones stand for them */
 		return false;
 	}
 	if (!*m->id.project) {
@@ -177,8 +204,13 @@ static bool sender_ready(struct cloud_monitoring *m, struct export_view *told)
 				"--export cloud-monitoring: no project to write to: the credentials and this "
 				"machine name none; say --gcm-project ID");
 		snprintf(told->trouble, sizeof(told->trouble), "no project to write to");
+		*ret_cause = SENDER_DROP_missing;
 		return false;
 	}
+	*told->trouble = '\0';
+	spool_place(m);
+	o.spool = *m->spool ? m->spool : NULL;
+	*ret_cause = SENDER_DROP_unkept;
 	if (sender_open(&m->sender, &o, m->web, m->google))
 		return false;
 	tell_no_place(m);
@@ -190,17 +222,19 @@ static bool cloud_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool
 		       struct export_view *told)
 {
 	struct cloud_monitoring *m = ctx;
+	enum sender_drop cause;
 	struct series_set set;
+	bool ready;
 
 	if (!last && s->real_ns - m->written_ns < m->least_ns && s->real_ns >= m->written_ns)
 		return false;
-	if (!m->dry && !sender_ready(m, told)) {
-		told->up = false;
-		return true;
-	}
+	ready = m->dry || sender_ready(m, last, told, &cause);
 	m->written_ns = s->real_ns;
 	series_of(m, s, &set);
-	if (m->dry) {
+	if (!ready) {
+		m->unsent[cause] += set.count + set.unkept;
+		tell(m, told);
+	} else if (m->dry) {
 		write_dry(m, &set, told);
 	} else {
 		sender_send(m->sender, &set, s->real_ns, deadline_ns / NS_PER_MS, last);
@@ -319,8 +353,6 @@ static int cloud_backend(struct cloud_monitoring *m)
 		tell_no_place(m);
 		return sink_open(&m->dry, "-");
 	}
-	if (m->opt.state_dir)
-		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring", m->opt.state_dir);
 	err = web_open(&m->web);
 	return err ? err : google_open(&m->google, m->web);
 }

@@ -21,8 +21,8 @@ struct export_options {
 	const char *state_dir; /* folder that lasts; NULL: none */
 	/* Of Cloud Monitoring; NULL, 0: as it is found. */
 	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint, *rolling;
-	bool workload_metrics, dry_run;
-	bool replay; /* time is a tape's, and nobody is kept waiting */
+	bool workload_metrics, dry_run, several; /* several: of these there is more than one */
+	bool replay;				 /* time is a tape's, and nobody is kept waiting */
 	int64_t interval_ns;
 	char *const *hooks; /* EVENT[,EVENT...]=ACTION */
 	int nhooks;

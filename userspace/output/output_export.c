@@ -39,6 +39,15 @@ static int check_gcm(const struct options *o)
 	return 0;
 }
 
+static bool gcm_several(const struct options *o)
+{
+	int n = 0;
+
+	for (int i = 0; i < o->exports.count; i++)
+		n += !strncmp(o->exports.item[i], "cloud-monitoring", 16);
+	return n > 1;
+}
+
 int output_open_exports(struct output *out, const struct options *o, bool resume)
 {
 	struct export_options opt = {
@@ -56,6 +65,7 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 		.endpoint = o->gcm_endpoint,
 		.workload_metrics = o->gcm_workload_metrics,
 		.dry_run = o->dry_run,
+		.several = gcm_several(o),
 		.interval_ns = o->gcm_interval_ns,
 		.rolling = o->rolling,
 		.hooks = o->hooks.item,
