@@ -319,7 +319,8 @@ struct gp_fault {
 struct gp_place {
 	__u8 job_from;	/* enum gp_job_from */
 	__u8 container; /* enum gp_container */
-	__u16 reserved;
+	__u8 later;	/* rank is unknown, but it is not 0 */
+	__u8 reserved;
 	__s32 attempt; /* at the job, as who restarts it counts: 0, 1... */
 	__s32 rank, world_size;
 	__s64 created_ns, scheduled_ns, started_ns; /* the pod; bound to its node; its container */

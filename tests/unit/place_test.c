@@ -373,6 +373,50 @@ static void test_pod(void **state)
 	assert_int_equal(p.job_from, GP_JOB_FROM_pod);
 }
 
+/* The index in the environment is within one of the Jobs of a set; its pod knows what it is in all. */
+static void test_pod_of_a_set(void **state)
+{
+	struct pods *pods = (struct pods *)&stand_pod;
+	struct gp_place p;
+
+	(void)state;
+	PUT_TEXT("cgroup", "0::/kubepods/pod" UID "/" ID "\n");
+	PUT_TEXT("environ", "JOB_COMPLETION_INDEX=0");
+	stand_pod = (struct pod){
+		.uid = UID,
+		.job_from = GP_JOB_FROM_jobset,
+		.owner = "JobSet",
+		.job = "gpt",
+		.attempt = -1,
+		.rank = -1,
+		.world_size = -1,
+		.later = true,
+	};
+	stand_err = 0;
+	assert_int_equal(place_read(root, 5, NULL, pods, &p), 0);
+	assert_int_equal(p.rank, -1);
+	assert_int_equal(p.later, 1);
+	stand_pod.later = false;
+	stand_pod.rank = 2;
+	assert_int_equal(place_read(root, 5, NULL, pods, &p), 0);
+	assert_int_equal(p.rank, 2);
+	assert_int_equal(p.later, 0);
+	stand_pod.later = true; /* what counts all slices is a rank */
+	stand_pod.rank = -1;
+	PUT_TEXT("environ", "JOB_COMPLETION_INDEX=0\0TPU_WORKER_ID=1\0TPU_WORKER_HOSTNAMES=a,b");
+	assert_int_equal(place_read(root, 5, NULL, pods, &p), 0);
+	assert_int_equal(p.rank, 1);
+	assert_int_equal(p.later, 0);
+	PUT_TEXT("environ", "JOB_COMPLETION_INDEX=3"); /* no set's: as it is */
+	stand_pod.job_from = GP_JOB_FROM_controller;
+	assert_int_equal(place_read(root, 5, NULL, pods, &p), 0);
+	assert_int_equal(p.rank, 3);
+	stand_pod = (struct pod){.uid = UID};
+	stand_err = -ENOENT;
+	assert_int_equal(place_read(root, 5, NULL, pods, &p), 0);
+	assert_int_equal(p.rank, 3);
+}
+
 static void test_units(void **state)
 {
 	struct gp_place p;
@@ -449,6 +493,7 @@ int main(void)
 		TEST(test_environment),
 		TEST(test_slices),
 		TEST(test_pod),
+		TEST(test_pod_of_a_set),
 		TEST(test_units),
 		TEST(test_aside),
 		TEST(test_secret),

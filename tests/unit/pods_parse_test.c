@@ -88,6 +88,7 @@ static void of_a_set(void **state)
 	assert_int_equal(pod.attempt, 7);
 	assert_int_equal(pod.rank, 3);
 	assert_int_equal(pod.world_size, -1);
+	assert_false(pod.later);
 	/* How many pods the first Job has, the second's pods do not say. */
 	assert_true(parse(LABELS(SET ",'jobset.sigs.k8s.io/job-global-index':'1',"
 				     "'jobset.sigs.k8s.io/global-replicas':'2',"
@@ -95,6 +96,16 @@ static void of_a_set(void **state)
 			  "", ""));
 	assert_int_equal(pod.rank, -1);
 	assert_int_equal(pod.attempt, -1);
+	assert_false(pod.later); /* the first one may be no part of the training */
+	assert_true(parse(LABELS(SET ",'jobset.sigs.k8s.io/job-global-index':'1',"
+				     "'jobset.sigs.k8s.io/global-replicas':'2',"
+				     "'jobset.sigs.k8s.io/replicatedjob-replicas':'2',"
+				     "'batch.kubernetes.io/job-completion-index':'0'"),
+			  "", ""));
+	assert_int_equal(pod.rank, -1);
+	assert_true(pod.later); /* it is as this one */
+	assert_true(parse(LABELS(SET ",'jobset.sigs.k8s.io/job-global-index':'1'"), "", ""));
+	assert_false(pod.later);
 	assert_true(parse(LABELS("'jobset.sigs.k8s.io/jobset-name':'old'"), "", ""));
 	job_is(GP_JOB_FROM_jobset, "JobSet", "old", "");
 }

@@ -187,12 +187,14 @@ static void place_of(const struct parse *p, struct environment *env)
 	int64_t slice = p->numbers[N_SLICE] > 0 ? p->numbers[N_SLICE] : 0, rank;
 
 	env->place_rank = p->numbers[N_INDEX];
+	env->place_index = env->place_rank >= 0;
 	if (p->numbers[N_WORKER] < 0 || (slice && !hosts))
 		return;
 	rank = p->numbers[N_WORKER] + slice * hosts;
 	if (rank > INT32_MAX || hosts * slices > INT32_MAX || (hosts && rank >= hosts * slices))
 		return;
 	env->place_rank = (int32_t)rank;
+	env->place_index = 0;
 	env->place_world = hosts ? (int32_t)(hosts * slices) : -1;
 }
 

@@ -16,6 +16,7 @@ struct environment {
 	/* Of the pod or host that it runs in, which may have several processes: a TPU worker over all slices,
 	 * or the index of an indexed Job. */
 	int32_t place_rank, place_world;
+	int32_t place_index; /* 1: place_rank is that index */
 	int32_t torch_restarts, slurm_restarts;
 	char jobset[64], slurm_job[64], torch_run[64]; /* a run id of "none" names nothing */
 };

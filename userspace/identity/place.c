@@ -114,6 +114,7 @@ static void pod_says(struct gp_place *p, const struct pod *pod, const char *cont
 	PUT(p->owner, pod->owner);
 	p->attempt = pod->attempt;
 	p->rank = pod->rank;
+	p->later = pod->later;
 	p->world_size = pod->world_size;
 	p->created_ns = pod->created_ns;
 	p->scheduled_ns = pod->scheduled_ns;
@@ -125,8 +126,9 @@ static void pod_says(struct gp_place *p, const struct pod *pod, const char *cont
 		name_job(p, pod->job_from, pod->job, pod->job_uid);
 }
 
-/* 0; -EAGAIN; else the pod is not known, and its uid is all that there is. */
-static int ask_pods(const struct place_facts *facts, const struct pods *pods, struct gp_place *p)
+/* 0; -EAGAIN; else the pod is not known, and its uid is all that there is. *ret_set: it is a JobSet's. */
+static int ask_pods(const struct place_facts *facts, const struct pods *pods, struct gp_place *p,
+		    bool *ret_set)
 {
 	struct pod *pod;
 	int err;
@@ -139,19 +141,23 @@ static int ask_pods(const struct place_facts *facts, const struct pods *pods, st
 	if (!pod)
 		return -EAGAIN;
 	err = pods_get(pods, facts->cgroup.pod_uid, pod);
-	if (!err)
+	if (!err) {
 		pod_says(p, pod, facts->cgroup.container_id);
+		*ret_set = pod->job_from == GP_JOB_FROM_jobset;
+	}
 	free(pod);
 	return err;
 }
 
-static void environment_says(struct gp_place *p, const struct environment *env)
+/* A pod's index is within its Job: of a set that may have several, its pod knows whether it is a rank. */
+static void environment_says(struct gp_place *p, const struct environment *env, bool set)
 {
 	/* What counts the processes of the training counts all slices. */
-	if (env->place_world > 0 || p->rank < 0) {
+	if (env->place_world > 0 || (p->rank < 0 && !(set && env->place_index))) {
 		p->rank = env->place_rank;
 		p->world_size = env->place_world > 0 ? env->place_world : p->world_size;
 	}
+	p->later &= p->rank < 0;
 	if (p->attempt < 0)
 		p->attempt = env->torch_restarts >= 0 ? env->torch_restarts : env->slurm_restarts;
 	name_job(p, GP_JOB_FROM_jobset, env->jobset, "");
@@ -183,6 +189,7 @@ int place_make(const struct place_facts *facts, const char *job, const struct po
 	       struct gp_place *ret)
 {
 	const struct cgroup_place *c = &facts->cgroup;
+	bool set = false;
 	char name[64];
 	int err;
 
@@ -191,8 +198,8 @@ int place_make(const struct place_facts *facts, const char *job, const struct po
 	PUT(ret->pod_uid, c->pod_uid);
 	snprintf(ret->container_id, sizeof(ret->container_id), "%.*s", SHORT_ID, c->container_id);
 	name_job(ret, GP_JOB_FROM_option, job ? job : "", "");
-	err = ask_pods(facts, pods, ret);
-	environment_says(ret, &facts->env);
+	err = ask_pods(facts, pods, ret, &set);
+	environment_says(ret, &facts->env, set);
 	name_job(ret, GP_JOB_FROM_slurm, c->slurm_job, "");
 	if (err == -EAGAIN)
 		return err;

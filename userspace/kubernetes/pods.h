@@ -50,6 +50,7 @@ struct pod {
 	int attempt;		   /* restarts of all kinds so far; -1: not told, as the next two */
 	int rank, world_size; /* of the pod: its completion index, or RANK and WORLD_SIZE of its specification
 			       */
+	bool later;	      /* rank is not told, but it is not 0 */
 	int64_t created_ns, scheduled_ns, initialized_ns, ready_ns; /* UTC; 0: not (yet) */
 	int64_t deleted_ns;	    /* its deletion was asked for; or it was missed, and nobody had */
 	bool gone;		    /* the list has it no more */

@@ -79,15 +79,20 @@ static int job_set_attempt(const struct job_facts *f)
 static bool job_of_set(struct job_facts *f)
 {
 	const char *name = job_string(f->labels, JOBSET "jobset-name");
-	int index = job_number(f, BATCH "job-completion-index");
+	int index = job_number(f, BATCH "job-completion-index"),
+	    at = job_number(f, JOBSET "job-global-index");
+	int jobs = job_number(f, JOBSET "global-replicas");
 
 	if (!name)
 		return false;
 	job_name(f, GP_JOB_FROM_jobset, "JobSet", name, job_string(f->labels, JOBSET "jobset-uid"));
 	f->pod->attempt = job_set_attempt(f);
-	/* How many pods the Jobs before it have nobody says: the first Job's are the first. */
-	if (job_number(f, JOBSET "job-global-index") == 0 || job_number(f, JOBSET "global-replicas") == 1)
+	/* How many pods the Jobs before it have nobody says: the first Job's are the first, and train where
+	 * all are made after one pattern. */
+	if (at == 0 || jobs == 1)
 		f->pod->rank = index;
+	else if (at > 0 && jobs > 0)
+		f->pod->later = job_number(f, JOBSET "replicatedjob-replicas") == jobs;
 	return true;
 }
 
@@ -206,6 +211,7 @@ static void job_environment(const cJSON *pod, struct pod *ret)
 			continue;
 		ret->rank = rank;
 		ret->world_size = size;
+		ret->later = false;
 		return;
 	}
 }
@@ -219,6 +225,7 @@ void pods_parse_job(const cJSON *pod, struct pod *ret)
 			      .pod = ret};
 
 	ret->attempt = ret->rank = ret->world_size = -1;
+	ret->later = false;
 	if (!job_of_set(&f) && !job_of_kubeflow(&f) && !job_of_ray(&f) && !job_of_batch(&f))
 		job_of_owner(&f);
 	job_environment(pod, ret);
