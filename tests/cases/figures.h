@@ -307,6 +307,8 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"accel_excluded", (uint64_t)j->accelerator_ns[BUCKET_EXCLUDED]},
 		{"accel_all", accelerator_time(j)},
 		{"attempt", (uint64_t)j->attempt},
+		{"told_here", j->told_here},
+		{"reference_rank", (uint64_t)j->reference_rank},
 		{"created_in", schedule_part(&j->scheduling, SCHEDULE_create)},
 		{"scheduled_in", schedule_part(&j->scheduling, SCHEDULE_schedule)},
 		{"pulled_in", schedule_part(&j->scheduling, SCHEDULE_image)},

@@ -78,7 +78,7 @@ static int jobs_get(struct rank_env *env, uint64_t key, const char *name, const 
 		return -ENOMEM;
 	j->key = key;
 	j->away = &env->away;
-	j->world_size = j->ref_rank = j->attempt = -1;
+	j->world_size = j->attempt = -1;
 	j->state = JOB_ENDED;
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	if (*name)
@@ -113,6 +113,7 @@ static void job_run(struct job *j, struct rank *r, uint64_t now_ns)
 	job_places_free(j->places);
 	j->straggler = NULL;
 	j->places = NULL;
+	memset(j->standing, 0, sizeof(j->standing));
 	j->runs++;
 	j->run_start_ns = r->start_ns;
 	j->state = JOB_RUNNING;
@@ -152,8 +153,9 @@ int job_join(struct rank *r, uint64_t now_ns)
 	r->run = j->runs;
 	job_attempt(j, r, begins);
 	j->first_pid = j->first_pid ? j->first_pid : r->pid;
-	if (r->process.world_size > 0)
-		j->world_size = r->process.world_size;
+	r->standing = JOB_STANDS_unknown;
+	j->standing[r->standing]++;
+	job_ranked(r);
 	if (begins && j->ref) /* of the run before, which is dying */
 		job_time_leave(j);
 	if (!j->ref)
@@ -299,10 +301,31 @@ struct straggler *job_straggler(const struct rank *r)
 	return j->straggler;
 }
 
-void job_world(const struct rank *r)
+static enum job_standing job_standing(const struct rank *r)
 {
-	if (r->job && r->process.world_size > 0)
-		r->job->world_size = r->process.world_size;
+	if (r->process.rank < 0)
+		return r->place && r->place->later ? JOB_STANDS_later : JOB_STANDS_unknown;
+	return r->process.rank ? JOB_STANDS_later : JOB_STANDS_first;
+}
+
+/* Those that leave stay counted until the next run: what was told of it goes on being told. */
+static void job_stands(struct job *j, struct rank *r)
+{
+	j->standing[r->standing] -= j->standing[r->standing] > 0;
+	r->standing = job_standing(r);
+	j->standing[r->standing]++;
+}
+
+void job_ranked(struct rank *r)
+{
+	struct job *j = r->job;
+
+	if (!j)
+		return;
+	if (r->process.world_size > 0)
+		j->world_size = r->process.world_size;
+	if (r->run == j->runs)
+		job_stands(j, r);
 }
 
 uint32_t job_members(const struct rank *r)

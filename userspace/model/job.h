@@ -150,13 +150,16 @@ struct job_view {
 	uint32_t ncauses;
 	uint32_t unsettled; /* of the ledger's disruptions those that are counted for no cause yet: 0, or the
 			       last one */
-	bool told_here;	    /* its own figures are this node's to tell: its reference is, or was, no rank
-			       elsewhere */
+	bool told_here;	    /* its own figures are this node's to tell: rank 0 of its run is, or was, here,
+			       or no rank is known to be another one */
 	/* Its history goes on from another node's: all but its windows, its accelerators' time and the
 	 * disruptions before the last one, which only that node has. */
 	bool carried;
 	uint32_t carried_runs; /* of runs */
 };
+
+/* What is known of which rank one is. */
+enum job_standing { JOB_STANDS_unknown, JOB_STANDS_first, JOB_STANDS_later, JOB_STANDS_COUNT };
 
 struct rank;
 struct rank_env;
@@ -242,8 +245,8 @@ struct job_place {    /* where a rank that gets no further stands */
 void job_place(struct rank *r, const struct job_place *p);
 /* "ranks 0 and 2 wait in nccl.all_reduce #12; rank 1 has not entered it"; "": that is not known. */
 void job_places_text(const struct rank *r, uint64_t now_ns, char *out, size_t len);
-/* Its world size is known now. */
-void job_world(const struct rank *r);
+/* Its rank or its world size is another one now. */
+void job_ranked(struct rank *r);
 /* Ranks of its run that are here. */
 uint32_t job_members(const struct rank *r);
 /* It ended other than by finishing (why), or by finishing: NULL; clean: it ended in order, as it was asked

@@ -187,7 +187,7 @@ static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 
 bool job_told_here(const struct job *j)
 {
-	return !j->joins && j->runs && j->ref_rank <= 0;
+	return !j->joins && j->runs && (j->standing[JOB_STANDS_first] || !j->standing[JOB_STANDS_later]);
 }
 
 bool job_carry(const struct rank_env *env, const struct job *j, uint64_t now_ns, struct carry *ret)

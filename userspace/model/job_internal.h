@@ -81,7 +81,8 @@ struct job {
 	bool joins;		     /* nothing was done here since */
 	struct straggler *straggler; /* of its run; NULL: nothing to compare */
 	struct job_places *places;   /* NULL: none yet */
-	int ref_rank;		     /* of who was its reference last; -1: unknown */
+	uint32_t
+		standing[JOB_STANDS_COUNT]; /* of its run: ranks that were here, by what is known of theirs */
 };
 
 /* Instants of a job that was carried here may lie before the boot, which is 0: then they are large numbers,

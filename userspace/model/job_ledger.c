@@ -144,7 +144,6 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 	if (j->joins && job_before(from_ns, t->edge_ns))
 		job_time_shift(j, t->edge_ns - from_ns);
 	j->joins = false;
-	j->ref_rank = r->process.rank;
 	t->skip_ns = job_before(from_ns, t->edge_ns) ? t->edge_ns - from_ns : 0;
 	job_window_refer(j, r, midway, from_ns, job_between(j));
 	if (job_before(t->edge_ns, from_ns)) {

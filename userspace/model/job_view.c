@@ -159,7 +159,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->carried_runs);
 	archive_number(a, &j->carried_falls);
 	archive_number(a, &j->joins);
-	archive_number(a, &j->ref_rank);
+	archive_numbers(a, j->standing);
 	archive_below(a, &j->state, JOB_ENDED + 1);
 	archive_number(a, &j->first_pid);
 	archive_number(a, &j->runs);
@@ -221,6 +221,7 @@ void job_rank_archive(struct archive *a, struct rank *r)
 	archive_number(a, &r->job_key);
 	archive_number(a, &r->run);
 	archive_number(a, &r->step_base);
+	archive_below(a, &r->standing, JOB_STANDS_COUNT);
 	archive_number(a, &joined);
 	archive_number(a, &reference);
 	archive_require(a, !joined || r->alive);
@@ -231,6 +232,7 @@ void job_rank_archive(struct archive *a, struct rank *r)
 	archive_require(a, r->job && r->ledger && !(reference && r->job->ref));
 	if (a->error || !r->job)
 		return;
+	archive_require(a, r->run != r->job->runs || r->job->standing[r->standing]);
 	r->job->members++;
 	if (reference)
 		r->job->ref = r;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define MAGIC  "gp-model"
-#define FORMAT 12
+#define FORMAT 13
 
 static void session_archive(struct archive *a, struct gp_session *s)
 {

@@ -187,10 +187,11 @@ struct rank {
 	uint32_t shown[RANK_ROLES]; /* hash of the probe of this role that was hit last */
 	int error;		    /* of the call in progress */
 
-	uint64_t job_key;   /* of the job it belongs to if it trains */
-	struct job *job;    /* while it is a rank of it */
-	uint32_t run;	    /* of that job */
-	uint64_t step_base; /* steps of the runs before it */
+	uint64_t job_key;	    /* of the job it belongs to if it trains */
+	struct job *job;	    /* while it is a rank of it */
+	uint32_t run;		    /* of that job */
+	uint64_t step_base;	    /* steps of the runs before it */
+	enum job_standing standing; /* as its job has counted it */
 
 	struct rank_note *notes; /* RANK_NOTES at most */
 	uint32_t nnotes, notes_cap;

@@ -47,7 +47,7 @@ void rank_communicator(struct rank *r, const struct signal *s)
 	r->place_ranked = false;
 	r->process.rank = (int)s->number;
 	r->process.world_size = (int)s->count;
-	job_world(r);
+	job_ranked(r);
 }
 
 void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called)

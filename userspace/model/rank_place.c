@@ -22,6 +22,7 @@ static void place_take(struct gp_place *to, const struct gp_place *from)
 	TEXT(node);
 	TEXT(owner);
 	to->job_from = *to->job && to->job_from < GP_JOB_FROM_COUNT ? to->job_from : GP_JOB_FROM_none;
+	to->later = to->later && to->rank < 0;
 	to->container = to->container < GP_CONTAINER_COUNT ? to->container : GP_CONTAINER_unknown;
 	if (to->job_from == GP_JOB_FROM_none)
 		*to->job = *to->job_uid = '\0';
@@ -32,12 +33,13 @@ void rank_place_apply(struct rank *r)
 {
 	const struct gp_place *p = r->place;
 
-	if (!p || p->rank < 0 || (r->process.rank >= 0 && !r->place_ranked))
+	if (!p || (r->process.rank >= 0 && !r->place_ranked))
 		return;
-	r->place_ranked = true;
-	r->process.rank = p->rank;
-	r->process.world_size = p->world_size > p->rank ? p->world_size : r->process.world_size;
-	job_world(r);
+	r->place_ranked = p->rank >= 0; /* or it is not any more: the pod, once known, says otherwise */
+	r->process.rank = p->rank >= 0 ? p->rank : -1;
+	r->process.world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size
+									: r->process.world_size;
+	job_ranked(r);
 }
 
 int rank_place(struct rank *r, const struct gp_place *p)
@@ -86,6 +88,7 @@ void rank_place_archive(struct archive *a, struct rank *r)
 		return;
 	archive_below(a, &p->job_from, GP_JOB_FROM_COUNT);
 	archive_below(a, &p->container, GP_CONTAINER_COUNT);
+	archive_number(a, &p->later);
 	archive_number(a, &p->attempt);
 	archive_number(a, &p->rank);
 	archive_number(a, &p->world_size);
