@@ -69,6 +69,38 @@ static inline void word_fault(struct script *s, const struct move *m)
 	snprintf(f->text, sizeof(f->text), "GPU has fallen off the bus.");
 }
 
+/* unsent N PROBE: so many calls were counted instead of told. budget STATE PROBE: it sits so from here on. */
+static inline void word_budget(struct script *s, const struct move *m)
+{
+	static const struct {
+		const char *word;
+		int probe;
+	} probes[] = {{"collective", P_COLLECTIVE}, {"sync", P_SYNC}, {"copy", P_COPY}};
+	static const char *const states[] = {
+#define X(id, name) [id] = #name,
+		GP_ATTACH_STATES(X)
+#undef X
+	};
+	struct gp_attach *a;
+	int probe = -1;
+
+	for (size_t i = 0; m->argc > 2 && i < sizeof(probes) / sizeof(probes[0]); i++)
+		probe = !strcmp(m->argv[2], probes[i].word) ? probes[i].probe : probe;
+	if (probe < 0) {
+		script_fail(s, "%s of which probe?", m->argv[0]);
+		return;
+	}
+	if (!strcmp(m->argv[0], "unsent")) {
+		((struct gp_counter *)script_add(s, GP_KIND_counter, m->at_ns, script_pid(s), probe))
+			->count = move_number(m, 1, 1);
+		return;
+	}
+	a = script_add(s, GP_KIND_attach, m->at_ns, 0, probe);
+	a->ino = 7;
+	for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		a->state = !strcmp(states[i], m->argv[1]) ? (__u8)i : a->state;
+}
+
 /* Calls of a device's runtime and of communicators. */
 static inline bool word_device(struct script *s, const struct move *m)
 {
@@ -84,6 +116,10 @@ static inline bool word_device(struct script *s, const struct move *m)
 
 	if (!strcmp(m->argv[0], "fault")) {
 		word_fault(s, m);
+		return true;
+	}
+	if (!strcmp(m->argv[0], "unsent") || !strcmp(m->argv[0], "budget")) {
+		word_budget(s, m);
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

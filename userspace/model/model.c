@@ -239,6 +239,9 @@ static int feed_attach(struct model *m, const struct event *ev)
 	err = model_probe_attach(&m->probes, ev->rec->probe, ev->attach, ev->rec->ts_ns, &told);
 	for (at = 0; unseen && !m->probes.buffers_unseen && (r = table_next(m->live, &at, NULL));)
 		marker_buffers_unseen(r->marker);
+	for (at = 0; ev->attach->state == GP_ATTACH_given_up && m->probes.collectives_taken &&
+		     (r = table_next(m->live, &at, NULL));)
+		rank_untold_collectives(r);
 	f.probe = told;
 	if (told)
 		model_fact(m, &f, ev->rec->ts_ns);

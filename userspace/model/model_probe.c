@@ -82,30 +82,45 @@ static bool state_sits(unsigned state)
 	return state == GP_ATTACH_attached || state == GP_ATTACH_counted;
 }
 
-/* Of a file that may be long gone: the place that was the first to come, of those where no probe sits, goes.
+static bool state_taken(unsigned state)
+{
+	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
+}
+
+/* Of a file that may be long gone: of the places where no probe sits, or will again, the first to come goes.
  */
 static void attach_make_room(struct model_probes *ps)
 {
 	for (uint32_t i = 0; i < ps->nattach; i++) {
-		if (state_sits(ps->attach[i].at.state))
+		unsigned state = ps->attach[i].at.state;
+
+		if (state_sits(state) || state_taken(state))
 			continue;
 		memmove(&ps->attach[i], &ps->attach[i + 1], (--ps->nattach - i) * sizeof(*ps->attach));
 		return;
 	}
 }
 
-static bool state_taken(unsigned state)
+bool probe_between_two(const char *id)
 {
-	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
+	const char *dot = strrchr(id, '.');
+
+	return dot && (!strcmp(dot, ".send") || !strcmp(dot, ".recv"));
 }
 
 /* Which library is whose is not known. */
-static void buffers_look(struct model_probes *ps)
+static void unseen_look(struct model_probes *ps)
 {
-	ps->buffers_unseen = false;
+	ps->buffers_unseen = ps->collectives_taken = false;
+	ps->roles_taken = 0;
 	for (uint32_t i = 0; i < ps->nattach; i++) {
-		unsigned state = ps->attach[i].at.state;
+		const struct attach_view *v = &ps->attach[i];
+		unsigned state = v->at.state;
 
+		if (state_taken(state) && v->role < 64)
+			ps->roles_taken |= 1ull << v->role;
+		ps->collectives_taken |= state == GP_ATTACH_given_up && v->role == GP_ROLE_collective &&
+					 !probe_between_two(v->id);
 		ps->buffers_unseen |= ps->attach[i].role == GP_ROLE_buffer_in &&
 				      (state_taken(state) || state == GP_ATTACH_failed ||
 				       state == GP_ATTACH_refused);
@@ -146,8 +161,8 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	v->role = mp->def.role;
 	v->group = mp->def.group;
 	v->flags = mp->def.flags;
-	if (v->role == GP_ROLE_buffer_in)
-		buffers_look(ps);
+	if (told || state_taken(a->state) || v->role == GP_ROLE_buffer_in)
+		unseen_look(ps);
 	if (told)
 		*ret_told = v;
 	return 0;
@@ -258,5 +273,5 @@ void model_probes_archive(struct archive *a, struct model_probes *ps)
 	for (uint32_t i = 0; i < ps->nattach; i++)
 		attach_archive(a, &ps->attach[i]);
 	if (archive_reads(a) && !a->error)
-		buffers_look(ps);
+		unseen_look(ps);
 }

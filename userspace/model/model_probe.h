@@ -23,7 +23,9 @@ struct model_probes {
 	uint32_t cached[MODEL_PROBE_CACHE]; /* hash in this place */
 	struct attach_view *attach;
 	uint32_t nattach, cap;
-	bool buffers_unseen; /* somewhere a probe of role buffer_in is not there, or not told */
+	bool buffers_unseen;	/* somewhere a probe of role buffer_in is not there, or not told */
+	uint64_t roles_taken;	/* bit per role: somewhere the budget has a probe of it counted, or took it */
+	bool collectives_taken; /* ... took one that counts as a collective */
 };
 
 int model_probes_init(struct model_probes *ps); /* 0 or -ENOMEM */
@@ -38,6 +40,7 @@ uint64_t model_probe_since(const struct model_probes *ps, uint32_t hash, uint64_
 struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash); /* NULL: unknown */
 /* A copy in order of first report, with hits; *ret NULL when there is none. 0 or -ENOMEM. */
 int model_probes_view(const struct model_probes *ps, struct attach_view **ret);
+bool probe_between_two(const char *id); /* of a collective's role, but a send or a receive */
 void model_probes_archive(struct archive *a, struct model_probes *ps);
 
 #endif

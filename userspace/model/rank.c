@@ -29,6 +29,7 @@ struct rank *rank_new(struct rank_env *env, uint32_t pid, uint64_t now_ns, bool 
 	r->from_start = r->fresh = from_start;
 	r->alive = true;
 	r->process.rank = r->process.world_size = r->process.local_rank = -1;
+	r->collectives.untold = env->probes && env->probes->collectives_taken;
 	return r;
 }
 
@@ -366,9 +367,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 		overhead_tick(&r->overhead, now_ns);
 		rank_monitor_tick(r, now_ns);
 	}
-	if (kind == GP_KIND_counter && probe && probe->role == GP_ROLE_range_begin &&
-	    !(probe->flags & (GP_PROBE_COUNTED | GP_PROBE_ANON_RANGE)))
-		r->ranges_unsent += hits;
+	if (kind == GP_KIND_counter && probe && !(probe->flags & GP_PROBE_COUNTED))
+		rank_untold(r, probe, hits, now_ns);
 	if (kind == GP_KIND_gap)
 		rank_monitor_close(r);
 	if (kind == GP_KIND_monitor)

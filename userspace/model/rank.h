@@ -14,6 +14,7 @@
  *   rank_hang.c  silence, and what is known of its reason
  *   rank_straggler.c  the others wait for it
  *   rank_collective.c  the collectives it has entered
+ *   rank_untold.c  what the budget kept from being told
  *   rank_suspend.c  its device's state was taken away
  *   rank_fault.c  errors of its device and communicators
  *   rank_place.c  where it runs
@@ -59,6 +60,7 @@
 #define RANK_FAULTS 16 /* told apart; beyond they are counted */
 #define RANK_HANGS  4  /* last ones, for the steps around them */
 #define RANK_ROLES  64 /* enum gp_role */
+#define RANK_UNTOLD 3  /* rank_untold.c: waits, collectives, copies */
 
 struct rank_env {      /* what all ranks of a model share */
 	fact_fn *sink; /* may be NULL */
@@ -97,8 +99,9 @@ struct rank_loop {
 		uint64_t goodput_ns;			  /* of the job so far, where it is its reference */
 	} done[RANK_DONE];				  /* last steps, for what began a while ago */
 	uint64_t phase_ns[PHASE_COUNT], host_ns, wait_ns; /* sums, as of fact_step */
-	uint32_t phases_known;
-	bool device_known;
+	uint32_t phases_known,
+		phases_untold; /* untold: not of all its steps, so that the sums are of no use */
+	bool device_known, device_untold;
 	uint64_t flagged[8];
 	uint64_t first_ns; /* end of its first step */
 	bool probed_late;  /* what finds its steps came so shortly before that some may be missing */
@@ -133,6 +136,7 @@ struct rank_collectives { /* that it has entered, by communicator in order of fi
 	uint64_t comm[RANK_COMMS], count[RANK_COMMS];
 	uint32_t ncomms, last;
 	bool many;     /* there are more communicators: which one is meant is not known */
+	bool untold;   /* some were not told: how many it entered is not known any more */
 	char name[48]; /* probe of the last one */
 };
 
@@ -215,6 +219,7 @@ struct rank {
 	struct rank_fault fault;
 	struct straggle_view straggle;
 	struct rank_collectives collectives;
+	uint64_t untold_ns[RANK_UNTOLD]; /* when a call that blocks was last counted instead of told */
 	uint64_t suspended_ns,
 		suspended_booked_ns; /* since when, and up to where it is booked; 0: it is not */
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
@@ -325,6 +330,11 @@ void rank_communicator(struct rank *r, const struct signal *s);
 /* It gets no further. called: it is in a collective that has not returned. */
 void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called);
 void rank_collective_archive(struct archive *a, struct rank_collectives *c);
+
+/* rank_untold.c: calls of this probe were counted instead of told; its probe was taken from all of them. */
+void rank_untold(struct rank *r, const struct gp_probe *probe, uint64_t hits, uint64_t now_ns);
+void rank_untold_collectives(struct rank *r);
+void rank_untold_step(struct rank *r, struct rank_loop *lp, struct fact_step *fs);
 
 /* rank_suspend.c: another process takes its device's state away, or gives it back: from_ns..now_ns the call.
  */

@@ -6,20 +6,13 @@
 
 #include "userspace/model/rank.h"
 
-static bool between_two(const char *origin)
-{
-	const char *dot = strrchr(origin, '.');
-
-	return dot && (!strcmp(dot, ".send") || !strcmp(dot, ".recv"));
-}
-
 void rank_collective(struct rank *r, const struct signal *s)
 {
 	struct rank_collectives *c = &r->collectives;
 	const char *origin = s->origin ? s->origin : "";
 	uint32_t i = c->last;
 
-	if (between_two(origin))
+	if (probe_between_two(origin))
 		return;
 	if (!c->ncomms || c->comm[i] != s->ident) {
 		for (i = 0; i < c->ncomms && c->comm[i] != s->ident; i++)
@@ -59,7 +52,7 @@ void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called)
 		.comms = c->ncomms,
 		.comm = c->last,
 		.count = c->count[c->last] + called,
-		.whole = r->from_start && !r->lost && !c->many,
+		.whole = r->from_start && !r->lost && !c->many && !c->untold,
 		.told_ns = now_ns,
 	};
 
@@ -78,5 +71,6 @@ void rank_collective_archive(struct archive *a, struct rank_collectives *c)
 		archive_number(a, &c->count[i]);
 	}
 	archive_number(a, &c->many);
+	archive_number(a, &c->untold);
 	archive_text(a, c->name);
 }

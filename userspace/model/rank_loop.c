@@ -193,6 +193,7 @@ void rank_step(struct rank *r, const struct step *s)
 	if (!r->trainer) /* what ends its steps others may show too */
 		rank_trains(r, s->end_ns);
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
+	rank_untold_step(r, lp, &fs);
 	/* Attached in its middle, a call's records can come before what it belongs to. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;

@@ -56,7 +56,9 @@ static void loop_archive(struct archive *a, struct rank_loop **at)
 	archive_number(a, &lp->host_ns);
 	archive_number(a, &lp->wait_ns);
 	archive_number(a, &lp->phases_known);
+	archive_number(a, &lp->phases_untold);
 	archive_number(a, &lp->device_known);
+	archive_number(a, &lp->device_untold);
 	archive_numbers(a, lp->flagged);
 	archive_number(a, &lp->first_ns);
 	archive_number(a, &lp->probed_late);
@@ -202,6 +204,7 @@ void rank_archive(struct archive *a, struct rank **at, struct rank_env *env)
 	rank_fault_archive(a, &r->fault);
 	rank_straggler_archive(a, &r->straggle);
 	rank_collective_archive(a, &r->collectives);
+	archive_numbers(a, r->untold_ns);
 	archive_number(a, &r->suspended_ns);
 	archive_number(a, &r->suspended_booked_ns);
 	archive_number(a, &r->hits);

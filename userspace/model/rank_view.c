@@ -17,8 +17,8 @@ static void loop_view(const struct rank_loop *lp, struct loop_view *ret)
 		.last_number = lp->last_number,
 		.last_end_ns = lp->last_end_ns,
 		.recent = (uint32_t)n,
-		.phases_known = lp->phases_known,
-		.device_known = lp->device_known,
+		.phases_known = lp->phases_known & ~lp->phases_untold,
+		.device_known = lp->device_known && !lp->device_untold,
 		.host_ns = lp->host_ns,
 		.wait_ns = lp->wait_ns,
 	};
