@@ -91,6 +91,9 @@ enum script_probe {
 	P_FUNCTION,
 	P_GRAPH,
 	P_WAIT,
+	P_SEND,
+	P_GROUP_END,
+	P_COMM_END,
 	P_COUNT
 };
 
@@ -139,6 +142,9 @@ static const struct {
 	[P_FUNCTION] = {"tensorflow.execute", GP_ROLE_execute, 0, "tensorflow"},
 	[P_GRAPH] = {"cuda.graph_launch", GP_ROLE_graph_launch, 0, "cuda"},
 	[P_WAIT] = {"cuda.stream_sync", GP_ROLE_sync, GP_PROBE_RETURNS, "cuda"},
+	[P_SEND] = {"nccl.send", GP_ROLE_collective, GP_PROBE_RETURNS, "nccl"},
+	[P_GROUP_END] = {"nccl.group_end", GP_ROLE_error, GP_PROBE_RETURNS, "nccl"},
+	[P_COMM_END] = {"nccl.comm_destroy", GP_ROLE_comm_end, GP_PROBE_RETURNS, "nccl"},
 };
 
 static inline void script_fail(struct script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -183,8 +183,8 @@ static inline void word_gap(struct script *s, const struct move *m)
 	s->gaps[s->ngaps++].to_ns = m->at_ns + move_length(m);
 }
 
-/* look WHY D [WHERE]: seen so in /proc, every second for D. call D [collective]: a sync, or a collective, was
- * entered and has not returned. */
+/* look WHY D [WHERE]: seen so in /proc, every second for D. call D [collective|send|group_end|comm_end|copy]:
+ * a sync, or that call, was entered and has not returned. */
 static inline void word_blocked(struct script *s, const struct move *m)
 {
 	static const char *const whys[] = {
@@ -192,14 +192,22 @@ static inline void word_blocked(struct script *s, const struct move *m)
 		GP_WHYS(X)
 #undef X
 	};
+	static const struct {
+		const char *word;
+		int probe;
+	} calls[] = {{"collective", P_COLLECTIVE},
+		     {"send", P_SEND},
+		     {"group_end", P_GROUP_END},
+		     {"comm_end", P_COMM_END},
+		     {"copy", P_COPY}};
 	bool call = !strcmp(m->argv[0], "call");
+	int probe = call ? P_SYNC : -1;
 
+	for (size_t i = 0; call && m->argc > 2 && i < sizeof(calls) / sizeof(calls[0]); i++)
+		probe = !strcmp(m->argv[2], calls[i].word) ? calls[i].probe : probe;
 	for (uint64_t i = 0; i * 1000000000ull < move_length(m); i++) {
 		struct gp_blocked *b = script_add(s, GP_KIND_blocked, m->at_ns + i * 1000000000ull,
-						  script_pid(s),
-						  !call		? -1
-						  : m->argc > 2 ? P_COLLECTIVE
-								: P_SYNC);
+						  script_pid(s), probe);
 
 		b->source = call ? GP_BLOCKED_CALL : GP_BLOCKED_LOOK;
 		b->since_ns = SCRIPT_BASE_NS + m->at_ns;

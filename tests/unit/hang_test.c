@@ -96,13 +96,33 @@ static void words(void **state)
 	assert_int_equal(hang_conclude(&alone, GP_WHY_lock, GP_ROLE_comm_init), GP_WHY_collective);
 }
 
+/* By what has not returned: a copy waits for the device as a wait does, a communicator's end for its peers.
+ */
+static void calls(void **state)
+{
+	static const unsigned waits[] = {GP_ROLE_sync, GP_ROLE_copy, GP_ROLE_copy_in, GP_ROLE_copy_out,
+					 GP_ROLE_error};
+	static const unsigned meets[] = {GP_ROLE_collective, GP_ROLE_comm_init, GP_ROLE_comm_end,
+					 GP_ROLE_comm_abort};
+	struct hang_place alone = {0}, nccl = {.collectives = true}, group = {.between = true};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		assert_int_equal(hang_conclude(&alone, GP_WHY_busy, waits[i]), GP_WHY_device);
+		assert_int_equal(hang_conclude(&nccl, GP_WHY_busy, waits[i]), GP_WHY_collective);
+	}
+	for (size_t i = 0; i < sizeof(meets) / sizeof(meets[0]); i++)
+		assert_int_equal(hang_conclude(&alone, GP_WHY_busy, meets[i]), GP_WHY_collective);
+	/* ncclGroupEnd, where the first collective connects */
+	assert_int_equal(hang_conclude(&group, GP_WHY_lock, GP_ROLE_error), GP_WHY_collective);
+	assert_int_equal(hang_conclude(&nccl, GP_WHY_lock, GP_ROLE_compile), GP_WHY_device);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(usual),
-		cmocka_unit_test(patience),
-		cmocka_unit_test(looks),
-		cmocka_unit_test(words),
+		cmocka_unit_test(usual), cmocka_unit_test(patience), cmocka_unit_test(looks),
+		cmocka_unit_test(words), cmocka_unit_test(calls),
 	};
 
 	return cmocka_run_group_tests_name("hang", tests, NULL, NULL);

@@ -107,11 +107,16 @@ static enum gp_why why_called(const struct hang_place *p, unsigned role)
 	switch (role) {
 	case GP_ROLE_collective:
 	case GP_ROLE_comm_init:
+	case GP_ROLE_comm_end:
 	case GP_ROLE_comm_abort:
 		return GP_WHY_collective;
 	case GP_ROLE_sync:
 	case GP_ROLE_copy: /* collectives run on the device: who waits for it waits for them */
+	case GP_ROLE_copy_in:
+	case GP_ROLE_copy_out:
 		return p->collectives ? GP_WHY_collective : GP_WHY_device;
+	case GP_ROLE_error: /* a group of collectives is handed over, or a runtime waits for its device */
+		return p->between || p->collectives ? GP_WHY_collective : GP_WHY_device;
 	default:
 		return GP_WHY_device;
 	}

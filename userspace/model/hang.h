@@ -47,6 +47,7 @@ struct hang_place {
 	bool fetching;	  /* it waits for a batch */
 	bool distributed; /* it trains with others */
 	bool collectives; /* it was seen to enqueue some */
+	bool between;	  /* the call that has not returned is of what ranks meet by, not of a device */
 };
 
 /* why: as it looks from /proc. role: of the call that has not returned, GP_ROLE_none: none known. */

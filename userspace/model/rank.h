@@ -117,6 +117,8 @@ struct hang_seen { /* what a record said of the thread that does not get on */
 	uint64_t told_ns, since_ns;
 	uint32_t tid;
 	unsigned role; /* of the call; none: from /proc */
+	bool between;  /* ... a communicator's */
+	bool counted;  /* ... and counts among the collectives that were entered */
 	enum gp_why why;
 	char wchan[40], where[120];
 };

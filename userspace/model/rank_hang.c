@@ -103,6 +103,8 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	seen->tid = ev->rec->tid;
 	seen->why = b->why < GP_WHY_COUNT ? (enum gp_why)b->why : GP_WHY_unknown;
 	seen->role = probe ? probe->role : GP_ROLE_none;
+	seen->between = probe && !strcmp(probe->runtime, "nccl");
+	seen->counted = seen->role == GP_ROLE_collective && !probe_between_two(probe->id);
 	event_text(seen->wchan, sizeof(seen->wchan), b->wchan, sizeof(b->wchan));
 	event_text(seen->where, sizeof(seen->where), b->where, sizeof(b->where));
 }
@@ -122,6 +124,7 @@ static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 		.distributed = r->process.world_size > 1 ||
 			       r->seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE),
 		.collectives = r->seen & 1ull << SIGNAL_COLLECTIVE,
+		.between = fresh(&h->call, now_ns) && h->call.between,
 	};
 
 	return hang_conclude(&place, fresh(&h->look, now_ns) ? h->look.why : GP_WHY_unknown,
@@ -308,8 +311,7 @@ void rank_hang_tick(struct rank *r, uint64_t now_ns)
 	struct hang_case c;
 
 	if (silent_ns >= SURVIVED_NS)
-		rank_collective_stands(r, now_ns,
-				       fresh(&h->call, now_ns) && h->call.role == GP_ROLE_collective);
+		rank_collective_stands(r, now_ns, fresh(&h->call, now_ns) && h->call.counted);
 	if (h->onset_ns) {
 		hang_know(r, now_ns);
 		hang_book(r, now_ns);
@@ -371,6 +373,8 @@ static void seen_archive(struct archive *a, struct hang_seen *s)
 	archive_number(a, &s->since_ns);
 	archive_number(a, &s->tid);
 	archive_number(a, &s->role);
+	archive_number(a, &s->between);
+	archive_number(a, &s->counted);
 	archive_below(a, &s->why, GP_WHY_COUNT);
 	archive_text(a, s->wchan);
 	archive_text(a, s->where);
