@@ -20,7 +20,7 @@ struct seen {
 
 static struct marker *m;
 static struct seen seen;
-static uint64_t now_ns;
+static uint64_t now_ns, took_ns;
 
 static void remember(void *ctx, const struct signal *s)
 {
@@ -36,6 +36,7 @@ static int start(void **state)
 	m = marker_new();
 	memset(&seen, 0, sizeof(seen));
 	now_ns = 1000000;
+	took_ns = 2500; /* longer than since the record before the last */
 	return m ? 0 : -1;
 }
 
@@ -66,7 +67,7 @@ static void call(unsigned role, const char *runtime, int64_t ret, uint64_t a, ui
 	_Alignas(8) char buf[GP_RECORD_MAX];
 	struct gp_call *c = event_init(buf, GP_KIND_call, 0, 7, 1);
 
-	c->dur_ns = 2500; /* longer than since the record before the last */
+	c->dur_ns = took_ns;
 	c->ret = ret;
 	c->arg[0] = a;
 	c->arg[1] = b;
@@ -170,6 +171,29 @@ static void test_names(void **state)
 	assert_int_equal(last(SIGNAL_COMPILE)->ident, train);
 	assert_int_equal(last(SIGNAL_COMPILE)->count, again);
 	assert_int_equal(run(0x40), train);
+}
+
+/* Modules that are loaded and linked while a plugin compiles end nothing of it: its name may come behind
+ * them. */
+static void test_within(void **state)
+{
+	(void)state;
+	hit(1, GP_ROLE_compile_begin, "pjrt", 0xc0de, 12000);
+	took_ns = 100;
+	call(GP_ROLE_compile, "cuda", 0, 0x10, 0, 0, 0, 0);
+	call(GP_ROLE_compile, "cuda", 209, 0x11, 0, 0, 0, 0);
+	program(0xc0de, 12000, "jit_train_step");
+	took_ns = 6000;
+	call(GP_ROLE_compile, "pjrt", 0, 0x10, 12000, 0, 0, 0);
+	assert_string_equal(seen.text[seen.n - 1], "jit_train_step");
+	run(0x10);
+	assert_string_equal(seen.text[seen.n - 1], "jit_train_step");
+	/* The call is over: a name of its code is not that of a later one that is loaded from a cache. */
+	program(0xc0de, 12000, "jit_other");
+	took_ns = 1;
+	call(GP_ROLE_compile, "pjrt", 0, 0x50, 12000, 0, 0, 0);
+	run(0x50);
+	assert_string_equal(seen.text[seen.n - 1], "");
 }
 
 /* A compile that failed gives no handle; one that is destroyed leaves its number to others. */
@@ -340,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_names, start, stop),
 		cmocka_unit_test_setup_teardown(test_handles, start, stop),
+		cmocka_unit_test_setup_teardown(test_within, start, stop),
 		cmocka_unit_test_setup_teardown(test_layers, start, stop),
 		cmocka_unit_test_setup_teardown(test_completion, start, stop),
 		cmocka_unit_test_setup_teardown(test_completion_lost, start, stop),

@@ -170,7 +170,8 @@ static void feed_compile_end(struct call *c)
 	k->open = false;
 }
 
-/* A call that failed wrote no handle. */
+/* A call that failed wrote no handle. Within a plugin's compile the runtimes below load and link modules:
+ * that goes on. */
 static void feed_compile(struct call *c)
 {
 	struct compile *k = compile_of(c, false);
@@ -179,7 +180,7 @@ static void feed_compile(struct call *c)
 	uint64_t handle = table && !c->ev->call->ret ? call_arg(c, 0) : 0;
 
 	program_compiled(c, known ? k : NULL, handle, table ? call_arg(c, 1) : 0, begin_ns);
-	if (k)
+	if (k && table)
 		k->open = false;
 }
 
