@@ -9,6 +9,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
+#include "userspace/watch/carrier_entry.h"
 #include "userspace/watch/carrier_way.h"
 
 #define START_NS  2000000000ull	 /* nothing is watched yet */
@@ -18,25 +19,12 @@
 #define READ_NS	  1000000000ull	 /* a job may have a thousand processes a second */
 #define JOINS_NS  5000000000ull	 /* what is on the tape the model has by then */
 
-struct entry { /* a job */
-	struct carry_map_job who;
-	bool read;	    /* to be read */
-	uint64_t read_ns;   /* ... was asked for last; 0: never */
-	bool known;	    /* had is what was read last: */
-	struct carry had;   /* ... it is on the tape */
-	uint64_t joined_ns; /* since when; 0: looked after */
-	struct carry left;  /* what was left there last; attempt 0: nothing */
-	uint64_t left_ns;   /* tried last */
-	bool bad, refused;  /* that was told */
-};
-
 struct carrier {
 	const struct options *options;
 	struct output *out;
 	struct journal *journal;
 	struct way *way;
-	struct entry job[CARRIER_JOBS];
-	uint32_t count;
+	struct entries jobs;
 	char node[CARRY_NODE_MAX];
 	struct entry *asked; /* what is waited for is of it; NULL: nothing is */
 	bool writes;	     /* ... and is that it is written */
@@ -48,31 +36,9 @@ struct carrier {
 		uint64_t again_ns; /* tried again then */
 	} trouble[2];
 	uint32_t turn; /* whose is to be written next */
-	bool full;     /* that was told */
 };
 
 /* ---- jobs ---------------------------------------------------------------------------------------- */
-
-static struct entry *entry_of(struct carrier *c, const char *job, const char *uid)
-{
-	struct entry *e;
-
-	for (uint32_t i = 0; i < c->count; i++)
-		if (!strcmp(c->job[i].who.job, job) && !strcmp(c->job[i].who.uid, uid))
-			return &c->job[i];
-	if (c->count == CARRIER_JOBS) {
-		if (!c->full)
-			log_warn("--carry: more than %d jobs: the history of job %s and others stays on this "
-				 "node",
-				 CARRIER_JOBS, job);
-		c->full = true;
-		return NULL;
-	}
-	e = &c->job[c->count++];
-	log_escape(e->who.job, sizeof(e->who.job), job, strlen(job));
-	log_escape(e->who.uid, sizeof(e->who.uid), uid, strlen(uid));
-	return e;
-}
 
 /* What the model knows of it. */
 static bool own_of(struct carrier *c, const struct entry *e, struct carry *ret)
@@ -83,6 +49,11 @@ static bool own_of(struct carrier *c, const struct entry *e, struct carry *ret)
 		if (found == 1 && !strcmp(ret->job, e->who.job) && !strcmp(ret->uid, e->who.uid))
 			return true;
 	return false;
+}
+
+static struct entry *entry_of(struct carrier *c, const char *job, const char *uid)
+{
+	return entries_of(&c->jobs, c->out, c->asked, job, uid);
 }
 
 static const char *uid_of(const struct carrier *c)
@@ -267,9 +238,9 @@ static void asks(struct carrier *c, struct entry *e, bool writes, int err)
 
 static void read_next(struct carrier *c)
 {
-	for (uint32_t i = 0; i < c->count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
-		if (c->job[i].read && way_may_read(c->way))
-			asks(c, &c->job[i], false, ask_read(c, &c->job[i]));
+	for (uint32_t i = 0; i < c->jobs.count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
+		if (c->jobs.job[i].read && way_may_read(c->way))
+			asks(c, &c->jobs.job[i], false, ask_read(c, &c->jobs.job[i]));
 }
 
 void carrier_poll(struct carrier *c)
@@ -283,8 +254,11 @@ void carrier_poll(struct carrier *c)
 /* The job's own are due; all: of which something was left out before then, too. */
 static void write_one(struct carrier *c, uint32_t i, const struct carry *own, uint64_t all_ns)
 {
-	struct entry *e = entry_of(c, own->job, own->uid);
+	struct entry *e = entries_find(&c->jobs, own->job, own->uid);
 
+	/* One that is over and has given way was left as it is. */
+	if (!e && (!entry_over(own) || c->jobs.count < CARRIER_JOBS))
+		e = entry_of(c, own->job, own->uid);
 	if (!e || e->read)
 		return;
 	if (all_ns ? e->left.until_ns != own->until_ns && e->left_ns < all_ns : due(e, own, clock_mono_ns()))
@@ -317,8 +291,8 @@ void carrier_tick(struct carrier *c)
 	if (!c)
 		return;
 	carrier_poll(c);
-	for (uint32_t i = 0; i < c->count; i++)
-		look_after(c, &c->job[i]);
+	for (uint32_t i = 0; i < c->jobs.count; i++)
+		look_after(c, &c->jobs.job[i]);
 	/* Who writes reads before. */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
 		write_next(c, 0);
@@ -348,8 +322,10 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
 	log_escape(uid, sizeof(uid), p->job_uid, strnlen(p->job_uid, sizeof(p->job_uid)));
 	e = *job ? entry_of(c, job, *uid ? uid : uid_of(c)) : NULL;
-	if (e)
+	if (e) {
+		e->used_ns = clock_mono_ns();
 		place_of(e, p);
+	}
 	if (!e || e->read || c->asked == e || (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
 	/* Where it runs or is known as it was left, nothing can have come. */
@@ -389,8 +365,8 @@ void carrier_finish(struct carrier *c)
 		return;
 	wait_for(c, CLOSE_NS);
 	from_ns = clock_mono_ns();
-	for (uint32_t i = 0; i <= c->count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err;
-	     i++) {
+	for (uint32_t i = 0;
+	     i <= c->jobs.count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err; i++) {
 		write_next(c, from_ns);
 		wait_for(c, until_ns - clock_mono_ns());
 	}

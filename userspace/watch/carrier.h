@@ -11,7 +11,7 @@
 #include "userspace/option/option.h"
 #include "userspace/output/output.h"
 
-#define CARRIER_JOBS 64 /* beyond, jobs are not carried, which is said */
+#define CARRIER_JOBS 64 /* at a time; beyond, jobs are not carried, which is said */
 
 struct carrier;
 
