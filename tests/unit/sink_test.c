@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -199,6 +201,65 @@ static void stuck_reader_costs_lines(void **state)
 	close(p[1]);
 }
 
+struct slow { /* a reader that takes a page now and then */
+	int fd, every_ms;
+	size_t lines;
+};
+
+static void *read_slowly(void *arg)
+{
+	struct slow *r = arg;
+	char text[4096];
+	ssize_t n;
+
+	while ((n = read(r->fd, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			r->lines += text[i] == '\n';
+		poll(NULL, 0, r->every_ms);
+	}
+	return NULL;
+}
+
+/* -errno of the end, which somebody waits for. */
+static int end_beside(struct slow *r, const struct export_options *opt)
+{
+	struct fact_range range = {.name = "a name of some length, so that there is a backlog"};
+	struct fact f = fact(FACT_RANGE);
+	struct export_set *set;
+	pthread_t thread;
+	char spec[64];
+	int p[2], err;
+
+	assert_int_equal(pipe(p), 0);
+	snprintf(spec, sizeof(spec), "json:/dev/fd/%d", p[1]);
+	assert_int_equal(export_set_new(&set, opt), 0);
+	assert_int_equal(export_set_add(set, spec), 0);
+	close(p[1]);
+	f.range = &range;
+	for (int i = 0; i < 2000; i++)
+		export_set_fact(set, &f);
+	r->fd = p[0];
+	assert_int_equal(pthread_create(&thread, NULL, read_slowly, r), 0);
+	export_set_end(set, true);
+	err = export_set_close(set);
+	pthread_join(thread, NULL);
+	close(p[0]);
+	return err;
+}
+
+/* However often it takes a little: all of the end has one limit. Of a tape nobody waits for that. */
+static void a_slow_reader_does_not_hold_up_the_end(void **state)
+{
+	struct slow live = {.every_ms = 100}, replay = {.every_ms = 10};
+
+	(void)state;
+	assert_int_equal(end_beside(&live, &(struct export_options){0}), -ETIMEDOUT);
+	assert_in_range(live.lines, 1, 1999);
+	assert_non_null(strstr(captured, "lines were not written"));
+	assert_int_equal(end_beside(&replay, &(struct export_options){.replay = true}), 0);
+	assert_int_equal(replay.lines, 2000);
+}
+
 static void bad_specs(void **state)
 {
 	struct export_set *set;
@@ -220,6 +281,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(two_of_a_kind_are_one_view, quiet, loud),
 		cmocka_unit_test_setup_teardown(closed_pipe_ends_the_export, quiet, loud),
 		cmocka_unit_test_setup_teardown(stuck_reader_costs_lines, quiet, loud),
+		cmocka_unit_test_setup_teardown(a_slow_reader_does_not_hold_up_the_end, quiet, loud),
 		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),
 	};
 

@@ -229,7 +229,9 @@ int sink_close(struct sink *s)
 		return 0;
 	if (s->outlet)
 		return sink_aside_close(s);
-	while (sink_write(s, SINK_CLOSE_WAIT_MS))
+	if (s->bounded)
+		sink_end(s, false);
+	while (sink_write(s, s->bounded ? sink_left_ms(s->end_ns) : SINK_CLOSE_WAIT_MS))
 		;
 	if (s->written < s->text.len && !s->error)
 		sink_fail(s, -ETIMEDOUT);

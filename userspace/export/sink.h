@@ -53,8 +53,9 @@ uint64_t sink_lost(const struct sink *s);
 uint64_t sink_failed(const struct sink *s);
 /* Lines that are kept for a file that is written aside. */
 uint64_t sink_waiting(const struct sink *s, uint64_t *ret_bytes);
-/* The end comes: what a file that is written aside does not take by 5 s from now is given up; soon: by half a
- * second. What was said first counts. */
+/* The end comes: what does not take all by 5 s from now is given up; soon: by half a second. Of a sink of
+ * sink_open() a reader that reads on is waited for all the same, until it stops for 5 s. What was said first
+ * counts. */
 void sink_end(struct sink *s, bool soon);
 /* 0, or -errno when lines were lost (said once, in the log). Frees s. */
 int sink_close(struct sink *s);

@@ -178,7 +178,7 @@ void sink_aside_line(struct sink *s)
 		drop(s);
 }
 
-static int left_ms(uint64_t until_ns)
+int sink_left_ms(uint64_t until_ns)
 {
 	uint64_t now_ns = clock_mono_ns(), ms = now_ns < until_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
 
@@ -193,7 +193,7 @@ void sink_save(struct sink *s, uint64_t within_ns)
 	sink_flush(s);
 	if (!s->outlet)
 		return;
-	while (s->going && !s->error && !s->stalled && (ms = left_ms(until_ns)) > 0) {
+	while (s->going && !s->error && !s->stalled && (ms = sink_left_ms(until_ns)) > 0) {
 		s->stalled = !take(s, ms);
 		give(s);
 	}
@@ -283,8 +283,12 @@ int sink_open_aside(struct sink **ret, const char *path, bool keep, sink_gap_fn 
 	char shown[256];
 	struct sink *s;
 
-	if (err == -ENOTSUP)
-		return keep ? sink_open_append(ret, path) : sink_open(ret, path);
+	if (err == -ENOTSUP) {
+		err = keep ? sink_open_append(ret, path) : sink_open(ret, path);
+		if (!err)
+			(*ret)->bounded = true;
+		return err;
+	}
 	s = err ? NULL : calloc(1, sizeof(*s));
 	log_escape(shown, sizeof(shown), path, PATH_MAX);
 	if (!s) {
@@ -318,7 +322,7 @@ static void finish(struct sink *s)
 	if (!s->error && !s->going)
 		gap_end(s);
 	give(s);
-	while (s->going && (ms = left_ms(s->end_ns)) > 0) {
+	while (s->going && (ms = sink_left_ms(s->end_ns)) > 0) {
 		if (!take(s, ms))
 			continue;
 		s->again_ns = 0;
@@ -338,7 +342,7 @@ int sink_aside_close(struct sink *s)
 	sink_end(s, false);
 	finish(s);
 	left = pending(s) ? lines_of(s->text.data + s->written, pending(s)) : 0;
-	err = outlet_close(s->outlet, left_ms(s->end_ns));
+	err = outlet_close(s->outlet, sink_left_ms(s->end_ns));
 	left += s->failed_lines + s->lost_lines + s->before;
 	why = err == -ETIMEDOUT ? err : s->error ? s->error : s->worst ? s->worst : err;
 	if (left)

@@ -12,6 +12,7 @@
 struct sink {
 	int fd;
 	bool file;    /* a regular file takes everything at once */
+	bool bounded; /* the end waits for its reader until end_ns, else as long as it reads on */
 	bool stalled; /* the reader or disk did not move during a whole wait: do not wait again until it does
 		       */
 	struct buffer text;
@@ -19,6 +20,7 @@ struct sink {
 	uint64_t lost_lines, failed_lines;
 	int error; /* the first one, nothing is written any more; aside: the one that stands */
 	char path[256];
+	uint64_t end_ns; /* 0: no end was told */
 	/* Of one that is written aside: */
 	struct outlet *outlet; /* NULL: it is not */
 	size_t going;	       /* of text, behind what is written */
@@ -27,7 +29,6 @@ struct sink {
 	uint64_t again_ns;     /* after an error: the next try */
 	uint64_t gap;	       /* lines dropped here, at the end of text ... */
 	uint64_t before;       /* ... and of them, those that no count of ours has */
-	uint64_t end_ns;       /* 0: no end was told */
 	int worst;	       /* the last error that cost lines */
 	sink_gap_fn *gap_line;
 	void *ctx;
@@ -37,6 +38,9 @@ struct sink {
 void sink_cut(struct sink *s);
 /* What is written goes from text. */
 void sink_shrink(struct sink *s);
+
+/* Until then; 0: it is past. */
+int sink_left_ms(uint64_t until_ns);
 
 void sink_aside_line(struct sink *s);
 void sink_aside_flush(struct sink *s);
