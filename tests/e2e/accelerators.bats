@@ -29,9 +29,20 @@ calls_arrive() { # runtime
 	equal "$("$GP_BPF" probes | sed -nE "s/^($1\.[a-z_]+) .*/\1/p" | sort -u)" "$(cut -d' ' -f2 "$T/seen" | sort -u)" rows
 }
 
-@test "HIP: every call arrives with what it was given" { calls_arrive hip; }
-@test "Neuron: every call arrives with what it was given, a run of a program once" { calls_arrive neuron; }
-@test "Level Zero: every call arrives with what it was given" { calls_arrive level_zero; }
+# Memory is told where there is none: the 24th call has none.
+@test "HIP: every call arrives with what it was given" {
+	local none
+	none=$(printf '%s:ret=2@24;' hipMalloc hipMalloc{Async,Managed,FromPoolAsync})
+	FAKE_HIP=${none%;} calls_arrive hip
+}
+
+@test "Neuron: every call arrives with what it was given, a run of a program once" {
+	FAKE_NRT='nrt_tensor_allocate:ret=4@24,ret=4@25' calls_arrive neuron
+}
+
+@test "Level Zero: every call arrives with what it was given" {
+	FAKE_ZE="zeMemAllocDevice:ret=$((0x70000003))@24" calls_arrive level_zero
+}
 
 @test "RCCL: NCCL's rows are for a library of that name too" {
 	local rows

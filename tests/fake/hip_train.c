@@ -75,10 +75,17 @@ static void calls_copy(long n)
 	char a[64] = "", b[64] = "";
 	void *at;
 
-	CALLS("hip.alloc", n, hipMalloc(&at, 41), ARGS(41));
-	CALLS("hip.alloc", n, hipMallocAsync(&at, 42, STREAM), ARGS(42));
-	CALLS("hip.alloc", n, hipMallocManaged(&at, 43, 1), ARGS(43));
-	CALLS("hip.alloc", n, hipMallocFromPoolAsync(&at, 44, NULL, STREAM), ARGS(44));
+	/* Memory that there is, is not told: those that the script has fail are. */
+	for (long i = 0; i < n; i++) {
+		hipMalloc(&at, 41);
+		hipMallocAsync(&at, 42, STREAM);
+		hipMallocManaged(&at, 43, 1);
+		hipMallocFromPoolAsync(&at, 44, NULL, STREAM);
+	}
+	CALLS("hip.alloc", 1, hipMalloc(&at, 45), ARGS(45));
+	CALLS("hip.alloc_async", 1, hipMallocAsync(&at, 46, STREAM), ARGS(46));
+	CALLS("hip.alloc", 1, hipMallocManaged(&at, 47, 1), ARGS(47));
+	CALLS("hip.alloc_from_pool", 1, hipMallocFromPoolAsync(&at, 48, NULL, STREAM), ARGS(48));
 	CALLS("hip.copy", n, hipMemcpy(a, b, 11, hipMemcpyHostToDevice), ARGS(11, 1));
 	CALLS("hip.copy", n, hipMemcpy_spt(a, b, 12, hipMemcpyDeviceToHost), ARGS(12, 2));
 	CALLS("hip.copy_with_stream", n, hipMemcpyWithStream(a, b, 13, 2, STREAM), ARGS(13, 2));

@@ -27,11 +27,12 @@ static void calls_tensor(long n)
 	nrta_seq_t seq;
 	char bytes[64] = "";
 
-	/* Memory of the host is none of a device: not told. */
+	/* Memory that there is, is not told; nor that there is none of the host's, which is no device's. */
 	for (long i = 0; i < n; i++)
-		nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, -1, 32, NULL, &tensor);
-	CALLS("neuron.tensor_allocate", n,
-	      nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "w", &tensor), ARGS(64));
+		nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "w", &tensor);
+	nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, -1, 32, NULL, &tensor);
+	CALLS("neuron.tensor_allocate", 1,
+	      nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 65, "w", &tensor), ARGS(65));
 	CALLS("neuron.tensor_write", n, nrt_tensor_write(tensor, bytes, 1, 21), ARGS(21, WORD(tensor)));
 	CALLS("neuron.tensor_read", n, nrt_tensor_read(tensor, bytes, 1, 22), ARGS(22, WORD(tensor)));
 	HITS("neuron.tensor_write_schedule", n, nrta_tensor_write(tensor, bytes, 1, 23, 0, NULL, &seq),
