@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace - what a trace costs: STEPS steps of eight ranks, all of them drawn.
+/* trace - what a trace costs: STEPS steps of eight ranks, all of them drawn, with five phases and two waits.
  *
  * trace STEPS FILE   prints the CPU time and the time on the clock in ns, and the size of the file */
 #include <stdio.h>
@@ -20,6 +20,11 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * S + (uint64_t)t.tv_nsec;
 }
 
+static struct step_piece piece(enum phase phase, uint64_t from_ns, uint64_t ns)
+{
+	return (struct step_piece){phase, from_ns, from_ns + ns};
+}
+
 static void step(struct export_set *set, uint64_t number, uint32_t rank)
 {
 	uint64_t start_ns = 1000 * S + number * S / 10 + rank;
@@ -31,8 +36,17 @@ static void step(struct export_set *set, uint64_t number, uint32_t rank)
 			 .updates = 1,
 			 .tier = TIER_A},
 		.run_step = number,
-		.phases_known = 0x1f,
-		.phase_ns = {1000001, 20000002, 30000003, 4000004, 500005},
+		.phases_known = 0x7f,
+		.phase_ns = {1000001, 20000002, 30000003, 4000004, 500005, 6000006, 7000007},
+		.piece = {piece(PHASE_DATA, start_ns, 1000001),
+			  piece(PHASE_ZERO_GRAD, start_ns + 1000001, 500005),
+			  piece(PHASE_FORWARD, start_ns + 1500006, 20000002),
+			  piece(PHASE_BACKWARD, start_ns + 21500008, 37000010),
+			  piece(PHASE_UPDATE, start_ns + 58500018, 4000004)},
+		.npieces = 5,
+		.blocked = {piece(PHASE_COLLECTIVE, start_ns + 50000000, 7000007),
+			    piece(PHASE_SYNC, start_ns + 63000000, 6000006)},
+		.nblocked = 2,
 		.device_known = true,
 		.host_ns = 40000000,
 	};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A million steps to a trace, each of them drawn, in a file on disk."""
+"""A million steps to a trace, each of them drawn with its phases and waits, in a file on disk."""
 import os
 import subprocess
 
@@ -12,7 +12,7 @@ STEPS = 1000000
 def bench():
     runs = []
     with Folder() as folder:
-        folder.need(STEPS * 500)
+        folder.need(STEPS * 1200)
         for _ in range(RUNS):
             path = folder.file("trace.json")
             done = subprocess.run([program("trace"), str(STEPS), path], check=True, stdout=subprocess.PIPE, text=True)

@@ -30,6 +30,9 @@ checked() { # trace lines
 @test "a live trace is whole and tells what the JSON lines tell" {
 	[ "$(count_lines step "$RECORDED/live")" -ge 41 ]
 	[ "$(count_lines checkpoint "$RECORDED/live")" -ge 1 ]
+	equal true "$(jq -c '[.[] | select(.cat == "phase") | .name] as $drawn | [.[] | select(.cat == "step") | .args] as $told
+		| ["backward", "update", "zero_grad"] | all(. as $p | ($drawn | map(select(. == $p)) | length)
+			== ($told | map(select(."\($p)_ns" > 0)) | length))' "$RECORDED/live.json")" "a span for each phase of each step"
 	checked "$RECORDED/live.json" "$RECORDED/live"
 	grep -q '"args":{"name":"llama process [0-9]*"}' "$RECORDED/live.json"
 	python3 -m json.tool "$RECORDED/live.json" >"$T/pretty"

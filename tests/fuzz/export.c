@@ -77,6 +77,14 @@ static void step_fill(struct input *in, struct fact_step *s, struct share_view *
 	s->phases_known = input_byte(in);
 	for (int i = 0; i < PHASE_COUNT; i++)
 		s->phase_ns[i] = s->phases_known & 1u << i ? wide(in) % S : 0;
+	s->npieces = input_byte(in) % (STEP_PIECES + 1);
+	s->nblocked = input_byte(in) % (STEP_PIECES + 1);
+	for (uint32_t i = 0; i < STEP_PIECES; i++) {
+		s->piece[i] = (struct step_piece){input_byte(in) % PHASE_COUNT,
+						  1000 * S + wide(in) % (200 * S),
+						  1000 * S + wide(in) % (200 * S)};
+		s->blocked[i] = s->piece[STEP_PIECES - 1 - i];
+	}
 	s->ranges = ranges;
 	ranges->nparts = input_byte(in) % SHARE_PARTS;
 	for (uint32_t i = 0; i < ranges->nparts; i++) {

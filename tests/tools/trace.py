@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """trace.py TRACE LINES: a trace (--export trace) by the rules of Chrome's trace event format, and against the JSON
-lines of the same run: the same steps, checkpoints, ranges and disruptions at the same places. A trace without its
-last bracket, as a killed gp-bpf leaves it, is read too. Exits with 1 and a line for each fault."""
+lines of the same run: the same steps, checkpoints, ranges and disruptions at the same places, and the phases of a step
+within it. A trace without its last bracket, as a killed gp-bpf leaves it, is read too. Exits with 1 and a line for each fault."""
 import json
 import sys
 from collections import Counter, defaultdict
 from datetime import datetime
 
 NEEDED = {"X": ("dur", "tid"), "b": ("id", "cat"), "e": ("id", "cat"), "i": ("s",), "C": ("args",), "M": ("args",)}
+LOOPS, PIECES = 16, 16  # lanes of steps; what has a place in a step, of each kind
+PHASES = {"phase": ("data", "forward", "backward", "update", "zero_grad"), "blocked": ("sync", "collective", "transfer", "compile")}
 faults = []
 
 
@@ -87,6 +89,31 @@ def same(what, drawn, told):
             fault(f"{what}: {n}: {item}")
 
 
+def pieces(events, ends):
+    """Phases lie in the next step of their track, and hold the sums that it tells, and what blocked in them; what
+    blocked tells no more than the sums, and all of them where there was room."""
+    within = defaultdict(list)
+    for e in events:
+        if e.get("cat") in ("phase", "blocked"):
+            within[e["pid"], (e["tid"] - 1) % LOOPS].append(e)
+        elif e.get("cat") == "step" and e["ph"] == "X":
+            held = within.pop((e["pid"], e["tid"] - 1), [])
+            each = {cat: [p for p in held if p["cat"] == cat] for cat in ("phase", "blocked")}
+            if any(ns(p) < ns(e) or end_of(p, ends) > end_of(e, ends) for p in held):
+                fault(f"not in its step: {held}, {e}")
+            for cat, drawn in each.items():
+                for name in PHASES[cat]:
+                    told = e["args"].get(f"{name}_ns", 0)
+                    lasted = sum(ns(p, "dur") for p in drawn if p["name"] == name)
+                    if lasted and f"{name}_ns" not in e["args"]:
+                        fault(f"{name} is drawn and not told: {e}")
+                    # Of a forward pass the last part has a place.
+                    if name != "forward" and len(drawn) < PIECES and (lasted < told or cat == "blocked" and lasted > told):
+                        fault(f"{name}: pieces of {lasted} ns: {held}, {e}")
+    if any(within.values()):
+        fault(f"without a step: {list(within.values())[:3]}")
+
+
 def against_lines(events, lines):
     ends = {(e["pid"], e["cat"], e["id"]): e for e in events if e["ph"] == "e"}
     spans = [e for e in events if e["ph"] in "Xb"]
@@ -99,9 +126,10 @@ def against_lines(events, lines):
         phases = {k[:-3]: v for k, v in e["args"].items() if k.endswith("_ns") and k != "ranges_ns"}
         if phases != r["phases"] or e["args"].get("ranges_ns", {}) != r.get("ranges", {}):
             fault(f"other phases or ranges: {e}, {r}")
+    pieces(events, ends)
     same("checkpoints", [(ns(e), end_of(e, ends), e["args"]["seq"]) for e in spans if e["cat"] == "checkpoint"],
          [(r["start_ns"], r["end_ns"], r["seq"]) for r in lines if r["type"] == "checkpoint" and r["end_ns"] is not None])
-    same("ranges", [(ns(e), end_of(e, ends), e["name"]) for e in spans if e["args"]["seq"] in by_seq
+    same("ranges", [(ns(e), end_of(e, ends), e["name"]) for e in spans if "args" in e and e["args"]["seq"] in by_seq
                     and by_seq[e["args"]["seq"]]["type"] == "range"],
          [(r["start_ns"], r["end_ns"], r["name"]) for r in lines if r["type"] == "range"])
     same("disruptions", [(e["args"]["seq"], e["name"], e["ph"] in "Xb") for e in events if e.get("cat") == "disruption"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """trace_perfetto.py TRACE LINES: a trace (--export trace) converted into Perfetto's own types (PyPI's perfetto: run with the
 Python of tests/tools/framework.sh perfetto), written, read again, and held against the JSON lines of the same run: the
-slices of each track lie in each other, and steps, checkpoints and disruptions are where the lines have them.
-Exits with 1 and a line for each fault."""
+slices of each track lie in each other, steps, checkpoints and disruptions are where the lines have them, and phases lie in
+steps. Exits with 1 and a line for each fault."""
 import json
 import sys
 from collections import defaultdict
@@ -56,7 +56,7 @@ class Converter:
         t.name = e["name"]
         if "cat" in e:
             t.categories.append(e["cat"])
-        for key, value in e["args"].items():
+        for key, value in e.get("args", {}).items():
             note = t.debug_annotations.add(name=key)
             if isinstance(value, bool):
                 note.bool_value = value
@@ -151,6 +151,13 @@ def main():
         drawn = sorted((begin, end) for cat, begin, end in found if cat == kind and end is not None)
         if told != drawn:
             faults.append(f"{len(drawn)} {kind}s, {len(told)} told")
+    steps = [(begin, end) for cat, begin, end in found if cat == "step"]
+    phases = [(begin, end) for cat, begin, end in found if cat in ("phase", "blocked")]
+    for begin, end in phases:
+        if not any(b <= begin and end <= e for b, e in steps):
+            faults.append(f"a phase in no step: {begin} to {end}")
+    if not phases and any(r["type"] == "step" and any(r["phases"].values()) for r in lines):
+        faults.append("no phase is drawn")
     falls = sum(r["type"] == "disruption" for r in lines)
     if sum(cat == "disruption" for cat, _, _ in found) != falls:
         faults.append(f"{falls} disruptions are told, and not drawn")

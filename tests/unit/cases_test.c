@@ -20,6 +20,36 @@
 
 /* ---- facts --------------------------------------------------------------------------------------- */
 
+/* In order, within the step, none across another. */
+static bool places_fit(const struct step *s, const struct step_piece *p, uint32_t n)
+{
+	uint64_t until_ns = s->start_ns;
+
+	for (uint32_t i = 0; i < n; until_ns = p[i++].to_ns)
+		if (p[i].from_ns < until_ns || p[i].to_ns <= p[i].from_ns)
+			return false;
+	return until_ns <= s->end_ns;
+}
+
+/* Where there was room for all, what blocked adds up. */
+static void see_places(struct seen *s, const struct fact_step *fs)
+{
+	uint64_t ns[PHASE_COUNT] = {0};
+
+	if (!places_fit(&fs->step, fs->piece, fs->npieces) ||
+	    !places_fit(&fs->step, fs->blocked, fs->nblocked))
+		snprintf(s->error, sizeof(s->error), "step %llu: its pieces do not fit",
+			 (unsigned long long)fs->step.number);
+	for (uint32_t i = 0; i < fs->nblocked; i++)
+		ns[fs->blocked[i].phase] += fs->blocked[i].to_ns - fs->blocked[i].from_ns;
+	for (int i = PHASE_SYNC; i < PHASE_COUNT; i++) {
+		if (ns[i] > fs->phase_ns[i] || (fs->nblocked < STEP_PIECES && ns[i] < fs->phase_ns[i]))
+			snprintf(s->error, sizeof(s->error), "step %llu: %s of %llu ns, pieces of %llu",
+				 (unsigned long long)fs->step.number, phase_name[i],
+				 (unsigned long long)fs->phase_ns[i], (unsigned long long)ns[i]);
+	}
+}
+
 static void see_step(struct seen *s, uint32_t pid, const struct fact_step *fs)
 {
 	uint64_t *end_ns = &s->end_ns[pid / 1000][fs->step.loop];
@@ -38,6 +68,7 @@ static void see_step(struct seen *s, uint32_t pid, const struct fact_step *fs)
 			snprintf(s->error, sizeof(s->error), "step %llu: %s is longer than it",
 				 (unsigned long long)fs->step.number, phase_name[i]);
 	}
+	see_places(s, fs);
 	*end_ns = fs->step.end_ns;
 	*number = fs->run_step;
 }

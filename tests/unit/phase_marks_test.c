@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps with ever more calls in them: the ring of what was called grows, and each step's phases are known. */
+/* Steps with ever more calls in them: the ring of what was called grows, and each step's phases are known; of
+ * where it blocked the longest ones are kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,10 +87,40 @@ static void test_between_calls(void **state)
 	phase_free(pf);
 }
 
+/* Every third wait is a long one: those have their places, all of them where there is room. */
+static void test_the_longest_waits_have_a_place(void **state)
+{
+	struct model *m = model_new(see, NULL);
+	struct loop_feed f;
+
+	(void)state;
+	assert_non_null(m);
+	loop_open(&f, m, 1, LOOP_S, "job");
+	for (unsigned i = 0; i < 20; i++)
+		step(&f, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		loop_fetch(&f, LOOP_PID, 100 * WAIT_NS);
+		for (unsigned w = 0; w < 3 * STEP_PIECES; w++)
+			loop_move(&f, LOOP_PID, SYNC, NULL, (w % 3 ? 2 : 200) * WAIT_NS);
+		loop_move(&f, LOOP_PID, BACKWARD, NULL, 100 * WAIT_NS);
+		loop_update(&f, LOOP_PID, WAIT_NS);
+	}
+	loop_tick(&f);
+	assert_int_equal(last.nblocked, STEP_PIECES);
+	for (unsigned i = 0; i < STEP_PIECES; i++) {
+		assert_int_equal(last.blocked[i].phase, PHASE_SYNC);
+		assert_int_equal(last.blocked[i].to_ns - last.blocked[i].from_ns, 100 * WAIT_NS);
+		assert_true(!i || last.blocked[i].from_ns >= last.blocked[i - 1].to_ns);
+	}
+	assert_false(f.refused);
+	model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_more_and_more),
-					   cmocka_unit_test(test_between_calls)};
+					   cmocka_unit_test(test_between_calls),
+					   cmocka_unit_test(test_the_longest_waits_have_a_place)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,6 +168,60 @@ static void a_step_to_the_byte(void **state)
 	end(&t);
 }
 
+/* Where it is known; on lanes of their own, before their step and in its line. */
+static void phases_and_waits_to_the_byte(void **state)
+{
+	static const char *const at[] = {
+		"{\"ph\":\"X\",\"cat\":\"phase\",\"name\":\"data\",\"pid\":PID,\"tid\":17,"
+		"\"ts\":10000000.000,\"dur\":1.005},",
+		"{\"ph\":\"X\",\"cat\":\"phase\",\"name\":\"backward\",\"pid\":PID,\"tid\":17,"
+		"\"ts\":10000002.000,\"dur\":400000.000},",
+		"{\"ph\":\"X\",\"cat\":\"blocked\",\"name\":\"collective\",\"pid\":PID,\"tid\":33,"
+		"\"ts\":10300000.000,\"dur\":100000.001},",
+		"{\"ph\":\"X\",\"cat\":\"step\",\"name\":\"step\",\"pid\":PID,\"tid\":1,"
+		"\"ts\":10000000.000,",
+	};
+	struct fact_step fs = {
+		.step = {.number = 1, .start_ns = 10 * S, .end_ns = 11 * S, .updates = 1, .tier = TIER_A},
+		.run_step = 1,
+		.phases_known = 1u << PHASE_DATA | 1u << PHASE_BACKWARD | 1u << PHASE_COLLECTIVE,
+		.piece = {{PHASE_DATA, 10 * S, 10 * S + 1005},
+			  {PHASE_FORWARD, 10 * S + 1500, 10 * S + 2000},
+			  {PHASE_BACKWARD, 10 * S + 2000, 10 * S + 400 * MS + 2000},
+			  {PHASE_DATA, 10 * S, 10 * S + 2000}, /* across others: it has no place */
+			  {PHASE_DATA, 10 * S + 500 * MS, 12 * S}},
+		.npieces = 5,
+		.blocked = {{PHASE_COLLECTIVE, 10 * S + 300 * MS, 10 * S + 400 * MS + 1}},
+		.nblocked = 1,
+	};
+	struct test t;
+	struct fact f;
+	char line[2048], want[256], pid[16];
+	const char *from;
+
+	(void)state;
+	begin(&t, "");
+	f = fact(&t, FACT_STEP);
+	f.step = &fs;
+	export_set_fact(t.set, &f);
+	close_trace(&t);
+	snprintf(pid, sizeof(pid), "%.0f", number_of(event_of(&t, "X", "step", 0), "pid"));
+	from = strstr(t.text, "{\"ph\":\"C\"");
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(from, "\n"), from);
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		const char *cut = strstr(at[i], "PID");
+
+		snprintf(want, sizeof(want), "%.*s%s%s", (int)(cut - at[i]), at[i], pid, cut + 3);
+		from = strstr(line, want);
+		assert_non_null(from);
+	}
+	assert_null(event_of(&t, "X", "forward", 0));
+	assert_null(event_of(&t, "X", "data", 1));
+	assert_non_null(strstr(t.text, "{\"name\":\"phases\"}"));
+	assert_non_null(strstr(t.text, "{\"name\":\"collectives, waits\"}"));
+	end(&t);
+}
+
 static void what_overlaps_gets_lanes_of_its_own(void **state)
 {
 	struct test t;
@@ -421,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_to_the_byte),
+		cmocka_unit_test(phases_and_waits_to_the_byte),
 		cmocka_unit_test(what_overlaps_gets_lanes_of_its_own),
 		cmocka_unit_test(one_track_for_a_rank_over_its_runs),
 		cmocka_unit_test(tracks_of_which_nothing_is_told_are_forgotten),

@@ -56,12 +56,23 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 	return true;
 }
 
-void trace_us(struct buffer *b, const char *key, uint64_t ns)
+static void fraction(struct buffer *b, uint64_t ns)
 {
 	char text[4] = {'.', (char)('0' + ns / 100 % 10), (char)('0' + ns / 10 % 10), (char)('0' + ns % 10)};
 
-	json_uint(b, key, ns / 1000);
 	buffer_add(b, text, sizeof(text));
+}
+
+void trace_us(struct buffer *b, const char *key, uint64_t ns)
+{
+	json_uint(b, key, ns / 1000);
+	fraction(b, ns);
+}
+
+void trace_us_value(struct buffer *b, uint64_t ns)
+{
+	buffer_uint(b, ns / 1000);
+	fraction(b, ns);
 }
 
 void trace_event(struct buffer *b, const char *ph, const char *cat, const char *name,
@@ -125,7 +136,7 @@ bool trace_named(struct trace *t, struct trace_track *track, uint32_t lane)
 		name_process(trace_begin(t), track);
 		track->named = trace_end(t, TRACE_RARE);
 	}
-	if (!track->named || !lane || track->lanes_named & 1ull << lane)
+	if (!track->named || !lane || track->lane_named[lane])
 		return track->named;
 	b = trace_begin(t);
 	name_event(b, "thread_name", track, lane);
@@ -136,7 +147,7 @@ bool trace_named(struct trace *t, struct trace_track *track, uint32_t lane)
 	trace_done(b);
 	if (!trace_end(t, TRACE_RARE))
 		return false;
-	track->lanes_named |= 1ull << lane;
+	track->lane_named[lane] = true;
 	return true;
 }
 

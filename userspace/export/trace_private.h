@@ -59,6 +59,7 @@ bool trace_end(struct trace *t, enum trace_weight weight);
 void trace_event(struct buffer *b, const char *ph, const char *cat, const char *name,
 		 const struct trace_track *track, uint32_t lane, uint64_t ts_ns);
 void trace_us(struct buffer *b, const char *key, uint64_t ns);
+void trace_us_value(struct buffer *b, uint64_t ns); /* without its key */
 void trace_done(struct buffer *b);
 /* The track has its name, and the lane; false: there is no room for them. */
 bool trace_named(struct trace *t, struct trace_track *track, uint32_t lane);

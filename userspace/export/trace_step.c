@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps on a trace. Of a phase of a step only the sum of its time is known, not its place: it is an argument
- * of the step, as waits in collectives and the job's own ranges are. */
+/* Steps on a trace, and on lanes of their own beneath where their phases lie, and where they blocked. The
+ * sums are arguments of the step, as the job's own ranges are: of phases only the first ones have a place, of
+ * what blocked the longest. */
 #include <stdio.h>
+#include <string.h>
 
 #include "userspace/base/json_text.h"
 #include "userspace/export/json_line.h"
@@ -52,6 +54,54 @@ static void step_counter(struct buffer *b, const struct trace_track *track, uint
 	trace_done(b);
 }
 
+#define ADD(b, text) buffer_add(b, text, sizeof(text) - 1)
+
+/* What trace_event() makes of it, without args and in fewer pieces: of a trace it is the most. An event
+ * stands before it. */
+static void piece_event(struct buffer *b, const struct trace_track *track, uint32_t lane, const char *name,
+			uint64_t from_ns, uint64_t to_ns)
+{
+	if (lane < TRACK_BLOCKED)
+		ADD(b, ",{\"ph\":\"X\",\"cat\":\"phase\",\"name\":\"");
+	else
+		ADD(b, ",{\"ph\":\"X\",\"cat\":\"blocked\",\"name\":\"");
+	buffer_add(b, name, strlen(name));
+	ADD(b, "\",\"pid\":");
+	buffer_uint(b, track->number);
+	ADD(b, ",\"tid\":");
+	buffer_uint(b, lane);
+	ADD(b, ",\"ts\":");
+	trace_us_value(b, from_ns);
+	ADD(b, ",\"dur\":");
+	trace_us_value(b, to_ns - from_ns);
+	ADD(b, "}");
+}
+
+/* In the line of their step, which has room for all of it or is left out. */
+static void step_pieces(struct buffer *b, const struct fact_step *fs, const struct trace_what *w,
+			uint32_t lane, const struct step_piece *piece, uint32_t n)
+{
+	uint64_t until_ns = w->from_ns;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct step_piece *p = &piece[i];
+		uint64_t from_ns = p->from_ns > until_ns ? p->from_ns : until_ns;
+
+		if (!(fs->phases_known & 1u << p->phase) || p->to_ns <= from_ns || p->to_ns > w->to_ns)
+			continue;
+		piece_event(b, w->track, lane, phase_name[p->phase], from_ns, p->to_ns);
+		until_ns = p->to_ns;
+	}
+}
+
+/* A step without a lane may lie across others, and so may what it holds. */
+static bool pieces_named(struct trace *t, const struct fact_step *fs, const struct trace_what *w,
+			 uint32_t loop)
+{
+	return !w->lane || ((!fs->npieces || trace_named(t, w->track, TRACK_PHASES + loop)) &&
+			    (!fs->nblocked || trace_named(t, w->track, TRACK_BLOCKED + loop)));
+}
+
 /* Those that are no sample are what one looks for. left: those before it that were not drawn. */
 static bool wanted(const struct trace *t, const struct step *s, uint64_t left)
 {
@@ -78,10 +128,14 @@ void trace_step(struct trace *t, const struct fact *f)
 		goto leave;
 	/* Loops beyond those that are told apart share a lane, on which there may be no room. */
 	w.lane = trace_lane(w.track, TRACK_STEPS, loop, w.from_ns, w.to_ns);
-	if (!trace_named(t, w.track, w.lane))
+	if (!trace_named(t, w.track, w.lane) || !pieces_named(t, f->step, &w, loop))
 		goto leave;
 	b = trace_begin(t);
 	step_counter(b, w.track, s->loop, &w);
+	if (w.lane) {
+		step_pieces(b, f->step, &w, TRACK_PHASES + loop, f->step->piece, f->step->npieces);
+		step_pieces(b, f->step, &w, TRACK_BLOCKED + loop, f->step->blocked, f->step->nblocked);
+	}
 	trace_span_on(b, f, &w);
 	step_args(b, f->step);
 	if (*left)

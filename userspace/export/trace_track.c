@@ -125,7 +125,7 @@ void trace_tracks_unname(struct trace_tracks *ts)
 
 	for (size_t at = 0; (t = table_next(ts->by_key, &at, NULL));) {
 		t->named = false;
-		t->lanes_named = 0;
+		memset(t->lane_named, 0, sizeof(t->lane_named));
 	}
 }
 
@@ -230,6 +230,8 @@ const char *trace_lane_name(char *out, size_t len, uint32_t lane)
 		enum track_kind kind;
 		const char *name;
 	} kinds[] = {{TRACK_STEPS, "steps"},
+		     {TRACK_PHASES, "phases"},
+		     {TRACK_BLOCKED, "collectives, waits"},
 		     {TRACK_CHECKPOINTS, "checkpoints"},
 		     {TRACK_EVALUATIONS, "evaluation"},
 		     {TRACK_RANGES, "ranges"},

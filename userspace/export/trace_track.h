@@ -20,10 +20,13 @@
 #define TRACK_LANES   4 /* beside each other, of one kind; what finds none free has no place on a lane */
 #define TRACK_UNKNOWN UINT32_MAX
 
-/* First lane of each kind; those of steps are one for each loop. */
+/* First lane of each kind; those of steps, of their phases and of what they were blocked in are one for each
+ * loop. */
 enum track_kind {
 	TRACK_STEPS = 1,
-	TRACK_CHECKPOINTS = TRACK_STEPS + STEP_LOOPS,
+	TRACK_PHASES = TRACK_STEPS + STEP_LOOPS,
+	TRACK_BLOCKED = TRACK_PHASES + STEP_LOOPS,
+	TRACK_CHECKPOINTS = TRACK_BLOCKED + STEP_LOOPS,
 	TRACK_EVALUATIONS = TRACK_CHECKPOINTS + TRACK_LANES,
 	TRACK_RANGES = TRACK_EVALUATIONS + TRACK_LANES,
 	TRACK_HEALTH = TRACK_RANGES + TRACK_LANES,
@@ -35,11 +38,11 @@ enum track_kind {
 struct trace_track {
 	struct trace_track *of; /* its job's, which is kept as long as it; NULL: it is no process's */
 	uint32_t number;
-	uint32_t order;	      /* among all tracks, from above */
-	uint32_t pid;	      /* of the process that has it now; 0: it is no process's */
-	uint64_t used_ns;     /* something was told of it last */
-	uint64_t until_ns;    /* end of the last span on any lane */
-	uint64_t lanes_named; /* bit per lane */
+	uint32_t order;	   /* among all tracks, from above */
+	uint32_t pid;	   /* of the process that has it now; 0: it is no process's */
+	uint64_t used_ns;  /* something was told of it last */
+	uint64_t until_ns; /* end of the last span on any lane */
+	bool lane_named[TRACK_END];
 	bool named;
 	int rank; /* -1: unknown */
 	char job[64];
@@ -60,7 +63,7 @@ void trace_tracks_unname(struct trace_tracks *ts);
 /* A lane of that kind which is free since from_ns, taken until to_ns; 0: none is. loop: of TRACK_STEPS. */
 uint32_t trace_lane(struct trace_track *t, enum track_kind kind, uint32_t loop, uint64_t from_ns,
 		    uint64_t to_ns);
-/* "steps", "ranges (2)"... */
+/* "steps", "phases", "ranges (2)"... */
 const char *trace_lane_name(char *out, size_t len, uint32_t lane);
 
 #endif

@@ -48,9 +48,9 @@ enum phase {
 };
 extern const char *const phase_name[PHASE_COUNT];
 
-#define STEP_PIECES 16 /* of a step's phases, those that came first */
+#define STEP_PIECES 16
 struct step_piece {
-	enum phase phase; /* data, forward, backward, update or zero_grad */
+	enum phase phase;
 	uint64_t from_ns, to_ns;
 };
 
@@ -62,10 +62,15 @@ struct fact_step {
 	bool device_known;		/* how it waits for its device was seen: these two are known */
 	uint64_t host_ns; /* neither blocked in the loader, on the device, in collectives or copies, nor
 			     compiling */
-	/* Where they lie, of those that are known: what blocks is within, so they may be longer than the
-	 * sums. Of a forward pass that was interrupted the last part. */
+	/* Where data, forward, backward, update and zero_grad lie, those that came first, of those that are
+	 * known: what blocks is within, so they may be longer than the sums. Of a forward pass that was
+	 * interrupted the last part. */
 	struct step_piece piece[STEP_PIECES];
 	uint32_t npieces;
+	/* Where it blocked (sync, collective, transfer, compile), the longest ones: in order, and none lies
+	 * across another. */
+	struct step_piece blocked[STEP_PIECES];
+	uint32_t nblocked;
 	const struct share_view *ranges; /* what ranges of the job's own took of it; NULL: not known */
 	uint64_t wait_ns; /* blocked where other ranks may be waited for: sync, collectives, copies to the
 			     host */

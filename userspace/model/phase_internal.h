@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_internal.h - what phase.c (signals to spans), phase_checkpoint.c (files to checkpoints) and
- * phase_step.c (spans inside steps) share. */
+/* phase_internal.h - what phase.c (signals to spans), phase_checkpoint.c (files to checkpoints),
+ * phase_step.c (spans inside steps) and phase_blocked.c (what a step waited for) share. */
 #ifndef MODEL_PHASE_INTERNAL_H
 #define MODEL_PHASE_INTERNAL_H
 
@@ -102,6 +102,17 @@ struct phase_finder {
 	uint64_t stepped_ns; /* marks that end before are needed no more */
 };
 
+struct phase_split { /* a walk through the marks of one step, in order of time */
+	struct fact_step *out;
+	uint64_t from_ns;     /* where a forward pass may have begun */
+	uint64_t forward_ns;  /* parts of one before from_ns, when it was interrupted */
+	uint64_t backward_ns; /* where the backward that runs began; 0: none */
+	uint64_t updated_ns;  /* end of the last update: their ranges may overlap */
+	uint64_t worked_ns;   /* where the first backward began; 0: none */
+	const struct phase_finder *pf;
+	bool forward, backward;
+};
+
 #define BURST_NS 1000000000ull
 
 /* cap is not 0. */
@@ -126,5 +137,14 @@ void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const s
 void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
 /* Time passed, or (all) the process ended. */
 void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all);
+
+/* phase_blocked.c. First mark that ends after ns. */
+uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns);
+/* Marks of the step's thread; of the threads that run its backward when it runs none itself. */
+bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m, const struct step *s);
+/* By kind of mark where ret_ns is not NULL. */
+uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns);
+/* Of the step that sp->out is of: how long it was blocked, where, and what is left to its host. */
+void phase_split_blocked(struct phase_split *sp);
 
 #endif

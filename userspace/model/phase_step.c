@@ -4,58 +4,17 @@
 
 #include <string.h>
 
-struct split { /* a walk through the marks of one step, in order of time */
-	struct fact_step *out;
-	uint64_t from_ns;     /* where a forward pass may have begun */
-	uint64_t forward_ns;  /* parts of one before from_ns, when it was interrupted */
-	uint64_t backward_ns; /* where the backward that runs began; 0: none */
-	uint64_t updated_ns;  /* end of the last update: their ranges may overlap */
-	uint64_t worked_ns;   /* where the first backward began; 0: none */
-	const struct phase_finder *pf;
-	bool forward, backward;
-};
-
-/* First mark that ends after ns. */
-static uint64_t marks_after(const struct phase_finder *pf, uint64_t ns)
-{
-	uint64_t low = pf->first, high = pf->next;
-
-	while (low < high) {
-		uint64_t mid = low + (high - low) / 2;
-
-		if (phase_mark_at(pf, mid)->end_ns > ns)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
-}
-
-/* Marks of the step's thread; of the threads that run its backward when it runs none itself. */
-static bool mark_counts(const struct phase_finder *pf, const struct phase_mark *m, const struct step *s)
-{
-	const struct phase_thread *t;
-
-	if (m->tid == s->tid)
-		return true;
-	t = phase_thread_find(pf, s->tid);
-	if (t && t->backward)
-		return false;
-	t = phase_thread_find(pf, m->tid);
-	return t && t->backward && !t->updates;
-}
-
 /* ---- breaks -------------------------------------------------------------------------------------- */
 
 /* A backward of the step's loop within (from_ns, to_ns). */
 static bool worked(const struct phase_finder *pf, const struct step *s, uint64_t from_ns, uint64_t to_ns)
 {
-	for (uint64_t i = marks_after(pf, from_ns); i < pf->next; i++) {
+	for (uint64_t i = phase_marks_after(pf, from_ns); i < pf->next; i++) {
 		const struct phase_mark *m = phase_mark_at(pf, i);
 
 		if (m->begin_ns >= to_ns)
 			return false;
-		if (m->kind == MARK_BACKWARD && mark_counts(pf, m, s))
+		if (m->kind == MARK_BACKWARD && phase_mark_counts(pf, m, s))
 			return true;
 	}
 	return false;
@@ -177,93 +136,9 @@ static void step_cuts(struct phase_finder *pf, struct step *s, bool alone, uint6
 		cut_marks(pf, breaks, n, s, resume_ns);
 }
 
-/* ---- what blocks --------------------------------------------------------------------------------- */
-
-/* Of the step's own thread; and collectives that its backward has other threads call. */
-static bool blocked_counts(const struct split *sp, const struct phase_mark *m)
-{
-	const struct phase_thread *t;
-
-	if (!mark_blocks(m->kind))
-		return false;
-	if (mark_counts(sp->pf, m, &sp->out->step))
-		return true;
-	if (m->kind != MARK_COLLECTIVE || !sp->worked_ns || m->begin_ns < sp->worked_ns)
-		return false;
-	t = phase_thread_find(sp->pf, m->tid);
-	return t && !t->backward && !t->updates;
-}
-
-struct blocked { /* what is summed up, from its end to its beginning */
-	uint64_t ns[MARK_KINDS];
-	uint64_t lowest_ns;  /* from here on it is summed up ... */
-	enum mark_kind kind; /* ... last for a mark of this kind */
-};
-
-/* Threads block at once: a moment counts once, for the step's own thread if that is blocked. All marks before
- * this one end later, so that what they share with it is all of it from their earliest beginning on. */
-static void blocked_add(struct blocked *b, const struct phase_mark *m, bool own, uint64_t from_ns,
-			uint64_t to_ns)
-{
-	uint64_t begin_ns = m->begin_ns > from_ns ? m->begin_ns : from_ns;
-	uint64_t end_ns = m->end_ns < to_ns ? m->end_ns : to_ns;
-	uint64_t shared_ns;
-
-	if (end_ns <= begin_ns)
-		return;
-	shared_ns = end_ns <= b->lowest_ns ? 0 : end_ns - (begin_ns > b->lowest_ns ? begin_ns : b->lowest_ns);
-	b->ns[m->kind] += end_ns - begin_ns - shared_ns;
-	if (own && shared_ns <= b->ns[b->kind]) {
-		b->ns[b->kind] -= shared_ns;
-		b->ns[m->kind] += shared_ns;
-	}
-	if (begin_ns >= b->lowest_ns)
-		return;
-	b->lowest_ns = begin_ns;
-	b->kind = m->kind;
-}
-
-/* By kind of mark where ret is not NULL. The first mark that ends later is the last that may reach into it.
- */
-static uint64_t blocked_ns(const struct split *sp, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns)
-{
-	uint64_t first = marks_after(sp->pf, from_ns), last = first, sum_ns = 0;
-	struct blocked b = {.lowest_ns = to_ns};
-
-	while (last < sp->pf->next && (last == first || phase_mark_at(sp->pf, last - 1)->end_ns < to_ns))
-		last++;
-	for (uint64_t i = last; i > first; i--) {
-		const struct phase_mark *m = phase_mark_at(sp->pf, i - 1);
-
-		if (blocked_counts(sp, m))
-			blocked_add(&b, m, m->tid == sp->out->step.tid, from_ns, to_ns);
-	}
-	for (int k = 0; k < MARK_KINDS; k++) {
-		sum_ns += b.ns[k];
-		if (ret_ns)
-			ret_ns[k] += b.ns[k];
-	}
-	return sum_ns;
-}
-
-static void split_blocked(struct split *sp)
-{
-	struct fact_step *out = sp->out;
-	uint64_t ns[MARK_KINDS] = {0}, whole_ns = out->step.end_ns - out->step.start_ns, away_ns;
-
-	away_ns = blocked_ns(sp, out->step.start_ns, out->step.end_ns, ns) + out->phase_ns[PHASE_DATA];
-	out->phase_ns[PHASE_SYNC] = ns[MARK_SYNC];
-	out->phase_ns[PHASE_COLLECTIVE] = ns[MARK_COLLECTIVE];
-	out->phase_ns[PHASE_TRANSFER] = ns[MARK_COPY] + ns[MARK_COPY_OUT];
-	out->phase_ns[PHASE_COMPILE] = ns[MARK_COMPILE];
-	out->wait_ns = ns[MARK_SYNC] + ns[MARK_COLLECTIVE] + ns[MARK_COPY_OUT];
-	out->host_ns = whole_ns > away_ns ? whole_ns - away_ns : 0;
-	out->device_known = sp->pf->seen & (1u << MARK_SYNC | 1u << MARK_COLLECTIVE | 1u << MARK_COPY_OUT);
-}
-
 /* ---- phases -------------------------------------------------------------------------------------- */
 
-static void split_piece(struct split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
+static void split_piece(struct phase_split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
 {
 	struct fact_step *out = sp->out;
 
@@ -272,7 +147,7 @@ static void split_piece(struct split *sp, enum phase p, uint64_t from_ns, uint64
 			.phase = p, .from_ns = from_ns, .to_ns = to_ns};
 }
 
-static void split_add(struct split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
+static void split_add(struct phase_split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct step *s = &sp->out->step;
 
@@ -280,18 +155,18 @@ static void split_add(struct split *sp, enum phase p, uint64_t from_ns, uint64_t
 	to_ns = to_ns < s->end_ns ? to_ns : s->end_ns;
 	if (to_ns <= from_ns)
 		return;
-	sp->out->phase_ns[p] += to_ns - from_ns - blocked_ns(sp, from_ns, to_ns, NULL);
+	sp->out->phase_ns[p] += to_ns - from_ns - phase_blocked_ns(sp, from_ns, to_ns, NULL);
 	split_piece(sp, p, from_ns, to_ns);
 }
 
 /* Part of a forward pass. */
-static void split_forward(struct split *sp, uint64_t to_ns)
+static void split_forward(struct phase_split *sp, uint64_t to_ns)
 {
 	if (to_ns > sp->from_ns)
-		sp->forward_ns += to_ns - sp->from_ns - blocked_ns(sp, sp->from_ns, to_ns, NULL);
+		sp->forward_ns += to_ns - sp->from_ns - phase_blocked_ns(sp, sp->from_ns, to_ns, NULL);
 }
 
-static void split_backward_end(struct split *sp, uint64_t ns)
+static void split_backward_end(struct phase_split *sp, uint64_t ns)
 {
 	if (sp->backward_ns) {
 		split_add(sp, PHASE_BACKWARD, sp->backward_ns, ns);
@@ -301,7 +176,7 @@ static void split_backward_end(struct split *sp, uint64_t ns)
 }
 
 /* Something else begins: a forward pass goes on behind it. */
-static void split_interrupt(struct split *sp, const struct phase_mark *m)
+static void split_interrupt(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (!sp->backward_ns)
 		split_forward(sp, m->begin_ns);
@@ -309,7 +184,7 @@ static void split_interrupt(struct split *sp, const struct phase_mark *m)
 	sp->from_ns = m->end_ns > sp->from_ns ? m->end_ns : sp->from_ns;
 }
 
-static void split_backward(struct split *sp, const struct phase_mark *m)
+static void split_backward(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (m->begin_ns < sp->updated_ns) /* a closure: its time is the update's */
 		return;
@@ -326,7 +201,7 @@ static void split_backward(struct split *sp, const struct phase_mark *m)
 	sp->worked_ns = sp->worked_ns ? sp->worked_ns : m->begin_ns;
 }
 
-static void split_mark(struct split *sp, const struct phase_mark *m)
+static void split_mark(struct phase_split *sp, const struct phase_mark *m)
 {
 	switch (m->kind) {
 	case MARK_FETCH:
@@ -356,7 +231,7 @@ static void split_mark(struct split *sp, const struct phase_mark *m)
 /* Some of it was not watched: how long it took is known, what it held and whether it was one is not. */
 static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 {
-	for (uint64_t i = pf->cap ? marks_after(pf, s->start_ns) : pf->next; i < pf->next; i++) {
+	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next; i++) {
 		const struct phase_mark *m = phase_mark_at(pf, i);
 
 		if (m->begin_ns >= s->end_ns)
@@ -381,7 +256,7 @@ static const struct phase_mark *update_around(const struct phase_finder *pf, uin
 	return NULL;
 }
 
-static void split_end(struct split *sp, const struct phase_finder *pf)
+static void split_end(struct phase_split *sp, const struct phase_finder *pf)
 {
 	static const struct {
 		enum mark_kind mark;
@@ -406,14 +281,14 @@ static void split_end(struct split *sp, const struct phase_finder *pf)
 		if (pf->seen & 1u << known[k].mark)
 			out->phases_known |= 1u << known[k].phase;
 	}
-	split_blocked(sp);
+	phase_split_blocked(sp);
 }
 
 static void step_split(struct phase_finder *pf, struct fact_step *out)
 {
 	const struct step *s = &out->step;
-	struct split sp = {.out = out, .from_ns = s->start_ns, .pf = pf};
-	uint64_t i = marks_after(pf, s->start_ns);
+	struct phase_split sp = {.out = out, .from_ns = s->start_ns, .pf = pf};
+	uint64_t i = phase_marks_after(pf, s->start_ns);
 
 	if (!pf->cap || (i == pf->first && pf->first)) /* some were given up */
 		return;
@@ -426,7 +301,7 @@ static void step_split(struct phase_finder *pf, struct fact_step *out)
 			break;
 		if (m->end_ns == s->start_ns && m->kind != MARK_BACKWARD)
 			continue;
-		if (!mark_counts(pf, m, s))
+		if (!phase_mark_counts(pf, m, s))
 			continue;
 		if (m->kind == MARK_BACKWARD && update_around(pf, i))
 			continue;
