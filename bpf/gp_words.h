@@ -46,7 +46,9 @@
 	X(36, comm_error)    /* a communicator failed (arg0: which; arg1: the error) */                      \
 	X(37, table)	     /* returns a table of functions: of use to the loader, not to the model */      \
 	X(38, program_end)   /* a program (arg0) is destroyed: its number may be another's from here on */   \
-	X(39, buffer_in)     /* copy from host into a buffer (arg0) that is made for it */
+	X(39, buffer_in)     /* copy from host into a buffer (arg0) that is made for it */                   \
+	X(40, cached) /* a program comes from a cache of compiled ones (arg0: which; arg1: bytes); of a      \
+			 call's entry: is about to, on this thread (arg0 its code; arg1) or its name */
 
 enum gp_role {
 #define X(id, name) GP_ROLE_##name = id,

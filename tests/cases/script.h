@@ -94,6 +94,8 @@ enum script_probe {
 	P_SEND,
 	P_GROUP_END,
 	P_COMM_END,
+	P_CACHED_BEGIN,
+	P_CACHED,
 	P_COUNT
 };
 
@@ -145,6 +147,8 @@ static const struct {
 	[P_SEND] = {"nccl.send", GP_ROLE_collective, GP_PROBE_RETURNS, "nccl"},
 	[P_GROUP_END] = {"nccl.group_end", GP_ROLE_error, GP_PROBE_RETURNS, "nccl"},
 	[P_COMM_END] = {"nccl.comm_destroy", GP_ROLE_comm_end, GP_PROBE_RETURNS, "nccl"},
+	[P_CACHED_BEGIN] = {"pjrt.deserialize_begin", GP_ROLE_cached, 0, "pjrt"},
+	[P_CACHED] = {"pjrt.deserialize", GP_ROLE_cached, GP_PROBE_RETURNS, "pjrt"},
 };
 
 static inline void script_fail(struct script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -25,13 +25,16 @@ static inline bool move_has(const struct move *m, const char *name)
 	return false;
 }
 
-/* compiled NAME ID BYTES D [named D]: through a plugin's table; "-" has no name; its name is read so much
- * later than it began. */
+/* compiled NAME ID BYTES D [named D], or cached: through a plugin's table; "-" has no name; its name is read
+ * so much later than it began. */
 static inline void word_compiled(struct script *s, const struct move *m)
 {
 	uint64_t id = move_number(m, 2, 1), bytes = move_number(m, 3, 0), ns = move_ns(m, 4, 0);
-	struct gp_hit *h = script_add(s, GP_KIND_hit, m->at_ns, script_pid(s), P_TABLE_BEGIN);
-	struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + ns, script_pid(s), P_TABLE_COMPILE);
+	bool cached = !strcmp(m->argv[0], "cached");
+	struct gp_hit *h = script_add(s, GP_KIND_hit, m->at_ns, script_pid(s),
+				      cached ? P_CACHED_BEGIN : P_TABLE_BEGIN);
+	struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + ns, script_pid(s),
+				       cached ? P_CACHED : P_TABLE_COMPILE);
 	struct gp_program *p;
 
 	h->arg[0] = 0xc0de00 + id;
@@ -82,7 +85,7 @@ static inline bool word_program(struct script *s, const struct move *m)
 {
 	const char *w = m->argv[0];
 
-	if (!strcmp(w, "compiled")) {
+	if (!strcmp(w, "compiled") || !strcmp(w, "cached")) {
 		word_compiled(s, m);
 	} else if (!strcmp(w, "run")) {
 		word_run(s, m);

@@ -68,15 +68,34 @@ teardown() { e2e_teardown; }
 	equal '[50,100,150,200]' "$(jq -n -c '[inputs | select(.type == "checkpoint" and .op == "save") | .step]' "$T/out")" checkpoints
 }
 
+# ---- from JAX's cache of compiled programs ------------------------------------------------------------
+
+# A restart: nothing is compiled, and the step's program is named all the same. What it returns first says nothing of what it is.
+cached() { # command...
+	local first=$T/first.truth
+	export JAX_COMPILATION_CACHE_DIR=$T/cache JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
+	"$PY" "$LOOP" jax_loss_first --out "$first" --steps 3 >"$T/first" 2>&1 || { tail -5 "$T/first" >&2; return 1; }
+	rm -f "$first"*
+	"$@"
+	equal '"jit_train_step"' "$(of_type rank "$T/out" '.marker' | tail -1)" "what ends a step"
+	jq -n -e '[inputs | select(.type == "rank" and .programs)][-1].programs | .cached > 0 and .cached > .compiled' "$T/out"
+}
+
+@test "cached: the client for the CPU" { python_framework jax; cached program_exact jax_loss_first; }
+@test "cached: jaxlib 0.4.38" { python_framework jax_old; cached older_exact jax_loss_first; }
+
 # ---- on a plugin ------------------------------------------------------------------------------------
 
 # JAX runs on XLA's plugin for the CPU as it does on an accelerator's.
-plugin_exact() { # kind
+plugin_use() {
 	local plugin
 	python_framework jax
 	plugin=$("$PY" -c 'import glob, os, sysconfig
 print(*glob.glob(os.path.join(sysconfig.get_path("purelib"), "**", "xla_cpu_pjrt.so"), recursive=True))')
 	export PJRT_NAMES_AND_LIBRARY_PATHS=cpu_plugin:$plugin JAX_PLATFORMS=cpu_plugin ENABLE_PJRT_COMPATIBILITY=1
+}
+plugin_exact() { # kind
+	plugin_use
 	run_loop "$1"
 	program_compare "$1" completion
 }
@@ -92,6 +111,7 @@ print(*glob.glob(os.path.join(sysconfig.get_path("purelib"), "**", "xla_cpu_pjrt
 @test "plugin: predictions by weights of the host" { plugin_exact jax_inference_host; }
 @test "plugin: predictions by constants" { plugin_exact jax_inference_closed; }
 @test "plugin: a cache is handed on" { plugin_exact jax_generate; }
+@test "plugin: from the cache of compiled programs" { plugin_use; cached plugin_exact jax_loss_first; }
 
 # ---- an older version -------------------------------------------------------------------------------
 

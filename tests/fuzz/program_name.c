@@ -33,6 +33,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		name_check(&cut);
 		assert(!whole.sure || (cut.sure && !strcmp(whole.name, cut.name)));
 	}
+	for (int more = 0; more < 2; more++) { /* it is longer than what is here, by much */
+		struct program_name cached = {0};
+
+		program_name_cached(&cached, code, size, more ? size + (1ull << 40) : size);
+		name_check(&cached);
+		assert(cached.sure);
+	}
 	free(code);
 	return 0;
 }

@@ -18,6 +18,7 @@ printf 'a: [1, {b: c}]\n? [x]\n: y\n' >"$out/config/two"
 printf 'ML\357R\rMLIR23.0.0\0mhlo.num_partitions\0mhlo.num_replicas\0jit_train_step\0main\0' >"$out/program_name/bytecode"
 printf '\012\220\001\012\005jit_f\022\006main.2' >"$out/program_name/proto"
 printf 'module @jit_f attributes {' >"$out/program_name/text"
+printf '\012\045\012\043\012\037\012\005jit_f\022\006main.2\032\016\012\010region_1\022\002ab' >"$out/program_name/cached"
 
 source=$(mktemp --suffix=.c)
 trap 'rm -f "$source"' EXIT

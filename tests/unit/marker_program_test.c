@@ -221,6 +221,64 @@ static void test_handles(void **state)
 	assert_int_equal(run(0x10), other);
 }
 
+/* From a cache of compiled ones: by its bytes through the table, by its module in JAX's own client. */
+static void test_cached(void **state)
+{
+	uint64_t train;
+
+	(void)state;
+	hit(1, GP_ROLE_cached, "pjrt", 0xc0de, 12000);
+	assert_true(last(SIGNAL_COMPILE_BEGIN)->cached);
+	program(0xc0de, 12000, "jit_train_step");
+	call(GP_ROLE_cached, "pjrt", 0, 0x10, 12000, 0, 0, 0);
+	assert_true(last(SIGNAL_COMPILE)->cached && last(SIGNAL_COMPILE)->made);
+	train = run(0x10);
+	assert_string_equal(seen.text[seen.n - 1], "jit_train_step");
+	assert_true(last(SIGNAL_EXECUTE)->cached);
+	compile(1, 2, 0x20); /* it is nothing that sticks to the thread */
+	assert_false(last(SIGNAL_COMPILE)->cached);
+	run(0x20);
+	assert_false(last(SIGNAL_EXECUTE)->cached);
+	/* Its name comes late: no other program is made. */
+	hit(1, GP_ROLE_cached, "pjrt", 0xc0de, 13000);
+	call(GP_ROLE_cached, "pjrt", 0, 0x30, 13000, 0, 0, 0);
+	program(0xc0de, 13000, "jit_train_step");
+	assert_false(last(SIGNAL_COMPILE)->made);
+	assert_int_equal(run(0x30), train);
+	/* What is in the cache is of no use, and then it is compiled. */
+	hit(1, GP_ROLE_cached, "pjrt", 0xc0de, 500);
+	call(GP_ROLE_cached, "pjrt", 0x77, 0x40, 500, 0, 0, 0);
+	assert_false(last(SIGNAL_COMPILE)->made);
+}
+
+static void test_cached_client(void **state)
+{
+	(void)state;
+	hit(1, GP_ROLE_cached, "jax", 0, 12000);
+	named(GP_ROLE_cached, "jax", "jit_train_step");
+	hit(1, GP_ROLE_compile_end, "jax", 0x900, 0);
+	assert_string_equal(seen.text[seen.n - 1], "jit_train_step");
+	assert_true(last(SIGNAL_COMPILE)->cached && last(SIGNAL_COMPILE)->made);
+	assert_int_equal(last(SIGNAL_COMPILE)->size, 12000);
+	assert_true(last(SIGNAL_COMPILE)->begin_ns < last(SIGNAL_COMPILE)->ts_ns);
+	hit(1, GP_ROLE_execute, "jax", 0x900, 8);
+	assert_string_equal(seen.text[seen.n - 1], "jit_train_step");
+	/* A compiled one is put together, too: that begins nothing. */
+	named(GP_ROLE_compile_begin, "jax", "jit_eval_step");
+	named(GP_ROLE_cached, "jax", "jit_eval_step");
+	assert_int_equal(count(SIGNAL_COMPILE_BEGIN), 2);
+	hit(1, GP_ROLE_compile_end, "jax", 0xa00, 0);
+	assert_string_equal(seen.text[seen.n - 1], "jit_eval_step");
+	assert_false(last(SIGNAL_COMPILE)->cached);
+	/* What is in the cache is of no use, and then it is compiled. */
+	hit(1, GP_ROLE_cached, "jax", 0, 500);
+	named(GP_ROLE_compile_begin, "jax", "jit_other_step");
+	named(GP_ROLE_cached, "jax", "jit_other_step");
+	hit(1, GP_ROLE_compile_end, "jax", 0xb00, 0);
+	assert_string_equal(seen.text[seen.n - 1], "jit_other_step");
+	assert_false(last(SIGNAL_COMPILE)->cached);
+}
+
 /* The compiler says the name, the layer above the handle; where the table shows runs that layer's are not
  * counted once more. */
 static void test_layers(void **state)
@@ -366,6 +424,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_handles, start, stop),
 		cmocka_unit_test_setup_teardown(test_within, start, stop),
 		cmocka_unit_test_setup_teardown(test_layers, start, stop),
+		cmocka_unit_test_setup_teardown(test_cached, start, stop),
+		cmocka_unit_test_setup_teardown(test_cached_client, start, stop),
 		cmocka_unit_test_setup_teardown(test_completion, start, stop),
 		cmocka_unit_test_setup_teardown(test_completion_lost, start, stop),
 		cmocka_unit_test_setup_teardown(test_feeds, start, stop),

@@ -66,6 +66,63 @@ static void of_text(void **state)
 	assert_string_equal(LOOK(""), "");
 }
 
+/* A compiled program, as JAX's cache has it: three messages around the module. */
+#define MODULE	     "\x0a\x0ejit_train_step\x12\x07main.19\x1a\x90\x01\x0a\x0aregion_2.7\x12\x3d"
+#define CACHED	     "\x0a\xe0\x07\x0a\xd2\x06\x0a\xb3\x05" MODULE
+#define CACHED_BYTES 1000
+
+static const char *cached(const char *code, size_t len, uint64_t bytes)
+{
+	char *held = malloc(len + !len); /* nothing behind it may be read */
+
+	assert_non_null(held);
+	memcpy(held, code, len);
+	memset(&found, 0, sizeof(found));
+	program_name_cached(&found, held, len, bytes);
+	free(held);
+	return found.name;
+}
+
+static void of_a_cached_one(void **state)
+{
+	static const char *const others[] = {
+		"\x0a\x05TPUv4\x12\x04"
+		"abcd\x1a\x02\x08\x01", /* texts, and no computation behind them */
+		"\x0a\x05TPUv4\x10\x01\x1a\x05\x0a\x03"
+		"abc",
+		"\x0a\x12\x0a\x10\x0a\x0e\x0a\x0c\x0a\x05jit_f\x12\x01m\x1a\x03\x0a\x01"
+		"c", /* one around too many */
+		"\x0a\x05j\0t_f\x12\x01m\x1a\x03\x0a\x01"
+		"c",
+		"\x0a\xff\xff\xff\xff\x0f\x0a\x05jit_f\x12\x01m\x1a\x03\x0a\x01"
+		"c", /* longer than all */
+		"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x0a\x05jit_f\x12\x01m\x1a\x03\x0a\x01"
+		"c",
+		"\x0a\x05jit_f\x12\x01m\x1a\xff\xff\x7f\x0a\x01"
+		"c", /* a computation longer than all */
+		"\x12\x05jit_f",
+		"\x7f"
+		"ELF",
+		"",
+	};
+	char code[CACHED_BYTES] = CACHED;
+
+	(void)state;
+	assert_string_equal(cached(code, sizeof(code), sizeof(code)), "jit_train_step");
+	assert_true(found.sure);
+	/* Its beginning is enough; of less no name is made. */
+	for (size_t len = 0; len < sizeof(CACHED); len++) {
+		cached(code, len, sizeof(code));
+		assert_string_equal(found.name, len < sizeof(CACHED) - 3 ? "" : "jit_train_step");
+		assert_true(found.sure);
+	}
+	/* What says that it is longer than the whole is no such message. */
+	assert_string_equal(cached(code, sizeof(CACHED) - 1, 900), "");
+	assert_string_equal(cached(MODULE, sizeof(MODULE) - 1, 1000), "jit_train_step");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_string_equal(cached(others[i], i == 3 ? 21 : strlen(others[i]), 64), "");
+}
+
 /* A name of 127 bytes is one, a longer one is not. */
 static void of_any_length(void **state)
 {
@@ -106,7 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_bytecode), cmocka_unit_test(of_a_protocol_buffer),
 		cmocka_unit_test(of_text),     cmocka_unit_test(of_any_length),
-		cmocka_unit_test(in_pieces),
+		cmocka_unit_test(in_pieces),   cmocka_unit_test(of_a_cached_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

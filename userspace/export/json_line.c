@@ -96,6 +96,12 @@ static void line_rank(struct buffer *out, const struct fact *f)
 	json_uint(out, "steps", st->steps);
 	json_uint(out, "updates", st->updates);
 	json_nonzero(out, "period", st->period);
+	if (st->compiled || st->cached) {
+		json_open(out, "programs", '{');
+		json_uint(out, "compiled", st->compiled);
+		json_uint(out, "cached", st->cached);
+		json_close(out, '}');
+	}
 	line_rank_number(out, "world_size", f->world_size);
 	line_place(out, f->place);
 	line_scheduling(out, f->life ? f->life->scheduling : NULL);

@@ -55,6 +55,8 @@ LINE("properties": {"type": {"const": "rank"}, "seq": {"$ref": "#/$defs/seq"}, "
 	"loop": {"$ref": "#/$defs/count"}, "loops": {"$ref": "#/$defs/count"},
 	"numbering": {"enum": ["process_start", "since_attach"]}, "steps": {"$ref": "#/$defs/count"},
 	"updates": {"$ref": "#/$defs/count"}, "period": {"$ref": "#/$defs/count_or_null"},
+	"programs": {"type": "object", "description": "that the process has got for its device so far: compiled, or taken from a cache of compiled ones", "required": ["compiled", "cached"], "additionalProperties": false,
+		"properties": {"compiled": {"$ref": "#/$defs/count"}, "cached": {"$ref": "#/$defs/count"}}},
 	"world_size": {"$ref": "#/$defs/count_or_null"},
 	"namespace": {"$ref": "#/$defs/text_or_null"}, "pod": {"$ref": "#/$defs/text_or_null"},
 	"container": {"type": ["string", "null"], "description": "its name, else the beginning of its id"},

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define CACHED_DEPTH 3 /* of messages around a module */
+
 static const char attribute[] = "num_replicas"; /* its terminator is part of it */
 
 static bool letter_ok(char c)
@@ -60,13 +62,13 @@ static void bytecode_look(struct program_name *n, const char *code, size_t len)
 				name_take(n, at, string_length(at, left), false);
 }
 
-/* The protocol buffer's first field, when it is field 1 with bytes in it; 0: it is not. */
-static size_t field_bytes(const char *code, size_t len, const char **ret)
+/* The protocol buffer's first field, when it is that one with bytes in it; 0: it is not. */
+static uint64_t field_of(unsigned int number, const char *code, size_t len, const char **ret)
 {
 	uint64_t bytes = 0;
 	size_t at = 1;
 
-	if (len < 2 || code[0] != 0x0a)
+	if (len < 2 || (uint8_t)code[0] != (number << 3 | 2))
 		return 0;
 	for (unsigned int shift = 0; at < len && shift < 35; shift += 7) {
 		uint8_t byte = (uint8_t)code[at++];
@@ -78,6 +80,11 @@ static size_t field_bytes(const char *code, size_t len, const char **ret)
 		return bytes;
 	}
 	return 0;
+}
+
+static size_t field_bytes(const char *code, size_t len, const char **ret)
+{
+	return field_of(1, code, len, ret);
 }
 
 /* HloModuleProto, or HloModuleProtoWithConfig, which begins with one. */
@@ -124,4 +131,57 @@ void program_name_look(struct program_name *n, const char *code, size_t len, boo
 	if (!n->sure)
 		text_look(n, code, len);
 	n->sure = true; /* no more of it tells a name */
+}
+
+struct piece { /* of a message, of which no more is here than up to end */
+	const char *at, *end;
+	uint64_t left;
+};
+
+/* A message or text that is the next field there, and has that number. */
+static bool field_enter(const struct piece *p, unsigned int number, struct piece *ret)
+{
+	size_t here = (size_t)(p->end - p->at);
+	const char *at;
+	uint64_t bytes = field_of(number, p->at, here < p->left ? here : (size_t)p->left, &at);
+
+	if (!bytes || bytes > p->left - (uint64_t)(at - p->at))
+		return false;
+	*ret = (struct piece){at, p->end, bytes};
+	return true;
+}
+
+/* ... and a name, all of which is here. What follows it is next. */
+static bool field_name(struct piece *p, unsigned int number, struct piece *ret)
+{
+	if (!field_enter(p, number, ret) || ret->left > (uint64_t)(p->end - ret->at) ||
+	    name_length(ret->at, (size_t)ret->left) != ret->left)
+		return false;
+	p->left -= (uint64_t)(ret->at - p->at) + ret->left;
+	p->at = ret->at + ret->left;
+	return true;
+}
+
+/* HloModuleProto: its name, that of its entry, and computations that begin with a name. What another format
+ * begins with may be a text, too, and no name of a program. */
+static bool module_look(struct program_name *n, struct piece module)
+{
+	struct piece name, entry, computation, first;
+
+	return field_name(&module, 1, &name) && field_name(&module, 2, &entry) &&
+	       field_enter(&module, 3, &computation) && field_name(&computation, 1, &first) &&
+	       name_take(n, name.at, (size_t)name.left, true);
+}
+
+/* ExecutableAndOptionsProto, in it what the compiler made, in it HloModuleProtoWithConfig, in it the module:
+ * each is the first field of the one around it. */
+void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes)
+{
+	struct piece p = {code, code + len, bytes};
+
+	for (int depth = 0; !module_look(n, p) && depth < CACHED_DEPTH; depth++) {
+		if (!field_enter(&p, 1, &p))
+			break;
+	}
+	n->sure = true; /* nothing else tells a name */
 }

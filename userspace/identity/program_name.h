@@ -2,12 +2,15 @@
 /* program_name.h - the name that a program for a device has in its own code. Of MLIR bytecode (StableHLO,
  * what JAX compiles) it is the string behind the attribute "num_replicas", as seen with jaxlib 0.4.38 to
  * 0.10.2, else the first that is named as JAX names a jitted function; of a HloModuleProto (torch_xla) the
- * first field. Pure. The code is hostile: any bytes, any length. */
+ * first field; of a program that was compiled and written down (JAX's cache) that of the HloModuleProto in
+ * it, if there is one where XLA's compilers for the CPU and for GPUs put it. Pure. The code is hostile: any
+ * bytes, any length. */
 #ifndef IDENTITY_PROGRAM_NAME_H
 #define IDENTITY_PROGRAM_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PROGRAM_NAME_MAX 128 /* terminator included */
 
@@ -22,5 +25,7 @@ struct program_name {
 
 /* Looks at a piece of the code; first: it is the beginning. n is zeroed before that. */
 void program_name_look(struct program_name *n, const char *code, size_t len, bool first);
+/* Looks at the beginning, len bytes, of a compiled program of so many bytes. n is zeroed before that. */
+void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes);
 
 #endif

@@ -23,6 +23,7 @@ struct range {
 struct compile { /* the last one that was begun on a thread */
 	uint64_t begin_ns, code, bytes;
 	bool open, ended; /* it has not returned; its program was told by a compile_end */
+	bool cached;	  /* it compiles nothing: the program comes from a cache of compiled ones */
 	char name[PROGRAM_NAME_MAX];
 };
 
@@ -51,6 +52,7 @@ struct program {
 	uint32_t tid;	      /* that compiled it */
 	uint32_t layer;
 	uint32_t inputs;	     /* arguments of its runs; 0: unknown */
+	bool cached;		     /* it was not compiled here, but came from a cache */
 	char name[PROGRAM_NAME_MAX]; /* "": unknown */
 };
 
@@ -113,6 +115,12 @@ bool marker_device(struct call *c, uint32_t role);
 void marker_fault(struct call *c, uint32_t role); /* what a call returned, if that names a fault */
 /* marker_program.c: programs that are compiled and run. false: none of these. */
 bool marker_program(struct call *c, uint32_t role);
+struct programs *call_programs(struct call *c); /* NULL: no memory */
+uint32_t call_layer(const struct call *c);
+void call_name(const struct call *c, char *out, size_t len);				 /* "": it has none */
+struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t handle); /* NULL: no memory */
+/* marker_compile.c */
+void marker_compile(struct call *c, uint32_t role);
 void marker_program_named(struct call *c); /* GP_KIND_program */
 /* marker_program_name.c */
 void program_text(char *out, const char *text); /* PROGRAM_NAME_MAX bytes */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_program.c - programs that are compiled for a device and run there: which one, by what name, and when
- * the device was done.
+/* marker_program.c - programs that run on a device: which one, by what name, and when the device was done.
  *
  * One run may be told twice: by the table of the device's plugin, and by the layer that a framework built on
  * it. Where the table shows runs, those of the layers above are not told; what they say of names is.
- * A name: of what is compiled, the record of its code (user space reads it) or the compiler's own word, each
- * on the thread that compiles; of a TensorFlow function, in every run.
+ * A name: of what is compiled, see marker_compile.c; of a TensorFlow function, in every run.
  */
 #include "userspace/model/marker_internal.h"
 
@@ -30,21 +28,21 @@ void programs_gap(struct programs *ps)
 	memset(ps->early, 0, sizeof(ps->early));
 }
 
-static struct programs *programs_of(struct call *c)
+struct programs *call_programs(struct call *c)
 {
 	if (!c->m->programs)
 		c->m->programs = calloc(1, sizeof(*c->m->programs));
 	return c->m->programs;
 }
 
-static uint32_t layer_of(const struct call *c)
+uint32_t call_layer(const struct call *c)
 {
 	if (c->probe->role == GP_ROLE_graph_launch)
 		return LAYER_GRAPH;
 	return !strcmp(c->probe->runtime, "pjrt") ? LAYER_TABLE : LAYER_CLIENT;
 }
 
-static void call_name(const struct call *c, char *out, size_t len)
+void call_name(const struct call *c, char *out, size_t len)
 {
 	*out = '\0';
 	if (c->ev->rec->kind == GP_KIND_named)
@@ -81,8 +79,7 @@ static struct program *program_new(struct programs *ps)
 	return idle;
 }
 
-/* NULL: no memory. */
-static struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t handle)
+struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t handle)
 {
 	struct program *p = program_by_handle(ps, layer, handle);
 
@@ -97,131 +94,6 @@ static struct program *program_of_handle(struct programs *ps, uint32_t layer, ui
 	return p;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------ */
-
-static struct compile *compile_of(const struct call *c, bool make)
-{
-	struct thread *t = c->m->last && c->m->last->tid == c->tid ? c->m->last : NULL;
-
-	for (uint32_t i = 0; !t && i < c->m->nthreads; i++)
-		t = c->m->threads[i]->tid == c->tid ? c->m->threads[i] : NULL;
-	if (t && !t->compile && make)
-		t->compile = calloc(1, sizeof(*t->compile));
-	return t ? t->compile : NULL;
-}
-
-/* A layer below the one that began it may say the name, and begins nothing. */
-static void feed_compile_begin(struct call *c)
-{
-	struct compile *k = compile_of(c, true);
-	struct signal s = {.kind = SIGNAL_COMPILE_BEGIN};
-	char name[GP_PATH_MAX];
-
-	if (!k)
-		return;
-	call_name(c, name, sizeof(name));
-	if (c->ev->rec->kind == GP_KIND_named && k->open && k->code) {
-		program_text(k->name, name);
-		return;
-	}
-	*k = (struct compile){.begin_ns = c->ts_ns, .open = true};
-	program_text(k->name, name);
-	if (c->ev->rec->kind == GP_KIND_hit) {
-		k->code = call_arg(c, 0);
-		k->bytes = call_arg(c, 1);
-	}
-	s.size = k->bytes;
-	s.text = k->name;
-	call_emit(c, &s);
-}
-
-static void program_compiled(struct call *c, const struct compile *k, uint64_t handle, uint64_t bytes,
-			     uint64_t begin_ns)
-{
-	struct programs *ps = programs_of(c);
-	struct signal s = {.kind = SIGNAL_COMPILE, .begin_ns = begin_ns, .size = bytes};
-	struct program *p = ps && handle ? program_of_handle(ps, layer_of(c), handle) : NULL;
-
-	if (p) { /* the handle may have been another program's */
-		*p = (struct program){.handle = handle,
-				      .layer = p->layer,
-				      .ident = ++ps->idents,
-				      .seen = p->seen,
-				      .bytes = bytes,
-				      .code = k ? k->code : 0,
-				      .tid = c->tid};
-		if (k)
-			program_name(ps, p, k->name);
-		s.ident = p->ident;
-		s.text = p->name;
-	}
-	call_emit(c, &s);
-}
-
-static void feed_compile_end(struct call *c)
-{
-	struct compile *k = compile_of(c, false);
-	bool known = k && !k->ended;
-
-	program_compiled(c, known ? k : NULL, call_arg(c, 0), known ? k->bytes : 0, known ? k->begin_ns : 0);
-	if (!k)
-		return;
-	k->ended = true;
-	k->open = false;
-}
-
-/* A call that failed wrote no handle. Within a plugin's compile the runtimes below load and link modules:
- * that goes on. */
-static void feed_compile(struct call *c)
-{
-	struct compile *k = compile_of(c, false);
-	uint64_t begin_ns = call_begin_ns(c);
-	bool known = k && k->begin_ns >= begin_ns, table = layer_of(c) == LAYER_TABLE;
-	uint64_t handle = table && !c->ev->call->ret ? call_arg(c, 0) : 0;
-
-	program_compiled(c, known ? k : NULL, handle, table ? call_arg(c, 1) : 0, begin_ns);
-	if (k && table)
-		k->open = false;
-}
-
-/* The oldest one of that code that has no name: its words come in order. */
-static struct program *program_by_code(struct programs *ps, uint32_t tid, const struct gp_program *g)
-{
-	struct program *found = NULL;
-
-	for (uint32_t i = 0; ps && i < ps->count; i++) {
-		struct program *p = &ps->item[i];
-
-		if (!*p->name && p->code == g->code && p->bytes == g->bytes && p->tid == tid &&
-		    (!found || p->ident < found->ident))
-			found = p;
-	}
-	return found;
-}
-
-void marker_program_named(struct call *c)
-{
-	const struct gp_program *g = c->ev->program;
-	struct program *p = program_by_code(c->m->programs, c->tid, g);
-	struct compile *k = compile_of(c, false);
-	struct signal s = {.kind = SIGNAL_COMPILE};
-	char name[PROGRAM_NAME_MAX];
-
-	event_text(name, sizeof(name), g->name, sizeof(g->name));
-	if (!*name || !g->code)
-		return;
-	if (!p) {
-		if (k && k->open && k->code == g->code && k->bytes == g->bytes)
-			program_text(k->name, name);
-		return;
-	}
-	s.count = program_name(c->m->programs, p, name);
-	s.ident = p->ident;
-	s.size = p->bytes;
-	s.text = p->name;
-	call_emit(c, &s);
-}
-
 /* ---- running -------------------------------------------------------------------------------------- */
 
 static struct program *program_run(struct call *c, struct programs *ps)
@@ -231,7 +103,7 @@ static struct program *program_run(struct call *c, struct programs *ps)
 	struct program *p;
 
 	if (c->ev->rec->kind != GP_KIND_named)
-		return program_of_handle(ps, layer_of(c), handle);
+		return program_of_handle(ps, call_layer(c), handle);
 	call_name(c, text, sizeof(text));
 	if (!program_is_function(text))
 		return NULL;
@@ -308,9 +180,9 @@ void marker_buffers_unseen(struct marker *m)
 /* A TensorFlow function is what its author wrote, whatever runs it. */
 static void feed_execute(struct call *c)
 {
-	struct programs *ps = programs_of(c);
+	struct programs *ps = call_programs(c);
 	bool call = c->ev->rec->kind == GP_KIND_call, named = c->ev->rec->kind == GP_KIND_named;
-	uint32_t layer = named ? LAYER_TABLE : layer_of(c);
+	uint32_t layer = named ? LAYER_TABLE : call_layer(c);
 	struct signal s = {.kind = SIGNAL_EXECUTE, .begin_ns = call_begin_ns(c), .layer = layer};
 	struct program *p;
 
@@ -328,6 +200,7 @@ static void feed_execute(struct call *c)
 	s.ident = p->ident;
 	s.text = p->name;
 	s.size = p->bytes;
+	s.cached = p->cached;
 	if (call && layer == LAYER_TABLE) {
 		s.number = pending_add(ps, call_arg(c, 3));
 		execute_feed(ps, c, &s);
@@ -392,7 +265,7 @@ static void feed_on_ready(struct call *c)
 
 static void feed_completion(struct call *c)
 {
-	struct programs *ps = programs_of(c);
+	struct programs *ps = call_programs(c);
 	uint64_t token = call_arg(c, 1);
 	bool failed = call_arg(c, 0);
 
@@ -413,7 +286,7 @@ static void feed_program_end(struct call *c)
 {
 	struct program *p;
 
-	p = c->m->programs ? program_by_handle(c->m->programs, layer_of(c), call_arg(c, 0)) : NULL;
+	p = c->m->programs ? program_by_handle(c->m->programs, call_layer(c), call_arg(c, 0)) : NULL;
 	if (p)
 		p->handle = 0; /* its name stays known */
 }
@@ -426,14 +299,10 @@ bool marker_program(struct call *c, uint32_t role)
 		feed_execute(c);
 		return true;
 	case GP_ROLE_compile_begin:
-		feed_compile_begin(c);
-		return true;
 	case GP_ROLE_compile_end:
-		feed_compile_end(c);
-		return true;
 	case GP_ROLE_compile:
-		if (c->ev->rec->kind == GP_KIND_call)
-			feed_compile(c);
+	case GP_ROLE_cached:
+		marker_compile(c, role);
 		return true;
 	case GP_ROLE_on_ready:
 		feed_on_ready(c);

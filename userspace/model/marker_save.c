@@ -41,6 +41,7 @@ static void compile_archive(struct archive *a, struct compile **at)
 	archive_number(a, &k->bytes);
 	archive_number(a, &k->open);
 	archive_number(a, &k->ended);
+	archive_number(a, &k->cached);
 	archive_text(a, k->name);
 }
 
@@ -87,6 +88,7 @@ static void program_archive(struct archive *a, struct program *p)
 	archive_number(a, &p->tid);
 	archive_below(a, &p->layer, LAYER_TABLE + 1);
 	archive_number(a, &p->inputs);
+	archive_number(a, &p->cached);
 	archive_text(a, p->name);
 }
 

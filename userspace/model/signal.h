@@ -63,12 +63,15 @@ struct signal {
 	uint64_t size;	 /* compile, execute: bytes of the program's code; 0: unknown */
 	uint64_t from;	 /* execute: the program whose first output is its first input; 0: none or unknown */
 	uint32_t inputs; /* execute: arguments of the program; 0: unknown */
-	uint32_t layer;	 /* execute: of the runtime; what a higher one shows a lower one shows again */
-	bool traced;	 /* execute: from is known */
-	bool unseen;	 /* execute: it is not, as nobody told what the host wrote to */
-	bool outer;	 /* backward */
-	bool tainted;	 /* its begin or its neighbours may be missing */
-	unsigned fault;	 /* error: enum fault_kind */
+	uint32_t
+		layer; /* execute, compile: of the runtime; what a higher one shows a lower one shows again */
+	bool cached;   /* execute, compile: of a program that was not compiled, but came from a cache */
+	bool made;     /* compile: there is a program now, which was not told yet */
+	bool traced;   /* execute: from is known */
+	bool unseen;   /* execute: it is not, as nobody told what the host wrote to */
+	bool outer;    /* backward */
+	bool tainted;  /* its begin or its neighbours may be missing */
+	unsigned fault;	    /* error: enum fault_kind */
 	const char *origin; /* error, collective, sync: id of the probe, "nccl.all_reduce"; else NULL */
 	const char *text;   /* valid during the call; escaped; the optimizer class for update/zero_grad; of a
 			       program its name, "": unknown */

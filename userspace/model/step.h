@@ -108,6 +108,8 @@ struct step_state { /* one per rank, or per loop where there are several */
 	uint64_t steps;
 	uint64_t updates; /* optimizer updates seen, beside the author's steps */
 	uint32_t period;  /* updates per author's step when learnt (1 as a rule) */
+	/* Programs that were compiled for a device, and that came from a cache of compiled ones instead. */
+	uint64_t compiled, cached;
 	char marker[48];  /* "Optimizer.step#AdamW", "jit_train_step" */
 	char ratios[96];  /* "backward:4 fetch:4 zero_grad:1 reducer:1", per step */
 	char reason[160]; /* why this state, for people; "" when there is nothing to say */

@@ -225,8 +225,12 @@ struct step_finder {
 	bool zero_grad_first;			      /* it is called before the backward */
 	bool zero_grad_known;
 	enum family elected;
-	bool fixed;	     /* by the user */
-	bool waited;	     /* for the device, since the last step */
+	bool fixed;  /* by the user */
+	bool waited; /* for the device, since the last step */
+	struct {     /* of the layer of runtimes that is counted */
+		uint32_t layer;
+		uint64_t compiled, cached;
+	} programs;
 	struct exec *exec;   /* NULL: no compiled program ran, or something better counts */
 	struct cycle *cycle; /* NULL: no wait was seen, or something better was */
 	struct tracker *trackers[FAMILY_COUNT];

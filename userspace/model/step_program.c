@@ -358,6 +358,7 @@ void exec_run(struct step_finder *sf, const struct signal *s)
 	p->layer = s->layer;
 	p->inputs = s->inputs ? s->inputs : p->inputs;
 	p->size = s->size ? s->size : p->size;
+	p->cached = s->cached;
 	exec_pace(e, r.program, s->begin_ns);
 	p->runs++;
 	program_named(e, p, s->text);

@@ -39,6 +39,7 @@ struct exec_program {
 	uint32_t paced;
 	bool unseen;	  /* of some run it could not be seen with what it was fed */
 	bool compiled;	  /* again, since it ran last */
+	bool cached;	  /* it came from a cache of compiled ones */
 	bool member;	  /* of the cycle, once a step or more often */
 	uint64_t at_step; /* steps when it ran last, after the lock */
 	uint64_t gap;

@@ -243,7 +243,9 @@ void exec_describe(const struct step_finder *sf, struct step_state *st)
 	const struct exec *e = sf->exec;
 	uint32_t each = sf->config.multiply > 1 ? sf->config.multiply : 1;
 	const struct exec_program *p = &e->program[e->elected];
-	const char *name = *p->name ? p->name : "a program without a name";
+	const char *name = *p->name    ? p->name
+			   : p->cached ? "a program from a cache that tells no name"
+				       : "a program without a name";
 	int n = 0;
 
 	snprintf(st->marker, sizeof(st->marker), "%.47s", *p->name ? p->name : "execution");
@@ -264,8 +266,21 @@ void exec_describe(const struct step_finder *sf, struct step_state *st)
 
 /* ---- as the finder asks ---------------------------------------------------------------------------- */
 
+/* Where the plugin's table tells of programs, the layers above tell of the same ones. */
+static void programs_count(struct step_finder *sf, const struct signal *s)
+{
+	if (s->kind != SIGNAL_COMPILE || !s->made || s->layer < sf->programs.layer)
+		return;
+	if (s->layer > sf->programs.layer)
+		sf->programs.compiled = sf->programs.cached = 0;
+	sf->programs.layer = s->layer;
+	sf->programs.compiled += !s->cached;
+	sf->programs.cached += s->cached;
+}
+
 void exec_signal(struct step_finder *sf, const struct signal *s)
 {
+	programs_count(sf, s);
 	if (sf->fixed || (sf->elected < FAMILY_EXECUTE))
 		return;
 	switch (s->kind) {

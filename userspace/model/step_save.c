@@ -251,6 +251,9 @@ static void seen_archive(struct archive *a, struct step_finder *sf)
 	archive_number(a, &sf->zero_grad_first);
 	archive_number(a, &sf->zero_grad_known);
 	archive_number(a, &sf->anonymous);
+	archive_number(a, &sf->programs.layer);
+	archive_number(a, &sf->programs.compiled);
+	archive_number(a, &sf->programs.cached);
 }
 
 static void cycle_archive(struct archive *a, struct cycle **at)

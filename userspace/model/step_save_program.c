@@ -16,6 +16,7 @@ static void program_archive(struct archive *a, struct exec_program *p)
 	archive_number(a, &p->fed);
 	archive_number(a, &p->given);
 	archive_number(a, &p->compiled);
+	archive_number(a, &p->cached);
 	archive_number(a, &p->member);
 	archive_number(a, &p->at_step);
 	archive_number(a, &p->gap);

@@ -315,6 +315,8 @@ bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state 
 	st.since_attach = !sf->config.from_start;
 	st.steps = lp->number;
 	st.updates = l ? l->marks : 0;
+	st.compiled = sf->programs.compiled;
+	st.cached = sf->programs.cached;
 	st.confidence = state_confidence(sf, lp, l, st.tier);
 	state_ratios(lp, &st);
 	state_reason(sf, l, &st);

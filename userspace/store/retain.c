@@ -10,8 +10,7 @@
 #define ROUNDS	    64
 #define SLICES	    16 /* of the time that is kept, which one round takes away */
 #define PAGES_FREED 4096
-#define UNSEEN_NS   3600000000000 /* of ranks whose end nobody saw: a run that goes on is written each second \
-				   */
+#define UNSEEN_NS   3600000000000 /* of ranks whose end nobody saw; else it is written each second */
 
 static int finish(struct store *st, int err)
 {

@@ -23,6 +23,7 @@ struct asked {
 	pid_t pid, tid;
 	uint32_t probe;
 	uint64_t ts_ns, code, bytes;
+	bool cached; /* the code is a compiled one */
 };
 
 struct codes {
@@ -30,7 +31,10 @@ struct codes {
 	struct journal *journal;
 	const struct probe_table *probes;
 	struct aside *aside;
-	uint32_t rows[ROWS_MAX]; /* that tell of code */
+	struct {
+		uint32_t probe;
+		bool cached;
+	} rows[ROWS_MAX]; /* that tell of code */
 	size_t rows_count;
 	struct asked queue[QUEUE_MAX]; /* the first is being read when since_ns is set */
 	size_t count;
@@ -55,9 +59,11 @@ int codes_new(struct codes **ret, struct loader *l, const struct probe_table *pr
 	for (size_t i = 0; i < probe_table_count(probes) && cs->rows_count < ROWS_MAX; i++) {
 		const struct probe_row *row = probe_table_row(probes, i);
 
-		if (row->role == GP_ROLE_compile_begin && row->captures == 2 && !row->returns &&
-		    row->string == PROBE_STRING_NONE)
-			cs->rows[cs->rows_count++] = row->hash;
+		if ((row->role == GP_ROLE_compile_begin || row->role == GP_ROLE_cached) &&
+		    row->captures == 2 && !row->returns && row->string == PROBE_STRING_NONE) {
+			cs->rows[cs->rows_count].cached = row->role == GP_ROLE_cached;
+			cs->rows[cs->rows_count++].probe = row->hash;
+		}
 	}
 	*ret = cs;
 	return 0;
@@ -95,6 +101,10 @@ static ssize_t name_there(const void *arg, void *ret, size_t cap)
 
 		if (n <= 0)
 			break;
+		if (asked->cached) { /* its beginning is all that tells a name */
+			program_name_cached(&name, piece, (size_t)n, asked->bytes);
+			break;
+		}
 		program_name_look(&name, piece, held + (size_t)n, !at);
 		at += (uint64_t)n;
 		held += (size_t)n;
@@ -119,7 +129,7 @@ static void open_call(void *ctx, const struct open_call *c)
 	if (c->tid != a->tid || c->since_ns > a->ts_ns + SAME_NS || a->ts_ns > c->since_ns + SAME_NS)
 		return;
 	row = probe_table_row(cs->probes, probe_table_index(cs->probes, c->probe));
-	cs->open |= row && row->role == GP_ROLE_compile;
+	cs->open |= row && row->role == (a->cached ? GP_ROLE_cached : GP_ROLE_compile);
 }
 
 /* Whether the compiler is still at it: else the memory may hold something else by now. */
@@ -155,7 +165,7 @@ static void record_seen(struct codes *cs, const struct gp_rec *rec)
 
 	if (rec->kind != GP_KIND_hit || rec->len != sizeof(*rec) + sizeof(hit))
 		return;
-	while (i < cs->rows_count && cs->rows[i] != rec->probe)
+	while (i < cs->rows_count && cs->rows[i].probe != rec->probe)
 		i++;
 	memcpy(&hit, rec + 1, sizeof(hit));
 	if (i == cs->rows_count || cs->count == QUEUE_MAX || !hit.arg[0] || !hit.arg[1])
@@ -165,7 +175,8 @@ static void record_seen(struct codes *cs, const struct gp_rec *rec)
 						.probe = rec->probe,
 						.ts_ns = rec->ts_ns,
 						.code = hit.arg[0],
-						.bytes = hit.arg[1]};
+						.bytes = hit.arg[1],
+						.cached = cs->rows[i].cached};
 }
 
 void codes_records(struct codes *cs, const void *records, size_t len)
