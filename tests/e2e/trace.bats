@@ -45,6 +45,18 @@ checked() { # trace lines
 	[[ $output == *" 0 faults" ]]
 }
 
+@test "goodput on a trace is of what was observed, as in the ledger" {
+	start_job "$TRAIN" load say=held pause steps=23
+	job_line held
+	start_watch --pid "$JOB" --quiet --export "json:$T/out" --export "trace:$T/trace"
+	job_go
+	job_end
+	watch_end
+	jq -n -e --slurpfile trace "$T/trace" '[inputs | select(.type == "ledger" and .pid != null and .window == "cumulative")][-1]
+		| .buckets.UNOBSERVED as $unseen | [$trace[0][] | select(.name == "goodput").args.ratio][-1] as $ratio
+		| $unseen > 0 and ($ratio - .buckets.GOODPUT / (.elapsed_ns - $unseen) | fabs) < 1e-4' "$T/out"
+}
+
 @test "a replay makes the same trace, byte for byte" {
 	"$GP_BPF" replay --quiet --export "trace:$T/again.json" "$RECORDED/tape"
 	cmp "$RECORDED/live.json" "$T/again.json"

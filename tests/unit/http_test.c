@@ -176,6 +176,11 @@ static void one_rendering_per_snapshot(void **state)
 	__atomic_store_n(&c.version, 2, __ATOMIC_SEQ_CST);
 	expect(port, "GET", "/metrics", "200", "x 1");
 	assert_int_equal(__atomic_load_n(&c.renders, __ATOMIC_SEQ_CST), 2);
+	/* Before there is a version each page is as it is then. */
+	__atomic_store_n(&c.version, 0, __ATOMIC_SEQ_CST);
+	for (int i = 0; i < 2; i++)
+		expect(port, "GET", "/metrics", "200", "x 1");
+	assert_int_equal(__atomic_load_n(&c.renders, __ATOMIC_SEQ_CST), 4);
 	http_close(h);
 }
 

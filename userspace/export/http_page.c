@@ -82,7 +82,7 @@ struct MHD_Response *http_page(struct http_pages *p, int which, const struct htt
 	struct buffer out = {0};
 
 	for (int i = 0; i < HTTP_PAGES; i++)
-		if (p->page[i].version != version)
+		if (!version || p->page[i].version != version) /* 0: what is told is not one version's */
 			page_drop(&p->page[i]);
 	if (!page->plain && !page_render(page, which, row, version))
 		return NULL;

@@ -139,14 +139,15 @@ static void draw_disruption(struct trace *t, const struct fact *f)
 	finish(t, b, f, &at);
 }
 
-/* Goodput of the rank's time so far. */
+/* Goodput of what was observed of the rank's time so far, as everywhere. */
 static void draw_ledger(struct trace *t, const struct fact *f)
 {
 	const struct ledger_view *l = f->ledger;
 	struct trace_track *track = l && !f->window ? trace_place(t, f, false, f->mono_ns) : NULL;
+	uint64_t observed_ns = track ? ledger_elapsed(l) - l->ns[BUCKET_UNOBSERVED] : 0;
 	struct buffer *b;
 
-	if (!track || !ledger_elapsed(l))
+	if (!observed_ns)
 		return;
 	if (!trace_named(t, track, 0)) {
 		t->left_others++;
@@ -155,7 +156,7 @@ static void draw_ledger(struct trace *t, const struct fact *f)
 	b = trace_begin(t);
 	trace_event(b, "C", NULL, "goodput", track, 0, f->mono_ns);
 	json_open(b, "args", '{');
-	json_real(b, "ratio", (double)l->ns[BUCKET_GOODPUT] / (double)ledger_elapsed(l));
+	json_real(b, "ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed_ns);
 	trace_done(b);
 	t->left_others += !trace_end(t, TRACE_DETAIL);
 }
