@@ -7,8 +7,8 @@
  */
 #include "userspace/model/rank.h"
 
-#define COUNTED_NS 2000000000ull /* counters come every second: so long after one the next may be under way  \
-				  */
+/* Counters come every second: so long after one the next may be under way. */
+#define COUNTED_NS 2000000000ull
 
 static const struct {
 	uint64_t roles;
