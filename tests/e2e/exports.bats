@@ -28,9 +28,14 @@ teardown() {
 SERVERS=$TOP/tests/servers
 
 servers() { # GCM: the service's address; credentials name who may write
+	local python
+	python=$("$TOP/tests/tools/framework.sh" --find google) || {
+		[ -z "${ALL:-}${CI:-}" ] || cannot "none of Google's types (tests/tools/framework.sh google)"
+		python=python3
+	}
 	background /dev/null "$T/google.out" "$T/google.err" python3 "$SERVERS/google.py" --port-file "$T/google.port" \
 		--tokens "$T/tokens" --account "$T/account.json"
-	background /dev/null "$T/gcm.out" "$T/gcm.err" python3 "$SERVERS/monitoring.py" --port-file "$T/gcm.port" \
+	background /dev/null "$T/gcm.out" "$T/gcm.err" "$python" "$SERVERS/monitoring.py" --port-file "$T/gcm.port" \
 		--journal "$T/journal" --tokens "$T/tokens" --project all-project
 	until_true test -s "$T/google.port"
 	until_true test -s "$T/gcm.port"
@@ -61,6 +66,17 @@ collector() {
 	until_true curl -s "http://127.0.0.1:$port/"
 	OTLP=(--export "otlp:http://127.0.0.1:$port,interval=1s,sample=1")
 }
+# What is compared is read by hand: TensorBoard's own reader has the same.
+as_tensorboard_reads() {
+	local reader
+	reader=$("$TOP/tests/tools/framework.sh" --find tensorboard) || {
+		[ -z "${ALL:-}${CI:-}" ] || cannot "no tensorboard (tests/tools/framework.sh tensorboard)"
+		echo "# without TensorBoard's reader (tests/tools/framework.sh tensorboard)" >&3
+		return 0
+	}
+	"$reader" "$TOP/tests/tools/tfevents.py" --reader "$T/events" | jq -cS . | sort >"$T/board.reader"
+	diff "$T/board.reader" <(jq -cS 'del(.display)' "$T/board" | sort)
+}
 over() { # the last state that was written
 	jq -se '[.[].series // [] | .[] | select(.rule == 0 and (.type | endswith("job/state")) and .labels.state == "ended")]
 		| last.value.boolValue' "$T/journal"
@@ -69,19 +85,21 @@ over() { # the last state that was written
 @test "a training that falls and goes on: all ways out, one truth" {
 	servers
 	collector
-	until_done "$PY" "$RESTART" "$T/progress" "$T/ckpt" 160 50 kill=9@137 save=200 eval=300@60 >"$T/loop.sh"
-	echo 'echo over; read' >>"$T/loop.sh"
-	start_job bash "$T/loop.sh"
-	start_watch --pid "$JOB" --job all --json --quiet --listen "unix:$T/http" --gcm-endpoint "$GCM" --gcm-interval 5s \
+	echo "exec 2>'$T/job.err'" >"$T/loop.sh"
+	until_done "$PY" "$RESTART" "$T/progress" "$T/ckpt" 160 50 kill=9@137 save=200 eval=300@60 >>"$T/loop.sh"
+	mkfifo "$T/go"
+	echo "touch '$T/fell' && read -r <'$T/go'" >>"$T/loop.sh"
+	background /dev/null "$T/report" "$T/watch.err" "$GP_BPF" run --job all --json --quiet --listen "unix:$T/http" --gcm-endpoint "$GCM" --gcm-interval 5s \
 		--gcm-workload-metrics --gcm-location us-central1-a --export cloud-monitoring:project=all-project --export prometheus \
 		--export "json:$T/lines" --export "csv:$T/tables" --export "trace:$T/trace" --export "tensorboard:$T/events,interval=1s" \
-		--on "disruption,recovered=$H/note" "${OTLP[@]}"
-	job_line over
+		--on "disruption,recovered=$H/note" "${OTLP[@]}" -- bash "$T/loop.sh"
+	WATCH=$LAST
+	READY_S=120 until_true test -e "$T/fell"
 	READY_S=30 until_true over
 	curl -sS --unix-socket "$T/http" http://x/metrics >"$T/page"
-	job_go
-	job_end
-	watch_end
+	echo >"$T/go"
+	wait_exit "$WATCH"
+	equal 0 "$STATUS" "status: $(cat "$T/watch.err")"
 
 	[ -z "${COLLECTOR:-}" ] || { kill "$COLLECTOR" && wait_exit "$COLLECTOR"; }
 
@@ -91,9 +109,9 @@ over() { # the last state that was written
 	equal "" "$(cat "$T/watch.err")" "standard error"
 	sound "$T/lines"
 
-	mv "$T/watch.out" "$T/report"
 	mv "$H/hooks" "$T"
 	"$TOP/tests/tools/tfevents.py" "$T/events" >"$T/board"
+	as_tensorboard_reads
 	run "$TOP/tests/tools/exports.py" "$T"
 	echo "# ${output//$'\n'/$'\n'# }" >&3
 	equal 0 "$status" "exports.py: $output"

@@ -6,7 +6,7 @@ the report's, each to the precision of its form. Exits with 1 and a line for eac
 DIR holds    report      gp-bpf run --json: the measure of all
   lines      --export json: steps, disruptions, checkpoints, time that was productive
   tables/    --export csv: likewise
-  trace      --export trace: likewise, and goodput's counter
+  trace      --export trace: likewise, and the last process's goodput as its last ledger of the lines has it
   board      tests/tools/tfevents.py of --export tensorboard: steps, disruptions, goodput and badput in percent
   page       a scrape of Prometheus after the end of the job: steps, disruptions, goodput and badput in seconds
   journal    tests/servers/monitoring.py's: likewise
@@ -66,6 +66,15 @@ def from_trace(folder):
     steps = [e for e in events if e.get("cat") == "step"]
     falls = {e["args"]["disruption"] for e in events if e.get("cat") == "disruption" and e["ph"] != "e"}
     return {"steps": len(steps), "last step": steps[-1]["args"]["step"], "disruptions": len(falls)}
+
+
+def trace_goodput(folder):
+    """A counter of each process, which the report has not."""
+    with open(f"{folder}/trace", encoding="utf-8") as f:
+        drawn = [e["args"]["ratio"] for e in json.load(f) if e["name"] == "goodput"][-1]
+    last = [r for r in lines_of(f"{folder}/lines") if r["type"] == "ledger" and r["pid"] is not None][-1]
+    told = last["buckets"]["GOODPUT"] / (last["elapsed_ns"] - last["buckets"]["UNOBSERVED"])
+    return [] if abs(drawn - told) < 1e-6 else [f"trace: goodput: {drawn}, and {told} in the ledger"]
 
 
 def from_board(folder):
@@ -185,6 +194,7 @@ def main():
             ("cloud-monitoring", google, 12, 1e-6), ("  the library's series", library, 8, 1e-6), ("hooks", hooks, 1, 0)]
     if os.path.exists(f"{folder}/collector"):
         ways.append(("otlp, by a Collector", from_collector(folder), 14, 1e-4))
+    wrong += trace_goodput(folder)
     for name, told, least, off in ways:
         strange = [key for key in told if key not in report.facts]
         differs = [key for key in told if key in report.facts and not abs(told[key] - report.facts[key]) <= off]
