@@ -75,6 +75,26 @@ static void test_ladder(void **state)
 	judged(p, 5, CHECK_A, "x.begin");
 }
 
+/* What has no names is counted, and is no step by itself: bare CUDA, Neuron. */
+static void test_nameless(void **state)
+{
+	struct check_probe p[] = {
+		probe("cuda.sync", GP_ROLE_sync, GP_ATTACH_attached),
+		probe("cuda.graph_launch", GP_ROLE_graph_launch, GP_ATTACH_attached),
+		probe("neuron.execute", GP_ROLE_execute, GP_ATTACH_attached),
+		probe("jax.execute", GP_ROLE_execute, GP_ATTACH_attached),
+	};
+
+	(void)state;
+	p[2].runtime = "neuron";
+	judged(p, 1, CHECK_CYCLE, "cuda.sync");
+	judged(p, 2, CHECK_CYCLE, "cuda.graph_launch");
+	assert_non_null(strstr(text_of(p, 2), "no step can be told from outside by itself: launches of"));
+	judged(p, 3, CHECK_CYCLE, "neuron.execute");
+	assert_non_null(strstr(text_of(p, 3), "--marker ID"));
+	judged(p, 4, CHECK_B, "jax.execute");
+}
+
 /* Files are judged as one process that maps them all. */
 static void test_files(void **state)
 {
@@ -136,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ladder),
+		cmocka_unit_test(test_nameless),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_shown),
 	};

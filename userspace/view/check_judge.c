@@ -11,50 +11,65 @@ const char *check_state_name(const struct check_target *t, const struct check_pr
 	return t->pid || p->a.state != GP_ATTACH_attached ? event_attach_state_name(p->a.state) : "resolved";
 }
 
-static const struct check_probe *judge_one(const struct check_target *t, enum gp_role role, bool anonymous)
+struct rung {
+	enum gp_role role, with; /* both must be there; with none: the first alone */
+	bool anonymous;
+	bool nameless; /* executions of which neither names are told nor what goes from one to another */
+	enum check_tier tier;
+	const char *text; /* %s: the probe's id */
+};
+
+/* Neuron tells no names of its programs, and a recorded graph has none. */
+static bool nameless(const struct check_probe *p)
+{
+	return p->role == GP_ROLE_graph_launch ||
+	       (p->role == GP_ROLE_execute && !strcmp(p->runtime, "neuron"));
+}
+
+static const struct check_probe *judge_one(const struct check_target *t, enum gp_role role,
+					   const struct rung *r)
 {
 	for (size_t i = 0; i < t->nprobes; i++) {
 		const struct check_probe *p = &t->probes[i];
 
-		if (p->a.state == GP_ATTACH_attached && p->role == role && p->anonymous == anonymous)
+		if (p->a.state == GP_ATTACH_attached && p->role == role &&
+		    (role != r->role || (p->anonymous == r->anonymous && nameless(p) == r->nameless)))
 			return p;
 	}
 	return NULL;
 }
 
 static const struct check_probe *judge_find(const struct check_target *t, size_t n, enum gp_role role,
-					    bool anonymous)
+					    const struct rung *r)
 {
 	const struct check_probe *p = NULL;
 
 	for (size_t i = 0; i < n && !p; i++)
-		p = judge_one(&t[i], role, anonymous);
+		p = judge_one(&t[i], role, r);
 	return p;
 }
 
-struct rung {
-	enum gp_role role, with; /* both must be there; with none: the first alone */
-	bool anonymous;
-	enum check_tier tier;
-	const char *text; /* %s: the probe's id */
-};
-
+#define BY_MARKER "name what ends a step with --marker ID, and steps are exact"
 static const struct rung rungs[] = {
-	{GP_ROLE_range_begin, GP_ROLE_range_end, false, CHECK_A,
+	{GP_ROLE_range_begin, GP_ROLE_range_end, false, false, CHECK_A,
 	 "steps can be found, tier A (exact): optimizers and loaders announce themselves by name (%s)"},
-	{GP_ROLE_range_begin, GP_ROLE_backward, true, CHECK_A,
+	{GP_ROLE_range_begin, GP_ROLE_backward, true, false, CHECK_A,
 	 "steps can be found, tier A: by the order of backward passes and ranges that have no names (%s)"},
-	{GP_ROLE_execute, GP_ROLE_none, false, CHECK_B,
+	{GP_ROLE_execute, GP_ROLE_none, false, false, CHECK_B,
 	 "steps can be found, tier B: by the program that is run once a step (%s)"},
-	{GP_ROLE_reducer, GP_ROLE_none, false, CHECK_A,
+	{GP_ROLE_reducer, GP_ROLE_none, false, false, CHECK_A,
 	 "steps can be found, tier A: by synchronised backward passes (%s)"},
-	{GP_ROLE_backward, GP_ROLE_none, false, CHECK_B,
+	{GP_ROLE_backward, GP_ROLE_none, false, false, CHECK_B,
 	 "steps can be found, tier B: a backward pass is taken for a step (%s)"},
-	{GP_ROLE_graph_launch, GP_ROLE_none, false, CHECK_B,
-	 "steps can be found, tier B, if the job runs one recorded graph a step (%s)"},
-	{GP_ROLE_sync, GP_ROLE_none, false, CHECK_CYCLE,
-	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); "
-	 "name what ends a step with --marker ID, and steps are exact"},
+	{GP_ROLE_execute, GP_ROLE_none, false, true, CHECK_CYCLE,
+	 "no step can be told from outside by itself: runs of programs are counted, which have no names "
+	 "(%s); " BY_MARKER},
+	{GP_ROLE_graph_launch, GP_ROLE_none, false, true, CHECK_CYCLE,
+	 "no step can be told from outside by itself: launches of recorded graphs are counted, if there are "
+	 "any, "
+	 "else waits for the device recur as cycles (%s); " BY_MARKER},
+	{GP_ROLE_sync, GP_ROLE_none, false, false, CHECK_CYCLE,
+	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); " BY_MARKER},
 };
 
 /* Programs have their names from where they are compiled; TensorFlow's functions in each run. */
@@ -81,8 +96,8 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 	for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) {
 		const struct rung *r = &rungs[i];
 
-		by = judge_find(t, n, r->role, r->anonymous);
-		if (!by || (r->with && !judge_find(t, n, r->with, false)))
+		by = judge_find(t, n, r->role, r);
+		if (!by || (r->with && !judge_find(t, n, r->with, r)))
 			continue;
 		ret->tier = r->tier;
 		ret->by = by->id;
