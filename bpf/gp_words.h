@@ -76,7 +76,7 @@ enum gp_group {
 	X(4, open_full)	    /* an entry could not be remembered until its return */                          \
 	X(5, unpaired)	    /* a return or range end whose start was not seen; not a loss of data */         \
 	X(6, read_fault)    /* a string or word of the process could not be read */                          \
-	X(7, rate_limited)  /* names that users choose, and signals, over their bound: not sent */           \
+	X(7, rate_limited)  /* names that users choose, signals, kernel log, over their bound: not told */   \
 	X(8, late)	    /* came after its place in the order was passed */                               \
 	X(9, malformed)	    /* a record of wrong length or unknown kind */                                   \
 	X(10, tape)	    /* the tape could not be written */                                              \

@@ -89,12 +89,17 @@ health() { # kind filter
 	ln -s /sys "$T/root/sys"
 	echo '4,1,1,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=1, name=old, before we came' >"$T/root/dev/kmsg"
 	WATCH_WITH=(--root "$T/root")
-	FAKE_CUDA='cuStreamSynchronize:ret=719@400' start_train steps=500 pace=10000
+	FAKE_CUDA='cuStreamSynchronize:ret=719@800' start_train steps=900 pace=10000
 	until_true grep -q '"type":"step"' "$T/out"
 	echo "4,2,2,-;NVRM: Xid (PCI:0000:3b:00): 31, pid=$JOB, name=cuda_train, Ch 00000008, MMU Fault" >>"$T/root/dev/kmsg"
+	until_true grep -q '"Xid 31"' "$T/out"
+	# A device that is lost says so again and again: told are 32 a second, and how many were not.
+	for _ in {1..90}; do echo "4,3,3,-;NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."; done >"$T/lost"
+	cat "$T/lost" >>"$T/root/dev/kmsg"
 	job_end 3
 	watch_end
 	equal '["Xid 31"]' "$(health device_error 'map(.name) | .[0:1]')" "told first"
 	equal '"kernel log"' "$(health device_error '.[0].origin')" origin
 	equal 0 "$(health device_error 'map(select(.code == 13)) | length')" "what was before"
+	equal 58 "$(jq -s '[.[] | select(.type == "loss" and .source == "rate_limited") | .count] | add' "$T/out")" "over the bound"
 }

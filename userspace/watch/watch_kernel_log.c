@@ -37,6 +37,18 @@ static void on_fault(void *ctx, uint32_t pid, const struct gp_fault *f)
 		*own = *f;
 }
 
+/* before: faults of this second that were read before. */
+static void faults_lost(struct watch_log *w, unsigned before)
+{
+	unsigned told = before > FAULTS_MAX ? before : FAULTS_MAX;
+	struct gp_loss *l = w->faults > told ? journal_record(w->journal, GP_KIND_loss, 0, 0) : NULL;
+
+	if (!l)
+		return;
+	l->cause = GP_LOSS_rate_limited;
+	l->count = w->faults - told;
+}
+
 static void log_read(struct watch_log *w)
 {
 	char data[KERNEL_LOG_RECORD];
@@ -53,6 +65,7 @@ static void log_read(struct watch_log *w)
 		w->reads++;
 		kernel_log_read(data, (size_t)n, on_fault, w);
 	}
+	faults_lost(w, faults);
 	if (faults != w->faults)
 		journal_flush(w->journal);
 }
