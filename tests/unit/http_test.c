@@ -17,6 +17,7 @@
 
 #include "tests/unit/fixture.h"
 #include "tests/unit/http_client.h"
+#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
 #include "userspace/export/http.h"
@@ -167,7 +168,7 @@ static void one_rendering_per_snapshot(void **state)
 
 	(void)state;
 	assert_int_equal(http_open(&h, "127.0.0.1:0", NULL,
-				   &(struct http_source){&c, counted_version, counted_render, NULL}),
+				   &(struct http_source){&c, counted_version, counted_render, NULL, 0}),
 			 0);
 	port = atoi(strrchr(http_address(h), ':') + 1);
 	for (int i = 0; i < 64; i++)
@@ -181,6 +182,29 @@ static void one_rendering_per_snapshot(void **state)
 	for (int i = 0; i < 2; i++)
 		expect(port, "GET", "/metrics", "200", "x 1");
 	assert_int_equal(__atomic_load_n(&c.renders, __ATOMIC_SEQ_CST), 4);
+	http_close(h);
+}
+
+/* Who is to tick does not: Kubernetes, which asks, is told so, until it ticks again. */
+static void who_is_stuck_is_not_healthy(void **state)
+{
+	struct counted c = {.version = 1};
+	struct http_source source = {&c, counted_version, counted_render, NULL, 1};
+	struct http_server *h;
+	uint64_t from_ns = clock_mono_ns();
+	int port;
+
+	(void)state;
+	assert_int_equal(http_open(&h, "127.0.0.1:0", NULL, &source), 0);
+	port = atoi(strrchr(http_address(h), ':') + 1);
+	while (clock_mono_ns() < from_ns + 1100 * MS)
+		usleep(10000);
+	expect(port, "GET", "/healthz", "503", "stuck");
+	expect(port, "GET", "/readyz", "503", "stuck");
+	expect(port, "GET", "/metrics", "200", "x 1");
+	http_tick(h);
+	expect(port, "GET", "/healthz", "200", "ok");
+	expect(port, "GET", "/readyz", "200", "ready");
 	http_close(h);
 }
 
@@ -425,6 +449,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_clients, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_rendering_per_snapshot, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_is_stuck_is_not_healthy, setup, teardown),
 		cmocka_unit_test_setup_teardown(garbage_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(addresses, setup, teardown),
 		cmocka_unit_test_setup_teardown(unix_socket, setup, teardown),

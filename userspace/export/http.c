@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/export/http_accept.h"
 #include "userspace/export/http_auth.h"
@@ -37,6 +38,7 @@ struct http_server {
 	struct http_pages pages;
 	struct http_page_row row[HTTP_DOCUMENTS];
 	bool tls, users, guarded; /* when it was opened */
+	_Atomic uint64_t ticked_ns;
 };
 
 /* One request. It waits, suspended, while a password is looked at. */
@@ -116,13 +118,34 @@ static enum MHD_Result http_metrics(struct http_server *h, struct MHD_Connection
 	return http_document(h, c, (int)http_accept_format(http_header(c, MHD_HTTP_HEADER_ACCEPT)));
 }
 
+/* True: that was the answer. */
+static bool http_stuck(struct http_server *h, struct MHD_Connection *c, enum MHD_Result *ret)
+{
+	uint64_t ticked_ns = h->ticked_ns; /* before the clock is read */
+
+	if (!h->source.stuck_s || clock_mono_ns() - ticked_ns < h->source.stuck_s * HTTP_NS)
+		return false;
+	*ret = http_send(h, c,
+			 (struct http_reply){MHD_HTTP_SERVICE_UNAVAILABLE,
+					     .text = "stuck: nothing was observed for a minute or more\n"});
+	return true;
+}
+
 static enum MHD_Result http_health(struct http_server *h, struct MHD_Connection *c)
 {
+	enum MHD_Result stuck;
+
+	if (http_stuck(h, c, &stuck))
+		return stuck;
 	return http_send(h, c, (struct http_reply){MHD_HTTP_OK, .text = "ok\n"});
 }
 
 static enum MHD_Result http_ready(struct http_server *h, struct MHD_Connection *c)
 {
+	enum MHD_Result stuck;
+
+	if (http_stuck(h, c, &stuck))
+		return stuck;
 	if (h->source.version(h->source.ctx))
 		return http_send(h, c, (struct http_reply){MHD_HTTP_OK, .text = "ready\n"});
 	return http_send(h, c,
@@ -371,6 +394,7 @@ static int http_make(struct http_server **ret, const char *listen, const char *o
 	if (!h)
 		return -ENOMEM;
 	h->source = *src;
+	h->ticked_ns = clock_mono_ns();
 	h->listen.fd = -1;
 	http_conns_init(&h->conns);
 	for (int i = 0; i < HTTP_DOCUMENTS; i++)
@@ -432,6 +456,7 @@ const char *http_protection(const struct http_server *h)
 
 void http_tick(struct http_server *h)
 {
+	h->ticked_ns = clock_mono_ns();
 	http_conns_tick(&h->conns, HTTP_REQUEST_S * HTTP_NS);
 }
 

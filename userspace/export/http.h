@@ -27,6 +27,9 @@ struct http_source {
 	/* Once per version, whatever the number of clients. */
 	void (*metrics)(void *ctx, struct buffer *out, enum prometheus_format format);
 	void (*state)(void *ctx, struct buffer *out); /* JSON of all that is known; NULL: it is not served */
+	/* Whoever has not called http_tick() for that long is stuck: neither healthy nor ready; 0: is never.
+	 */
+	uint32_t stuck_s;
 };
 
 struct http_server;
@@ -44,7 +47,8 @@ const char *http_address(const struct http_server *h);
 bool http_exposed(const struct http_server *h);
 /* "TLS and basic auth": what the web config asked for; static text. */
 const char *http_protection(const struct http_server *h);
-/* To be called about once a second, from any thread: ends connections that take too long. */
+/* To be called about once a second, from any thread: ends connections that take too long; who calls is alive.
+ */
 void http_tick(struct http_server *h);
 void http_close(struct http_server *h);
 

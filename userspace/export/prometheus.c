@@ -15,6 +15,8 @@
 #include "userspace/export/http.h"
 #include "userspace/export/prometheus_text.h"
 
+#define STUCK_S 60 /* snapshots come once a second */
+
 struct prometheus {
 	struct http_server *http;
 	pthread_mutex_t lock; /* of latest, held for the swap alone */
@@ -73,7 +75,7 @@ static struct prometheus *prometheus_new(const struct export_options *opt, struc
 	pthread_mutex_init(&p->lock, NULL);
 	p->state_json = opt->state_json;
 	*ret = (struct http_source){p, prometheus_version, prometheus_render,
-				    p->state_json ? prometheus_state : NULL};
+				    p->state_json ? prometheus_state : NULL, STUCK_S};
 	return p;
 }
 
