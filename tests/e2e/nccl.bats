@@ -59,9 +59,14 @@ seen() { # probe filter
 }
 
 @test "steps of every rank, exact, with the wait that the user names" {
-	WATCH_WITH=(--marker sync)
+	WATCH_WITH=(--marker sync --export "trace:$T/trace")
 	train 0 ranks=2 steps=53 pace=2000
 	sound "$T/out"
+	# Where each blocked is drawn, for as long as is told (trace.py): every step waits for its device.
+	run -0 "$TOP/tests/tools/trace.py" "$T/trace" "$T/out"
+	equal 106 "$(jq '[.[] | select(.cat == "blocked" and .name == "sync")] | length' "$T/trace")" "waits drawn"
+	equal "$(jq -s '[.[] | select(.type == "step" and .phases.collective > 0)] | length' "$T/out")" \
+		"$(jq '[.[] | select(.cat == "blocked" and .name == "collective") | .ts] | unique | length' "$T/trace")" "collectives drawn"
 	equal '[53,53]' "$(jq -sc '[.[] | select(.type == "step")] | group_by(.pid) | map(length)' "$T/out")" "steps by rank"
 	# No step of a rank ends before its own journal's line of the step before.
 	local rank pid
