@@ -61,6 +61,23 @@ training_loop 2" "$(spans "$RECORDED/journal" | jq -r '.[0]' | grep -E '^(applic
 		| select(.name == "application" and .status).status.message' "$T/journal")"
 }
 
+@test "a real training: its saves say what they cover and took, its evaluation after which step it was" {
+	python_current
+	collector_start
+	run -0 --separate-stderr "$GP_BPF" run --quiet --job llama --export "json:$T/lines" --export "otlp:$COLLECTOR,interval=1s,sample=10" -- \
+		"$PY" "$RESTART" "$T/progress" "$T/ckpt" 130 50 save=60 eval=200@70
+	run -0 "$TOP/tests/tools/otlp_spans.py" "$T/journal" "$T/lines" 10
+	equal "130 2 1" "$(count_lines step "$T/lines") $(count_lines checkpoint "$T/lines") $(count_lines range "$T/lines")" "as it was made to happen"
+	equal '{"save_checkpoint_success":2,"sync_checkpoint_metrics_update":2,"validation_metrics_update":1}' \
+		"$(jq -sc '[.[] | select(.path == "/v1/traces").body.resourceSpans[].scopeSpans[].spans[].events[].name
+			| select(startswith("save_") or startswith("sync_") or startswith("valid"))] | group_by(.) | map({(.[0]): length}) | add' "$T/journal")"
+	equal '[["70"],["50","100"],["70"]]' "$(jq -sc '[.[] | select(.path == "/v1/traces").body.resourceSpans[].scopeSpans[].spans[].events[]
+		| {name, a: (.attributes | map({(.key): .value}) | add)}] | [
+		[.[] | select(.name == "validation_metrics_update").a.current_iteration.intValue],
+		[.[] | select(.name == "save_checkpoint_success").a.productive_train_iterations.intValue],
+		[.[] | select(.name == "validation_metrics_update").a.interval.intValue]]' "$T/journal")" "steps"
+}
+
 @test "a server that is busy, leaves or takes a part: the same is sent again, or counted" {
 	collector_start 429:1 503:1 hangup:1 partial:1
 	run -1 --separate-stderr "$GP_BPF" replay --quiet --export "otlp:$COLLECTOR,sample=10,interval=3600s" "$RECORDED/tape"

@@ -19,7 +19,8 @@ SPANS = {
 }
 EVENTS = {
     "span_start", "span_stop", "error", "one_logger_initialization", "update_training_telemetry_config",
-    "training_metrics_update", "save_checkpoint_success",
+    "training_metrics_update", "save_checkpoint_success", "sync_checkpoint_metrics_update", "validation_metrics_update",
+    "testing_metrics_update",
 }
 ATTRIBUTES = {  # of the vocabulary, and of OpenTelemetry; ours begin with "gpbpf."
     "rank", "world_size", "node_name", "session_tag", "perf_tag", "process.pid", "global_batch_size", "flops_per_sample",
@@ -29,7 +30,10 @@ ATTRIBUTES = {  # of the vocabulary, and of OpenTelemetry; ours begin with "gpbp
     "avg_batch_size", "total_flops", "num_train_samples", "first_logged_train_iterations_finish_timestamp_sec",
     "last_logged_train_iterations_finish_timestamp_sec", "checkpoint_strategy", "checkpoint_size", "checkpoint_directory",
     "first_successful_save_checkpoint_timestamp_sec", "latest_successful_save_checkpoint_timestamp_sec",
-    "save_checkpoint_success_count", "error_message",
+    "save_checkpoint_success_count", "error_message", "save_checkpoint_attempt_count", "save_checkpoint_sync_time_max_sec",
+    "save_checkpoint_sync_time_min_sec", "save_checkpoint_sync_time_total_sec", "training_start_timestamp_sec",
+    "productive_train_iterations", "productive_train_iterations_sec", "productive_train_samples", "productive_train_tflops",
+    "train_samples_start", "completed_floating_point_operations_overall",
 }
 faults: list[str] = []
 
@@ -135,6 +139,58 @@ def check_saves(spans: list[dict[str, Any]], lines: list[dict[str, Any]]) -> Non
         fault(f"checkpoints {ours}, in the lines {theirs}")
 
 
+def same(where: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    for key, value in theirs.items():
+        if key not in ours or abs(ours[key] - value) > 1e-6:
+            fault(f"{where}: {key} is {ours.get(key)}, in the lines {value}")
+
+
+def event_of(spans: list[dict[str, Any]], name: str, key: str, value: Any) -> dict[str, Any]:
+    """Attributes of the one event of that name with that value; empty where there is none."""
+    found = [a for s in spans for e in s["events"] if e["name"] == name for a in [attributes(e)] if a.get(key) == value]
+    return found[0] if len(found) == 1 else {}
+
+
+def check_productive(spans: list[dict[str, Any]], lines: list[dict[str, Any]]) -> None:
+    """Each save that ended says what it covers, and what all saves took that a step waited for; only where a range of the
+    job's own tells of it, too, its span is the range's."""
+    for pid in {o["pid"] for o in lines if o["type"] == "checkpoint"}:
+        mine = [s for s in spans if attributes(s)["process.pid"] == pid]
+        if any("gpbpf.range" in attributes(s) for s in mine if s["name"].startswith("checkpoint_save")):
+            continue
+        saves = [o for o in lines if o["type"] == "checkpoint" and o["op"] == "save" and o["pid"] == pid]
+        steps = [o for o in lines if o["type"] == "step" and o["pid"] == pid and not o["loop"]]
+        sync = [attributes(e) for s in mine for e in s["events"] if e["name"] == "sync_checkpoint_metrics_update"]
+        sync.sort(key=lambda a: a["save_checkpoint_sync_time_total_sec"])
+        took: list[float] = []
+        for n, o in enumerate((o for o in saves if o["end_ns"]), 1):
+            a = event_of(mine, "save_checkpoint_success", "save_checkpoint_success_count", n)
+            if o["step"]:
+                done = [i["duration_ns"] for i in steps if i["step"] <= o["step"]]
+                same(f"save {n} of {pid}", {"current_iteration": o["step"], "productive_train_iterations": o["step"]}, a)
+                if steps and steps[0]["run_step"] == 1:
+                    same(f"save {n} of {pid}", {"productive_train_iterations_sec": sum(done) / 1e9}, a)
+            if o["mode"] == "sync":
+                took.append(o["duration_ns"] / 1e9)
+                total = {"max": max(took), "min": min(took), "total": sum(took)}
+                a = sync[len(took) - 1] if len(took) <= len(sync) else {}
+                same(f"save {n} of {pid}", {f"save_checkpoint_sync_time_{k}_sec": v for k, v in total.items()}, a)
+        counts = [attributes(s).get("save_checkpoint_attempt_count") for s in mine if s["name"].startswith("checkpoint_save")]
+        if sorted(counts) != list(range(1, len(saves) + 1)):
+            fault(f"attempts of {pid}: {counts} of {len(saves)} saves")
+
+
+def check_evaluations(spans: list[dict[str, Any]], lines: list[dict[str, Any]]) -> None:
+    for o in lines:
+        if o["type"] != "range" or o["name"] != "evaluation":
+            continue
+        before = [i["step"] for i in lines if i["type"] == "step" and i["pid"] == o["pid"] and not i["loop"]
+                  and i["end_ns"] <= o["start_ns"]]
+        mine = [s for s in spans if s["name"] == "validation_loop" and attributes(s)["process.pid"] == o["pid"]]
+        if before and not event_of(mine, "validation_metrics_update", "current_iteration", before[-1]):
+            fault(f"the evaluation after step {before[-1]} of {o['pid']} is not told as one")
+
+
 def points_of(bodies: list[Any]) -> list[tuple[str, dict[str, Any]]]:
     last: dict[str, tuple[str, dict[str, Any]]] = {}
     starts: dict[str, set[str]] = {}
@@ -190,6 +246,8 @@ def main() -> None:
     check_steps(spans, steps, int(sys.argv[3]) if len(sys.argv) > 3 else 100)
     check_loops(spans, steps)
     check_saves(spans, lines)
+    check_productive(spans, lines)
+    check_evaluations(spans, lines)
     check_metrics([r["body"] for r in taken if r["path"] == "/v1/metrics"], lines)
     for text in faults[:20]:
         print(text)

@@ -51,7 +51,32 @@ static void hold(struct otlp_tree *t, struct otlp_process *p, struct otlp_held *
 
 /* ---- checkpoints ----------------------------------------------------------------------------------- */
 
-static void saved_event(struct buffer *b, const struct otlp_process *p, const struct fact_checkpoint *c)
+static double wall_s(const struct otlp_process *p, uint64_t ns)
+{
+	return (double)((int64_t)ns + p->who.offset_ns) / NS_PER_S;
+}
+
+/* What it covers. */
+static void productive(struct buffer *b, const struct otlp_tree *t, const struct otlp_process *p,
+		       const struct fact_checkpoint *c)
+{
+	const struct otlp_done *d = otlp_done_step(p, c->step);
+
+	if (p->loop[0])
+		otlp_real(b, "training_start_timestamp_sec", wall_s(p, p->loop[0]->first_ns));
+	if (!c->step)
+		return;
+	otlp_int(b, "productive_train_iterations", (int64_t)c->step);
+	if (d && p->loop[0]->whole)
+		otlp_real(b, "productive_train_iterations_sec", (double)d->sum_ns / NS_PER_S);
+	if (t->config.samples > 0)
+		otlp_real(b, "productive_train_samples", t->config.samples * (double)c->step);
+	if (t->config.flops > 0)
+		otlp_real(b, "productive_train_tflops", t->config.flops * (double)c->step / 1e12);
+}
+
+static void saved_event(struct buffer *b, const struct otlp_tree *t, const struct otlp_process *p,
+			const struct fact_checkpoint *c)
 {
 	const char *slash = strrchr(c->file, '/');
 	char folder[512];
@@ -66,10 +91,24 @@ static void saved_event(struct buffer *b, const struct otlp_process *p, const st
 		 c->file);
 	otlp_text(b, "checkpoint_directory", folder);
 	otlp_int(b, "save_checkpoint_success_count", (int64_t)p->saves);
-	otlp_real(b, "first_successful_save_checkpoint_timestamp_sec",
-		  (double)((int64_t)p->first_save_ns + p->who.offset_ns) / NS_PER_S);
-	otlp_real(b, "latest_successful_save_checkpoint_timestamp_sec",
-		  (double)((int64_t)p->last_save_ns + p->who.offset_ns) / NS_PER_S);
+	otlp_real(b, "first_successful_save_checkpoint_timestamp_sec", wall_s(p, p->first_save_ns));
+	otlp_real(b, "latest_successful_save_checkpoint_timestamp_sec", wall_s(p, p->last_save_ns));
+	productive(b, t, p, c);
+	otlp_event_end(b);
+}
+
+/* Of all saves so far that a step waited for. */
+static void sync_event(struct buffer *b, struct otlp_process *p, const struct fact_checkpoint *c)
+{
+	uint64_t ns = c->end_ns > c->start_ns ? c->end_ns - c->start_ns : 0;
+
+	p->sync_least_ns = p->syncs++ && p->sync_least_ns < ns ? p->sync_least_ns : ns;
+	p->sync_most_ns = p->sync_most_ns > ns ? p->sync_most_ns : ns;
+	p->sync_ns += ns;
+	otlp_event_begin(b, &p->who, "sync_checkpoint_metrics_update", c->end_ns);
+	otlp_real(b, "save_checkpoint_sync_time_max_sec", (double)p->sync_most_ns / NS_PER_S);
+	otlp_real(b, "save_checkpoint_sync_time_min_sec", (double)p->sync_least_ns / NS_PER_S);
+	otlp_real(b, "save_checkpoint_sync_time_total_sec", (double)p->sync_ns / NS_PER_S);
 	otlp_event_end(b);
 }
 
@@ -89,6 +128,7 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 			      .to_ns = h.to_ns};
 	bool saved = !c->restore && c->closed;
 
+	p->attempts += !c->restore;
 	if (saved) {
 		p->first_save_ns = p->saves++ ? p->first_save_ns : c->end_ns;
 		p->last_save_ns = c->end_ns;
@@ -99,6 +139,8 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 		otlp_text(&t->text, "checkpoint_strategy", c->async ? "async" : "sync");
 	if (c->step)
 		otlp_int(&t->text, "current_iteration", (int64_t)c->step);
+	if (!c->restore)
+		otlp_int(&t->text, "save_checkpoint_attempt_count", (int64_t)p->attempts);
 	if (c->restore && c->match && c->match->step)
 		otlp_int(&t->text, "gpbpf.saved_step", (int64_t)c->match->step);
 	otlp_text(&t->text, "gpbpf.file", c->file);
@@ -106,12 +148,14 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 	if (!c->closed)
 		otlp_bool(&t->text, "gpbpf.end_seen", false);
 	otlp_span_events(&t->text, &p->who, &s);
-	if (saved && !c->async)
-		saved_event(&t->text, p, c);
+	if (saved && !c->async) {
+		saved_event(&t->text, t, p, c);
+		sync_event(&t->text, p, c);
+	}
 	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
 	hold(t, p, &h);
 	if (saved && c->async && p->loop[0] && otlp_event_room(&p->loop[0]->saves))
-		saved_event(&p->loop[0]->saves.text, p, c);
+		saved_event(&p->loop[0]->saves.text, t, p, c);
 }
 
 /* ---- ranges of the job's own ----------------------------------------------------------------------- */
@@ -172,6 +216,27 @@ static bool in_each_step(const char *name)
 	return false;
 }
 
+/* Of single iterations nothing is known. What one evaluation is told as twice, by a name too, is one. */
+static void looked_event(struct buffer *b, struct otlp_process *p, const char *name,
+			 const struct fact_range *r)
+{
+	bool testing = !strcmp(name, "testing_loop");
+	struct otlp_looked *k = testing ? &p->testing : &p->validation;
+	const struct otlp_done *d = otlp_done_by(p, r->start_ns);
+
+	if (!d || (!testing && strcmp(name, "validation_loop") != 0))
+		return;
+	if (r->start_ns >= k->until_ns)
+		k->base = k->until_ns ? k->step : p->loop[0]->first_step - 1;
+	k->step = d->number;
+	k->until_ns = r->end_ns > k->until_ns ? r->end_ns : k->until_ns;
+	otlp_event_begin(b, &p->who, testing ? "testing_metrics_update" : "validation_metrics_update",
+			 r->end_ns);
+	otlp_int(b, "current_iteration", (int64_t)d->number);
+	otlp_int(b, "interval", (int64_t)(d->number - k->base));
+	otlp_event_end(b);
+}
+
 void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_range *r)
 {
 	uint32_t slot;
@@ -189,6 +254,7 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 	h.parent_at = otlp_span_begin(&t->text, &p->who, &s);
 	otlp_text(&t->text, "gpbpf.range", h.range ? r->name : NULL);
 	otlp_span_events(&t->text, &p->who, &s);
+	looked_event(&t->text, p, name, r);
 	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
 	hold(t, p, &h);
 }

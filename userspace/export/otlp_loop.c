@@ -44,6 +44,37 @@ static void usual_add(struct otlp_loop *l, const struct step *s)
 	l->slow_ns = (uint64_t)((double)sorted[middle] * SLOW_PART);
 }
 
+/* ---- what is done ---------------------------------------------------------------------------------- */
+
+static void done_add(struct otlp_loop *l, const struct step *s)
+{
+	l->sum_ns += s->end_ns - s->start_ns;
+	l->done[l->steps % OTLP_DONE] = (struct otlp_done){s->number, s->end_ns, l->sum_ns};
+}
+
+static const struct otlp_done *done_of(const struct otlp_process *p, uint64_t number, uint64_t ns)
+{
+	const struct otlp_loop *l = p->loop[0];
+
+	for (uint64_t i = l ? l->steps : 0, left = OTLP_DONE; i && left; i--, left--) {
+		const struct otlp_done *d = &l->done[(i - 1) % OTLP_DONE];
+
+		if (d->end_ns <= ns && (!number || d->number == number))
+			return d;
+	}
+	return NULL;
+}
+
+const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number)
+{
+	return number ? done_of(p, number, UINT64_MAX) : NULL;
+}
+
+const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns)
+{
+	return done_of(p, 0, ns);
+}
+
 /* ---- training_metrics_update ----------------------------------------------------------------------- */
 
 static void part_join(struct otlp_part *to, const struct otlp_part *more)
@@ -121,6 +152,7 @@ static void part_event(struct buffer *b, const struct otlp_tree *t, const struct
 	part_average(b, u, PHASE_BACKWARD, "avg_backward_time_sec", u->backward_ns);
 	part_average(b, u, PHASE_DATA, "avg_dataloader_time_sec", u->data_ns);
 	if (c->samples > 0) {
+		otlp_real(b, "train_samples_start", c->samples * (double)(l->first_step - 1));
 		otlp_real(b, "num_train_samples", c->samples * count);
 		otlp_real(b, "avg_batch_size", c->samples);
 	}
@@ -131,6 +163,7 @@ static void part_event(struct buffer *b, const struct otlp_tree *t, const struct
 	}
 	if (c->flops > 0) {
 		otlp_real(b, "total_flops", c->flops * count);
+		otlp_real(b, "completed_floating_point_operations_overall", c->flops * (double)u->last_step);
 		if (total_s > 0)
 			otlp_real(b, "avg_tflops", c->flops * count / total_s / 1e12);
 	}
@@ -213,8 +246,10 @@ static void step_span(struct otlp_tree *t, struct otlp_process *p, const struct 
 	}
 }
 
-static struct otlp_loop *loop_of(const struct otlp_tree *t, struct otlp_process *p, const struct step *s)
+static struct otlp_loop *loop_of(const struct otlp_tree *t, struct otlp_process *p,
+				 const struct fact_step *fs)
 {
+	const struct step *s = &fs->step;
 	uint32_t i = s->loop < STEP_LOOPS ? s->loop : STEP_LOOPS - 1;
 	struct otlp_loop *l = p->loop[i] ? p->loop[i] : calloc(1, sizeof(*l));
 
@@ -224,13 +259,14 @@ static struct otlp_loop *loop_of(const struct otlp_tree *t, struct otlp_process 
 	l->first_ns = s->start_ns;
 	l->first_step = s->number;
 	l->each = t->sample;
+	l->whole = fs->run_step <= 1;
 	return l;
 }
 
 void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fact_step *fs)
 {
 	const struct step *s = &fs->step;
-	struct otlp_loop *l = loop_of(t, p, s);
+	struct otlp_loop *l = loop_of(t, p, fs);
 	bool slow;
 
 	if (!l) {
@@ -240,6 +276,7 @@ void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fa
 	l->first_ns = s->start_ns < l->first_ns ? s->start_ns : l->first_ns;
 	l->last_ns = s->end_ns > l->last_ns ? s->end_ns : l->last_ns;
 	l->last_step = s->number;
+	done_add(l, s);
 	slow = l->slow_ns && s->end_ns - s->start_ns > l->slow_ns;
 	if (!l->steps++ || slow || s->flags & ~(uint32_t)STEP_ambiguous || l->left + 1 >= t->sample) {
 		step_span(t, p, l, fs, slow);
@@ -290,6 +327,11 @@ void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, b
 	buffer_clear(b);
 	otlp_span_begin(b, &p->who, &span);
 	otlp_int(b, "train_iterations_start", (int64_t)l->first_step - 1);
+	if (t->config.samples > 0)
+		otlp_real(b, "train_samples_start", t->config.samples * (double)(l->first_step - 1));
+	if (t->config.flops > 0)
+		otlp_real(b, "completed_floating_point_operations_overall",
+			  t->config.flops * (double)(l->first_step - 1));
 	otlp_int(b, "gpbpf.steps", (int64_t)l->steps);
 	otlp_int(b, "gpbpf.last_step", (int64_t)l->last_step);
 	if (loop)

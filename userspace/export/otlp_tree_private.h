@@ -11,6 +11,7 @@
 #include "userspace/export/otlp_tree.h"
 
 #define OTLP_RECENT 32 /* steps whose median is what is usual */
+#define OTLP_DONE   64 /* last steps of a loop that a save may be of */
 #define OTLP_NAMES  16
 
 struct otlp_part { /* of a loop: so many steps, one training_metrics_update */
@@ -27,9 +28,17 @@ struct otlp_events { /* of a span that has not ended */
 	uint64_t dropped;
 };
 
+struct otlp_done {
+	uint64_t number, end_ns;
+	uint64_t sum_ns; /* of it and all steps before it, of this process */
+};
+
 struct otlp_loop {
 	uint64_t first_ns, last_ns, first_step, last_step, steps;
-	uint64_t left; /* steps since the last that was told */
+	uint64_t sum_ns;		  /* of all its steps */
+	struct otlp_done done[OTLP_DONE]; /* by the count of steps, modulo */
+	bool whole;			  /* its first step was seen */
+	uint64_t left;			  /* steps since the last that was told */
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;
 	struct otlp_part part[OTLP_EVENTS];
 	uint32_t nparts;
@@ -45,6 +54,11 @@ struct otlp_held { /* a span whose parent may be the loop */
 	bool range; /* the user's word */
 };
 
+struct otlp_looked {	     /* evaluations, of one kind */
+	uint64_t step, base; /* the last was after this step, the one before it after that; 0: none was */
+	uint64_t until_ns;
+};
+
 struct otlp_process {
 	struct otlp_who who;
 	uint64_t start_ns, root, key;
@@ -52,8 +66,12 @@ struct otlp_process {
 	int world_size, status;
 	bool dated, group_told, loader_told, alive;
 	uint64_t ended_ns; /* 0: it has not */
-	uint64_t saves;	   /* checkpoints that were written */
+	uint64_t attempts; /* checkpoints that were begun */
+	uint64_t saves;	   /* ... and written */
 	uint64_t first_save_ns, last_save_ns;
+	uint64_t syncs, sync_ns, sync_least_ns,
+		sync_most_ns; /* those that a step waited for, and their time */
+	struct otlp_looked validation, testing;
 	uint32_t range_left[OTLP_NAMES];
 	struct otlp_loop *loop[STEP_LOOPS];
 	struct otlp_held held[OTLP_HELD];
@@ -88,6 +106,10 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 /* otlp_loop.c */
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop);
 void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fact_step *fs);
+/* Of the first loop: the step of that number, and the last one that had ended by ns. NULL: it is not known
+ * (any more). */
+const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number);
+const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns);
 /* Those of its spans that lie in its first loop, so far; all: there is nothing to come. */
 void otlp_held_settle(struct otlp_tree *t, struct otlp_process *p, bool all);
 void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, bool unfinished);
