@@ -118,9 +118,13 @@ over() { # the last state that was written
 	# What is told of each step, too.
 	run -0 "$TOP/tests/tools/csv_lines.py" "$T/tables" "$T/lines"
 	run -0 "$TOP/tests/tools/trace.py" "$T/trace" "$T/lines"
+	equal '["backward","data","forward","update","zero_grad"]' "$(jq -c '[.[] | select(.cat == "phase").name] | unique' "$T/trace")" phases
 	equal '[160,1,2,[137,101]]' "$(jq -c '.jobs[0] | [.last_step, .disruptions, .runs, (.last_disruptions[0] | [.step, .resumed_step])]' "$T/report")" \
 		"as it was made to happen"
 	equal 3 "$(jq -s '[.[] | select(.type == "checkpoint" and .op == "save")] | length' "$T/lines")" "checkpoints saved"
+	[ -z "${COLLECTOR:-}" ] || equal "3 3 1" "$(for event in save_checkpoint_success sync_checkpoint_metrics_update validation_metrics_update; do
+		grep -c -e "-> Name: $event\$" "$T/collector"
+	done | xargs)" "events"
 	[ -z "${COLLECTOR:-}" ] || equal "3 1 1" "$(for span in checkpoint_save_sync checkpoint_load validation_loop; do
 		grep -c "^    Name  *: $span\$" "$T/collector"
 	done | xargs)" "spans"

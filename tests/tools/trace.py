@@ -114,6 +114,10 @@ def pieces(events, ends):
         fault(f"without a step: {list(within.values())[:3]}")
 
 
+def observed(ledger):
+    return ledger["elapsed_ns"] - ledger["buckets"]["UNOBSERVED"]
+
+
 def against_lines(events, lines):
     ends = {(e["pid"], e["cat"], e["id"]): e for e in events if e["ph"] == "e"}
     spans = [e for e in events if e["ph"] in "Xb"]
@@ -137,6 +141,9 @@ def against_lines(events, lines):
          [(r["seq"], r["cause"], r["over"]) for r in lines if r["type"] == "disruption"])
     same("health", [(e["args"]["seq"], e["name"]) for e in events if e.get("cat") == "health" and e["ph"] != "e"],
          [(r["seq"], r["kind"]) for r in lines if r["type"] == "health"])
+    same("goodput", [(ns(e), f"{e['args']['ratio']:.6f}") for e in events if e["ph"] == "C" and e["name"] == "goodput"],
+         [(r["mono_ns"], f"{r['buckets']['GOODPUT'] / observed(r):.6f}") for r in lines if r["type"] == "ledger"
+          and r["window"] == "cumulative" and r["pid"] is not None and observed(r)])
     clocks = [e for e in events if e["name"] == "clock"]
     for e in clocks[:1]:
         r = by_seq[min(s for s, r in by_seq.items() if r["time"])]
