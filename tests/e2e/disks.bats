@@ -80,7 +80,7 @@ have() { [ "$(count_lines step "$2")" -ge "$1" ]; }
 
 @test "a disk that is full, and is not any more: JSON, tables and trace have every line, whole" {
 	mkdir "$T/small"
-	mount -t tmpfs -o size=64k none "$T/small" || cannot "no tmpfs can be mounted"
+	mount -t tmpfs -o size=128k none "$T/small" || cannot "no tmpfs can be mounted"
 	DISK=$T/small
 	start_job "$TRAIN" load pause wait pace=2000 steps=300 pause steps=23 pause
 	start_watch --pid "$JOB" --quiet --job jobname --export "json:$T/json" --export "json:$DISK/lines" \

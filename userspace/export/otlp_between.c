@@ -61,13 +61,14 @@ static void productive(struct buffer *b, const struct otlp_tree *t, const struct
 		       const struct fact_checkpoint *c)
 {
 	const struct otlp_done *d = otlp_done_step(p, c->step);
+	const struct otlp_loop *l = p->loop[0];
 
-	if (p->loop[0])
-		otlp_real(b, "training_start_timestamp_sec", wall_s(p, p->loop[0]->first_ns));
+	if (l)
+		otlp_real(b, "training_start_timestamp_sec", wall_s(p, l->first_ns));
 	if (!c->step)
 		return;
 	otlp_int(b, "productive_train_iterations", (int64_t)c->step);
-	if (d && p->loop[0]->whole)
+	if (l && l->whole && d)
 		otlp_real(b, "productive_train_iterations_sec", (double)d->sum_ns / NS_PER_S);
 	if (t->config.samples > 0)
 		otlp_real(b, "productive_train_samples", t->config.samples * (double)c->step);
@@ -223,11 +224,12 @@ static void looked_event(struct buffer *b, struct otlp_process *p, const char *n
 	bool testing = !strcmp(name, "testing_loop");
 	struct otlp_looked *k = testing ? &p->testing : &p->validation;
 	const struct otlp_done *d = otlp_done_by(p, r->start_ns);
+	const struct otlp_loop *l = p->loop[0];
 
-	if (!d || (!testing && strcmp(name, "validation_loop") != 0))
+	if (!l || !d || (!testing && strcmp(name, "validation_loop") != 0))
 		return;
 	if (r->start_ns >= k->until_ns)
-		k->base = k->until_ns ? k->step : p->loop[0]->first_step - 1;
+		k->base = k->until_ns ? k->step : l->first_step - 1;
 	k->step = d->number;
 	k->until_ns = r->end_ns > k->until_ns ? r->end_ns : k->until_ns;
 	otlp_event_begin(b, &p->who, testing ? "testing_metrics_update" : "validation_metrics_update",
