@@ -43,6 +43,24 @@ static uint64_t tell(struct export_set *set, struct fact *f)
 	return clock_mono_ns() - from_ns;
 }
 
+static struct step_piece piece(enum phase phase, uint64_t from_ns, uint64_t ns)
+{
+	return (struct step_piece){phase, from_ns, from_ns + ns};
+}
+
+/* Where the phases of a step lie, and two waits. */
+static void place(struct fact_step *fs)
+{
+	uint64_t at_ns = fs->step.start_ns;
+
+	for (int p = 0; p <= PHASE_ZERO_GRAD; p++) {
+		fs->piece[fs->npieces++] = piece(p, at_ns, fs->phase_ns[p]);
+		at_ns += fs->phase_ns[p];
+	}
+	fs->blocked[fs->nblocked++] = piece(PHASE_COLLECTIVE, fs->step.start_ns + 30000000, 7000007);
+	fs->blocked[fs->nblocked++] = piece(PHASE_SYNC, at_ns, 6000006);
+}
+
 /* The steps of a second, those of all ranks in turn. */
 static uint64_t tell_steps(struct export_set *set, const struct snapshot *s, uint64_t steps)
 {
@@ -61,8 +79,8 @@ static uint64_t tell_steps(struct export_set *set, const struct snapshot *s, uin
 					 .updates = 1,
 					 .tier = TIER_A},
 				.run_step = number,
-				.phases_known = 0x1f,
-				.phase_ns = {1000001, 20000002, 30000003, 4000004, 500005},
+				.phases_known = 0x7f,
+				.phase_ns = {1000001, 20000002, 30000003, 4000004, 500005, 6000006, 7000007},
 				.device_known = true,
 				.host_ns = 40000000,
 			};
@@ -78,6 +96,7 @@ static uint64_t tell_steps(struct export_set *set, const struct snapshot *s, uin
 					 .types = &s->types,
 					 .step = &fs};
 
+			place(&fs);
 			ns = tell(set, &f);
 			longest_ns = ns > longest_ns ? ns : longest_ns;
 		}
