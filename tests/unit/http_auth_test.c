@@ -100,7 +100,7 @@ static void make_certificate(void)
 
 static struct http_server *serve(const char *tls, int cost)
 {
-	static const struct http_source source = {NULL, one_version, one_page, NULL};
+	static const struct http_source source = {NULL, one_version, one_page, NULL, 0};
 	char setting[CRYPT_GENSALT_OUTPUT_SIZE], text[512];
 	struct http_server *h;
 	int n;
