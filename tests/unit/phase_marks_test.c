@@ -29,16 +29,24 @@ static void step(struct loop_feed *f, unsigned waits)
 	loop_update(f, LOOP_PID, WAIT_NS);
 }
 
-static void test_more_and_more(void **state)
+/* A loop that is known. */
+static struct model *begin(struct loop_feed *f)
 {
 	struct model *m = model_new(see, NULL);
+
+	assert_non_null(m);
+	loop_open(f, m, 1, LOOP_S, "job");
+	for (unsigned i = 0; i < 20; i++)
+		step(f, 1);
+	return m;
+}
+
+static void test_more_and_more(void **state)
+{
 	struct loop_feed f;
+	struct model *m = begin(&f);
 
 	(void)state;
-	assert_non_null(m);
-	loop_open(&f, m, 1, LOOP_S, "job");
-	for (unsigned i = 0; i < 20; i++)
-		step(&f, 1);
 	for (unsigned waits = 1; waits < 600; waits++) {
 		uint64_t before = last.step.number;
 
@@ -90,14 +98,10 @@ static void test_between_calls(void **state)
 /* Every third wait is a long one: those have their places, all of them where there is room. */
 static void test_the_longest_waits_have_a_place(void **state)
 {
-	struct model *m = model_new(see, NULL);
 	struct loop_feed f;
+	struct model *m = begin(&f);
 
 	(void)state;
-	assert_non_null(m);
-	loop_open(&f, m, 1, LOOP_S, "job");
-	for (unsigned i = 0; i < 20; i++)
-		step(&f, 1);
 	for (unsigned i = 0; i < 3; i++) {
 		loop_fetch(&f, LOOP_PID, 100 * WAIT_NS);
 		for (unsigned w = 0; w < 3 * STEP_PIECES; w++)

@@ -3,7 +3,7 @@
  * what JAX compiles) it is the string behind the attribute "num_replicas", as seen with jaxlib 0.4.38 to
  * 0.10.2, else the first that is named as JAX names a jitted function; of a HloModuleProto (torch_xla) the
  * first field; of a program that was compiled and written down (JAX's cache) that of the HloModuleProto in
- * it, if there is one where XLA's compilers for the CPU and for GPUs put it. Pure. The code is hostile: any
+ * it, if there is one where XLA's compiler for the CPU puts it. Pure. The code is hostile: any
  * bytes, any length. */
 #ifndef IDENTITY_PROGRAM_NAME_H
 #define IDENTITY_PROGRAM_NAME_H
