@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* call.bpf.c - what a probed library function did. A few generic programs, one per shape of record; a
- * row of gp_rows says what each probe captures. Needs no kernel BTF: the only kernel layout it knows is
- * that of saved user registers, which is ABI.
+/* call.bpf.c - what a probed library function did. A few generic programs, one per shape of record;
+ * a row of gp_rows says what each probe captures. Needs no kernel BTF: the only kernel layout it
+ * knows is that of saved user registers, which is ABI.
  *
  * Every nanosecond here is paid by the job, so each program does the cheapest test first: is this
  * process watched (a miss costs 5-20 ns), then is this link the one that counts. */
@@ -27,7 +27,8 @@ struct { /* [lane][slot][hot row] */
 	__type(value, __u64);
 } gp_counters SEC(".maps");
 
-struct { /* [slot][hot row]: how much of a counter user space has told; the programs leave it alone */
+struct { /* [slot][hot row]: how much of a counter user space has told; the programs leave it alone
+	  */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_LANE_COUNTERS);
@@ -58,7 +59,8 @@ int gp_count(struct gp_regs *regs)
 	index = (bpf_get_smp_processor_id() % GP_LANES) * GP_LANE_COUNTERS +
 		at.slot % GP_SLOTS * GP_HOT_ROWS + at.row->hot % GP_HOT_ROWS;
 	count = bpf_map_lookup_elem(&gp_counters, &index);
-	/* Atomic even though the lane is this CPU's: programs may be preempted between load and store. */
+	/* Atomic even though the lane is this CPU's: programs may be preempted between load and
+	 * store. */
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	return 0;
@@ -134,8 +136,8 @@ struct gp_range_begin_rec {
 	struct gp_range_begin p;
 };
 
-/* The name is read straight into the ring: a copy on the stack would have to be zeroed and moved, at every
- * hit. What lies behind its end there is of older records. */
+/* The name is read straight into the ring: a copy on the stack would have to be zeroed and moved,
+ * at every hit. What lies behind its end there is of older records. */
 static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_at *at, __u32 depth)
 {
 	struct gp_range_begin_rec *rec;
@@ -179,8 +181,8 @@ int gp_range_begin(struct gp_regs *regs)
 	thread = gp_thread_get(at.id);
 	if (!thread)
 		return gp_lose(GP_LOSS_stack_full);
-	/* So deep is nothing real: ranges are left open, or closed on other threads. What is open is
-	 * forgotten, so that those to come are paired again. */
+	/* So deep is nothing real: ranges are left open, or closed on other threads. What is open
+	 * is forgotten, so that those to come are paired again. */
 	if (thread->depth >= GP_RANGE_DEPTH) {
 		gp_lose(GP_LOSS_stack_full);
 		thread->depth = 0;
@@ -262,14 +264,15 @@ static __always_inline int gp_unpaired(const struct gp_at *at)
 {
 	__u32 slot;
 
-	if (at->row->only.source == GP_SRC_NONE && !at->row->next && gp_is_watched(at->id >> 32, &slot) &&
-	    !gp_is_silent())
+	if (at->row->only.source == GP_SRC_NONE && !at->row->next &&
+	    gp_is_watched(at->id >> 32, &slot) && !gp_is_silent())
 		gp_lose(GP_LOSS_unpaired);
 	return 0;
 }
 
 /* It ended as such calls do, and nobody has to know. */
-static __always_inline bool gp_call_usual(const struct gp_row *row, const __u64 arg[GP_ARGS], __u64 ret)
+static __always_inline bool gp_call_usual(const struct gp_row *row, const __u64 arg[GP_ARGS],
+					  __u64 ret)
 {
 	__u64 value = ret;
 
@@ -334,8 +337,9 @@ struct gp_monitor_at {
 	__u32 index; /* of the entry to send */
 };
 
-/* 0: the event has no more that could be told. A global function, as those are verified once, not once for
- * each turn of the loop that calls them: the verifier of Linux 6.1 would not get to an end of that. */
+/* 0: the event has no more that could be told. A global function, as those are verified once, not
+ * once for each turn of the loop that calls them: the verifier of Linux 6.1 would not get to an end
+ * of that. */
 __attribute__((noinline)) int gp_monitor_send(struct gp_monitor_at *at)
 {
 	struct gp_monitor_rec *rec;

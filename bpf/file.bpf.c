@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* file.bpf.c - files of watched processes that may be checkpoints: written, renamed, opened to be read.
+/* file.bpf.c - files of watched processes that may be checkpoints: written, renamed, opened to be
+ * read.
  *
- * What an opened file is, and what it is called, is asked of the kernel's own file, not of the call's
- * arguments: one program serves every way to open, a name cannot change between the check and the use, and a
- * relative one is no riddle. It is sent when its name is one that checkpoints have, when it is large
- * (written), or when a watched process wrote it before (read); user space knows better what it is. A
- * descriptor that dup2(2), close_range(2) or the end of the process closes says nothing, and io_uring is not
- * seen.
+ * What an opened file is, and what it is called, is asked of the kernel's own file, not of the
+ * call's arguments: one program serves every way to open, a name cannot change between the check
+ * and the use, and a relative one is no riddle. It is sent when its name is one that checkpoints
+ * have, when it is large (written), or when a watched process wrote it before (read); user space
+ * knows better what it is. A descriptor that dup2(2), close_range(2) or the end of the process
+ * closes says nothing, and io_uring is not seen.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -24,43 +25,44 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define S_IFREG	    0100000
 #define FMODE_WRITE 2 /* include/linux/fs.h */
 
-#define GP_FILE_LARGE 65536 /* bytes from which a file that was written is told of, whatever its name */
-#define GP_FILE_PARTS 8	    /* of a path */
+#define GP_FILE_LARGE                                                                              \
+	65536		/* bytes from which a file that was written is told of, whatever its name */
+#define GP_FILE_PARTS 8 /* of a path */
 
-/* Records a second and process: of files that watched processes wrote, and of others. A sharded checkpoint
- * has some hundred files, a data set any number. */
+/* Records a second and process: of files that watched processes wrote, and of others. A sharded
+ * checkpoint has some hundred files, a data set any number. */
 #define GP_FILES_KNOWN 512
 #define GP_FILES_OTHER 128
 
 #define GP_WROTE_NS (600 * GP_SECOND_NS)
 
 /* Eight characters as one word, as they lie in memory. */
-#define GP_WORD(a, b, c, d, e, f, g, h)                                                                      \
-	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |             \
+#define GP_WORD(a, b, c, d, e, f, g, h)                                                            \
+	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
 	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
 #define GP_LAST(n)  (~0ull << 8 * (8 - (n))) /* of a name's last eight characters */
 #define GP_FIRST(n) (~0ull >> 8 * (8 - (n)))
 
-#define GP_ENDS(X)                                                                                           \
-	X(GP_WORD(0, 0, 0, 0, 0, '.', 'p', 't'), GP_LAST(3))                                                 \
-	X(GP_WORD(0, 0, 0, 0, 0, '.', 'h', '5'), GP_LAST(3))                                                 \
-	X(GP_WORD(0, 0, 0, 0, '.', 'p', 't', 'h'), GP_LAST(4))                                               \
-	X(GP_WORD(0, 0, 0, 0, '.', 't', 'm', 'p'), GP_LAST(4))                                               \
-	X(GP_WORD(0, 0, 0, 0, '.', 'b', 'i', 'n'), GP_LAST(4))                                               \
-	X(GP_WORD(0, 0, 0, 0, '.', 'n', 'p', 'y'), GP_LAST(4))                                               \
-	X(GP_WORD(0, 0, 0, 0, '.', 'n', 'p', 'z'), GP_LAST(4))                                               \
-	X(GP_WORD(0, 0, 0, '.', 'c', 'k', 'p', 't'), GP_LAST(5))                                             \
-	X(GP_WORD(0, 0, '.', 'i', 'n', 'd', 'e', 'x'), GP_LAST(6))                                           \
-	X(GP_WORD(0, 0, '.', 'k', 'e', 'r', 'a', 's'), GP_LAST(6))                                           \
-	X(GP_WORD(0, '.', 'd', 'i', 's', 't', 'c', 'p'), GP_LAST(7))                                         \
-	X(GP_WORD('m', 'e', 't', 'a', 'd', 'a', 't', 'a'), GP_LAST(8))                                       \
-	X(GP_WORD('M', 'E', 'T', 'A', 'D', 'A', 'T', 'A'), GP_LAST(8))                                       \
-	X(GP_WORD('e', 't', 'e', 'n', 's', 'o', 'r', 's'), GP_LAST(8)) /* .safetensors */                    \
+#define GP_ENDS(X)                                                                                 \
+	X(GP_WORD(0, 0, 0, 0, 0, '.', 'p', 't'), GP_LAST(3))                                       \
+	X(GP_WORD(0, 0, 0, 0, 0, '.', 'h', '5'), GP_LAST(3))                                       \
+	X(GP_WORD(0, 0, 0, 0, '.', 'p', 't', 'h'), GP_LAST(4))                                     \
+	X(GP_WORD(0, 0, 0, 0, '.', 't', 'm', 'p'), GP_LAST(4))                                     \
+	X(GP_WORD(0, 0, 0, 0, '.', 'b', 'i', 'n'), GP_LAST(4))                                     \
+	X(GP_WORD(0, 0, 0, 0, '.', 'n', 'p', 'y'), GP_LAST(4))                                     \
+	X(GP_WORD(0, 0, 0, 0, '.', 'n', 'p', 'z'), GP_LAST(4))                                     \
+	X(GP_WORD(0, 0, 0, '.', 'c', 'k', 'p', 't'), GP_LAST(5))                                   \
+	X(GP_WORD(0, 0, '.', 'i', 'n', 'd', 'e', 'x'), GP_LAST(6))                                 \
+	X(GP_WORD(0, 0, '.', 'k', 'e', 'r', 'a', 's'), GP_LAST(6))                                 \
+	X(GP_WORD(0, '.', 'd', 'i', 's', 't', 'c', 'p'), GP_LAST(7))                               \
+	X(GP_WORD('m', 'e', 't', 'a', 'd', 'a', 't', 'a'), GP_LAST(8))                             \
+	X(GP_WORD('M', 'E', 'T', 'A', 'D', 'A', 'T', 'A'), GP_LAST(8))                             \
+	X(GP_WORD('e', 't', 'e', 'n', 's', 'o', 'r', 's'), GP_LAST(8)) /* .safetensors */          \
 	X(GP_WORD('.', 'm', 's', 'g', 'p', 'a', 'c', 'k'), GP_LAST(8))
 
-#define GP_BEGINS(X)                                                                                         \
-	X(GP_WORD('c', 'h', 'e', 'c', 'k', 'p', 'o', 'i'), GP_FIRST(8))                                      \
-	X(GP_WORD('c', 'k', 'p', 't', 0, 0, 0, 0), GP_FIRST(4))                                              \
+#define GP_BEGINS(X)                                                                               \
+	X(GP_WORD('c', 'h', 'e', 'c', 'k', 'p', 'o', 'i'), GP_FIRST(8))                            \
+	X(GP_WORD('c', 'k', 'p', 't', 0, 0, 0, 0), GP_FIRST(4))                                    \
 	X(GP_WORD('m', 'a', 'n', 'i', 'f', 'e', 's', 't'), GP_FIRST(8)) /* .ocdbt */
 
 struct gp_path { /* scratch: a path is made from its end */
@@ -81,7 +83,8 @@ static __always_inline bool gp_is_ours(__u64 id)
 	return gp_is_watched(id >> 32, &slot) && !gp_is_silent();
 }
 
-/* ---- the kernel's file ----------------------------------------------------------------------------------
+/* ---- the kernel's file
+ * ----------------------------------------------------------------------------------
  */
 
 static __always_inline __u64 gp_mtime_ns(const struct inode *inode)
@@ -90,11 +93,13 @@ static __always_inline __u64 gp_mtime_ns(const struct inode *inode)
 	const struct inode___v5 *first = (const void *)inode;
 
 	if (bpf_core_field_exists(inode->i_mtime_sec))
-		return BPF_CORE_READ(inode, i_mtime_sec) * 1000000000ull + BPF_CORE_READ(inode, i_mtime_nsec);
+		return BPF_CORE_READ(inode, i_mtime_sec) * 1000000000ull +
+		       BPF_CORE_READ(inode, i_mtime_nsec);
 	if (bpf_core_field_exists(second->__i_mtime))
 		return BPF_CORE_READ(second, __i_mtime.tv_sec) * 1000000000ull +
 		       BPF_CORE_READ(second, __i_mtime.tv_nsec);
-	return BPF_CORE_READ(first, i_mtime.tv_sec) * 1000000000ull + BPF_CORE_READ(first, i_mtime.tv_nsec);
+	return BPF_CORE_READ(first, i_mtime.tv_sec) * 1000000000ull +
+	       BPF_CORE_READ(first, i_mtime.tv_nsec);
 }
 
 static __always_inline bool gp_named(const struct file *file)
@@ -150,12 +155,15 @@ static __always_inline void gp_path_of(const struct file *file, char *ret)
 	}
 	at += !root && at < GP_PATH_MAX - 1;
 	size = GP_PATH_MAX - 1 - at;
-	asm volatile("" : "+r"(size)); /* what is checked is what is used: the verifier knows registers */
+	asm volatile(
+		""
+		: "+r"(size)); /* what is checked is what is used: the verifier knows registers */
 	if (size < GP_PATH_MAX)
 		bpf_probe_read_kernel(ret, size, &path->text[at & 0xff]);
 }
 
-/* ---- records --------------------------------------------------------------------------------------------
+/* ---- records
+ * --------------------------------------------------------------------------------------------
  */
 
 struct gp_file_rec {
@@ -188,7 +196,8 @@ static __always_inline void gp_wrote(__u32 tgid)
 		watch->written_ns = bpf_ktime_get_ns();
 }
 
-/* Whoever has written none of late has none to rename: compilers and package caches rename all day. */
+/* Whoever has written none of late has none to rename: compilers and package caches rename all day.
+ */
 static __always_inline bool gp_wrote_lately(__u32 tgid)
 {
 	const struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
@@ -197,8 +206,9 @@ static __always_inline bool gp_wrote_lately(__u32 tgid)
 }
 
 /* known: of those that watched processes write. */
-static __always_inline int gp_file_send(__u64 id, const struct file *file, const struct gp_file_open *open,
-					enum gp_file_op op, bool known)
+static __always_inline int gp_file_send(__u64 id, const struct file *file,
+					const struct gp_file_open *open, enum gp_file_op op,
+					bool known)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct gp_file_rec *rec;
@@ -261,7 +271,8 @@ int gp_opened(struct gp_syscall *call)
 SEC("tp/syscalls/sys_enter_close")
 int gp_closing(struct gp_syscall *call)
 {
-	__u64 id = bpf_get_current_pid_tgid(), key = id >> 32 << 32 | (__u32)call->arg[0], first = 1;
+	__u64 id = bpf_get_current_pid_tgid(), key = id >> 32 << 32 | (__u32)call->arg[0],
+	      first = 1;
 	struct gp_file_open *found = bpf_map_lookup_elem(&gp_files, &key), open;
 	struct gp_file_key known;
 	struct inode *inode;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_abi.h - the records that the kernel side and user space write: what is on the tape. The other wire, what
- * user space tells the programs, is in gp_row.h, which comes with this one.
+/* gp_abi.h - the records that the kernel side and user space write: what is on the tape. The other
+ * wire, what user space tells the programs, is in gp_row.h, which comes with this one.
  *
  * Every record starts with struct gp_rec and is exactly sizeof(gp_rec) + sizeof(payload) long.
  * Kinds 1-63 are written by BPF programs into a ring, kinds 64-127 by user space straight onto the
@@ -18,12 +18,13 @@
 
 #define GP_ABI_VERSION 2
 
-#define GP_NAME_MAX    72  /* bytes of a range's name kept, terminator included */
-#define GP_PATH_MAX    192 /* bytes of a path kept, terminator included */
-#define GP_COMM_MAX    16  /* TASK_COMM_LEN, include/linux/sched.h */
-#define GP_ROWS_MAX    512 /* rows of all probe files together */
-#define GP_HOT_ROWS    32  /* rows that are counted, not sent */
-#define GP_SLOTS       512 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
+#define GP_NAME_MAX 72	/* bytes of a range's name kept, terminator included */
+#define GP_PATH_MAX 192 /* bytes of a path kept, terminator included */
+#define GP_COMM_MAX 16	/* TASK_COMM_LEN, include/linux/sched.h */
+#define GP_ROWS_MAX 512 /* rows of all probe files together */
+#define GP_HOT_ROWS 32	/* rows that are counted, not sent */
+#define GP_SLOTS                                                                                   \
+	512 /* processes whose hot calls are counted at once; slot 0 is shared by the rest */
 #define GP_SLOT_NONE   0xffffffffu
 #define GP_ARGS	       6    /* captured scalars of one call */
 #define GP_DEREFS_MAX  3    /* pointers that one capture follows: the programs unroll them */
@@ -38,16 +39,18 @@
 /* Header of every record. */
 struct gp_rec {
 	__u64 ts_ns; /* CLOCK_MONOTONIC when emitted; a call's length stands beside it */
-	__u32 pid;   /* process (tgid) in the initial pid namespace; 0: the record is about no process */
-	__u32 tid;   /* thread in the initial pid namespace; 0 in records of user space */
-	__u16 len;   /* header + payload, bytes */
+	__u32 pid; /* process (tgid) in the initial pid namespace; 0: the record is about no process
+		    */
+	__u32 tid; /* thread in the initial pid namespace; 0 in records of user space */
+	__u16 len; /* header + payload, bytes */
 	__u16 kind;  /* enum gp_kind */
 	__u32 probe; /* gp_probe_hash() of the probe's stable id; 0: no probe */
 };
 
 /* ---- what the kernel side writes (ring "call") ---------------------------------------------- */
 
-/* A probed function was entered. sp tells nesting of calls on one thread (a deeper frame is lower). */
+/* A probed function was entered. sp tells nesting of calls on one thread (a deeper frame is lower).
+ */
 struct gp_hit {
 	__u64 sp; /* of role on_ready: the third captured value, as nothing nests there */
 	__u64 arg[2];
@@ -82,8 +85,9 @@ struct gp_call {
 	__u64 arg[GP_ARGS];
 };
 
-/* One entry of an event of the job's own monitoring; an event is as many records as it has entries (one with
- * type GP_MONITOR_NONE when it has none), one behind the other on its thread. All of it is hostile. */
+/* One entry of an event of the job's own monitoring; an event is as many records as it has entries
+ * (one with type GP_MONITOR_NONE when it has none), one behind the other on its thread. All of it
+ * is hostile. */
 struct gp_monitor {
 	__s64 wall_ns; /* as the job has it, since 1970; 0: none */
 	__u16 index;   /* 0, 1, 2... */
@@ -136,8 +140,9 @@ struct gp_map { /* pid is about to map a file executable: look for libraries a m
 	__u64 reserved;
 };
 
-/* A file that may be a checkpoint: of such a name, large, or one that a watched process wrote before. Regular
- * files only; of bytes, mtime_ns and path each is as the kernel had it when the record was made. */
+/* A file that may be a checkpoint: of such a name, large, or one that a watched process wrote
+ * before. Regular files only; of bytes, mtime_ns and path each is as the kernel had it when the
+ * record was made. */
 struct gp_file {
 	__u64 dev, ino;		/* as the kernel numbers them: dev is major << 20 | minor */
 	__u64 bytes;		/* size of the file */
@@ -161,8 +166,8 @@ struct gp_renamed {
 	char from[GP_PATH_MAX], to[GP_PATH_MAX];
 };
 
-/* A process that nobody watches is about to map a file executable whose name begins as a library of ours
- * does: pid (the node service). */
+/* A process that nobody watches is about to map a file executable whose name begins as a library of
+ * ours does: pid (the node service). */
 struct gp_met {
 	__u64 start_ns; /* CLOCK_BOOTTIME start of the process */
 };
@@ -195,7 +200,8 @@ struct gp_tick { /* once a second: silence counts too */
 	__u64 reserved;
 };
 
-struct gp_drain { /* every record stamped before upto_ns and not lost is on the tape before this one */
+struct gp_drain { /* every record stamped before upto_ns and not lost is on the tape before this one
+		   */
 	__u64 upto_ns;
 };
 
@@ -213,8 +219,8 @@ struct gp_counter { /* pid called probe this often since the last such record */
 	__u32 row;   /* of hits that were not sent */
 };
 
-struct gp_process {	     /* identity: what is known of a process that is now watched */
-	__u64 start_ns;	     /* CLOCK_BOOTTIME start, key of the process together with pid and boot id */
+struct gp_process {	/* identity: what is known of a process that is now watched */
+	__u64 start_ns; /* CLOCK_BOOTTIME start, key of the process together with pid and boot id */
 	__u64 start_mono_ns; /* the same instant on CLOCK_MONOTONIC, as well as can be told */
 	__u32 parent;
 	__u32 flags;		/* GP_PROCESS_* */
@@ -225,8 +231,10 @@ struct gp_process {	     /* identity: what is known of a process that is now wat
 	char job[64];
 	char command[160]; /* argv joined by spaces, cut, control bytes replaced */
 };
-#define GP_PROCESS_FROM_START 1 /* watched since before its first instruction (or its parent was) */
-#define GP_PROCESS_TARGET     2 /* named by the user, not found by descent */
+#define GP_PROCESS_FROM_START                                                                      \
+	1		    /* watched since before its first instruction (or its parent was)      \
+			     */
+#define GP_PROCESS_TARGET 2 /* named by the user, not found by descent */
 
 struct gp_clock {	    /* wall clock at ts_ns; also after a step of the clock or a suspend */
 	__s64 real_ns;	    /* since 1970, UTC */
@@ -266,18 +274,18 @@ struct gp_blocked {
 	char where[96]; /* file, peer or library that explains it, as far as known; hostile */
 };
 /* Why a thread does not get on, as far as can be told; words of labels. */
-#define GP_WHYS(X)                                                                                           \
-	X(0, unknown)                                                                                        \
-	X(1, stopped)	 /* by a signal, or held by a debugger */                                            \
-	X(2, collective) /* for other ranks: concluded by the model, never recorded */                       \
-	X(3, input)	 /* reads a file, a pipe, a FIFO */                                                  \
-	X(4, device)	 /* in the accelerator's driver */                                                   \
-	X(5, io)	 /* uninterruptible, or it writes */                                                 \
-	X(6, lock)	 /* a futex, or a lock on a file: another thread or process */                       \
-	X(7, network)	 /* a socket */                                                                      \
-	X(8, child)	 /* waits for a process of its own to end */                                         \
-	X(9, sleep)	 /* asked to be woken later */                                                       \
-	X(10, idle)	 /* waits for events of any kind, or for a person at a terminal */                   \
+#define GP_WHYS(X)                                                                                 \
+	X(0, unknown)                                                                              \
+	X(1, stopped)	 /* by a signal, or held by a debugger */                                  \
+	X(2, collective) /* for other ranks: concluded by the model, never recorded */             \
+	X(3, input)	 /* reads a file, a pipe, a FIFO */                                        \
+	X(4, device)	 /* in the accelerator's driver */                                         \
+	X(5, io)	 /* uninterruptible, or it writes */                                       \
+	X(6, lock)	 /* a futex, or a lock on a file: another thread or process */             \
+	X(7, network)	 /* a socket */                                                            \
+	X(8, child)	 /* waits for a process of its own to end */                               \
+	X(9, sleep)	 /* asked to be woken later */                                             \
+	X(10, idle)	 /* waits for events of any kind, or for a person at a terminal */         \
 	X(11, busy)	 /* runs, but no step ends */
 
 enum gp_why {
@@ -289,16 +297,16 @@ enum gp_why {
 #define GP_BLOCKED_CALL 1 /* probe names the call, which was entered and has not returned */
 #define GP_BLOCKED_LOOK 2 /* seen by looking at /proc */
 
-/* What another node knew of a job, as it was read: text, hostile (userspace/model/carry.h). Before the job
- * begins another run here. */
+/* What another node knew of a job, as it was read: text, hostile (userspace/model/carry.h). Before
+ * the job begins another run here. */
 struct gp_carry {
 	__u32 len; /* of the text, which has no terminator */
 	__u32 reserved;
 	char text[GP_CARRY_MAX];
 };
 
-/* What the code of a program that a process compiles says of itself, read from the process's memory: pid and
- * tid are those of the record that told of it. */
+/* What the code of a program that a process compiles says of itself, read from the process's
+ * memory: pid and tid are those of the record that told of it. */
 struct gp_program {
 	__u64 code;	/* where it lay: joins it to that record */
 	__u64 bytes;	/* of it */
@@ -313,9 +321,10 @@ struct gp_fault {
 	char text[176];	 /* of the line, cut */
 };
 
-/* Where a watched process runs, and what whoever runs it calls its job (userspace/identity/place.h). After
- * its gp_process; a later one takes its place. Instants are UTC since 1970, 0: unknown; numbers -1: unknown;
- * text is escaped and cut, "": unknown. What names the job here outranks gp_process.job. */
+/* Where a watched process runs, and what whoever runs it calls its job
+ * (userspace/identity/place.h). After its gp_process; a later one takes its place. Instants are UTC
+ * since 1970, 0: unknown; numbers -1: unknown; text is escaped and cut, "": unknown. What names the
+ * job here outranks gp_process.job. */
 struct gp_place {
 	__u8 job_from;	/* enum gp_job_from */
 	__u8 container; /* enum gp_container */
@@ -330,14 +339,14 @@ struct gp_place {
 	char node[64];
 	char owner[24]; /* "JobSet", "Job", "RayJob", "PyTorchJob"... */
 };
-#define GP_JOB_FROM(X) /* who names the job, the most trusted first */                                       \
-	X(0, none)                                                                                           \
-	X(1, option)                                                                                         \
-	X(2, jobset)                                                                                         \
-	X(3, controller) /* a Job, or what stands above it: RayJob, PyTorchJob... */                         \
-	X(4, slurm)                                                                                          \
-	X(5, torchelastic)                                                                                   \
-	X(6, pod)                                                                                            \
+#define GP_JOB_FROM(X) /* who names the job, the most trusted first */                             \
+	X(0, none)                                                                                 \
+	X(1, option)                                                                               \
+	X(2, jobset)                                                                               \
+	X(3, controller) /* a Job, or what stands above it: RayJob, PyTorchJob... */               \
+	X(4, slurm)                                                                                \
+	X(5, torchelastic)                                                                         \
+	X(6, pod)                                                                                  \
 	X(7, cgroup) /* a container or a service */
 
 enum gp_job_from {
@@ -346,12 +355,12 @@ enum gp_job_from {
 #undef X
 		GP_JOB_FROM_COUNT
 };
-#define GP_CONTAINERS(X)                                                                                     \
-	X(0, none)                                                                                           \
-	X(1, containerd)                                                                                     \
-	X(2, crio)                                                                                           \
-	X(3, docker)                                                                                         \
-	X(4, podman)                                                                                         \
+#define GP_CONTAINERS(X)                                                                           \
+	X(0, none)                                                                                 \
+	X(1, containerd)                                                                           \
+	X(2, crio)                                                                                 \
+	X(3, docker)                                                                               \
+	X(4, podman)                                                                               \
 	X(5, unknown) /* a container of some kind */
 
 enum gp_container {
@@ -371,12 +380,12 @@ struct gp_notice {
 	char pod_uid[40]; /* "": the node */
 	char text[160];	  /* as the source says it; hostile */
 };
-#define GP_NOTICES(X)                                                                                        \
-	X(1, evicted)                                                                                        \
-	X(2, preempted)                                                                                      \
-	X(3, maintenance)                                                                                    \
-	X(4, deleted) /* a pod, by whoever may */                                                            \
-	X(5, oom)     /* a container, as its runtime says */                                                 \
+#define GP_NOTICES(X)                                                                              \
+	X(1, evicted)                                                                              \
+	X(2, preempted)                                                                            \
+	X(3, maintenance)                                                                          \
+	X(4, deleted) /* a pod, by whoever may */                                                  \
+	X(5, oom)     /* a container, as its runtime says */                                       \
 	X(6, node)    /* its condition, or a taint */
 
 enum gp_notice_kind {
@@ -391,39 +400,39 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	__s32 status; /* of CMD, as wait(2) reports it, or -1 */
 };
 
-#define GP_KINDS(X) /* id, name, payload: append, never renumber */                                          \
-	X(1, hit, struct gp_hit)                                                                             \
-	X(2, range_begin, struct gp_range_begin)                                                             \
-	X(3, range_end, struct gp_range_end)                                                                 \
-	X(4, named, struct gp_named)                                                                         \
-	X(5, call, struct gp_call)                                                                           \
-	X(6, monitor, struct gp_monitor)                                                                     \
-	X(16, fork, struct gp_fork)                                                                          \
-	X(17, exec, struct gp_exec)                                                                          \
-	X(18, exit, struct gp_exit)                                                                          \
-	X(19, signal, struct gp_signal)                                                                      \
-	X(20, oom, struct gp_oom)                                                                            \
-	X(21, map, struct gp_map)                                                                            \
-	X(22, file, struct gp_file)                                                                          \
-	X(23, renamed, struct gp_renamed)                                                                    \
-	X(24, met, struct gp_met)                                                                            \
-	X(64, session, struct gp_session)                                                                    \
-	X(65, probe, struct gp_probe)                                                                        \
-	X(66, tick, struct gp_tick)                                                                          \
-	X(67, drain, struct gp_drain)                                                                        \
-	X(68, loss, struct gp_loss)                                                                          \
-	X(69, counter, struct gp_counter)                                                                    \
-	X(70, process, struct gp_process)                                                                    \
-	X(71, clock, struct gp_clock)                                                                        \
-	X(72, attach, struct gp_attach)                                                                      \
-	X(73, config, struct gp_config)                                                                      \
-	X(74, end, struct gp_end)                                                                            \
-	X(75, gap, struct gp_gap)                                                                            \
-	X(76, blocked, struct gp_blocked)                                                                    \
-	X(77, carry, struct gp_carry)                                                                        \
-	X(78, program, struct gp_program)                                                                    \
-	X(79, fault, struct gp_fault)                                                                        \
-	X(80, place, struct gp_place)                                                                        \
+#define GP_KINDS(X) /* id, name, payload: append, never renumber */                                \
+	X(1, hit, struct gp_hit)                                                                   \
+	X(2, range_begin, struct gp_range_begin)                                                   \
+	X(3, range_end, struct gp_range_end)                                                       \
+	X(4, named, struct gp_named)                                                               \
+	X(5, call, struct gp_call)                                                                 \
+	X(6, monitor, struct gp_monitor)                                                           \
+	X(16, fork, struct gp_fork)                                                                \
+	X(17, exec, struct gp_exec)                                                                \
+	X(18, exit, struct gp_exit)                                                                \
+	X(19, signal, struct gp_signal)                                                            \
+	X(20, oom, struct gp_oom)                                                                  \
+	X(21, map, struct gp_map)                                                                  \
+	X(22, file, struct gp_file)                                                                \
+	X(23, renamed, struct gp_renamed)                                                          \
+	X(24, met, struct gp_met)                                                                  \
+	X(64, session, struct gp_session)                                                          \
+	X(65, probe, struct gp_probe)                                                              \
+	X(66, tick, struct gp_tick)                                                                \
+	X(67, drain, struct gp_drain)                                                              \
+	X(68, loss, struct gp_loss)                                                                \
+	X(69, counter, struct gp_counter)                                                          \
+	X(70, process, struct gp_process)                                                          \
+	X(71, clock, struct gp_clock)                                                              \
+	X(72, attach, struct gp_attach)                                                            \
+	X(73, config, struct gp_config)                                                            \
+	X(74, end, struct gp_end)                                                                  \
+	X(75, gap, struct gp_gap)                                                                  \
+	X(76, blocked, struct gp_blocked)                                                          \
+	X(77, carry, struct gp_carry)                                                              \
+	X(78, program, struct gp_program)                                                          \
+	X(79, fault, struct gp_fault)                                                              \
+	X(80, place, struct gp_place)                                                              \
 	X(81, notice, struct gp_notice)
 
 #define GP_KIND_USER 64 /* first kind of user space */
@@ -436,8 +445,8 @@ enum gp_kind {
 };
 
 enum gp_gap_cause {
-	GP_GAP_AWAY =
-		1, /* gp-bpf was not running, or so long without reading that the kernel side fell silent */
+	GP_GAP_AWAY = 1, /* gp-bpf was not running, or so long without reading that the kernel side
+			    fell silent */
 	GP_GAP_CHANGED = 2, /* another version ran before, whose state could not be taken over */
 };
 
@@ -474,19 +483,22 @@ _Static_assert(sizeof(struct gp_notice) == 216, "ABI");
 
 /* Records lie one behind the other, each padded to 8 bytes:
  *	for (unsigned long at = 0; (rec = gp_rec_next(data, len, &at));) ...
- * NULL at the end, and at one that is cut off or shorter than its header. What is in it is not looked at. */
-static inline const struct gp_rec *gp_rec_next(const void *data, unsigned long len, unsigned long *at)
+ * NULL at the end, and at one that is cut off or shorter than its header. What is in it is not
+ *looked at. */
+static inline const struct gp_rec *gp_rec_next(const void *data, unsigned long len,
+					       unsigned long *at)
 {
 	const struct gp_rec *rec = (const struct gp_rec *)((const char *)data + *at);
 
-	if (*at > len || len - *at < sizeof(*rec) || rec->len < sizeof(*rec) || rec->len > len - *at)
+	if (*at > len || len - *at < sizeof(*rec) || rec->len < sizeof(*rec) ||
+	    rec->len > len - *at)
 		return 0;
 	*at += (rec->len + 7ul) & ~7ul;
 	return rec;
 }
 
-/* Stable id -> the 32 bits that records and cookies carry: FNV-1a (Fowler, Noll, Vo; offset basis and
- * prime as published). Never 0. The loader refuses two ids with one hash. */
+/* Stable id -> the 32 bits that records and cookies carry: FNV-1a (Fowler, Noll, Vo; offset basis
+ * and prime as published). Never 0. The loader refuses two ids with one hash. */
 static inline __u32 gp_probe_hash(const char *id)
 {
 	__u32 h = 2166136261u;

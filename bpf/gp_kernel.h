@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* gp_kernel.h - the few kernel types that are read, each with only the fields that are read. libbpf
- * moves every access to where the running kernel has the field (CO-RE), so no generated header of the
- * build machine's kernel is needed. Names are the kernel's. */
+ * moves every access to where the running kernel has the field (CO-RE), so no generated header of
+ * the build machine's kernel is needed. Names are the kernel's. */
 #ifndef GP_KERNEL_H
 #define GP_KERNEL_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_maps.h - maps that several objects of the kernel side share. call.bpf.c makes them all (a map may be
- * declared and not used); the loader hands the same maps to proc.bpf.c before it loads that. */
+/* gp_maps.h - maps that several objects of the kernel side share. call.bpf.c makes them all (a map
+ * may be declared and not used); the loader hands the same maps to proc.bpf.c before it loads that.
+ */
 #ifndef GP_MAPS_H
 #define GP_MAPS_H
 
@@ -25,8 +26,8 @@ struct { /* spares most hits the hash lookup, their largest cost (50 of 95 ns) *
 	__type(value, __u64);
 } gp_watched_fast SEC(".maps");
 
-/* A closed call keeps its entry with ts_ns 0: the next call of the thread writes it in place, which is
- * three times cheaper than delete and insert. */
+/* A closed call keeps its entry with ts_ns 0: the next call of the thread writes it in place, which
+ * is three times cheaper than delete and insert. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_OPEN_MAX);
@@ -148,7 +149,8 @@ static __always_inline int gp_lose(__u32 cause)
 	return 0;
 }
 
-static __always_inline void gp_head(struct gp_rec *rec, __u64 id, __u16 kind, __u16 payload, __u32 probe)
+static __always_inline void gp_head(struct gp_rec *rec, __u64 id, __u16 kind, __u16 payload,
+				    __u32 probe)
 {
 	struct gp_meta *meta = gp_meta_find();
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_match.h - does this hit count: is the process watched, does somebody read, is this link the one of its
- * row that counts. The cheapest test first: most hits of a shared library are of somebody else. */
+/* gp_match.h - does this hit count: is the process watched, does somebody read, is this link the
+ * one of its row that counts. The cheapest test first: most hits of a shared library are of
+ * somebody else. */
 #ifndef GP_MATCH_H
 #define GP_MATCH_H
 
@@ -34,10 +35,10 @@ struct { /* of no programs */
 	__type(value, __u32);
 } gp_nowhere SEC(".maps");
 
-/* Since a76ab5731e32 (v6.13) a program of 64 bytes of stack or more has a stack of the CPU, not of the task.
- * Uprobe programs may be preempted, and then the next task's call of the same program writes over it: records
- * with another process's number were seen. A program with a tail call is left alone. This one never happens,
- * and the verifier drops it; the compiler must not. */
+/* Since a76ab5731e32 (v6.13) a program of 64 bytes of stack or more has a stack of the CPU, not of
+ * the task. Uprobe programs may be preempted, and then the next task's call of the same program
+ * writes over it: records with another process's number were seen. A program with a tail call is
+ * left alone. This one never happens, and the verifier drops it; the compiler must not. */
 static __always_inline void gp_own_stack(void *ctx)
 {
 	__u64 never;
@@ -54,10 +55,11 @@ struct gp_at {	    /* one hit that counts */
 	__u32 index; /* of the row */
 };
 
-/* While links take the place of others every hit runs both programs, the newer link's first: a uprobe
- * gets new consumers at the head of its list (consumer_add() in kernel/events/uprobes.c, before and since
- * cc01bd044e6a, v6.12). The newer decides by the row's generation and leaves word; the older counts
- * exactly what the newer did not, so the moment at which the generation changes cannot fall in between. */
+/* While links take the place of others every hit runs both programs, the newer link's first: a
+ * uprobe gets new consumers at the head of its list (consumer_add() in kernel/events/uprobes.c,
+ * before and since cc01bd044e6a, v6.12). The newer decides by the row's generation and leaves word;
+ * the older counts exactly what the newer did not, so the moment at which the generation changes
+ * cannot fall in between. */
 static __always_inline bool gp_swap_counts(const struct gp_at *at, __u32 gen)
 {
 	struct gp_swap_key key = {.tid = at->id, .row = at->index};
@@ -104,7 +106,8 @@ static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
 	at->id = bpf_get_current_pid_tgid();
 	if (!gp_is_watched(at->id >> 32, &at->slot) || gp_is_silent() || !gp_row_find(regs, at))
 		return false;
-	return at->row->only.source == GP_SRC_NONE || gp_value(regs, &at->row->only) == at->row->only_value;
+	return at->row->only.source == GP_SRC_NONE ||
+	       gp_value(regs, &at->row->only) == at->row->only_value;
 }
 
 #endif

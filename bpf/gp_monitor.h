@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_monitor.h - a walk through one event of torch.monitor (torch::monitor::Event). Measured on torch 2.15
- * and 1.13, x86-64, libstdc++: name, a std::string; time since 1970 in ns; an unordered_map, of which the
- * third word is the first node and the fourth the number of nodes. A node: the next one; the key, a
- * std::string; the value, as large as a std::string, and behind it a byte that says what it is. A std::string
- * begins with the pointer to its text; it is four words, or one in the ABI before C++11, which wheels up to
- * torch 2.5 have.
+/* gp_monitor.h - a walk through one event of torch.monitor (torch::monitor::Event). Measured on
+ * torch 2.15 and 1.13, x86-64, libstdc++: name, a std::string; time since 1970 in ns; an
+ * unordered_map, of which the third word is the first node and the fourth the number of nodes. A
+ * node: the next one; the key, a std::string; the value, as large as a std::string, and behind it a
+ * byte that says what it is. A std::string begins with the pointer to its text; it is four words,
+ * or one in the ABI before C++11, which wheels up to torch 2.5 have.
  *
- * All of it is the job's, and may change under us: every pointer is only read through, and the walk ends by
- * itself. What cannot be read is told as such: an entry of type GP_MONITOR_NONE, the last one. */
+ * All of it is the job's, and may change under us: every pointer is only read through, and the walk
+ * ends by itself. What cannot be read is told as such: an entry of type GP_MONITOR_NONE, the last
+ * one. */
 #ifndef GP_MONITOR_H
 #define GP_MONITOR_H
 
@@ -60,7 +61,8 @@ static __always_inline bool gp_walk_text(char *text, __u32 size, __u64 at)
 	return false;
 }
 
-/* Fills type, value, key and text from the node, and steps to the next one; false: it cannot be read. */
+/* Fills type, value, key and text from the node, and steps to the next one; false: it cannot be
+ * read. */
 static __always_inline bool gp_walk_entry(struct gp_walk *w, struct gp_monitor *entry)
 {
 	__u64 head[2], value, at = w->node + sizeof(head[0]) + w->string;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_rate.h - how many records a second a row may send for a process, and what part of them a name that the
- * job's user chose. What is over the bound is counted. */
+/* gp_rate.h - how many records a second a row may send for a process, and what part of them a name
+ * that the job's user chose. What is over the bound is counted. */
 #ifndef GP_RATE_H
 #define GP_RATE_H
 
@@ -32,8 +32,8 @@ struct { /* what has been silent for long is taken out by user space */
 	__type(value, struct gp_name);
 } gp_names SEC(".maps");
 
-/* The second that the row is in, with what was sent in it. Windows, not a token bucket: one compare and one
- * add on the path that sends. NULL: no memory, then nothing is bounded. */
+/* The second that the row is in, with what was sent in it. Windows, not a token bucket: one compare
+ * and one add on the path that sends. NULL: no memory, then nothing is bounded. */
 static __always_inline struct gp_rate *gp_rate_now(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};
@@ -99,8 +99,8 @@ static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 	return false;
 }
 
-/* Words mixed by multiplication with the golden ratio (Knuth 6.4). What lies behind the terminator is of
- * older records and does not count. */
+/* Words mixed by multiplication with the golden ratio (Knuth 6.4). What lies behind the terminator
+ * is of older records and does not count. */
 static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
 {
 	__u64 hash = 0, word;
@@ -118,9 +118,11 @@ static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
 	return hash;
 }
 
-/* Counts the name in the row's second; true: it has had its part. The first half of a second's records is
- * for whoever comes first, so that a name alone is bounded late; the second is for names that had little. */
-static __always_inline bool gp_name_take(const struct gp_at *at, const struct gp_rate *rate, __u64 hash)
+/* Counts the name in the row's second; true: it has had its part. The first half of a second's
+ * records is for whoever comes first, so that a name alone is bounded late; the second is for names
+ * that had little. */
+static __always_inline bool gp_name_take(const struct gp_at *at, const struct gp_rate *rate,
+					 __u64 hash)
 {
 	struct gp_name_key key = {hash, at->index, at->id >> 32};
 	struct gp_name *name = bpf_map_lookup_elem(&gp_names, &key), first = {rate->start_ns, 1};
@@ -147,7 +149,8 @@ static __always_inline bool gp_name_over_rate(const struct gp_at *at, const char
 	if (!rate)
 		return false;
 	/* A row that is at its end learns no names. */
-	if (rate->count < at->row->max_hz && gp_name_take(at, rate, gp_name_hash((const __u64 *)text, len))) {
+	if (rate->count < at->row->max_hz &&
+	    gp_name_take(at, rate, gp_name_hash((const __u64 *)text, len))) {
 		__sync_fetch_and_add(&rate->unsent, 1);
 		gp_lose(GP_LOSS_rate_limited);
 		return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_regs.h - registers of the probed thread: the one kernel layout that the call programs know. It is
- * user ABI, so no kernel types are needed. */
+/* gp_regs.h - registers of the probed thread: the one kernel layout that the call programs know. It
+ * is user ABI, so no kernel types are needed. */
 #ifndef GP_REGS_H
 #define GP_REGS_H
 
@@ -8,8 +8,8 @@
 
 #if defined(__TARGET_ARCH_x86)
 struct gp_regs { /* struct pt_regs, arch/x86/include/uapi/asm/ptrace.h */
-	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp,
-		ss;
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+		flags, sp, ss;
 };
 #define GP_ARG0	     di
 #define GP_ARG1	     si
@@ -35,15 +35,15 @@ struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
 #error "no register layout for this architecture"
 #endif
 
-/* The context may only be read at constant offsets from its own pointer: a switch, and loads that the
- * compiler cannot merge into one with a computed address. */
-#define GP_LOAD(regs, field)                                                                                 \
-	({                                                                                                   \
-		__u64 word;                                                                                  \
-		asm volatile("%0 = *(u64 *)(%1 + %2)"                                                        \
-			     : "=r"(word)                                                                    \
-			     : "r"(regs), "i"(__builtin_offsetof(struct gp_regs, field)));                   \
-		word;                                                                                        \
+/* The context may only be read at constant offsets from its own pointer: a switch, and loads that
+ * the compiler cannot merge into one with a computed address. */
+#define GP_LOAD(regs, field)                                                                       \
+	({                                                                                         \
+		__u64 word;                                                                        \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                                              \
+			     : "=r"(word)                                                          \
+			     : "r"(regs), "i"(__builtin_offsetof(struct gp_regs, field)));         \
+		word;                                                                              \
 	})
 
 static __always_inline __u64 gp_register(const struct gp_regs *regs, __u8 number)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_row.h - what user space tells the programs: struct gp_row what one probe captures, struct gp_watch who
- * is watched. Part of gp_abi.h, whose rules it keeps, and included by nothing else. */
+/* gp_row.h - what user space tells the programs: struct gp_row what one probe captures, struct
+ * gp_watch who is watched. Part of gp_abi.h, whose rules it keeps, and included by nothing else. */
 #ifndef GP_ROW_H
 #define GP_ROW_H
 
-/* One captured scalar. Registers are numbered as the architecture passes C arguments (x86-64: rdi rsi
- * rdx rcx r8 r9; arm64: x0-x7); the loader has turned C positions and ABI into them. */
+/* One captured scalar. Registers are numbered as the architecture passes C arguments (x86-64: rdi
+ * rsi rdx rcx r8 r9; arm64: x0-x7); the loader has turned C positions and ABI into them. */
 struct gp_capture {
 	__u8 source;		     /* GP_SRC_* or register number */
 	__u8 derefs;		     /* 0: the value itself; n: follow that many pointers */
@@ -23,10 +23,11 @@ struct gp_keep { /* a name whose first 8 bytes & mask == value is exempt from ma
 };
 
 struct gp_row {
-	__u32 probe;  /* hash of the stable id, copied into records */
-	__u32 gen;    /* a hit counts only when the cookie's generation is this one */
-	__u32 next;   /* generation of links that are taking the place of others just now; 0: none */
-	__u32 max_hz; /* records a second and process beyond which hits are counted only; 0: no bound */
+	__u32 probe; /* hash of the stable id, copied into records */
+	__u32 gen;   /* a hit counts only when the cookie's generation is this one */
+	__u32 next;  /* generation of links that are taking the place of others just now; 0: none */
+	__u32 max_hz; /* records a second and process beyond which hits are counted only; 0: no
+			 bound */
 	__u8 flags;   /* GP_ROW_* */
 	__u8 hot;     /* index of the hot counter when GP_ROW_COUNT */
 	__u8 nkeep;
@@ -42,10 +43,10 @@ struct gp_row {
 	__u64 only_value;	/* ... equals this; source GP_SRC_NONE: no condition */
 	struct gp_keep keep[GP_KEEP];
 };
-#define GP_ROW_COUNT	 1  /* count, do not send */
-#define GP_ROW_MAY_BLOCK 2  /* visible in gp_open_calls while it runs */
-#define GP_ROW_ANON	 4  /* range without a name */
-#define GP_ROW_UNSENT	 8  /* over the budget: hits are counted as those over a bound are, for now */
+#define GP_ROW_COUNT	 1 /* count, do not send */
+#define GP_ROW_MAY_BLOCK 2 /* visible in gp_open_calls while it runs */
+#define GP_ROW_ANON	 4 /* range without a name */
+#define GP_ROW_UNSENT	 8 /* over the budget: hits are counted as those over a bound are, for now */
 #define GP_ROW_WAKE	 16 /* user space is to read the record at once */
 #define GP_ROW_KEPT_ONLY 32 /* texts that begin with none of keep[] are not told */
 

@@ -20,8 +20,8 @@ static __always_inline struct gp_thread *gp_thread_find(__u32 tid, struct gp_thr
 	return bpf_map_lookup_elem(&gp_threads, &tid);
 }
 
-/* Two threads may want one place at once. Each adds first and looks then, so at most one reads 1; when
- * both read 2 the place is lost, and both go on in the hash. */
+/* Two threads may want one place at once. Each adds first and looks then, so at most one reads 1;
+ * when both read 2 the place is lost, and both go on in the hash. */
 static __always_inline bool gp_thread_claim(struct gp_thread *fast, __u32 tid)
 {
 	if (!fast || fast->claims)

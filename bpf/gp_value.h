@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_value.h - what a row captures of a call: a register, a word of the stack, what a pointer leads to, a
- * string. All of it is the job's: what cannot be read is 0 or empty, and counted. */
+/* gp_value.h - what a row captures of a call: a register, a word of the stack, what a pointer leads
+ * to, a string. All of it is the job's: what cannot be read is 0 or empty, and counted. */
 #ifndef GP_VALUE_H
 #define GP_VALUE_H
 
@@ -25,7 +25,8 @@ static __always_inline __u64 gp_argument(const struct gp_regs *regs, const struc
 	return value;
 }
 
-/* What it leads to. A NULL on the way leads nowhere: 0, and no loss, as what may be absent is told so. */
+/* What it leads to. A NULL on the way leads nowhere: 0, and no loss, as what may be absent is told
+ * so. */
 static __always_inline __u64 gp_follow(__u64 value, const struct gp_capture *c)
 {
 #pragma unroll
@@ -71,15 +72,16 @@ static __always_inline __u64 gp_value_late(__u64 kept, const struct gp_capture *
 	return c->flags & GP_CAPTURE_LATE ? gp_follow(kept, c) : kept;
 }
 
-/* The text of a row's string, and its length with the terminator. Always terminated; empty when it cannot
- * be read. */
-static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp_row *row, char *text,
-				     __u32 size)
+/* The text of a row's string, and its length with the terminator. Always terminated; empty when it
+ * cannot be read. */
+static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp_row *row,
+				     char *text, __u32 size)
 {
 	__u64 at = gp_value(regs, &row->name);
 	long len;
 
-	/* const std::string &: the first word is the character pointer, short strings and the old ABI too */
+	/* const std::string &: the first word is the character pointer, short strings and the old
+	 * ABI too */
 	if (row->string == 2 && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		at = 0;
 	len = bpf_probe_read_user_str(text, size, (void *)at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* meet.bpf.c - processes that nobody watches and that are about to run code of a library of ours: how the
- * service finds the jobs of a node. Loaded for that alone. */
+/* meet.bpf.c - processes that nobody watches and that are about to run code of a library of ours:
+ * how the service finds the jobs of a node. Loaded for that alone. */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -12,8 +12,9 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define PROT_EXEC 4	       /* include/uapi/asm-generic/mman-common.h */
-#define GP_MET_NS 100000000ull /* user space looks at all that a process maps, and once more after this */
+#define PROT_EXEC 4 /* include/uapi/asm-generic/mman-common.h */
+#define GP_MET_NS                                                                                  \
+	100000000ull /* user space looks at all that a process maps, and once more after this */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -32,7 +33,8 @@ struct { /* when a process was told of last */
 static __always_inline bool gp_begins(const __u64 name[2])
 {
 	for (__u32 i = 0; i < GP_PREFIXES_MAX; i++) {
-		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is taken. */
+		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is
+		 * taken. */
 		__u32 place = i;
 		const struct gp_prefix *p = bpf_map_lookup_elem(&gp_prefixes, &place);
 
@@ -44,8 +46,8 @@ static __always_inline bool gp_begins(const __u64 name[2])
 	return false;
 }
 
-/* The place of a short name has room for this many bytes, as has that of a long one: what is behind its end
- * matches nothing. */
+/* The place of a short name has room for this many bytes, as has that of a long one: what is behind
+ * its end matches nothing. */
 static __always_inline bool gp_wanted(__u32 fd)
 {
 	struct dentry *dentry = BPF_CORE_READ(gp_file_of(fd), f_path.dentry);

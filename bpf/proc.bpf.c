@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* proc.bpf.c - life of the watched processes: fork (children are followed), exec, exit, fatal signals
- * with their sender, the OOM killer's choice, and files about to be mapped executable. */
+/* proc.bpf.c - life of the watched processes: fork (children are followed), exec, exit, fatal
+ * signals with their sender, the OOM killer's choice, and files about to be mapped executable. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -42,7 +42,8 @@ static __always_inline void gp_forget_thread(__u32 tid)
 	gp_forget_ranges(tid);
 	bpf_map_delete_elem(&gp_threads, &tid);
 	for (__u32 i = 0; i < GP_RETURN_ROWS_MAX; i++) {
-		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is taken. */
+		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is
+		 * taken. */
 		__u32 place = i;
 		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &place);
 
@@ -162,7 +163,8 @@ int BPF_PROG(gp_exited, struct task_struct *task)
 	}
 	last = *watch;
 	gp_forget_thread(task->pid);
-	/* The last two threads may both find none alive, so the first to delete the entry speaks. */
+	/* The last two threads may both find none alive, so the first to delete the entry speaks.
+	 */
 	if (task->signal->live.counter || bpf_map_delete_elem(&gp_watched, &tgid))
 		return 0;
 	gp_fast_clear(tgid);
@@ -184,8 +186,9 @@ struct gp_signal_rec {
 	struct gp_signal p;
 };
 
-#define GP_SIGNALS_HANDLED 8  /* a second and process, of those that the process handles */
-#define GP_SIGNALS_OTHER   32 /* ... and of those that may end it: what ended it is to be among them */
+#define GP_SIGNALS_HANDLED 8 /* a second and process, of those that the process handles */
+#define GP_SIGNALS_OTHER                                                                           \
+	32 /* ... and of those that may end it: what ended it is to be among them */
 
 static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 {
@@ -247,18 +250,19 @@ static __always_inline int gp_signal(int sig, const void *info, int code, struct
 }
 
 SEC("tp_btf/signal_generate")
-int BPF_PROG(gp_signalled, int sig, struct kernel_siginfo *info, struct task_struct *task, int group,
-	     int result)
+int BPF_PROG(gp_signalled, int sig, struct kernel_siginfo *info, struct task_struct *task,
+	     int group, int result)
 {
 	return gp_signal(sig, info, (unsigned long)info > 1 ? info->si_code : 0, task, result);
 }
 
-/* Because of that 1, verifiers of late (7.3, and 6.12's in stable updates) hold info for a number. They have
- * this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access does. */
+/* Because of that 1, verifiers of late (7.3, and 6.12's in stable updates) hold info for a number.
+ * They have this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access does. */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 SEC("tp_btf/signal_generate")
-int BPF_PROG(gp_signalled_cast, int sig, void *info, struct task_struct *task, int group, int result)
+int BPF_PROG(gp_signalled_cast, int sig, void *info, struct task_struct *task, int group,
+	     int result)
 {
 	struct kernel_siginfo *si;
 	int code = 0;
@@ -281,7 +285,8 @@ int gp_victim(__u64 *ctx)
 	struct gp_oom_rec *rec;
 	__u32 pid;
 
-	/* Since 72ba14deb40a (v6.9) the argument is the task and the event has a uid; before, a pid. */
+	/* Since 72ba14deb40a (v6.9) the argument is the task and the event has a uid; before, a
+	 * pid. */
 	if (bpf_core_field_exists(((struct trace_event_raw_mark_victim *)0)->uid))
 		pid = ((struct task_struct *)ctx[0])->tgid;
 	else

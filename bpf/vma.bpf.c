@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* vma.bpf.c - which files a process maps executable, by the kernel's own device and inode number. What
- * /proc/PID/maps and stat(2) show on an overlay is neither, and differs from mount to mount. */
+/* vma.bpf.c - which files a process maps executable, by the kernel's own device and inode number.
+ * What /proc/PID/maps and stat(2) show on an overlay is neither, and differs from mount to mount.
+ */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -25,7 +26,8 @@ int gp_vmas(struct bpf_iter__task_vma *ctx)
 	if (!ctx->task || !vma || !vma->vm_file || !(vma->vm_flags & VM_EXEC))
 		return 0;
 	inode = vma->vm_file->f_inode;
-	if ((inode->i_mode & S_IFMT) != S_IFREG) /* a device: even to ask what it is may do something */
+	if ((inode->i_mode & S_IFMT) !=
+	    S_IFREG) /* a device: even to ask what it is may do something */
 		return 0;
 	out.dev = inode->i_sb->s_dev;
 	out.ino = inode->i_ino;
@@ -33,7 +35,8 @@ int gp_vmas(struct bpf_iter__task_vma *ctx)
 	out.end = vma->vm_end;
 	out.page = vma->vm_pgoff;
 	out.generation = inode->i_generation;
-	/* Its address stands for the name: a job may have given a library a second one that tells nothing. */
+	/* Its address stands for the name: a job may have given a library a second one that tells
+	 * nothing. */
 	bpf_core_read(&name, sizeof(name), &vma->vm_file->f_path.dentry);
 	out.name = (__u32)(name >> 6);
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));

@@ -52,7 +52,8 @@ struct kernel_objects *ahead_objects(struct ahead *a)
 	return o;
 }
 
-void ahead_price(const struct ahead *a, struct price *ret, const struct kernel *k, struct attach *at)
+void ahead_price(const struct ahead *a, struct price *ret, const struct kernel *k,
+		 struct attach *at)
 {
 	if (a)
 		*ret = a->price;

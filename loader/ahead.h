@@ -12,6 +12,7 @@ struct price;
 /* The caller's from now on; NULL after the first time, or of no ahead. */
 struct kernel_objects *ahead_objects(struct ahead *a);
 /* As it was measured ahead; of no ahead it is measured now. */
-void ahead_price(const struct ahead *a, struct price *ret, const struct kernel *k, struct attach *at);
+void ahead_price(const struct ahead *a, struct price *ret, const struct kernel *k,
+		 struct attach *at);
 
 #endif

@@ -37,8 +37,8 @@ struct attach {
 	struct pins *pins;
 };
 
-/* union bpf_attr.link_create.uprobe_multi, include/uapi/linux/bpf.h since 89ae89f53d20 (v6.6); libbpf
- * 1.1 does not know it. */
+/* union bpf_attr.link_create.uprobe_multi, include/uapi/linux/bpf.h since 89ae89f53d20 (v6.6);
+ * libbpf 1.1 does not know it. */
 struct multi_attr {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -131,7 +131,8 @@ int attach_adopt_fd(struct attach *at, int link_fd, bool lingers)
 	if (err)
 		close(link_fd);
 	else
-		at->links[at->count++] = (struct link){.tag = TAG_ADOPTED, .lingers = lingers, .fd = link_fd};
+		at->links[at->count++] = (struct link){
+			.tag = TAG_ADOPTED, .lingers = lingers, .fd = link_fd};
 	return err;
 }
 
@@ -141,8 +142,8 @@ struct request { /* what all sites of one call share */
 	const char *path;
 };
 
-/* A link's name says all that it does, so that a successor who wants the same finds it, and one who wants
- * anything else does not. */
+/* A link's name says all that it does, so that a successor who wants the same finds it, and one who
+ * wants anything else does not. */
 static void link_name(const struct request *rq, const struct attach_site *sites, size_t n,
 		      char name[PIN_NAME_MAX])
 {
@@ -163,7 +164,8 @@ static void link_add(const struct request *rq, struct bpf_link *object, int fd,
 	struct link *link = &at->links[at->count++];
 	int err = 0;
 
-	*link = (struct link){.tag = rq->set->tag, .group = rq->set->group, .object = object, .fd = fd};
+	*link = (struct link){
+		.tag = rq->set->tag, .group = rq->set->group, .object = object, .fd = fd};
 	if (!at->pins || !rq->set->name)
 		return;
 	link_name(rq, sites, n, link->pin);
@@ -171,13 +173,15 @@ static void link_add(const struct request *rq, struct bpf_link *object, int fd,
 		err = pins_put(at->pins, link->pin, object ? bpf_link__fd(object) : fd);
 	if (!err)
 		return;
-	log_warn("a link could not be pinned (%s): its probes end when gp-bpf does", strerror(-err));
+	log_warn("a link could not be pinned (%s): its probes end when gp-bpf does",
+		 strerror(-err));
 	link->pin[0] = 0;
 }
 
 static int site_attach_perf(const struct request *rq, const struct attach_site *site)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->cookie, .retprobe = rq->set->returns);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->cookie,
+		    .retprobe = rq->set->returns);
 	struct bpf_link *link;
 	int err = link_room(rq->at);
 
@@ -243,8 +247,8 @@ static bool sites_claim(const struct request *rq, const struct attach_site *site
 	return true;
 }
 
-/* Takes over what a predecessor attached, whole or in the halves that it had to make, and attaches what it
- * did not get to. */
+/* Takes over what a predecessor attached, whole or in the halves that it had to make, and attaches
+ * what it did not get to. */
 static void sites_take_over(const struct request *rq, struct attach_site *sites, size_t n)
 {
 	if (sites_claim(rq, sites, n)) {
@@ -258,7 +262,8 @@ static void sites_take_over(const struct request *rq, struct attach_site *sites,
 	}
 }
 
-int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites, size_t n)
+int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
+		 size_t n)
 {
 	char path[32];
 	struct request rq = {at, set, path};
@@ -276,8 +281,9 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 	return 0;
 }
 
-/* Seconds that it takes to close that many links, each of one probe: the kernel lets go of one at a time, for
- * which it waits 60 to 110 ms (measured on 6.1 and 6.18). Nothing to speak of with multi links. */
+/* Seconds that it takes to close that many links, each of one probe: the kernel lets go of one at a
+ * time, for which it waits 60 to 110 ms (measured on 6.1 and 6.18). Nothing to speak of with multi
+ * links. */
 static size_t close_s(const struct attach *at, size_t links)
 {
 	return at->multi ? 0 : links / 12;
@@ -288,10 +294,11 @@ void attach_tell_slow(const struct attach *at)
 	size_t s = close_s(at, at->count);
 
 	if (s)
-		log_warn("without feature multi each of %zu probe%s has a link of its own: detaching them "
-			 "will take "
-			 "about %zu s",
-			 at->count, plural(at->count), s);
+		log_warn(
+			"without feature multi each of %zu probe%s has a link of its own: detaching them "
+			"will take "
+			"about %zu s",
+			at->count, plural(at->count), s);
 }
 
 struct closing {
@@ -324,7 +331,8 @@ static void links_close(const struct attach *at, const struct link *links, size_
 	struct closing c = {.links = links, .count = count, .told_ns = s ? clock_mono_ns() : 0};
 
 	if (s)
-		log_warn("detaching %zu probe%s one by one takes about %zu s", count, plural(count), s);
+		log_warn("detaching %zu probe%s one by one takes about %zu s", count, plural(count),
+			 s);
 	together(count, closing_close, closing_tell, &c);
 }
 
@@ -415,7 +423,8 @@ void attach_free(struct attach *at, bool keep)
 {
 	if (!at)
 		return;
-	/* Destroying a perf link would disable its event first, pinned or not; the exit only lets go of it.
+	/* Destroying a perf link would disable its event first, pinned or not; the exit only lets
+	 * go of it.
 	 */
 	if (keep)
 		for (size_t i = 0; i < at->count; i++)

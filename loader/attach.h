@@ -21,26 +21,27 @@ struct attach_site {
 
 /* pins: where links get a name that outlives us; NULL: they die with us. Borrowed. */
 int attach_new(struct attach **ret, bool multi, struct pins *pins);
-/* Closes all, in parallel, and comes back when all but those that linger are gone. keep: those with a name
- * stay attached. NULL is fine. */
+/* Closes all, in parallel, and comes back when all but those that linger are gone. keep: those with
+ * a name stay attached. NULL is fine. */
 void attach_free(struct attach *at, bool keep);
 
 /* Links that come and go together. */
 struct attach_set {
 	uint64_t tag;	    /* of the file, for attach_drop() */
 	unsigned int group; /* for attach_drop_group() */
-	const char *name;   /* of the set, unique and the same for a successor; NULL: never pinned */
+	const char *name; /* of the set, unique and the same for a successor; NULL: never pinned */
 	const struct bpf_program *prog; /* runs at every site */
 	bool returns;
 	int fd; /* of the file; may be closed afterwards */
 };
 
-/* Attaches to every site, or takes over the very link that a predecessor left. One bad offset spoils a
- * whole multi link, so a refused one is halved until the bad ones are alone. 0 also when some sites failed;
- * -errno: none was tried. */
-int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites, size_t n);
-/* Takes over a link made elsewhere, also when it fails (then the link is closed); its pin is the caller's.
- * lingers: at the end nobody waits for it (linger.h). */
+/* Attaches to every site, or takes over the very link that a predecessor left. One bad offset
+ * spoils a whole multi link, so a refused one is halved until the bad ones are alone. 0 also when
+ * some sites failed; -errno: none was tried. */
+int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
+		 size_t n);
+/* Takes over a link made elsewhere, also when it fails (then the link is closed); its pin is the
+ * caller's. lingers: at the end nobody waits for it (linger.h). */
 int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers);
 int attach_adopt_fd(struct attach *at, int link_fd, bool lingers);
 /* Closes every link of the tag (and group) and comes back when the last is gone. */

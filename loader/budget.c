@@ -5,11 +5,13 @@
 #include "loader/budget.h"
 #include "userspace/base/table.h"
 
-#define GROUPS	   (GP_GROUP_fault + 1)
-#define SECOND_NS  1000000000ull
-#define SMOOTH	   4		     /* a new second counts a quarter: one burst is no trend */
-#define CALM	   8		     /* pauses without a change after which the next pause is a first one */
-#define FITS(ns)   ((ns) - (ns) / 4) /* room to spare, so that coming back does not lead straight out again */
+#define GROUPS	  (GP_GROUP_fault + 1)
+#define SECOND_NS 1000000000ull
+#define SMOOTH	  4 /* a new second counts a quarter: one burst is no trend */
+#define CALM	  8 /* pauses without a change after which the next pause is a first one */
+#define FITS(ns)                                                                                   \
+	((ns) - (ns) / 4) /* room to spare, so that coming back does not lead straight out again   \
+			   */
 #define FADE_SHIFT 63
 
 struct cell { /* of one process and unit; ns a second */
@@ -109,7 +111,8 @@ void budget_forget(struct budget *b, uint32_t pid)
 	free(table_take(b->ranks, pid));
 }
 
-/* ---- a second ------------------------------------------------------------------------------------ */
+/* ---- a second
+ * ------------------------------------------------------------------------------------ */
 
 static void smooth(uint64_t *mean, uint64_t *now, uint64_t elapsed_ns)
 {
@@ -185,12 +188,14 @@ static void markers_tell(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, v
 		if (r->marker_told || r->marker_over_ns < BUDGET_SUSTAINED_NS)
 			continue;
 		r->marker_told = true;
-		fn(ctx, &(struct budget_change){
-				.what = BUDGET_MARKER, .pid = (uint32_t)pid, .cost_ns = r->marker_ns});
+		fn(ctx, &(struct budget_change){.what = BUDGET_MARKER,
+						.pid = (uint32_t)pid,
+						.cost_ns = r->marker_ns});
 	}
 }
 
-/* ---- down ---------------------------------------------------------------------------------------- */
+/* ---- down
+ * ---------------------------------------------------------------------------------------- */
 
 /* The next step that spares this process anything; its present level when there is none. */
 static enum budget_level level_next(const struct unit *u, const struct cell *c)
@@ -199,7 +204,8 @@ static enum budget_level level_next(const struct unit *u, const struct cell *c)
 		return BUDGET_NO_BULK;
 	if (u->level < BUDGET_COUNT && c->mean_sent)
 		return BUDGET_COUNT;
-	if (u->level < BUDGET_NO_CONFIRM && c->mean[GP_GROUP_confirm] && !u->protected[GP_GROUP_confirm])
+	if (u->level < BUDGET_NO_CONFIRM && c->mean[GP_GROUP_confirm] &&
+	    !u->protected[GP_GROUP_confirm])
 		return BUDGET_NO_CONFIRM;
 	return u->level;
 }
@@ -235,7 +241,8 @@ static void unit_lower(struct budget *b, uint32_t unit, enum budget_level to)
 	bool mistake = u->restored && b->clock_ns - u->changed_ns < CALM * u->pause_ns;
 
 	if (mistake)
-		u->pause_ns = 2 * u->pause_ns < BUDGET_PAUSE_MAX_NS ? 2 * u->pause_ns : BUDGET_PAUSE_MAX_NS;
+		u->pause_ns = 2 * u->pause_ns < BUDGET_PAUSE_MAX_NS ? 2 * u->pause_ns
+								    : BUDGET_PAUSE_MAX_NS;
 	else if (u->level == BUDGET_ALL)
 		u->pause_ns = b->pause_ns;
 	if (u->level < BUDGET_NO_BULK && to >= BUDGET_NO_BULK && !u->protected[GP_GROUP_bulk])
@@ -273,7 +280,8 @@ static bool give_up(struct budget *b, uint32_t pid, uint64_t cost_ns, budget_fn 
 	return true;
 }
 
-/* ---- up ------------------------------------------------------------------------------------------ */
+/* ---- up
+ * ------------------------------------------------------------------------------------------ */
 
 static uint64_t faded(const struct budget *b, const struct unit *u, uint64_t held_ns)
 {

@@ -50,7 +50,8 @@ static int probes_index(struct cost *c, const struct probe_table *probes)
 	return 0;
 }
 
-int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit_ns, uint64_t pause_ns)
+int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit_ns,
+	     uint64_t pause_ns)
 {
 	struct cost *c = calloc(1, sizeof(*c));
 	int err = -ENOMEM;
@@ -142,12 +143,14 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 		return COST_DETACHED;
 	if (group == GP_GROUP_confirm && level >= BUDGET_NO_CONFIRM)
 		return COST_DETACHED;
-	if (group == GP_GROUP_confirm && !row->count && level >= BUDGET_COUNT && !row_protected(c, row))
+	if (group == GP_GROUP_confirm && !row->count && level >= BUDGET_COUNT &&
+	    !row_protected(c, row))
 		return COST_COUNTED;
 	return COST_SENT;
 }
 
-/* ---- a second ------------------------------------------------------------------------------------ */
+/* ---- a second
+ * ------------------------------------------------------------------------------------ */
 
 #define ASKED 256 /* processes; two in one place ask again */
 
@@ -182,11 +185,11 @@ static void on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent, uint
 	if (!p || !p->price_ns || !is_watched(s, pid))
 		return;
 	if (sent)
-		budget_add(s->cost->budget, pid, p->unit, row_group(s->cost, p->row), sent * p->price_ns,
-			   !row_protected(s->cost, p->row));
+		budget_add(s->cost->budget, pid, p->unit, row_group(s->cost, p->row),
+			   sent * p->price_ns, !row_protected(s->cost, p->row));
 	if (counted)
-		budget_add(s->cost->budget, pid, p->unit, row_group(s->cost, p->row), counted * p->price_ns,
-			   false);
+		budget_add(s->cost->budget, pid, p->unit, row_group(s->cost, p->row),
+			   counted * p->price_ns, false);
 }
 
 static double percent(uint64_t ns)
@@ -198,29 +201,33 @@ static void on_change(void *ctx, const struct budget_change *change)
 {
 	static const char *const down[] = {"", "bulk is detached", "confirm is counted, not sent",
 					   "confirm is detached"};
-	static const char *const up[] = {"", "bulk is attached", "confirm is sent", "confirm is attached"};
+	static const char *const up[] = {"", "bulk is attached", "confirm is sent",
+					 "confirm is attached"};
 	const struct second *s = ctx;
 	const char *runtime;
 
 	if (change->what == BUDGET_MARKER) {
-		log_info("overhead: what finds the steps of process %u costs %.3f %% of its time, over the "
-			 "budget of %.3g %%; it is kept",
-			 change->pid, percent(change->cost_ns), percent(s->cost->limit_ns));
+		log_info(
+			"overhead: what finds the steps of process %u costs %.3f %% of its time, over the "
+			"budget of %.3g %%; it is kept",
+			change->pid, percent(change->cost_ns), percent(s->cost->limit_ns));
 		return;
 	}
 	runtime = s->cost->unit[change->unit];
 	if (change->what == BUDGET_GIVEN_UP)
-		log_warn("overhead: probes beyond the marker cost %.3f %% of process %u (budget %.3g %%): %s "
-			 "%s",
-			 percent(change->cost_ns), change->pid, percent(s->cost->limit_ns), runtime,
-			 down[change->to]);
+		log_warn(
+			"overhead: probes beyond the marker cost %.3f %% of process %u (budget %.3g %%): %s "
+			"%s",
+			percent(change->cost_ns), change->pid, percent(s->cost->limit_ns), runtime,
+			down[change->to]);
 	else
-		log_warn("overhead: within the budget again: %s %s again", runtime, up[change->from]);
+		log_warn("overhead: within the budget again: %s %s again", runtime,
+			 up[change->from]);
 	s->fn(s->ctx);
 }
 
-void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid_t pid), cost_fn *fn,
-		 void *ctx)
+void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid_t pid),
+		 cost_fn *fn, void *ctx)
 {
 	struct second s = {.cost = c, .watched = watched, .fn = fn, .ctx = ctx};
 	uint64_t elapsed_ns = c->second_ns ? now_ns - c->second_ns : 0;

@@ -9,8 +9,9 @@
 struct counts {
 	const struct kernel *kernel;
 	const struct rows *rows;
-	/* Counters only grow, so a slot needs no zeroing: its next owner starts from where it stands. How
-	 * much was told is ours until the records are safe, then kept where a successor finds it. */
+	/* Counters only grow, so a slot needs no zeroing: its next owner starts from where it
+	 * stands. How much was told is ours until the records are safe, then kept where a successor
+	 * finds it. */
 	uint64_t told[GP_LANE_COUNTERS];
 	uint64_t losses_told[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
@@ -41,7 +42,8 @@ uint32_t counts_take_slot(struct counts *c, pid_t pid)
 {
 	uint32_t slot = 0;
 
-	if (bpf_map_lookup_and_delete_elem(c->kernel->free_slots_fd, NULL, &slot) || slot >= GP_SLOTS)
+	if (bpf_map_lookup_and_delete_elem(c->kernel->free_slots_fd, NULL, &slot) ||
+	    slot >= GP_SLOTS)
 		return 0;
 	__atomic_store_n(&c->kernel->slot_owner[slot], (uint64_t)pid, __ATOMIC_RELAXED);
 	return slot;
@@ -150,8 +152,8 @@ void counts_sweep(struct counts *c)
 		uint64_t owner = __atomic_load_n(&c->kernel->slot_owner[slot], __ATOMIC_RELAXED);
 		uint32_t pid = (uint32_t)owner;
 		struct gp_watch watch;
-		bool gone = owner &&
-			    (bpf_map_lookup_elem(c->kernel->watched_fd, &pid, &watch) || watch.slot != slot);
+		bool gone = owner && (bpf_map_lookup_elem(c->kernel->watched_fd, &pid, &watch) ||
+				      watch.slot != slot);
 
 		/* Twice in a row: a fork takes the slot a moment before it watches the child. */
 		if (gone && c->ownerless[slot])

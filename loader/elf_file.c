@@ -48,7 +48,8 @@ bool elf_offset_of(const struct elf_file *ef, uint64_t vaddr, bool executable, u
 	for (size_t i = 0; i < ef->segments_count; i++) {
 		const struct elf_segment *s = &ef->segments[i];
 
-		if ((executable && !s->executable) || vaddr < s->vaddr || vaddr - s->vaddr >= s->size)
+		if ((executable && !s->executable) || vaddr < s->vaddr ||
+		    vaddr - s->vaddr >= s->size)
 			continue;
 		*ret = s->offset + (vaddr - s->vaddr);
 		return true;
@@ -123,7 +124,8 @@ static void dynamic_note(struct dynamic_addresses *a, const Elf64_Dyn *d)
 	}
 }
 
-static int dynamic_read(const struct elf_file *ef, const Elf64_Phdr *ph, struct dynamic_addresses *a)
+static int dynamic_read(const struct elf_file *ef, const Elf64_Phdr *ph,
+			struct dynamic_addresses *a)
 {
 	size_t count = ph->p_filesz / sizeof(Elf64_Dyn), n;
 	Elf64_Dyn batch[BATCH];
@@ -133,7 +135,8 @@ static int dynamic_read(const struct elf_file *ef, const Elf64_Phdr *ph, struct 
 		return -EBADMSG;
 	for (size_t i = 0; i < count; i += n) {
 		n = count - i < BATCH ? count - i : BATCH;
-		err = elf_read_exactly(ef, ph->p_offset + i * sizeof(batch[0]), batch, n * sizeof(batch[0]));
+		err = elf_read_exactly(ef, ph->p_offset + i * sizeof(batch[0]), batch,
+				       n * sizeof(batch[0]));
 		if (err)
 			return err;
 		for (size_t j = 0; j < n; j++) {
@@ -152,12 +155,13 @@ static void table_set(const struct elf_file *ef, struct elf_table *t, const stru
 
 	if (out.count > ELF_SYMBOLS_MAX)
 		out.count = ELF_SYMBOLS_MAX;
-	if (out.count && elf_holds(ef, out.symbols, out.count * sizeof(Elf64_Sym)) && out.strings_size &&
-	    elf_holds(ef, out.strings, out.strings_size))
+	if (out.count && elf_holds(ef, out.symbols, out.count * sizeof(Elf64_Sym)) &&
+	    out.strings_size && elf_holds(ef, out.strings, out.strings_size))
 		*t = out;
 }
 
-static int section_read(const struct elf_file *ef, const Elf64_Ehdr *header, uint64_t i, Elf64_Shdr *ret)
+static int section_read(const struct elf_file *ef, const Elf64_Ehdr *header, uint64_t i,
+			Elf64_Shdr *ret)
 {
 	return elf_read_exactly(ef, header->e_shoff + i * sizeof(*ret), ret, sizeof(*ret));
 }
@@ -165,7 +169,8 @@ static int section_read(const struct elf_file *ef, const Elf64_Ehdr *header, uin
 static void section_table(const struct elf_file *ef, const Elf64_Ehdr *header, uint64_t count,
 			  const Elf64_Shdr *section, struct elf_table *ret)
 {
-	struct elf_table t = {.symbols = section->sh_offset, .count = section->sh_size / sizeof(Elf64_Sym)};
+	struct elf_table t = {.symbols = section->sh_offset,
+			      .count = section->sh_size / sizeof(Elf64_Sym)};
 	Elf64_Shdr strings;
 
 	if (section->sh_entsize != sizeof(Elf64_Sym) || section->sh_link >= count)
@@ -177,16 +182,18 @@ static void section_table(const struct elf_file *ef, const Elf64_Ehdr *header, u
 	table_set(ef, ret, &t);
 }
 
-/* The section headers serve the tables that nothing else points to: .symtab, and the size of .dynsym.
- * They may be stripped or wrong, so nothing here is an error. */
-static void sections_read(struct elf_file *ef, const Elf64_Ehdr *header, struct elf_table *ret_dynamic)
+/* The section headers serve the tables that nothing else points to: .symtab, and the size of
+ * .dynsym. They may be stripped or wrong, so nothing here is an error. */
+static void sections_read(struct elf_file *ef, const Elf64_Ehdr *header,
+			  struct elf_table *ret_dynamic)
 {
 	uint64_t count = header->e_shnum;
 	Elf64_Shdr section;
 
 	if (!header->e_shoff || header->e_shentsize != sizeof(section))
 		return;
-	if (!count && !section_read(ef, header, 0, &section)) /* over 0xff00 sections, gABI "e_shnum" */
+	if (!count &&
+	    !section_read(ef, header, 0, &section)) /* over 0xff00 sections, gABI "e_shnum" */
 		count = section.sh_size;
 	if (count > SECTIONS_MAX)
 		return;
@@ -203,7 +210,8 @@ static void dynamic_locate(struct elf_file *ef, const struct dynamic_addresses *
 {
 	struct elf_table t = {.strings_size = a->strings_size};
 
-	if (a->entry_size != sizeof(Elf64_Sym) || !elf_offset_of(ef, a->symbols, false, &t.symbols) ||
+	if (a->entry_size != sizeof(Elf64_Sym) ||
+	    !elf_offset_of(ef, a->symbols, false, &t.symbols) ||
 	    !elf_offset_of(ef, a->strings, false, &t.strings))
 		return;
 	if (!a->hash || !elf_offset_of(ef, a->hash, false, &ef->hash))
@@ -232,7 +240,8 @@ static int elf_locate(struct elf_file *ef, const Elf64_Ehdr *header)
 static bool header_ours(const Elf64_Ehdr *h)
 {
 	return !memcmp(h->e_ident, ELFMAG, SELFMAG) && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       h->e_ident[EI_DATA] == BYTE_ORDER_HERE && (h->e_type == ET_DYN || h->e_type == ET_EXEC);
+	       h->e_ident[EI_DATA] == BYTE_ORDER_HERE &&
+	       (h->e_type == ET_DYN || h->e_type == ET_EXEC);
 }
 
 int elf_file_open(struct elf_file **ret, int fd)

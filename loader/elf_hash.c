@@ -7,8 +7,8 @@
 #define CHAIN_MAX 4096 /* symbols of one bucket; a linker aims at a handful */
 #define BATCH	  256  /* words read at once */
 
-/* DT_GNU_HASH: header, bloom filter (64-bit words), buckets, then one hash a symbol from `first` on, its
- * lowest bit set where a bucket's chain ends. See elf/dl-lookup.c of glibc. */
+/* DT_GNU_HASH: header, bloom filter (64-bit words), buckets, then one hash a symbol from `first`
+ * on, its lowest bit set where a bucket's chain ends. See elf/dl-lookup.c of glibc. */
 struct hash_table {
 	uint32_t buckets, first, bloom_words, bloom_shift;
 	uint64_t bloom_at, buckets_at, chains_at;
@@ -20,8 +20,10 @@ static int hash_open(const struct elf_file *ef, struct hash_table *ret)
 
 	if (!ef->hash || elf_read_exactly(ef, ef->hash, head, sizeof(head)))
 		return -ENOENT;
-	*ret = (struct hash_table){
-		.buckets = head[0], .first = head[1], .bloom_words = head[2], .bloom_shift = head[3]};
+	*ret = (struct hash_table){.buckets = head[0],
+				   .first = head[1],
+				   .bloom_words = head[2],
+				   .bloom_shift = head[3]};
 	ret->bloom_at = ef->hash + sizeof(head);
 	ret->buckets_at = ret->bloom_at + 8ull * ret->bloom_words;
 	ret->chains_at = ret->buckets_at + 4ull * ret->buckets;
@@ -44,7 +46,8 @@ static int bloom_excludes(const struct elf_file *ef, const struct hash_table *t,
 {
 	uint64_t word, mask = 1ull << hash % 64 | 1ull << (hash >> t->bloom_shift) % 64;
 
-	if (elf_read_exactly(ef, t->bloom_at + 8ull * (hash / 64 % t->bloom_words), &word, sizeof(word)))
+	if (elf_read_exactly(ef, t->bloom_at + 8ull * (hash / 64 % t->bloom_words), &word,
+			     sizeof(word)))
 		return -ENOENT;
 	return (word & mask) != mask;
 }
@@ -55,9 +58,11 @@ static bool symbol_named(const struct elf_file *ef, const Elf64_Sym *sym, const 
 	size_t len = strlen(name) + 1;
 	char text[ELF_NAME_MAX];
 
-	if (len > sizeof(text) || sym->st_name >= t->strings_size || len > t->strings_size - sym->st_name)
+	if (len > sizeof(text) || sym->st_name >= t->strings_size ||
+	    len > t->strings_size - sym->st_name)
 		return false;
-	return !elf_read_exactly(ef, t->strings + sym->st_name, text, len) && !memcmp(text, name, len);
+	return !elf_read_exactly(ef, t->strings + sym->st_name, text, len) &&
+	       !memcmp(text, name, len);
 }
 
 static int chain_found(const struct elf_file *ef, uint64_t index, const char *name,
@@ -89,7 +94,8 @@ int elf_hash_lookup(const struct elf_file *ef, const char *name,
 	if (index < t.first)
 		return -ENOENT;
 	for (uint32_t i = 0; i < CHAIN_MAX; i++) {
-		if (elf_read_exactly(ef, t.chains_at + 4ull * (index - t.first + i), &value, sizeof(value)))
+		if (elf_read_exactly(ef, t.chains_at + 4ull * (index - t.first + i), &value,
+				     sizeof(value)))
 			return -ENOENT;
 		if ((value | 1) == (hash | 1)) {
 			err = chain_found(ef, (uint64_t)index + i, name, found, ctx);
@@ -127,7 +133,8 @@ uint64_t elf_hash_count(const struct elf_file *ef)
 	if (hash_open(ef, &t) || hash_last(ef, &t, &last) || last < t.first)
 		return 0;
 	for (uint32_t i = 0; i < CHAIN_MAX; i++) {
-		if (elf_read_exactly(ef, t.chains_at + 4ull * (last - t.first + i), &value, sizeof(value)))
+		if (elf_read_exactly(ef, t.chains_at + 4ull * (last - t.first + i), &value,
+				     sizeof(value)))
 			return 0;
 		if (value & 1)
 			return (uint64_t)last + i + 1;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linkers that share the ends of names sort them by their ends, so symbols in their order have names all over
- * the strings: a read for each of a million. Instead symbols are sorted by the piece of the strings that
- * their names begin in, and each piece is read once, in the order of the file. */
+/* Linkers that share the ends of names sort them by their ends, so symbols in their order have
+ * names all over the strings: a read for each of a million. Instead symbols are sorted by the piece
+ * of the strings that their names begin in, and each piece is read once, in the order of the file.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "loader/elf_private.h"
 
-#define BATCH	    8192	 /* symbols read at once */
-#define PIECE_BYTES (256u << 10) /* of the strings: the cache of a core holds it while names are compared */
+#define BATCH 8192 /* symbols read at once */
+#define PIECE_BYTES                                                                                \
+	(256u << 10) /* of the strings: the cache of a core holds it while names are compared */
 
 struct ref {
 	uint32_t name, index;
@@ -41,10 +43,12 @@ static int refs_read(struct scan *s, ref_fn *fn)
 
 	for (uint64_t i = 0; i < t->count && !err; i += n) {
 		n = t->count - i < BATCH ? (size_t)(t->count - i) : BATCH;
-		err = elf_read_exactly(s->ef, t->symbols + i * sizeof(*sym), s->batch, n * sizeof(*sym));
+		err = elf_read_exactly(s->ef, t->symbols + i * sizeof(*sym), s->batch,
+				       n * sizeof(*sym));
 		for (size_t j = 0; j < n && !err; j++) {
 			sym = &s->batch[j];
-			if (sym->st_name < t->strings_size && elf_symbol_usable(s->ef, sym, &unused))
+			if (sym->st_name < t->strings_size &&
+			    elf_symbol_usable(s->ef, sym, &unused))
 				err = fn(s, sym->st_name, (uint32_t)(i + j));
 		}
 	}
@@ -107,10 +111,13 @@ static int piece_read(struct scan *s, size_t piece, elf_name_fn *named, void *ct
 	return err;
 }
 
-int elf_names_scan(const struct elf_file *ef, const struct elf_table *table, elf_name_fn *named, void *ctx)
+int elf_names_scan(const struct elf_file *ef, const struct elf_table *table, elf_name_fn *named,
+		   void *ctx)
 {
-	uint64_t names = table->strings_size < UINT32_MAX ? table->strings_size : UINT32_MAX; /* st_name */
-	struct scan s = {.ef = ef, .table = table, .pieces_count = (size_t)(names / PIECE_BYTES) + 1};
+	uint64_t names = table->strings_size < UINT32_MAX ? table->strings_size
+							  : UINT32_MAX; /* st_name */
+	struct scan s = {
+		.ef = ef, .table = table, .pieces_count = (size_t)(names / PIECE_BYTES) + 1};
 	int err = -ENOMEM;
 
 	s.batch = malloc(BATCH * sizeof(*s.batch));

@@ -35,8 +35,8 @@ struct finder {
 
 bool elf_symbol_usable(const struct elf_file *ef, const Elf64_Sym *sym, uint64_t *ret_offset)
 {
-	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || !sym->st_value || sym->st_shndx == SHN_UNDEF ||
-	    sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
+	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || !sym->st_value ||
+	    sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
 		return false;
 	return elf_offset_of(ef, sym->st_value, true, ret_offset);
 }
@@ -80,7 +80,8 @@ static int finder_add_hashed(void *ctx, const Elf64_Sym *sym)
 	return finder_add(f, f->want, sym, 0);
 }
 
-/* ---- a table without hashes ---------------------------------------------------------------------- */
+/* ---- a table without hashes
+ * ---------------------------------------------------------------------- */
 
 static uint32_t *heads_slot(struct heads *h, const char *name)
 {
@@ -114,8 +115,8 @@ static void heads_make(struct finder *f)
 	}
 }
 
-/* Mangled names have no dot of their own: foo.cold, foo.part.0 and foo.isra.0 are pieces and rewritten
- * copies of foo, with other entries and arguments. Behind an @ stands a version. */
+/* Mangled names have no dot of their own: foo.cold, foo.part.0 and foo.isra.0 are pieces and
+ * rewritten copies of foo, with other entries and arguments. Behind an @ stands a version. */
 static bool rest_matches(const char *rest, size_t len, bool prefix)
 {
 	size_t end = strnlen(rest, len);
@@ -129,7 +130,8 @@ static bool rest_matches(const char *rest, size_t len, bool prefix)
 static int symbol_match(struct finder *f, size_t want, uint32_t index)
 {
 	Elf64_Sym sym;
-	int err = elf_read_exactly(f->ef, f->table->symbols + index * sizeof(sym), &sym, sizeof(sym));
+	int err = elf_read_exactly(f->ef, f->table->symbols + index * sizeof(sym), &sym,
+				   sizeof(sym));
 
 	return err ? err : finder_add(f, want, &sym, index);
 }
@@ -141,11 +143,13 @@ static int scan_name(void *ctx, uint32_t index, const char *name, size_t len)
 
 	if (len < f->heads.at + f->heads.len)
 		return 0;
-	for (uint32_t next = *heads_slot(&f->heads, name); next && !err; next = f->heads.next[next - 1]) {
+	for (uint32_t next = *heads_slot(&f->heads, name); next && !err;
+	     next = f->heads.next[next - 1]) {
 		const struct elf_want *want = &f->wants[next - 1];
 		size_t n = f->lengths[next - 1];
 
-		if (n <= len && !memcmp(name, want->name, n) && rest_matches(name + n, len - n, want->prefix))
+		if (n <= len && !memcmp(name, want->name, n) &&
+		    rest_matches(name + n, len - n, want->prefix))
 			err = symbol_match(f, next - 1, index);
 	}
 	return err;
@@ -158,7 +162,8 @@ static int scan_table(struct finder *f, const struct elf_table *t)
 	return elf_names_scan(f->ef, t, scan_name, f);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all of them
+ * --------------------------------------------------------------------------------- */
 
 /* Exact names by hash; what a scan is left for stays pending. */
 static int find_hashed(struct finder *f, size_t *ret_pending)
@@ -168,8 +173,9 @@ static int find_hashed(struct finder *f, size_t *ret_pending)
 
 	for (size_t i = 0; i < f->n; i++) {
 		f->want = i;
-		err = f->wants[i].prefix ? -ENOENT
-					 : elf_hash_lookup(f->ef, f->wants[i].name, finder_add_hashed, f);
+		err = f->wants[i].prefix
+			      ? -ENOENT
+			      : elf_hash_lookup(f->ef, f->wants[i].name, finder_add_hashed, f);
 		if (err && err != -ENOENT)
 			return err;
 		f->pending[i] = err;
@@ -198,7 +204,8 @@ static int find_all(struct finder *f)
 
 static int match_compare(const void *a, const void *b)
 {
-	const struct elf_found *x = &((const struct match *)a)->found, *y = &((const struct match *)b)->found;
+	const struct elf_found *x = &((const struct match *)a)->found,
+			       *y = &((const struct match *)b)->found;
 
 	if (x->want != y->want)
 		return x->want < y->want ? -1 : 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where functions begin, as the table says that exceptions are unwound by: it is there in stripped files too.
- * Linux Standard Base 5.0, 10.6.2 (.eh_frame_hdr) and 10.5.1 (DWARF exception header encoding). */
+/* Where functions begin, as the table says that exceptions are unwound by: it is there in stripped
+ * files too. Linux Standard Base 5.0, 10.6.2 (.eh_frame_hdr) and 10.5.1 (DWARF exception header
+ * encoding). */
 #include <errno.h>
 #include <string.h>
 
@@ -9,8 +10,9 @@
 #define VERSION	     1
 #define OMITTED	     0xff
 #define COUNT_UDATA4 0x03
-#define TABLE_SDATA4 0x3b /* relative to the header, 4 bytes with a sign: what every linker writes */
-#define HEADERS_MAX  1024
+#define TABLE_SDATA4                                                                               \
+	0x3b /* relative to the header, 4 bytes with a sign: what every linker writes */
+#define HEADERS_MAX 1024
 
 struct entry {
 	int32_t begin, record;
@@ -70,7 +72,8 @@ static int table_search(const struct elf_file *ef, uint64_t table, uint32_t coun
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		err = elf_read_exactly(ef, table + (uint64_t)middle * sizeof(entry), &entry, sizeof(entry));
+		err = elf_read_exactly(ef, table + (uint64_t)middle * sizeof(entry), &entry,
+				       sizeof(entry));
 		if (err || entry.begin == begin)
 			return err;
 		if (entry.begin < begin)

@@ -67,8 +67,9 @@ static int test_cookie(void)
 	return 0;
 }
 
-/* Loading such a program succeeds on every kernel; only linking tells. "/" is no file to probe: EBADF
- * from a kernel that got as far as looking at it, EINVAL from one that does not know the link. */
+/* Loading such a program succeeds on every kernel; only linking tells. "/" is no file to probe:
+ * EBADF from a kernel that got as far as looking at it, EINVAL from one that does not know the
+ * link. */
 static int test_link(uint32_t attach_type)
 {
 	const uint64_t zero = 0;
@@ -100,7 +101,8 @@ static int test_tracefs(void)
 	return id < 0 ? (int)id : 0;
 }
 
-/* As pins_open() would have it: there, or to be mounted, which is tried on a mount that nobody sees. */
+/* As pins_open() would have it: there, or to be mounted, which is tried on a mount that nobody
+ * sees. */
 static int test_bpffs(void)
 {
 	struct statfs st;
@@ -206,16 +208,19 @@ static struct feature features[FEATURE_COUNT] = {
 		{.name = "tp_btf",
 		 .purpose = "fork, exec, exit and fatal signals of watched processes",
 		 .how = "a program is attached to the tracepoint of fork",
-		 .without = "children are not followed; exits are noticed late, without their cause"},
-	[FEATURE_TASK_VMA] = {.name = "task_vma",
-			      .purpose = "the kernel's own identity of a mapped library",
-			      .how = "an iterator over our own mappings is made",
-			      .without = "on overlay file systems one library may be taken for two"},
+		 .without =
+			 "children are not followed; exits are noticed late, without their cause"},
+	[FEATURE_TASK_VMA] =
+		{.name = "task_vma",
+		 .purpose = "the kernel's own identity of a mapped library",
+		 .how = "an iterator over our own mappings is made",
+		 .without = "on overlay file systems one library may be taken for two"},
 	[FEATURE_MULTI] =
 		{.name = "multi",
 		 .purpose = "many probes in one link",
 		 .how = "a link to \"/\" is refused for its file, not for its kind",
-		 .without = "attaching takes longer, detaching seconds, and both need CAP_SYS_ADMIN"},
+		 .without =
+			 "attaching takes longer, detaching seconds, and both need CAP_SYS_ADMIN"},
 	[FEATURE_SESSION] = {.name = "session",
 			     .purpose = "entry and return in one link",
 			     .how = "as multi",
@@ -224,16 +229,18 @@ static struct feature features[FEATURE_COUNT] = {
 			     .purpose = "numbers of tracepoints; need not be mounted",
 			     .how = "the number of one is read, from a mount of our own if need be",
 			     .without = "as without syscall_tp"},
-	[FEATURE_SYSCALL_TP] = {.name = "syscall_tp",
-				.purpose = "libraries are found the moment they are mapped",
-				.how = "a program is attached to the tracepoint of mmap",
-				.without = "libraries loaded later are found by the next periodic look"},
+	[FEATURE_SYSCALL_TP] =
+		{.name = "syscall_tp",
+		 .purpose = "libraries are found the moment they are mapped",
+		 .how = "a program is attached to the tracepoint of mmap",
+		 .without = "libraries loaded later are found by the next periodic look"},
 	[FEATURE_FILE] =
 		{.name = "file",
 		 .purpose = "checkpoints by their files, and which one a restart reads",
 		 .how = "a program is attached to the tracepoint of openat's return",
-		 .without = "checkpoints that torch did not write go unseen; where a restart goes on from "
-			    "is estimated"},
+		 .without =
+			 "checkpoints that torch did not write go unseen; where a restart goes on from "
+			 "is estimated"},
 	[FEATURE_BPFFS] = {.name = "bpffs",
 			   .purpose = "what --durable keeps over a restart",
 			   .how = "/sys/fs/bpf is one, or one can be made",
@@ -258,8 +265,8 @@ static const struct {
 	[FEATURE_BPFFS] = {test_bpffs, {FEATURE_BPF, FEATURE_NONE}},
 };
 
-/* What tells that the kernel has a feature which a lack of privilege keeps from being tested: a type of its
- * BTF, or a file system that it knows. */
+/* What tells that the kernel has a feature which a lack of privilege keeps from being tested: a
+ * type of its BTF, or a file system that it knows. */
 static const struct {
 	const char *type;
 	unsigned int kind;
@@ -295,7 +302,8 @@ static bool kernel_has(enum feature_id id)
 	return signs[id].type && vmlinux_type(signs[id].type, signs[id].kind) > 0;
 }
 
-/* 0, or why what the feature builds on cannot be had: another's error, or -ENODEV when that is switched off.
+/* 0, or why what the feature builds on cannot be had: another's error, or -ENODEV when that is
+ * switched off.
  */
 static int needs_missing(enum feature_id id)
 {
@@ -418,11 +426,12 @@ static void privileges_explain(void)
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (!capability_have(wanted[i].bit) && !capability_have(CAP_SYS_ADMIN))
-			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
-				 *missing ? " and " : "", wanted[i].name);
+			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing),
+				 "%s%s", *missing ? " and " : "", wanted[i].name);
 	if (*missing)
-		log_error("no permission to load BPF programs: %s missing; run as root (sudo gp-bpf ...)",
-			  missing);
+		log_error(
+			"no permission to load BPF programs: %s missing; run as root (sudo gp-bpf ...)",
+			missing);
 	else
 		log_error(
 			"no permission to load BPF programs although the capabilities are there: a container "
@@ -440,8 +449,8 @@ static int feature_refuse(const struct feature *f)
 		privileges_explain();
 		return -EPERM;
 	}
-	log_error("this kernel lacks %s (%s): %s; Linux 5.15 or newer is needed", f->name, f->purpose,
-		  strerror(-f->error));
+	log_error("this kernel lacks %s (%s): %s; Linux 5.15 or newer is needed", f->name,
+		  f->purpose, strerror(-f->error));
 	return -ENOSYS;
 }
 
@@ -462,11 +471,13 @@ int feature_able(const char *features_off)
 	for (int i = 0; i < n; i++)
 		if (list[i].required && !list[i].have)
 			return feature_refuse(&list[i]);
-	/* perf_uprobe_event_init() in kernel/events/core.c asks for it, the links of multi do not. */
+	/* perf_uprobe_event_init() in kernel/events/core.c asks for it, the links of multi do not.
+	 */
 	if (!feature_have(FEATURE_MULTI) && !capability_have(CAP_SYS_ADMIN)) {
-		log_error("CAP_SYS_ADMIN missing: without feature multi each probe is a perf event, which "
-			  "needs it; "
-			  "run as root (sudo gp-bpf ...)");
+		log_error(
+			"CAP_SYS_ADMIN missing: without feature multi each probe is a perf event, which "
+			"needs it; "
+			"run as root (sudo gp-bpf ...)");
 		return -EPERM;
 	}
 	return 0;
@@ -481,7 +492,7 @@ int feature_check(const char *features_off)
 		return err;
 	for (int i = 0; i < n; i++)
 		if (!list[i].have && i != FEATURE_SESSION && i != FEATURE_BPFFS)
-			log_info("without %s%s: %s", list[i].name, list[i].off ? " (switched off)" : "",
-				 list[i].without);
+			log_info("without %s%s: %s", list[i].name,
+				 list[i].off ? " (switched off)" : "", list[i].without);
 	return 0;
 }

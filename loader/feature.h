@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feature.h - what the running kernel allows, for the rest of loader/. Valid after loader_features(). */
+/* feature.h - what the running kernel allows, for the rest of loader/. Valid after
+ * loader_features(). */
 #ifndef LOADER_FEATURE_H
 #define LOADER_FEATURE_H
 

@@ -114,9 +114,10 @@ static int maps_adopt(const struct call_bpf *call, struct pins *pins)
 			continue;
 		fd = pins_claim(pins, name);
 		if (fd < 0) {
-			log_error("--durable: %s is no longer pinned, so nothing can be taken over; "
-				  "gp-bpf detach removes the rest",
-				  name);
+			log_error(
+				"--durable: %s is no longer pinned, so nothing can be taken over; "
+				"gp-bpf detach removes the rest",
+				name);
 			return fd;
 		}
 		err = bpf_map__reuse_fd(map, fd); /* keeps a copy of it */
@@ -154,7 +155,8 @@ static int call_programs_load(struct call_bpf *call)
 	return call_bpf__load(call);
 }
 
-static int call_load(struct kernel *k, struct pins *pins, size_t ring_call_bytes, size_t ring_life_bytes)
+static int call_load(struct kernel *k, struct pins *pins, size_t ring_call_bytes,
+		     size_t ring_life_bytes)
 {
 	struct call_bpf *call = call_bpf__open();
 	int err;
@@ -291,7 +293,8 @@ static bool ahead_fits(const char *state_dir)
 		return false;
 	clock_boot_id(boot_id);
 	fits = !bpf_obj_get_info_by_fd(fd, &info, &len) && info.value_size == sizeof(meta) &&
-	       !bpf_map_lookup_elem(fd, &only, &meta) && meta.complete && meta.abi == kernel_abi_hash() &&
+	       !bpf_map_lookup_elem(fd, &only, &meta) && meta.complete &&
+	       meta.abi == kernel_abi_hash() &&
 	       !strncmp(meta.boot_id, boot_id, sizeof(meta.boot_id));
 	close(fd);
 	return fits;
@@ -339,7 +342,8 @@ int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, boo
 		size_t ring_call_bytes, size_t ring_life_bytes, struct kernel_objects *ahead)
 {
 	bool loaded = ahead && adopt && maps_same(ahead->call, pins);
-	struct kernel k = {.adopted = adopt, .objects = loaded ? ahead : calloc(1, sizeof(*k.objects))};
+	struct kernel k = {.adopted = adopt,
+			   .objects = loaded ? ahead : calloc(1, sizeof(*k.objects))};
 	const char *what = "call programs";
 	int err;
 
@@ -366,8 +370,8 @@ int kernel_open(struct kernel *ret, struct attach *links, struct pins *pins, boo
 		k.vmas = err ? NULL : k.objects->vma->progs.gp_vmas;
 	}
 	if (err) {
-		log_error("loading the %s failed: %s (--log-level debug shows the kernel's reason)", what,
-			  strerror(-err));
+		log_error("loading the %s failed: %s (--log-level debug shows the kernel's reason)",
+			  what, strerror(-err));
 		kernel_close(&k);
 		return err;
 	}

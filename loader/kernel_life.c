@@ -22,7 +22,8 @@ static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
 		struct bpf_prog_info info = {0};
 		uint32_t len = sizeof(info);
 
-		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		if (bpf_program__fd(prog) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
 			continue;
 		h = hash_bytes(h, info.tag, sizeof(info.tag));
 	}
@@ -70,7 +71,8 @@ static int life_attach(const struct life *l, struct bpf_program *prog, const cha
 	const char *call = tracepoint ? tracepoint + strcspn(tracepoint, "/") + 1 : "";
 	char name[PIN_NAME_MAX];
 
-	snprintf(name, sizeof(name), "life-%s%s%s", bpf_program__name(prog), *call ? "-" : "", call);
+	snprintf(name, sizeof(name), "life-%s%s%s", bpf_program__name(prog), *call ? "-" : "",
+		 call);
 	return kernel_life_attach(l->k, l->links, l->pins, prog, name, tracepoint);
 }
 
@@ -101,7 +103,8 @@ static int proc_load(struct kernel_objects *o, bool cast)
 	if (!err)
 		err = bpf_program__set_autoload(o->proc->progs.gp_signalled_cast, cast);
 	if (!err)
-		err = bpf_program__set_autoload(o->proc->progs.gp_mapping, feature_have(FEATURE_SYSCALL_TP));
+		err = bpf_program__set_autoload(o->proc->progs.gp_mapping,
+						feature_have(FEATURE_SYSCALL_TP));
 	return err ? err : proc_bpf__load(o->proc);
 }
 
@@ -151,7 +154,8 @@ static int rename_attach(const struct life *l)
 static int file_attach(const struct life *l)
 {
 	const struct file_bpf *file = l->k->objects->file;
-	int err = life_attach(l, file->progs.gp_closing, "syscalls/sys_enter_close"); /* ends first */
+	int err = life_attach(l, file->progs.gp_closing,
+			      "syscalls/sys_enter_close"); /* ends first */
 
 	if (!err)
 		err = rename_attach(l);

@@ -56,7 +56,8 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 	ls->due = table_new();
 	looks_new(ls);
 	ls->follows = follows_new(deps->probes);
-	if (!ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle || !ls->due || !ls->follows) {
+	if (!ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle || !ls->due ||
+	    !ls->follows) {
 		libraries_free(ls);
 		return -ENOMEM;
 	}
@@ -73,9 +74,10 @@ static void library_fail(struct libraries *ls, const struct library *lib, int er
 	if (ls->failures == FAILURES_TOLD)
 		log_warn("further libraries that cannot be probed are not told here");
 	for (size_t i = 0; i < lib->row_count; i++)
-		library_tell_site(
-			ls->deps, lib,
-			&(struct site){.row = lib->rows[i], .state = GP_ATTACH_failed, .error = err});
+		library_tell_site(ls->deps, lib,
+				  &(struct site){.row = lib->rows[i],
+						 .state = GP_ATTACH_failed,
+						 .error = err});
 }
 
 /* ---- users ---------------------------------------------------------------------------------- */
@@ -93,8 +95,9 @@ void library_enter(struct libraries *ls, struct library *lib, pid_t pid)
 	int err = user_add(ls->users, lib, pid);
 
 	if (err == -EMFILE)
-		log_warn("process %d maps too many libraries of known runtimes: %s and more are not probed",
-			 pid, lib->name);
+		log_warn(
+			"process %d maps too many libraries of known runtimes: %s and more are not probed",
+			pid, lib->name);
 	if (!err)
 		table_take(ls->idle, lib->tag);
 	library_idle(ls, lib);
@@ -118,8 +121,8 @@ static void library_detach(struct libraries *ls, struct library *lib)
 	}
 }
 
-/* The next process that maps it may be a moment away (a restart, a launcher): then nothing is missed, and
- * nothing has to be attached again. */
+/* The next process that maps it may be a moment away (a restart, a launcher): then nothing is
+ * missed, and nothing has to be attached again. */
 void libraries_reap(struct libraries *ls)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -159,8 +162,8 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 	a->sites = NULL;
 	lib->fd = a->fd;
 	a->fd = -1;
-	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag,
-		     lib->fd);
+	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file,
+		     lib->tag, lib->fd);
 	for (size_t i = 0; i < lib->site_count; i++) {
 		const struct probe_row *row = probe_table_row(d->probes, lib->sites[i].row);
 
@@ -176,9 +179,11 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 		ls->fresh_ns = clock_mono_ns();
 }
 
-static void library_ask(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
+static void library_ask(struct libraries *ls, struct library *lib, pid_t pid,
+			const struct gp_vma *vma)
 {
-	struct reader_ask ask = {.ticket = lib->tag, .pid = pid, .vma = *vma, .rows_count = lib->row_count};
+	struct reader_ask ask = {
+		.ticket = lib->tag, .pid = pid, .vma = *vma, .rows_count = lib->row_count};
 
 	if (library_path(ls, pid, vma, ask.path))
 		return;
@@ -192,8 +197,8 @@ static void library_ask(struct libraries *ls, struct library *lib, pid_t pid, co
 }
 
 /* One file of a process; 1: it was not met in this process before. */
-static int library_meet(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma,
-			bool judge)
+static int library_meet(struct libraries *ls, struct library *lib, pid_t pid,
+			const struct gp_vma *vma, bool judge)
 {
 	bool renamed = lib->state == LIBRARY_FOREIGN && lib->judged_name != vma->name;
 	int fresh = 0;
@@ -282,9 +287,10 @@ static void library_retry(struct libraries *ls, struct library *lib, pid_t pid)
 	struct library *own;
 
 	if (user_swapped(ls->users, pid)) {
-		log_warn("process %d: what it maps is gone, or another file, whenever it is opened: no "
-			 "more of its libraries are probed",
-			 pid);
+		log_warn(
+			"process %d: what it maps is gone, or another file, whenever it is opened: no "
+			"more of its libraries are probed",
+			pid);
 		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
 			if (own->state != LIBRARY_TREATED)
 				library_leave(ls, own, pid);
@@ -297,7 +303,8 @@ static void library_answer(struct libraries *ls, struct reader_answer *a)
 	struct library *lib = table_take(ls->asked, a->ticket);
 
 	if (a->by_path && !ls->by_path_told) {
-		log_info("mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
+		log_info(
+			"mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
 		ls->by_path_told = true;
 	}
 	if (!lib)
@@ -348,7 +355,8 @@ static void libraries_ask_again(struct libraries *ls)
 		if (err == -ESRCH)
 			libraries_forget(ls, pid);
 		else if (err == -ETIMEDOUT || err == -EBUSY)
-			library_leave(ls, lib, pid); /* another one may have it; it comes back when it can */
+			library_leave(ls, lib,
+				      pid); /* another one may have it; it comes back when it can */
 		if (lib->state == LIBRARY_WANTED && library_users(lib))
 			table_put(ls->again, lib->tag, lib);
 	}
@@ -358,7 +366,8 @@ size_t libraries_poll(struct libraries *ls)
 {
 	struct reader_answer a;
 
-	for (int i = 0; i < ANSWERS_MAX && reader_next(ls->deps->reader, ls->deps->kernel->vmas, &a); i++) {
+	for (int i = 0;
+	     i < ANSWERS_MAX && reader_next(ls->deps->reader, ls->deps->kernel->vmas, &a); i++) {
 		library_answer(ls, &a);
 		free(a.sites);
 		if (a.fd >= 0)
@@ -367,7 +376,8 @@ size_t libraries_poll(struct libraries *ls)
 	libraries_ask_again(ls);
 	follows_turn(ls);
 	/* All together, but for one that nobody can read the others do not wait. */
-	if (ls->fresh_ns && (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
+	if (ls->fresh_ns &&
+	    (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
 		rows_speak(ls->deps->rows);
 		library_tell_silent(ls->deps, ls->files);
 		if (!ls->slow_told)
@@ -386,8 +396,8 @@ static int library_relink(struct libraries *ls, struct library *lib)
 
 	if (lib->fd < 0)
 		return -EBADF;
-	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag,
-		     lib->fd);
+	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file,
+		     lib->tag, lib->fd);
 	return 0;
 }
 

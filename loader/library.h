@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.h - the libraries that watched processes map, by kernel inode: each is probed once, for as
- * long as some watched process uses it. What a file holds is read elsewhere (reader.h): nothing here waits
- * for a file. */
+/* library.h - the libraries that watched processes map, by kernel inode: each is probed once, for
+ * as long as some watched process uses it. What a file holds is read elsewhere (reader.h): nothing
+ * here waits for a file. */
 #ifndef LOADER_LIBRARY_H
 #define LOADER_LIBRARY_H
 
@@ -45,7 +45,8 @@ void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
 void libraries_forget(struct libraries *ls, pid_t pid);
 /* Records that were read: some tell where a function is that a row follows. */
 void libraries_spent(struct libraries *ls, const void *records, size_t len);
-/* Attaches every library once more, beside the links that it has. -errno: the first that could not be. */
+/* Attaches every library once more, beside the links that it has. -errno: the first that could not
+ * be. */
 int libraries_relink(struct libraries *ls);
 /* The budget decided: attaches, detaches and counts accordingly. */
 void libraries_settle(struct libraries *ls);

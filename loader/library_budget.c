@@ -29,7 +29,8 @@ static enum gp_attach_state site_wants(const struct library_deps *d, const struc
 static bool site_returns(const struct library_deps *d, const struct site *site, enum gp_group group,
 			 const struct cost *cost)
 {
-	return site->state == GP_ATTACH_given_up && probe_table_row(d->probes, site->row)->group == group &&
+	return site->state == GP_ATTACH_given_up &&
+	       probe_table_row(d->probes, site->row)->group == group &&
 	       site_wants(d, site, cost) != GP_ATTACH_given_up;
 }
 
@@ -66,7 +67,8 @@ static void group_settle(const struct library_deps *d, struct library *lib, enum
 	for (size_t i = 0; i < lib->site_count; i++) {
 		const struct site *site = &lib->sites[i];
 
-		drop |= site_linked(site) && probe_table_row(d->probes, site->row)->group == group &&
+		drop |= site_linked(site) &&
+			probe_table_row(d->probes, site->row)->group == group &&
 			site_wants(d, site, cost) == GP_ATTACH_given_up;
 	}
 	if (drop)

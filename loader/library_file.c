@@ -46,7 +46,8 @@ void library_free(void *value)
 	free(lib);
 }
 
-/* Also those that nobody got to look at: whoever maps them may have ended. None is held while another is got.
+/* Also those that nobody got to look at: whoever maps them may have ended. None is held while
+ * another is got.
  */
 static void files_trim(struct libraries *ls)
 {
@@ -70,8 +71,11 @@ struct library *library_get(struct libraries *ls, const struct gp_vma *vma)
 	lib = calloc(1, sizeof(*lib));
 	if (!lib)
 		return NULL;
-	*lib = (struct library){
-		.dev = vma->dev, .ino = vma->ino, .generation = vma->generation, .tag = ++ls->tags, .fd = -1};
+	*lib = (struct library){.dev = vma->dev,
+				.ino = vma->ino,
+				.generation = vma->generation,
+				.tag = ++ls->tags,
+				.fd = -1};
 	if (!table_put(ls->files, library_key(vma), lib))
 		return lib;
 	free(lib);

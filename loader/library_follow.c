@@ -16,7 +16,9 @@
 #include "userspace/base/log.h"
 
 #define SOURCES_MAX 8
-#define PLACES_MAX  16 /* addresses of one process that are remembered, and functions of one file */
+#define PLACES_MAX                                                                                 \
+	16	       /* addresses of one process that are remembered, and functions of one file  \
+			*/
 #define TRIES_MAX   64 /* of one process, ever: each is a look at its mappings */
 #define WAITING_MAX 64
 #define HAD_MAX	    16
@@ -107,7 +109,8 @@ void follows_free(struct follows *f)
 	free(f);
 }
 
-/* ---- what calls told ---------------------------------------------------------------------------- */
+/* ---- what calls told ----------------------------------------------------------------------------
+ */
 
 static struct teller *teller_get(struct follows *f, pid_t pid)
 {
@@ -163,7 +166,8 @@ static bool value_joins(struct follows *f, pid_t pid, uint64_t value)
 	return false;
 }
 
-static void record_told(struct follows *f, const struct gp_rec *rec, const uint64_t *args, int count)
+static void record_told(struct follows *f, const struct gp_rec *rec, const uint64_t *args,
+			int count)
 {
 	pid_t pid = (pid_t)rec->pid;
 
@@ -206,7 +210,8 @@ static void told_again(struct follows *f, const struct told *told)
 
 	if (!t)
 		return;
-	while (i < t->count && (t->known[i].address != told->address || t->known[i].row != told->row))
+	while (i < t->count &&
+	       (t->known[i].address != told->address || t->known[i].row != told->row))
 		i++;
 	if (i < t->count)
 		t->known[i] = t->known[--t->count];
@@ -245,7 +250,8 @@ static void told_refused(struct libraries *ls, const struct told *told, const ch
 		log_warn("further such places are not told here");
 }
 
-/* ---- where that is ------------------------------------------------------------------------------- */
+/* ---- where that is
+ * ------------------------------------------------------------------------------- */
 
 static bool place_known(const struct library *lib, size_t row, uint64_t offset, size_t *ret_count)
 {
@@ -287,12 +293,13 @@ static void place_judge(struct libraries *ls, const struct told *told, const str
 {
 	const struct probe_row *row = probe_table_row(ls->deps->probes, told->row);
 	struct library *lib = library_get(ls, vma);
-	struct reader_ask ask = {.pid = told->pid, .vma = *vma, .rows_count = 1, .followed = offset};
+	struct reader_ask ask = {
+		.pid = told->pid, .vma = *vma, .rows_count = 1, .followed = offset};
 	const char *base;
 	size_t count;
 
-	if (!lib || (lib->state != LIBRARY_FOREIGN && lib->state != LIBRARY_TREATED) || lib->following ||
-	    library_path(ls, told->pid, vma, ask.path)) {
+	if (!lib || (lib->state != LIBRARY_FOREIGN && lib->state != LIBRARY_TREATED) ||
+	    lib->following || library_path(ls, told->pid, vma, ask.path)) {
 		told_again(ls->follows, told);
 		return;
 	}
@@ -348,18 +355,20 @@ void follows_turn(struct libraries *ls)
 	}
 }
 
-/* ---- attaching ----------------------------------------------------------------------------------- */
+/* ---- attaching
+ * ----------------------------------------------------------------------------------- */
 
 /* A row at the same place that runs the same program would tell each call twice. */
-static bool site_taken(const struct libraries *ls, const struct library *lib, const struct site *site)
+static bool site_taken(const struct libraries *ls, const struct library *lib,
+		       const struct site *site)
 {
 	bool string = probe_table_row(ls->deps->probes, site->row)->string != PROBE_STRING_NONE;
 
 	for (size_t i = 0; i < lib->site_count; i++) {
 		const struct probe_row *row = probe_table_row(ls->deps->probes, lib->sites[i].row);
 
-		if (lib->sites[i].offset == site->offset && site_linked(&lib->sites[i]) && !row->returns &&
-		    (row->string != PROBE_STRING_NONE) == string)
+		if (lib->sites[i].offset == site->offset && site_linked(&lib->sites[i]) &&
+		    !row->returns && (row->string != PROBE_STRING_NONE) == string)
 			return true;
 	}
 	return false;
@@ -407,7 +416,8 @@ void library_followed(struct libraries *ls, struct library *lib, struct reader_a
 	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
 		teller_listen(ls->follows, a->pid);
 	else if (err)
-		log_warn("%s: cannot be probed where a call says: %s", lib->name, library_error_text(err));
+		log_warn("%s: cannot be probed where a call says: %s", lib->name,
+			 library_error_text(err));
 	else if (lib->sites[lib->site_count - 1].state == GP_ATTACH_refused) {
 		told.row = lib->sites[lib->site_count - 1].row;
 		told_refused(ls, &told,

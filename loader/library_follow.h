@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_follow.h - functions that no file names, only a call does: what a framework asks to be called back
- * at (`follow` in probes/README.md). The address is the job's word. It counts where a file that the row names
- * is mapped executable, and a function begins there; each process has 16 such, each file too. */
+/* library_follow.h - functions that no file names, only a call does: what a framework asks to be
+ * called back at (`follow` in probes/README.md). The address is the job's word. It counts where a
+ * file that the row names is mapped executable, and a function begins there; each process has 16
+ * such, each file too. */
 #ifndef LOADER_LIBRARY_FOLLOW_H
 #define LOADER_LIBRARY_FOLLOW_H
 

@@ -11,10 +11,11 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define TURN_MAX   4
-#define LOOKS_FREE 64 /* of one library; then there is one a second: who asks for more is up to something */
-#define PAUSE_NS   1000000000ull
-#define TRIES_MAX  12 /* of a file that is read slowly: a minute of its disk */
+#define TURN_MAX 4
+#define LOOKS_FREE                                                                                 \
+	64 /* of one library; then there is one a second: who asks for more is up to something */
+#define PAUSE_NS  1000000000ull
+#define TRIES_MAX 12 /* of a file that is read slowly: a minute of its disk */
 
 #define TABLES_MAX (sizeof(((struct libraries *)0)->tables) / sizeof(uint32_t))
 
@@ -44,7 +45,8 @@ void library_look_due(struct libraries *ls, struct library *lib)
 	table_put(ls->due, lib->tag, lib);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking
+ * -------------------------------------------------------------------------------------- */
 
 static size_t rows_open(const struct library *lib, size_t *rows)
 {
@@ -57,7 +59,8 @@ static size_t rows_open(const struct library *lib, size_t *rows)
 }
 
 /* memory: in that of pid, else in the file that it maps. */
-static void library_look(struct libraries *ls, struct library *lib, pid_t pid, bool memory, uint64_t table)
+static void library_look(struct libraries *ls, struct library *lib, pid_t pid, bool memory,
+			 uint64_t table)
 {
 	struct reader_ask ask = {
 		.ticket = lib->tag | LIBRARY_LOOKING, .pid = pid, .memory = memory, .table = table};
@@ -72,7 +75,8 @@ static void library_look(struct libraries *ls, struct library *lib, pid_t pid, b
 		ask.vma = vmas[at];
 		ask.rows_count = rows_open(lib, ask.rows);
 		lib->looking = !library_path(ls, pid, &ask.vma, ask.path) &&
-			       !table_put(ls->asked, ask.ticket, lib) && !reader_ask(ls->deps->reader, &ask);
+			       !table_put(ls->asked, ask.ticket, lib) &&
+			       !reader_ask(ls->deps->reader, &ask);
 		if (!lib->looking)
 			table_take(ls->asked, ask.ticket);
 	}
@@ -107,8 +111,9 @@ static void look_over(struct libraries *ls, struct library *lib)
 		if (site_open(&lib->sites[i]))
 			library_tell_site(ls->deps, lib, &lib->sites[i]);
 	if (err == -GP_TABLE_unseen)
-		log_info("%s: some of its functions are found when a process next asks for its table",
-			 lib->name);
+		log_info(
+			"%s: some of its functions are found when a process next asks for its table",
+			lib->name);
 	else if (err)
 		log_warn("%s: %s", lib->name, library_error_text(err));
 }
@@ -122,8 +127,8 @@ static bool library_turn(struct libraries *ls, struct library *lib)
 		return true;
 	if (!library_open(lib)) {
 		if (lib->shown_by)
-			log_info("%s: functions are probed where the table of process %d has them", lib->name,
-				 lib->shown_by);
+			log_info("%s: functions are probed where the table of process %d has them",
+				 lib->name, lib->shown_by);
 		return true;
 	}
 	lib->table = 0;
@@ -146,7 +151,8 @@ void looks_turn(struct libraries *ls)
 	int done = 0;
 
 	/* While its probes are silent the call that returns the table would not be heard. */
-	for (size_t i = 0; !ls->fresh_ns && done < TURN_MAX && (lib = table_next(ls->due, &i, NULL));) {
+	for (size_t i = 0;
+	     !ls->fresh_ns && done < TURN_MAX && (lib = table_next(ls->due, &i, NULL));) {
 		if (lib->looking || lib->look_ns > now_ns)
 			continue;
 		done++;
@@ -166,9 +172,11 @@ size_t looks_waiting(const struct libraries *ls)
 	return n;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------- */
+/* ---- answers
+ * ------------------------------------------------------------------------------------- */
 
-/* What is not known now may have been, and said more. What a process shows says nothing of the file. */
+/* What is not known now may have been, and said more. What a process shows says nothing of the
+ * file. */
 static bool site_better(const struct site *now, const struct site *then, bool file)
 {
 	if (file || then->error == -GP_TABLE_slow)
@@ -199,8 +207,8 @@ static void sites_take(struct libraries *ls, struct library *lib, const struct r
 		}
 	}
 	if (count)
-		sites_attach(fresh, count, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag,
-			     lib->fd);
+		sites_attach(fresh, count, d->probes, d->rows, d->kernel, d->attach, &file,
+			     lib->tag, lib->fd);
 	for (size_t i = 0; i < count; i++) {
 		lib->sites[of[i]] = fresh[i];
 		library_tell_site(d, lib, &fresh[i]);
@@ -231,7 +239,8 @@ static bool table_returned(const struct libraries *ls, const struct gp_rec *rec)
 {
 	for (size_t i = 0; i < TABLES_MAX && ls->tables[i]; i++)
 		if (ls->tables[i] == rec->probe)
-			return rec->kind == GP_KIND_call && rec->len == sizeof(*rec) + sizeof(struct gp_call);
+			return rec->kind == GP_KIND_call &&
+			       rec->len == sizeof(*rec) + sizeof(struct gp_call);
 	return false;
 }
 

@@ -55,7 +55,7 @@ static inline size_t library_users(const struct library *lib)
 	return lib->users ? table_count(lib->users) : 0;
 }
 
-#define LIBRARY_TREATED_MAX                                                                                  \
+#define LIBRARY_TREATED_MAX                                                                        \
 	1024 /* libraries probed at once: each takes some descriptors, and a pause to attach */
 
 struct follows;
@@ -70,8 +70,8 @@ struct libraries {
 	struct table *asked; /* tag -> struct library: is being read */
 	struct table *again; /* tag -> struct library: could not be read from the process asked */
 	struct table *idle;  /* tag -> struct library: has no users */
-	struct table *due;   /* tag -> struct library: some process may show what its file does not */
-	uint32_t tables[4];  /* probes that return a table; 0: no more */
+	struct table *due; /* tag -> struct library: some process may show what its file does not */
+	uint32_t tables[4]; /* probes that return a table; 0: no more */
 	struct follows *follows;
 	uint64_t look, tags;
 	size_t treated;
@@ -89,7 +89,8 @@ struct gp_vma library_file(const struct library *lib);
 void library_free(void *lib);
 /* That of the file; made when it was never met. NULL: there can be none. */
 struct library *library_get(struct libraries *ls, const struct gp_vma *vma);
-/* What the process calls it; -errno, which ls->closed keeps where the process cannot be looked at. */
+/* What the process calls it; -errno, which ls->closed keeps where the process cannot be looked at.
+ */
 int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char path[PATH_MAX]);
 /* Chooses what it is to us by that name. */
 int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma);

@@ -6,7 +6,8 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-void library_tell_site(const struct library_deps *deps, const struct library *lib, const struct site *site)
+void library_tell_site(const struct library_deps *deps, const struct library *lib,
+		       const struct site *site)
 {
 	const struct probe_row *row = probe_table_row(deps->probes, site->row);
 	const uint32_t *price = row->returns ? deps->price->return_ns : deps->price->enter_ns;
@@ -32,8 +33,9 @@ void library_tell_uncached(const struct library *lib)
 	for (size_t i = 0; i < lib->site_count; i++)
 		n += lib->sites[i].state == GP_ATTACH_failed && lib->sites[i].error == -EAGAIN;
 	if (n)
-		log_warn("%s: its file system does not keep it in memory: %zu of its probes are not attached",
-			 lib->name, n);
+		log_warn(
+			"%s: its file system does not keep it in memory: %zu of its probes are not attached",
+			lib->name, n);
 }
 
 void library_tell_silent(const struct library_deps *deps, const struct table *files)
@@ -42,12 +44,14 @@ void library_tell_silent(const struct library_deps *deps, const struct table *fi
 
 	for (size_t i = 0; (lib = table_next(files, &i, NULL));) {
 		for (size_t s = 0; s < lib->site_count; s++) {
-			const struct probe_row *row = probe_table_row(deps->probes, lib->sites[s].row);
+			const struct probe_row *row = probe_table_row(deps->probes,
+								      lib->sites[s].row);
 
-			if (lib->sites[s].state == GP_ATTACH_attached && row->role == GP_ROLE_range_begin &&
-			    !row->anonymous && !rows_runtime_ends(deps->rows, row->runtime))
-				log_info("%s: %s waits for a library that ends its ranges", lib->name,
-					 row->id);
+			if (lib->sites[s].state == GP_ATTACH_attached &&
+			    row->role == GP_ROLE_range_begin && !row->anonymous &&
+			    !rows_runtime_ends(deps->rows, row->runtime))
+				log_info("%s: %s waits for a library that ends its ranges",
+					 lib->name, row->id);
 		}
 	}
 }
@@ -55,8 +59,8 @@ void library_tell_silent(const struct library_deps *deps, const struct table *fi
 const char *library_error_text(int err)
 {
 	switch (err) {
-#define X(id, name, text)                                                                                    \
-	case -id:                                                                                            \
+#define X(id, name, text)                                                                          \
+	case -id:                                                                                  \
 		return text;
 		GP_TABLE_ERRORS(X)
 #undef X

@@ -7,11 +7,12 @@
 #include "loader/library_private.h"
 
 /* To on_attach. */
-void library_tell_site(const struct library_deps *deps, const struct library *lib, const struct site *site);
+void library_tell_site(const struct library_deps *deps, const struct library *lib,
+		       const struct site *site);
 /* A line about sites whose page the file system would not keep, when there are such. */
 void library_tell_uncached(const struct library *lib);
-/* A begin whose runtime announces no end would open ranges for ever: such rows stay silent, and that is told.
- * files: of struct library. */
+/* A begin whose runtime announces no end would open ranges for ever: such rows stay silent, and
+ * that is told. files: of struct library. */
 void library_tell_silent(const struct library_deps *deps, const struct table *files);
 /* Why a library cannot be probed, for people. */
 const char *library_error_text(int err);

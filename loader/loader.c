@@ -53,8 +53,8 @@ struct loader {
 	struct loader_ring rings[2];
 };
 
-/* keep: for a successor. The names go before the links and maps do, and before them the word that they are
- * whole. */
+/* keep: for a successor. The names go before the links and maps do, and before them the word that
+ * they are whole. */
 static void loader_end(struct loader *l, bool keep)
 {
 	if (!keep)
@@ -153,10 +153,10 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		loader_end(l, adopt);
 		return err;
 	}
-	l->rings[0] = (struct loader_ring){l->kernel.ring_life_fd, l->kernel.ring_life_bytes, "life",
-					   GP_LOSS_ring_life};
-	l->rings[1] = (struct loader_ring){l->kernel.ring_call_fd, l->kernel.ring_call_bytes, "call",
-					   GP_LOSS_ring_call};
+	l->rings[0] = (struct loader_ring){l->kernel.ring_life_fd, l->kernel.ring_life_bytes,
+					   "life", GP_LOSS_ring_life};
+	l->rings[1] = (struct loader_ring){l->kernel.ring_call_fd, l->kernel.ring_call_bytes,
+					   "call", GP_LOSS_ring_call};
 	if (l->kernel.vmas)
 		aside_keep(l->aside, bpf_program__fd(l->kernel.vmas));
 	if (!adopt)
@@ -257,8 +257,8 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret)
 	return 2;
 }
 
-/* The exit of one that is exiting may have been told already, so it must not be watched any more: it is told
- * some time before there is a zombie. */
+/* The exit of one that is exiting may have been told already, so it must not be watched any more:
+ * it is told some time before there is a zombie. */
 static bool process_alive(pid_t pid)
 {
 	struct proc_stat s;
@@ -270,8 +270,8 @@ static void fast_set(const struct loader *l, uint32_t pid, uint32_t slot)
 {
 	uint64_t none = 0;
 
-	__atomic_compare_exchange_n(&l->kernel.watched_fast[pid % GP_FAST_MAX], &none, GP_FAST(pid, slot),
-				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&l->kernel.watched_fast[pid % GP_FAST_MAX], &none,
+				    GP_FAST(pid, slot), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void fast_clear(const struct loader *l, uint32_t pid)
@@ -280,7 +280,8 @@ static void fast_clear(const struct loader *l, uint32_t pid)
 	uint64_t entry = __atomic_load_n(place, __ATOMIC_RELAXED);
 
 	if ((uint32_t)entry == pid)
-		__atomic_compare_exchange_n(place, &entry, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(place, &entry, 0, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 }
 
 /* Ends the watch unless the process's exit did; whoever deletes the entry owns its slot. */
@@ -356,7 +357,8 @@ pid_t loader_watched_next(const struct loader *l, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid, next;
 
-	return bpf_map_get_next_key(l->kernel.watched_fd, pid ? &key : NULL, &next) ? 0 : (pid_t)next;
+	return bpf_map_get_next_key(l->kernel.watched_fd, pid ? &key : NULL, &next) ? 0
+										    : (pid_t)next;
 }
 
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot)
@@ -425,13 +427,15 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 	return 0;
 }
 
-void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count, void *ctx)
+void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count,
+			   void *ctx)
 {
 	counts_sample_slot(l->counts, slot, count, ctx);
 	rates_sample_process(l->rates, pid, count, ctx);
 }
 
-int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader_open_call_fn *fn, void *ctx)
+int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader_open_call_fn *fn,
+		      void *ctx)
 {
 	const struct open_call *calls;
 	int n;

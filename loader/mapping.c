@@ -34,7 +34,8 @@ static int vmas_read(int fd, struct buffer *out)
 		n = read(fd, at, chunk);
 		if (n > 0)
 			out->len += (size_t)n;
-	} while ((n > 0 && out->len < VMAS_MAX * sizeof(struct gp_vma)) || (n < 0 && errno == EAGAIN));
+	} while ((n > 0 && out->len < VMAS_MAX * sizeof(struct gp_vma)) ||
+		 (n < 0 && errno == EAGAIN));
 	return n < 0 ? -errno : 0;
 }
 
@@ -60,8 +61,8 @@ bool mapping_parse(const char *line, struct gp_vma *ret)
 	unsigned int major, minor;
 	char perms[5];
 
-	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &start, &end, perms, &offset, &major, &minor, &ino) !=
-		    7 ||
+	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &start, &end, perms, &offset, &major, &minor,
+		   &ino) != 7 ||
 	    strlen(perms) != 4 || perms[2] != 'x' || !ino)
 		return false;
 	*ret = (struct gp_vma){
@@ -96,7 +97,8 @@ static int list_by_maps(pid_t pid, struct buffer *out)
 static int list(int program_fd, pid_t pid, struct gp_vma **ret)
 {
 	struct buffer out = {0};
-	int err = program_fd >= 0 ? list_by_iterator(program_fd, pid, &out) : list_by_maps(pid, &out);
+	int err = program_fd >= 0 ? list_by_iterator(program_fd, pid, &out)
+				  : list_by_maps(pid, &out);
 
 	if (!err && out.failed)
 		err = -ENOMEM;
@@ -110,12 +112,14 @@ static int list(int program_fd, pid_t pid, struct gp_vma **ret)
 	return (int)(out.len / sizeof(struct gp_vma));
 }
 
-const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t address, uint64_t *ret_offset)
+const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t address,
+				uint64_t *ret_offset)
 {
 	for (int i = 0; i < n; i++) {
 		if (address < vmas[i].start || address >= vmas[i].end)
 			continue;
-		*ret_offset = vmas[i].page * (uint64_t)sysconf(_SC_PAGESIZE) + (address - vmas[i].start);
+		*ret_offset = vmas[i].page * (uint64_t)sysconf(_SC_PAGESIZE) +
+			      (address - vmas[i].start);
 		return &vmas[i];
 	}
 	return NULL;
@@ -183,7 +187,8 @@ int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 	return 0;
 }
 
-/* ---- in another process ------------------------------------------------------------------------ */
+/* ---- in another process ------------------------------------------------------------------------
+ */
 
 struct ask {
 	pid_t pid;
@@ -207,7 +212,8 @@ static ssize_t list_there(const void *arg, void *ret, size_t cap)
 	return (ssize_t)len;
 }
 
-int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
+int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
+		       struct gp_vma **ret)
 {
 	struct ask ask = {.pid = pid, .program_fd = vmas ? ASIDE_KEPT_FD : -1};
 	const void *answer;
@@ -250,7 +256,8 @@ int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, cha
 	return 0;
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------- */
+/* ---- descriptors -------------------------------------------------------------------------------
+ */
 
 /* Inside the process's root, whatever its symbolic links say; the last component may be none. */
 static int open_by_path(pid_t pid, const char *path)
@@ -287,7 +294,8 @@ static int reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-int mapping_open(pid_t pid, const struct gp_vma *vma, const char *path, int *ret_path, bool *ret_by_path)
+int mapping_open(pid_t pid, const struct gp_vma *vma, const char *path, int *ret_path,
+		 bool *ret_by_path)
 {
 	char name[80];
 	bool by_path;

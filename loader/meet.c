@@ -27,14 +27,15 @@ static int prefixes_put(const struct meet_bpf *bpf, const struct probe_names *na
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = bpf_map__update_elem(bpf->maps.gp_prefixes, &i, sizeof(i), &prefix[i], sizeof(*prefix),
-					   BPF_ANY);
+		err = bpf_map__update_elem(bpf->maps.gp_prefixes, &i, sizeof(i), &prefix[i],
+					   sizeof(*prefix), BPF_ANY);
 	return err;
 }
 
-/* A predecessor's link goes on where it runs this very program: its names are ours, or nothing of it would
- * have been taken over. */
-static int meet_attach(const struct meet *m, const struct kernel *k, struct attach *links, struct pins *pins)
+/* A predecessor's link goes on where it runs this very program: its names are ours, or nothing of
+ * it would have been taken over. */
+static int meet_attach(const struct meet *m, const struct kernel *k, struct attach *links,
+		       struct pins *pins)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t len = sizeof(info);
@@ -45,7 +46,8 @@ static int meet_attach(const struct meet *m, const struct kernel *k, struct atta
 		return err;
 	snprintf(name, sizeof(name), "meet-%016llx",
 		 (unsigned long long)hash_bytes(HASH_START, info.tag, sizeof(info.tag)));
-	return kernel_life_attach(k, links, pins, m->bpf->progs.gp_meeting, name, "syscalls/sys_enter_mmap");
+	return kernel_life_attach(k, links, pins, m->bpf->progs.gp_meeting, name,
+				  "syscalls/sys_enter_mmap");
 }
 
 static int meet_load(struct meet *m, const struct kernel *k, const struct probe_names *names)

@@ -62,8 +62,8 @@ static void consider(struct open_calls *o, uint64_t key, const struct gp_open_ca
 	keep(o, &c);
 }
 
-/* Batches came with Linux 5.6, cookies of uprobes, without which nothing works, with 5.15. Keys may come and
- * go meanwhile: a walk is bounded. */
+/* Batches came with Linux 5.6, cookies of uprobes, without which nothing works, with 5.15. Keys may
+ * come and go meanwhile: a walk is bounded. */
 static int walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns)
 {
 	uint64_t position = 0;

@@ -34,7 +34,8 @@ struct pins {
 	char dir[64];
 	struct pin *list;
 	size_t count, room;
-	int folder; /* locked while its owner runs: a state directory can be removed and made anew under it */
+	int folder; /* locked while its owner runs: a state directory can be removed and made anew
+		       under it */
 };
 
 int pins_mount(void)
@@ -175,9 +176,10 @@ int pins_open(struct pins **ret, const char *state_dir)
 		return err;
 	}
 	if (!pins_lock(p, LOCK_TRIES)) {
-		log_error("--durable: another gp-bpf still uses %s, though not the lock in %s; stop that one "
-			  "first",
-			  dir, state_dir);
+		log_error(
+			"--durable: another gp-bpf still uses %s, though not the lock in %s; stop that one "
+			"first",
+			dir, state_dir);
 		pins_close(p);
 		return -EBUSY;
 	}
@@ -282,8 +284,9 @@ typedef char pin_path_text[192];
 
 static void path_unlink(void *ctx, size_t i)
 {
-	/* The last reference is a descriptor: closing that waits until the link is gone, while unlink()
-	 * leaves it to a worker of the kernel (bpf_link_put_direct() and bpf_link_put()). */
+	/* The last reference is a descriptor: closing that waits until the link is gone, while
+	 * unlink() leaves it to a worker of the kernel (bpf_link_put_direct() and bpf_link_put()).
+	 */
 	const pin_path_text *paths = ctx;
 	int fd = bpf_obj_get(paths[i]);
 

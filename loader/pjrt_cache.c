@@ -7,8 +7,9 @@
 #include "loader/pjrt.h"
 #include "userspace/base/hash.h"
 
-/* What is remembered of a file: the head (want 0: size and minor version in .size) and the slots (want:
- * offset / 8); or that it has no table, or none that can be used (want 1: the reason in .size). */
+/* What is remembered of a file: the head (want 0: size and minor version in .size) and the slots
+ * (want: offset / 8); or that it has no table, or none that can be used (want 1: the reason in
+ * .size). */
 #define WHAT	    "pjrt table 1" /* another number for another answer of the decoder */
 #define ENTRY_HEAD  0
 #define ENTRY_WHY   1
@@ -73,7 +74,8 @@ int pjrt_decode_cached(const char *cache_dir, int fd, struct pjrt_slots *ret)
 {
 	uint64_t what = hash_bytes(HASH_START, WHAT, sizeof(WHAT));
 	struct elf_found *found = NULL;
-	int n = symbol_cache_ask(cache_dir, fd, what, PJRT_SLOTS_MAX, PJRT_SLOTS_MAX, decode, NULL, &found);
+	int n = symbol_cache_ask(cache_dir, fd, what, PJRT_SLOTS_MAX, PJRT_SLOTS_MAX, decode, NULL,
+				 &found);
 
 	if (n >= 0)
 		n = slots_recall(found, n, ret);

@@ -2,8 +2,9 @@
 /* The table is filled, when the plugin is first asked for it, by straight-line code of one function
  * (pjrt::CreatePjrtApi). Compilers write its constants next to each other:
  *	movq $1144, (%rax)  ...  movq $24, 0x10(%rax)  ...  lea f(%rip), %r9; mov %r9, 0x28(%rax)
- * so the 24 is looked for, the size before it, and what follows is followed as far as it is that simple. Code
- *that fills it otherwise (vector constants, another function's body) gives no table, never a wrong one. */
+ * so the 24 is looked for, the size before it, and what follows is followed as far as it is that
+ *simple. Code that fills it otherwise (vector constants, another function's body) gives no table,
+ *never a wrong one. */
 #include <capstone/capstone.h>
 #include <elf.h>
 #include <errno.h>
@@ -20,11 +21,15 @@
 #define OVERLAP	       80
 #define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* of the unoptimised kind */
 #define CANDIDATES_MAX 4096		     /* real files have one */
-#define ADDRESSES_MIN  60		     /* stored: then it is a table, if one that is refused */
-#define TRY_NS	       5000000000ull /* of the 8 s that a reader has; a cold disk may need several tries */
-#define CPU_NS	       4000000000ull /* real files take a second of a slow CPU: who takes more is up to something */
-#define FRAME_BYTES    4	     /* mov disp8(%rbp), %reg */
-#define COPY_BYTES     3	     /* mov %reg, %reg */
+#define ADDRESSES_MIN  60 /* stored: then it is a table, if one that is refused */
+#define TRY_NS                                                                                     \
+	5000000000ull /* of the 8 s that a reader has; a cold disk may need several tries          \
+		       */
+#define CPU_NS                                                                                     \
+	4000000000ull /* real files take a second of a slow CPU: who takes more is up to something \
+		       */
+#define FRAME_BYTES 4 /* mov disp8(%rbp), %reg */
+#define COPY_BYTES  3 /* mov %reg, %reg */
 
 enum value_kind { VALUE_UNKNOWN, VALUE_TABLE, VALUE_ADDRESS, VALUE_NUMBER };
 
@@ -61,15 +66,16 @@ static struct value *reg_of(struct machine *m, x86_reg reg)
 
 static bool in_frame(const x86_op_mem *mem)
 {
-	return (mem->base == X86_REG_RBP || mem->base == X86_REG_RSP) && mem->index == X86_REG_INVALID;
+	return (mem->base == X86_REG_RBP || mem->base == X86_REG_RSP) &&
+	       mem->index == X86_REG_INVALID;
 }
 
 static bool in_table(struct machine *m, const x86_op_mem *mem)
 {
 	const struct value *base = reg_of(m, mem->base);
 
-	return base && base->kind == VALUE_TABLE && mem->index == X86_REG_INVALID && mem->disp >= 0 &&
-	       mem->disp < PJRT_SIZE_MAX;
+	return base && base->kind == VALUE_TABLE && mem->index == X86_REG_INVALID &&
+	       mem->disp >= 0 && mem->disp < PJRT_SIZE_MAX;
 }
 
 static void table_store(struct machine *m, uint64_t at, struct value v, uint8_t bytes)
@@ -150,7 +156,8 @@ static bool step_lea(struct machine *m, const cs_insn *insn)
 
 	if (!target || op[1].mem.base != X86_REG_RIP)
 		return false;
-	*target = (struct value){VALUE_ADDRESS, insn->address + insn->size + (uint64_t)op[1].mem.disp};
+	*target = (struct value){VALUE_ADDRESS,
+				 insn->address + insn->size + (uint64_t)op[1].mem.disp};
 	return true;
 }
 
@@ -158,7 +165,8 @@ static bool step_zero(struct machine *m, const cs_x86 *x86)
 {
 	struct value *target = reg_of(m, x86->operands[0].reg);
 
-	if (!target || x86->operands[1].type != X86_OP_REG || x86->operands[0].reg != x86->operands[1].reg)
+	if (!target || x86->operands[1].type != X86_OP_REG ||
+	    x86->operands[0].reg != x86->operands[1].reg)
 		return false;
 	*target = (struct value){VALUE_NUMBER, 0};
 	return true;
@@ -192,7 +200,8 @@ static bool step(struct machine *m, const cs_insn *insn)
 	}
 }
 
-/* ---- finding the code ---------------------------------------------------------------------------- */
+/* ---- finding the code
+ * ---------------------------------------------------------------------------- */
 
 struct search {
 	const struct elf_file *ef;
@@ -284,7 +293,8 @@ static const int8_t *frame_load(const uint8_t *chunk, size_t at, int base)
 	return (const int8_t *)b + 3;
 }
 
-/* mov between %base and another register right before: that one has the table's address, too. -1: none. */
+/* mov between %base and another register right before: that one has the table's address, too. -1:
+ * none. */
 static int register_copy(const uint8_t *chunk, size_t at, int base)
 {
 	const uint8_t *b = chunk + at - COPY_BYTES;
@@ -298,8 +308,8 @@ static int register_copy(const uint8_t *chunk, size_t at, int base)
 }
 
 /* The 24 at chunk[at]: the displacement and number of movq $24, 0x10(%base). */
-static int anchor_follow(struct search *s, const struct elf_segment *seg, uint64_t chunk_offset, size_t at,
-			 size_t len)
+static int anchor_follow(struct search *s, const struct elf_segment *seg, uint64_t chunk_offset,
+			 size_t at, size_t len)
 {
 	const uint8_t *c = s->chunk;
 	size_t back = at >= 4 && c[at - 1] == 0x24 && c[at - 2] == 0x44 ? 4 : 3, from;
@@ -325,8 +335,8 @@ static int anchor_follow(struct search *s, const struct elf_segment *seg, uint64
 	return 0;
 }
 
-/* The next displacement and number of movq $24, 0x10(...). Of its bytes the 24 is the rarest in code, and one
- * byte is looked for five times as fast as several. */
+/* The next displacement and number of movq $24, 0x10(...). Of its bytes the 24 is the rarest in
+ * code, and one byte is looked for five times as fast as several. */
 static const uint8_t *anchor_next(const uint8_t *at, const uint8_t *end)
 {
 	static const uint8_t anchor[] = {0x10, PJRT_VERSION_SIZE, 0, 0, 0};
@@ -341,8 +351,8 @@ static const uint8_t *anchor_next(const uint8_t *at, const uint8_t *end)
 	return NULL;
 }
 
-static int chunk_search(struct search *s, const struct elf_segment *seg, uint64_t offset, size_t len,
-			size_t from)
+static int chunk_search(struct search *s, const struct elf_segment *seg, uint64_t offset,
+			size_t len, size_t from)
 {
 	const uint8_t *at = s->chunk + from, *end = s->chunk + len;
 	int err = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every function of the table begins by checking the size of its arguments, and hands the name of their type
- * to what checks it (XLA's pjrt_c_api_helpers.h, ActualStructSizeIsGreaterOrEqual()):
- *	mov (%rdi), %rcx; lea "PJRT_Client_Compile_Args"(%rip), %rdi
- * "_Args" is left out in some. In released plugins, 0.58 to 0.116, that is within the first 42 bytes. */
+/* Every function of the table begins by checking the size of its arguments, and hands the name of
+ *their type to what checks it (XLA's pjrt_c_api_helpers.h, ActualStructSizeIsGreaterOrEqual()): mov
+ *(%rdi), %rcx; lea "PJRT_Client_Compile_Args"(%rip), %rdi
+ * "_Args" is left out in some. In released plugins, 0.58 to 0.116, that is within the first 42
+ *bytes. */
 #include <elf.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ static size_t name_of(const char *symbol, const char **ret)
 	for (const char *at = symbol; (at = strstr(at, "PJRT_")); at++)
 		name = at;
 	len = name ? strlen(name) : 0;
-	if (len <= strlen(TYPE_END) || len >= NAME_BYTES || strcmp(name + len - strlen(TYPE_END), TYPE_END))
+	if (len <= strlen(TYPE_END) || len >= NAME_BYTES ||
+	    strcmp(name + len - strlen(TYPE_END), TYPE_END))
 		return 0;
 	*ret = name;
 	return len - strlen(TYPE_END);
@@ -37,7 +39,8 @@ static bool text_is(const struct elf_file *ef, uint64_t address, const char *nam
 	if (!elf_offset_of(ef, address, false, &offset) ||
 	    elf_read_exactly(ef, offset, text, len + sizeof(TYPE_END)))
 		return false;
-	return !memcmp(text, name, len) && (!text[len] || !memcmp(text + len, TYPE_END, strlen(TYPE_END)));
+	return !memcmp(text, name, len) &&
+	       (!text[len] || !memcmp(text + len, TYPE_END, strlen(TYPE_END)));
 }
 
 /* What the code at i takes the address of; 0: of nothing. */

@@ -39,7 +39,8 @@ struct scan {
 	int why;
 };
 
-/* ---- mappings ------------------------------------------------------------------------------------- */
+/* ---- mappings
+ * ------------------------------------------------------------------------------------- */
 
 struct line {
 	unsigned long start, end, offset, ino;
@@ -60,7 +61,8 @@ static bool line_same(const struct line *a, const struct line *b)
 	return a->ino && a->ino == b->ino && a->major == b->major && a->minor == b->minor;
 }
 
-/* Data whose relocations are done is closed to writing, and may hold a table that needed nothing else. */
+/* Data whose relocations are done is closed to writing, and may hold a table that needed nothing
+ * else. */
 static bool line_data(const struct scan *s, const struct line *l)
 {
 	if (l->perms[0] != 'r' || l->perms[2] == 'x')
@@ -79,7 +81,8 @@ static bool line_data(const struct scan *s, const struct line *l)
 
 static bool line_anonymous(const struct line *l)
 {
-	return !l->ino && (!l->name[0] || !strncmp(l->name, "[anon", 5)) && !strncmp(l->perms, "rw", 2);
+	return !l->ino && (!l->name[0] || !strncmp(l->name, "[anon", 5)) &&
+	       !strncmp(l->perms, "rw", 2);
 }
 
 static void region_add(struct region *to, size_t *count, const struct line *l)
@@ -96,7 +99,8 @@ static FILE *maps_open(pid_t pid)
 	return fopen(path, "re");
 }
 
-/* The file's numbers here are those of its line that begins at map_start, whatever file system they are of.
+/* The file's numbers here are those of its line that begins at map_start, whatever file system they
+ * are of.
  */
 static int own_find(FILE *f, uint64_t map_start, struct line *ret)
 {
@@ -156,7 +160,8 @@ static int regions_find(struct scan *s, pid_t pid, uint64_t map_start)
 	return err ? err : s->codes ? 0 : -ESRCH;
 }
 
-/* ---- a table --------------------------------------------------------------------------------------- */
+/* ---- a table
+ * --------------------------------------------------------------------------------------- */
 
 static bool place(void *ctx, uint64_t address, uint64_t *ret)
 {
@@ -171,7 +176,8 @@ static bool place(void *ctx, uint64_t address, uint64_t *ret)
 		for (size_t j = 0; j < s->ef->segments_count; j++) {
 			const struct elf_segment *seg = &s->ef->segments[j];
 
-			if (!seg->executable || offset < seg->offset || offset - seg->offset >= seg->size)
+			if (!seg->executable || offset < seg->offset ||
+			    offset - seg->offset >= seg->size)
 				continue;
 			*ret = offset;
 			return true;
@@ -186,8 +192,8 @@ static bool memory_read(const struct scan *s, uint64_t at, void *buf, size_t len
 }
 
 /* The table at this address: 0, or why not. *ret_here: functions of this file in it. */
-static int table_read(const struct scan *s, uint64_t at, uint8_t bytes[PJRT_SIZE_MAX], struct pjrt_slots *ret,
-		      size_t *ret_here)
+static int table_read(const struct scan *s, uint64_t at, uint8_t bytes[PJRT_SIZE_MAX],
+		      struct pjrt_slots *ret, size_t *ret_here)
 {
 	struct pjrt_table t = {0};
 	int err;
@@ -214,12 +220,14 @@ static int table_settled(struct scan *s, uint64_t at)
 	uint8_t again[PJRT_SIZE_MAX];
 
 	nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
-	if (!memory_read(s, at, again, s->slots.size) || memcmp(again, s->bytes, s->slots.size) != 0)
+	if (!memory_read(s, at, again, s->slots.size) ||
+	    memcmp(again, s->bytes, s->slots.size) != 0)
 		return -GP_TABLE_changed;
 	return 0;
 }
 
-/* ---- looking for it --------------------------------------------------------------------------------- */
+/* ---- looking for it
+ * --------------------------------------------------------------------------------- */
 
 /* Loose in the version, so that one of the wrong kind is told of and not passed over. */
 static bool head_likely(const uint8_t *head)
@@ -266,7 +274,8 @@ static void region_scan(struct scan *s, const struct region *r)
 				head_follow(s, at + i);
 		if ((uint64_t)n == r->end - at)
 			return;
-		at += ((uint64_t)n & ~7ull) - (PJRT_HEAD_BYTES - 8); /* whole heads were seen up to there */
+		at += ((uint64_t)n & ~7ull) -
+		      (PJRT_HEAD_BYTES - 8); /* whole heads were seen up to there */
 	}
 }
 

@@ -6,14 +6,16 @@
 
 #define FUNCTIONS_MIN 60 /* a table has more, and what looks like one by chance has fewer */
 #define MINOR_FIRST   28 /* since then no field has moved ... */
-#define MINOR_BREACH  56 /* ... but for this version, which put one in the middle; 0.57 took it back */
+#define MINOR_BREACH                                                                               \
+	56 /* ... but for this version, which put one in the middle; 0.57 took it back */
 
 /* Sizes of the table by version, as seen in released plugins and headers; it only grows. */
 static const struct {
 	int minor;
 	uint32_t size;
-} sizes[] = {{0, PJRT_SIZE_MIN}, {55, 840}, {58, 848},	{60, 872},  {67, 936},	 {69, 944},   {70, 944},
-	     {79, 984},		 {81, 984}, {89, 1064}, {95, 1080}, {103, 1120}, {110, 1144}, {116, 1144}};
+} sizes[] = {{0, PJRT_SIZE_MIN}, {55, 840},   {58, 848},   {60, 872},  {67, 936},
+	     {69, 944},		 {70, 944},   {79, 984},   {81, 984},  {89, 1064},
+	     {95, 1080},	 {103, 1120}, {110, 1144}, {116, 1144}};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 static bool size_fits(uint64_t size, int minor)
@@ -51,8 +53,8 @@ int pjrt_head_judge(const struct pjrt_table *t)
 	return size_fits(t->size, t->minor) ? 0 : -GP_TABLE_size;
 }
 
-int pjrt_table_judge(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx, struct pjrt_slots *ret,
-		     size_t *ret_here)
+int pjrt_table_judge(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx,
+		     struct pjrt_slots *ret, size_t *ret_here)
 {
 	struct pjrt_slots slots = {.minor = t->minor};
 	int err = pjrt_head_judge(t);

@@ -27,7 +27,8 @@ static uint64_t probes_hash(const struct probe_table *probes)
 	return h;
 }
 
-/* Looks at what a predecessor left without touching it: NULL when it may be taken over, else why not. */
+/* Looks at what a predecessor left without touching it: NULL when it may be taken over, else why
+ * not. */
 static const char *predecessor_refuse(struct pins *pins, const struct gp_meta *own)
 {
 	struct gp_meta meta = {0};
@@ -47,20 +48,23 @@ static const char *predecessor_refuse(struct pins *pins, const struct gp_meta *o
 	return meta.probes != own->probes ? "its probes were others" : NULL;
 }
 
-int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own, bool *ret_adopt)
+int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own,
+		     bool *ret_adopt)
 {
 	const char *why;
 	int err;
 
-	*own = (struct gp_meta){
-		.abi = kernel_abi_hash(), .probes = probes_hash(cfg->probes), .owner = (uint32_t)getpid()};
+	*own = (struct gp_meta){.abi = kernel_abi_hash(),
+				.probes = probes_hash(cfg->probes),
+				.owner = (uint32_t)getpid()};
 	clock_boot_id(own->boot_id);
 	if (!cfg->durable)
 		return 0;
 	if (!feature_have(FEATURE_BPFFS)) {
-		log_error("--durable needs feature bpffs, a writable BPF file system at /sys/fs/bpf; run as "
-			  "root "
-			  "(sudo gp-bpf ...)");
+		log_error(
+			"--durable needs feature bpffs, a writable BPF file system at /sys/fs/bpf; run as "
+			"root "
+			"(sudo gp-bpf ...)");
 		return -EPERM;
 	}
 	snprintf(own->state_dir, sizeof(own->state_dir), "%s", cfg->durable);
@@ -71,7 +75,8 @@ int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct 
 	*ret_adopt = !why;
 	if (!why)
 		return 0;
-	log_warn("what an earlier gp-bpf left attached cannot be taken over (%s): detaching it", why);
+	log_warn("what an earlier gp-bpf left attached cannot be taken over (%s): detaching it",
+		 why);
 	pins_clear(*ret);
 	pins_close(*ret);
 	*ret = NULL;

@@ -20,7 +20,8 @@
 /* One function for each class of instruction at its first byte. They must be real functions of an
  * executable file: that is what uprobes can be put on. */
 #if defined(__x86_64__)
-#define BODY_nop5     ".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret" /* an assembler may choose a shorter nopl */
+#define BODY_nop5                                                                                  \
+	".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret" /* an assembler may choose a shorter nopl */
 #define BODY_emulated "push %rbp\n\tpop %rbp\n\tret"
 #define BODY_stepped  "xor %eax,%eax\n\tret"
 #elif defined(__aarch64__)
@@ -29,15 +30,16 @@
 #define BODY_stepped  "mov x9, x10\n\tret"
 #endif
 
-#define SITE(name)                                                                                           \
-	void price_site_##name(void);                                                                        \
-	asm(".pushsection .text.price,\"ax\",@progbits\n"                                                    \
-	    ".balign 64\n"                                                                                   \
-	    ".globl price_site_" #name "\n"                                                                  \
-	    ".hidden price_site_" #name "\n"                                                                 \
-	    ".type price_site_" #name ", %function\n"                                                        \
-	    "price_site_" #name ":\n\t" BODY_##name "\n"                                                     \
-						    ".size price_site_" #name ", . - price_site_" #name "\n" \
+#define SITE(name)                                                                                 \
+	void price_site_##name(void);                                                              \
+	asm(".pushsection .text.price,\"ax\",@progbits\n"                                          \
+	    ".balign 64\n"                                                                         \
+	    ".globl price_site_" #name "\n"                                                        \
+	    ".hidden price_site_" #name "\n"                                                       \
+	    ".type price_site_" #name ", %function\n"                                              \
+	    "price_site_" #name ":\n\t" BODY_##name "\n"                                           \
+						    ".size price_site_" #name                      \
+						    ", . - price_site_" #name "\n"                 \
 						    ".popsection\n")
 
 SITE(nop5);
@@ -55,7 +57,8 @@ static const struct shape shapes[SHAPES] = {
 	{GP_INSN_stepped, price_site_stepped},
 };
 
-/* Offset in /proc/self/exe of an address in it; 0 when it is elsewhere (never offset 0: the ELF header). */
+/* Offset in /proc/self/exe of an address in it; 0 when it is elsewhere (never offset 0: the ELF
+ * header). */
 static uint64_t file_offset(uintptr_t address)
 {
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -128,8 +131,9 @@ void price_measure(struct price *ret, const struct kernel *k, struct attach *at)
 	if (!attach_sites(at, &set, sites, SHAPES))
 		shapes_measure(ret->return_ns, sites);
 	close(fd);
-	log_debug("price of an empty hit, ns: nop5 %u, emulated %u, stepped %u; with return %u, %u, %u",
-		  ret->enter_ns[GP_INSN_nop5], ret->enter_ns[GP_INSN_emulated],
-		  ret->enter_ns[GP_INSN_stepped], ret->return_ns[GP_INSN_nop5],
-		  ret->return_ns[GP_INSN_emulated], ret->return_ns[GP_INSN_stepped]);
+	log_debug(
+		"price of an empty hit, ns: nop5 %u, emulated %u, stepped %u; with return %u, %u, %u",
+		ret->enter_ns[GP_INSN_nop5], ret->enter_ns[GP_INSN_emulated],
+		ret->enter_ns[GP_INSN_stepped], ret->return_ns[GP_INSN_nop5],
+		ret->return_ns[GP_INSN_emulated], ret->return_ns[GP_INSN_stepped]);
 }

@@ -38,7 +38,8 @@ static int check_libraries(const struct probe_row *row, struct probe_fault *f)
 			return fault(f, "libraries", "is matched against file names, not paths");
 		for (size_t j = 0; j < sizeof(everyones) / sizeof(everyones[0]); j++)
 			if (!fnmatch(row->libraries[i], everyones[j], 0))
-				return fault(f, "libraries", "matches a library that every process maps");
+				return fault(f, "libraries",
+					     "matches a library that every process maps");
 	}
 	return 0;
 }
@@ -64,7 +65,8 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 	if (row->prefix && row->variants[0])
 		return fault(f, "variants", "go with an exact symbol only");
 	if (row->slot && (row->slot < TABLE_FIRST || row->slot > TABLE_LAST || row->slot % 8))
-		return fault(f, "slot", "is a byte offset of a function in the table: 40 to 4096, by 8");
+		return fault(f, "slot",
+			     "is a byte offset of a function in the table: 40 to 4096, by 8");
 	if (row->slot && row->abi != PROBE_ABI_C)
 		return fault(f, "abi", "is c for what is in a table of functions");
 	if (row->slot)
@@ -73,7 +75,8 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 		return fault(f, "abi", "must be itanium or cxx_sret for a C++ symbol");
 	/* Unwinding through a return-probed frame ends in std::terminate (design §4 rule 1). */
 	if (row->returns && (mangled || row->abi != PROBE_ABI_C))
-		return fault(f, "return", "is refused on C++: an exception through it would end the job");
+		return fault(f, "return",
+			     "is refused on C++: an exception through it would end the job");
 	return 0;
 }
 
@@ -83,7 +86,8 @@ static int check_monitor(const struct probe_row *row, struct probe_fault *f)
 	if (row->role != GP_ROLE_monitor)
 		return 0;
 	if (row->captures != 1 || row->capture[0].derefs)
-		return fault(f, "captures", "role: monitor has one, the argument that is the event");
+		return fault(f, "captures",
+			     "role: monitor has one, the argument that is the event");
 	if (row->string != PROBE_STRING_NONE)
 		return fault(f, "string", "does not go with role: monitor");
 	if (row->returns)

@@ -22,7 +22,7 @@ struct probe_table {
 	size_t files_count;
 	struct probe_row rows[GP_ROWS_MAX];
 	size_t count, counted, returning;
-	int folder;			     /* rows of folders before it give way to those of their id */
+	int folder; /* rows of folders before it give way to those of their id */
 	void *owned[OWNED_MAX + OWNED_KEEP]; /* refused and replaced ones too */
 	size_t owned_count;
 };
@@ -36,8 +36,8 @@ struct source {
 
 static int source_error(const struct source *s, const char *field, const char *what)
 {
-	log_error("%s:%d: %s: %s", yaml_file_path(s->file), yaml_file_line(s->file, s->index, field),
-		  field ? field : "probe", what);
+	log_error("%s:%d: %s: %s", yaml_file_path(s->file),
+		  yaml_file_line(s->file, s->index, field), field ? field : "probe", what);
 	return -EINVAL;
 }
 
@@ -171,10 +171,12 @@ static int row_from(struct probe_table *t, const struct source *s, struct probe_
 static int source_check(const struct source *s)
 {
 	const struct yaml_probe *y = s->yaml;
-	size_t room = sizeof(((struct gp_probe *)0)->id) - strlen(yaml_file_probes(s->file)->runtime) - 1;
+	size_t room = sizeof(((struct gp_probe *)0)->id) -
+		      strlen(yaml_file_probes(s->file)->runtime) - 1;
 
 	if (!probe_name_ok(y->id, room))
-		return source_error(s, "id", "is [a-z0-9_], and with the runtime before it shorter than 48");
+		return source_error(s, "id",
+				    "is [a-z0-9_], and with the runtime before it shorter than 48");
 	if (y->keep.count && y->only_names.count)
 		return source_error(s, "only_names", "does not go with keep");
 	for (unsigned i = 0; i < y->captures_count; i++)
@@ -231,15 +233,18 @@ static bool follow_known(const struct probe_table *t, const struct probe_row *ro
 {
 	int capture;
 
-	if (probe_table_capture(t, row->runtime, row->follow, row->follow_capture, &capture) == t->count)
+	if (probe_table_capture(t, row->runtime, row->follow, row->follow_capture, &capture) ==
+	    t->count)
 		return false;
 	return !row->join ||
 	       (probe_table_capture(t, row->runtime, row->follow, row->join, &capture) < t->count &&
-		probe_table_capture(t, row->runtime, row->join_with, row->join, &capture) < t->count);
+		probe_table_capture(t, row->runtime, row->join_with, row->join, &capture) <
+			t->count);
 }
 
 /* Rules about the row among the others. */
-static int table_check(const struct probe_table *t, const struct source *s, const struct probe_row *row)
+static int table_check(const struct probe_table *t, const struct source *s,
+		       const struct probe_row *row)
 {
 	char what[160];
 
@@ -247,8 +252,8 @@ static int table_check(const struct probe_table *t, const struct source *s, cons
 		if (t->rows[i].hash != row->hash || table_replaces(t, i, row))
 			continue;
 		snprintf(what, sizeof(what), "%s %s at %s:%d",
-			 strcmp(t->rows[i].id, row->id) ? "has the hash of" : "is taken by", t->rows[i].id,
-			 t->rows[i].file, t->rows[i].line);
+			 strcmp(t->rows[i].id, row->id) ? "has the hash of" : "is taken by",
+			 t->rows[i].id, t->rows[i].file, t->rows[i].line);
 		return source_error(s, "id", what);
 	}
 	if (row->follow && !follow_known(t, row))

@@ -223,7 +223,8 @@ size_t probe_keys_line(const struct probe_keys *k, int i, const char *key)
 	return i >= 0 && (size_t)i < k->starts_count ? k->starts[i] : 1;
 }
 
-size_t probe_keys_line_after(const struct probe_keys *k, const char *key, size_t line, size_t column)
+size_t probe_keys_line_after(const struct probe_keys *k, const char *key, size_t line,
+			     size_t column)
 {
 	for (size_t j = 0; j < k->count; j++) {
 		const struct key *at = &k->keys[j];

@@ -66,9 +66,10 @@ int probe_names_new(struct probe_names **ret, const struct probe_table *t)
 			err = names_add(n, row->libraries[k]);
 	}
 	if (err == -E2BIG) /* those that are known serve */
-		log_warn("libraries: more than %d different beginnings of names: whoever maps one of the "
-			 "others is not found by it",
-			 GP_PREFIXES_MAX);
+		log_warn(
+			"libraries: more than %d different beginnings of names: whoever maps one of the "
+			"others is not found by it",
+			GP_PREFIXES_MAX);
 	*ret = n;
 	return 0;
 }

@@ -13,13 +13,14 @@
 #define MACHINE EM_X86_64
 #endif
 
-/* System V AMD64 psABI 3.2.3: rdi rsi rdx rcx r8 r9, the rest from 8(%rsp), as the return address lies
- * at 0. AAPCS64 6.8.2: x0-x7, the rest from [sp]. */
+/* System V AMD64 psABI 3.2.3: rdi rsi rdx rcx r8 r9, the rest from 8(%rsp), as the return address
+ * lies at 0. AAPCS64 6.8.2: x0-x7, the rest from [sp]. */
 struct convention {
 	int machine;
 	int registers;	  /* that carry integer arguments */
 	int stack_first;  /* bytes from sp to the first argument in memory */
-	bool sret_shifts; /* the hidden result pointer takes an argument register (arm64 has x8 for it) */
+	bool sret_shifts; /* the hidden result pointer takes an argument register (arm64 has x8 for
+			     it) */
 };
 
 static const struct convention conventions[] = {
@@ -29,18 +30,20 @@ static const struct convention conventions[] = {
 
 #define STACK_SLOTS_MAX 64
 
-static int place_argument(const struct convention *cv, const struct probe_row *row, int arg, int pushed_bytes,
-			  struct gp_capture *ret)
+static int place_argument(const struct convention *cv, const struct probe_row *row, int arg,
+			  int pushed_bytes, struct gp_capture *ret)
 {
 	int position = arg + (row->abi == PROBE_ABI_CXX_SRET && cv->sret_shifts);
 
-	if (arg < 0 || position >= cv->registers + STACK_SLOTS_MAX || pushed_bytes < 0 || pushed_bytes > 4096)
+	if (arg < 0 || position >= cv->registers + STACK_SLOTS_MAX || pushed_bytes < 0 ||
+	    pushed_bytes > 4096)
 		return -EINVAL;
 	ret->source = (uint8_t)position;
 	ret->stack = 0;
 	if (position >= cv->registers) {
 		ret->source = GP_SRC_STACK;
-		ret->stack = (int16_t)(cv->stack_first + 8 * (position - cv->registers) + pushed_bytes);
+		ret->stack = (int16_t)(cv->stack_first + 8 * (position - cv->registers) +
+				       pushed_bytes);
 	}
 	return 0;
 }
@@ -72,8 +75,8 @@ static int compile_capture(const struct convention *cv, const struct probe_row *
 	return 0;
 }
 
-static int compile_captures(const struct convention *cv, const struct probe_row *row, int pushed_bytes,
-			    struct gp_row *out)
+static int compile_captures(const struct convention *cv, const struct probe_row *row,
+			    int pushed_bytes, struct gp_row *out)
 {
 	int err = 0;
 
@@ -81,13 +84,15 @@ static int compile_captures(const struct convention *cv, const struct probe_row 
 		err = compile_capture(cv, row, &row->text, pushed_bytes, &out->name);
 	for (int i = 0; i < row->captures && !err; i++)
 		if (capture_arg(cv, &row->capture[i]) != PROBE_ARG_NONE)
-			err = compile_capture(cv, row, &row->capture[i], pushed_bytes, &out->arg[i]);
+			err = compile_capture(cv, row, &row->capture[i], pushed_bytes,
+					      &out->arg[i]);
 	if (row->has_only && !err)
 		err = compile_capture(cv, row, &row->only, pushed_bytes, &out->only);
 	return err;
 }
 
-/* The kernel side compares the first eight bytes as one word, so a longer prefix counts by those. */
+/* The kernel side compares the first eight bytes as one word, so a longer prefix counts by those.
+ */
 static int compile_keep(const struct probe_row *row, struct gp_row *out)
 {
 	for (int i = 0; row->keep[i]; i++) {
@@ -102,7 +107,8 @@ static int compile_keep(const struct probe_row *row, struct gp_row *out)
 	return 0;
 }
 
-int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes, struct gp_row *ret)
+int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes,
+			  struct gp_row *ret)
 {
 	const struct gp_capture none = {.source = GP_SRC_NONE};
 	const struct convention *cv = conventions;

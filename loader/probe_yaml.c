@@ -26,19 +26,23 @@ struct yaml_file {
 
 /* ---- what a file may say: the format itself, see probes/README.md */
 
-#define PTR				  CYAML_FLAG_POINTER
-#define OPT				  (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
-#define TEXT(title, flags, owner, member) CYAML_FIELD_STRING_PTR(title, flags, owner, member, 1, TEXT_MAX)
-#define CHOICE(title, flags, owner, member, names)                                                           \
-	CYAML_FIELD_ENUM(title, (flags) | CYAML_FLAG_STRICT, owner, member, names, CYAML_ARRAY_LEN(names))
-#define LIST(title, flags, owner, member, size)                                                              \
-	CYAML_FIELD_SEQUENCE_COUNT(title, flags, owner, member.entry, member.count, &text_schema, 1, size)
+#define PTR CYAML_FLAG_POINTER
+#define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
+#define TEXT(title, flags, owner, member)                                                          \
+	CYAML_FIELD_STRING_PTR(title, flags, owner, member, 1, TEXT_MAX)
+#define CHOICE(title, flags, owner, member, names)                                                 \
+	CYAML_FIELD_ENUM(title, (flags) | CYAML_FLAG_STRICT, owner, member, names,                 \
+			 CYAML_ARRAY_LEN(names))
+#define LIST(title, flags, owner, member, size)                                                    \
+	CYAML_FIELD_SEQUENCE_COUNT(title, flags, owner, member.entry, member.count, &text_schema,  \
+				   1, size)
 
 static const cyaml_strval_t bools[] = {{"true", 1}, {"yes", 1}, {"false", 0}, {"no", 0}};
 static const cyaml_strval_t abis[] = {
 	{"c", PROBE_ABI_C}, {"itanium", PROBE_ABI_ITANIUM}, {"cxx_sret", PROBE_ABI_CXX_SRET}};
 static const cyaml_strval_t emits[] = {{"record", 0}, {"count", 1}};
-static const cyaml_strval_t strings[] = {{"chars", PROBE_STRING_CHARS}, {"std_string", PROBE_STRING_STD}};
+static const cyaml_strval_t strings[] = {{"chars", PROBE_STRING_CHARS},
+					 {"std_string", PROBE_STRING_STD}};
 static const cyaml_strval_t statuses[] = {{"unverified", 0}, {"verified", 1}};
 #define X(id, name) {#name, id},
 static const cyaml_strval_t roles[] = {GP_ROLES(X)};
@@ -64,7 +68,8 @@ static const cyaml_schema_field_t capture_fields[] = {
 	CYAML_FIELD_UINT("deref", CYAML_FLAG_OPTIONAL, struct yaml_capture, deref),
 	CYAML_FIELD_UINT("width", CYAML_FLAG_OPTIONAL, struct yaml_capture, width),
 	CYAML_FIELD_INT("offset", CYAML_FLAG_OPTIONAL, struct yaml_capture, offset),
-	CYAML_FIELD_SEQUENCE("path", OPT, struct yaml_capture, path, &number_schema, 1, GP_DEREFS_MAX),
+	CYAML_FIELD_SEQUENCE("path", OPT, struct yaml_capture, path, &number_schema, 1,
+			     GP_DEREFS_MAX),
 	CHOICE("late", CYAML_FLAG_OPTIONAL, struct yaml_capture, late, bools),
 	CYAML_FIELD_END,
 };
@@ -112,7 +117,8 @@ static const cyaml_schema_field_t probe_fields[] = {
 	CHOICE("anonymous", CYAML_FLAG_OPTIONAL, struct yaml_probe, anonymous, bools),
 	CYAML_FIELD_UINT("max_hz", CYAML_FLAG_OPTIONAL, struct yaml_probe, max_hz),
 	CYAML_FIELD_MAPPING_PTR("string", OPT, struct yaml_probe, string, string_fields),
-	CYAML_FIELD_SEQUENCE("captures", OPT, struct yaml_probe, captures, &capture_schema, 1, GP_ARGS),
+	CYAML_FIELD_SEQUENCE("captures", OPT, struct yaml_probe, captures, &capture_schema, 1,
+			     GP_ARGS),
 	CYAML_FIELD_MAPPING_PTR("only", OPT, struct yaml_probe, only, only_fields),
 	LIST("keep", OPT, struct yaml_probe, keep, GP_KEEP),
 	LIST("only_names", OPT, struct yaml_probe, only_names, GP_KEEP),
@@ -133,7 +139,8 @@ static const cyaml_schema_value_t probe_schema = {
 static const cyaml_schema_field_t file_fields[] = {
 	TEXT("runtime", PTR, struct yaml_probes, runtime),
 	LIST("libraries", PTR, struct yaml_probes, libraries, 16),
-	CYAML_FIELD_SEQUENCE("probes", PTR, struct yaml_probes, probes, &probe_schema, 1, GP_ROWS_MAX),
+	CYAML_FIELD_SEQUENCE("probes", PTR, struct yaml_probes, probes, &probe_schema, 1,
+			     GP_ROWS_MAX),
 	CYAML_FIELD_END,
 };
 
@@ -158,9 +165,11 @@ static void complaint_place(struct complaint *c, const char *text)
 	unsigned entry;
 	bool first = !c->places++;
 
-	if (sscanf(text, " in mapping field '%63[^']' (line: %zu, column: %zu", field, &line, &column) != 3 &&
+	if (sscanf(text, " in mapping field '%63[^']' (line: %zu, column: %zu", field, &line,
+		   &column) != 3 &&
 	    sscanf(text, " in mapping (line: %zu, column: %zu", &line, &column) != 2 &&
-	    sscanf(text, " in sequence entry '%u' (line: %zu, column: %zu", &entry, &line, &column) == 3 &&
+	    sscanf(text, " in sequence entry '%u' (line: %zu, column: %zu", &entry, &line,
+		   &column) == 3 &&
 	    !c->entry_line)
 		c->entry_line = line;
 	if (!c->field[0])
@@ -171,7 +180,8 @@ static void complaint_place(struct complaint *c, const char *text)
 	}
 }
 
-/* libcyaml says what is wrong first, and where in the lines that follow it, innermost place first. */
+/* libcyaml says what is wrong first, and where in the lines that follow it, innermost place first.
+ */
 static void complaint_hear(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	struct complaint *c = ctx;
@@ -226,7 +236,8 @@ static int file_parse(struct yaml_file *f)
 
 	config.log_fn = complaint_hear;
 	config.log_ctx = &complaint;
-	err = cyaml_load_data((const uint8_t *)f->text, f->len, &config, &file_schema, &f->data, NULL);
+	err = cyaml_load_data((const uint8_t *)f->text, f->len, &config, &file_schema, &f->data,
+			      NULL);
 	if (err == CYAML_OK && f->data)
 		return 0;
 	if (!complaint.what[0])
@@ -273,7 +284,8 @@ int yaml_file_load(struct yaml_file **ret, const char *path)
 	if (fd >= 0)
 		close(fd);
 	if (err) {
-		log_error("%s:1: file: %s", path, err == -EINVAL ? "is no regular file" : strerror(-err));
+		log_error("%s:1: file: %s", path,
+			  err == -EINVAL ? "is no regular file" : strerror(-err));
 		goto out;
 	}
 	err = probe_keys_read(&f->keys, path, f->text, f->len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_yaml.h - one probe file as YAML says it, before any rule is applied: shape and types are right,
- * meanings are not checked. Private to probe_file. */
+/* probe_yaml.h - one probe file as YAML says it, before any rule is applied: shape and types are
+ * right, meanings are not checked. Private to probe_file. */
 #ifndef LOADER_PROBE_YAML_H
 #define LOADER_PROBE_YAML_H
 
@@ -69,8 +69,8 @@ void yaml_file_free(struct yaml_file *f);
 const struct yaml_probes *yaml_file_probes(const struct yaml_file *f);
 const char *yaml_file_path(const struct yaml_file *f);
 
-/* Line of a key of probe i; of the probe itself when it has no such key or field is NULL. i < 0: a key
- * of the file. */
+/* Line of a key of probe i; of the probe itself when it has no such key or field is NULL. i < 0: a
+ * key of the file. */
 int yaml_file_line(const struct yaml_file *f, int i, const char *field);
 
 #endif

@@ -10,8 +10,8 @@
 #define SKIP_MAX 48 /* no real prologue defers its first push further; keeps the walk short */
 
 /* ---- x86-64. What the kernel emulates: branch_setup_xol_ops() and push_setup_xol_ops() in
- * arch/x86/kernel/uprobes.c. Longer nops than one byte are emulated by recent kernels only, except the
- * five-byte one, which Linux 6.18 turns into a call. */
+ * arch/x86/kernel/uprobes.c. Longer nops than one byte are emulated by recent kernels only, except
+ * the five-byte one, which Linux 6.18 turns into a call. */
 
 static bool is_nop5(const cs_insn *insn)
 {
@@ -111,8 +111,8 @@ static bool x86_skippable(csh cs, const cs_insn *insn)
 	return true;
 }
 
-/* Whether a branch within the code lands behind the entry, up to skip: such a probe would fire again
- * in the middle of a call. */
+/* Whether a branch within the code lands behind the entry, up to skip: such a probe would fire
+ * again in the middle of a call. */
 static bool x86_branched_into(csh cs, const cs_insn *insns, size_t n, uint64_t skip)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -128,8 +128,8 @@ static bool x86_branched_into(csh cs, const cs_insn *insns, size_t n, uint64_t s
 
 static void describe(const cs_insn *insn, struct prologue *out)
 {
-	snprintf(out->text, sizeof(out->text), "%.10s%s%.20s", insn->mnemonic, insn->op_str[0] ? " " : "",
-		 insn->op_str);
+	snprintf(out->text, sizeof(out->text), "%.10s%s%.20s", insn->mnemonic,
+		 insn->op_str[0] ? " " : "", insn->op_str);
 }
 
 static void x86_choose(csh cs, const cs_insn *insns, size_t n, struct prologue *out)
@@ -163,7 +163,8 @@ static void arm64_choose(const cs_insn *insn, struct prologue *out)
 	uint32_t word;
 
 	memcpy(&word, insn->bytes, sizeof(word));
-	if ((word & 0x7c000000) == 0x14000000 || (word & 0xff000010) == 0x54000000) /* b, bl, b.cond */
+	if ((word & 0x7c000000) == 0x14000000 ||
+	    (word & 0xff000010) == 0x54000000) /* b, bl, b.cond */
 		out->insn = GP_INSN_emulated;
 	out->insn_at_entry = out->insn;
 	describe(insn, out);
@@ -181,7 +182,8 @@ void prologue_choose(int machine, const uint8_t *code, size_t len, struct prolog
 		len = PROLOGUE_BYTES;
 	if (!arm64 && machine != EM_X86_64)
 		goto out;
-	if (cs_open(arm64 ? CS_ARCH_ARM64 : CS_ARCH_X86, arm64 ? CS_MODE_ARM : CS_MODE_64, &cs) != CS_ERR_OK)
+	if (cs_open(arm64 ? CS_ARCH_ARM64 : CS_ARCH_X86, arm64 ? CS_MODE_ARM : CS_MODE_64, &cs) !=
+	    CS_ERR_OK)
 		goto out;
 	if (cs_option(cs, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK)
 		n = cs_disasm(cs, code, len, 0, 0, &insns);

@@ -10,9 +10,9 @@
 #include "bpf/gp_abi.h"
 
 struct prologue {
-	uint16_t skip;		    /* attach at symbol + skip */
-	int16_t pushed;		    /* bytes sp has moved down by then: add to stack argument offsets */
-	enum gp_insn insn;	    /* class of the instruction there */
+	uint16_t skip;	   /* attach at symbol + skip */
+	int16_t pushed;	   /* bytes sp has moved down by then: add to stack argument offsets */
+	enum gp_insn insn; /* class of the instruction there */
 	enum gp_insn insn_at_entry; /* class of the first one, for `check` */
 	char text[32];		    /* the instruction there, "push rbp" */
 };

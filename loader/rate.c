@@ -7,10 +7,12 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/table.h"
 
-#define NAME_OLD_NS  2000000000ull /* its second is over, whatever the row's is */
-#define SWEEP_NS     5000000000ull /* at its bound a process uses 5 x max_hz names between two sweeps */
-#define BATCH	     512	   /* entries a system call; a bucket never holds so many */
-#define HASHED_TWICE 4		   /* more than its size, of a table that changes while it is read */
+#define NAME_OLD_NS 2000000000ull /* its second is over, whatever the row's is */
+#define SWEEP_NS                                                                                   \
+	5000000000ull	 /* at its bound a process uses 5 x max_hz names between two sweeps        \
+			  */
+#define BATCH	     512 /* entries a system call; a bucket never holds so many */
+#define HASHED_TWICE 4	 /* more than its size, of a table that changes while it is read */
 
 struct told { /* of one (process, row) */
 	uint64_t unsent, committed;
@@ -52,15 +54,16 @@ static void batches(struct rates *r, int fd, uint32_t max,
 	}
 }
 
-/* ---- what was not sent --------------------------------------------------------------------------- */
+/* ---- what was not sent
+ * --------------------------------------------------------------------------- */
 
 struct telling {
 	loader_count_fn *count;
 	void *ctx;
 };
 
-static void rate_tell(const struct rates *r, const struct telling *to, const struct gp_rate_key *key,
-		      uint64_t told, uint64_t total)
+static void rate_tell(const struct rates *r, const struct telling *to,
+		      const struct gp_rate_key *key, uint64_t told, uint64_t total)
 {
 	uint32_t ends, probe = rows_probe(r->rows, key->row, &ends);
 	const struct gp_counter unsent = {
@@ -151,7 +154,8 @@ void rates_forget(struct rates *r, pid_t pid)
 	}
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names
+ * --------------------------------------------------------------------------------------- */
 
 struct sweep {
 	uint64_t now_ns;
@@ -179,7 +183,8 @@ static void names_sweep(struct rates *r)
 		bpf_map_delete_elem(r->kernel->names_fd, &r->old[i]);
 }
 
-/* ---- for a successor ------------------------------------------------------------------------------- */
+/* ---- for a successor
+ * ------------------------------------------------------------------------------- */
 
 void rates_commit(struct rates *r)
 {
@@ -217,7 +222,8 @@ static void told_load(struct rates *r)
 	}
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------- */
 
 int rates_new(struct rates **ret, const struct kernel *k, const struct rows *rows)
 {

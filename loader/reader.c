@@ -16,9 +16,11 @@
 #define WORKERS_BUSY_MAX 4 /* that work at once */
 #define WORKERS_MAX	 8 /* ... and that can neither answer nor be killed */
 #define QUEUE_MAX	 256
-#define ANSWER_NS	 8000000000ull /* a large library on a cold, loaded machine takes a tenth of it */
-#define HUNG_NS		 1000000000ull /* after SIGKILL: its file system holds it */
-#define SOCKET_BYTES	 (1 << 20)
+#define ANSWER_NS                                                                                  \
+	8000000000ull /* a large library on a cold, loaded machine takes a tenth of it             \
+		       */
+#define HUNG_NS	     1000000000ull /* after SIGKILL: its file system holds it */
+#define SOCKET_BYTES (1 << 20)
 
 enum worker_state { WORKER_NONE, WORKER_IDLE, WORKER_BUSY, WORKER_KILLED };
 
@@ -49,7 +51,8 @@ struct reader {
 	} in;
 };
 
-/* ---- readers ---------------------------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------------------------------
+ */
 
 static int worker_start(const struct reader *r, struct worker *w)
 {
@@ -169,7 +172,8 @@ void reader_free(struct reader *r)
 	free(r);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------------------------
+ */
 
 int reader_ask(struct reader *r, const struct reader_ask *ask)
 {
@@ -203,7 +207,8 @@ static bool queue_fail(struct reader *r, int error, struct reader_answer *ret)
 {
 	struct queued *q = queue_take(r);
 
-	*ret = (struct reader_answer){.ticket = q->ask.ticket, .pid = q->ask.pid, .error = error, .fd = -1};
+	*ret = (struct reader_answer){
+		.ticket = q->ask.ticket, .pid = q->ask.pid, .error = error, .fd = -1};
 	free(q);
 	return true;
 }
@@ -235,9 +240,11 @@ static bool queue_serve(struct reader *r, struct reader_answer *ret)
 	return false;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------- */
+/* ---- answers -----------------------------------------------------------------------------------
+ */
 
-/* One message; bytes of sites, -EAGAIN, or -EIO. The descriptor in it is the caller's, -1 for none. */
+/* One message; bytes of sites, -EAGAIN, or -EIO. The descriptor in it is the caller's, -1 for none.
+ */
 static ssize_t reply_receive(struct reader *r, int fd, int *ret_fd)
 {
 	union {
@@ -265,7 +272,8 @@ static ssize_t reply_receive(struct reader *r, int fd, int *ret_fd)
 }
 
 /* Whether what the reader opened is the file that was asked for. */
-static bool identity_holds(const struct worker *w, const struct bpf_program *vmas, uint64_t map_start)
+static bool identity_holds(const struct worker *w, const struct bpf_program *vmas,
+			   uint64_t map_start)
 {
 	struct gp_vma *list = NULL;
 	int n = mapping_list(vmas, w->pid, &list);
@@ -278,8 +286,8 @@ static bool identity_holds(const struct worker *w, const struct bpf_program *vma
 	return holds;
 }
 
-static int reply_use(struct reader *r, const struct worker *w, const struct bpf_program *vmas, size_t bytes,
-		     struct reader_answer *ret)
+static int reply_use(struct reader *r, const struct worker *w, const struct bpf_program *vmas,
+		     size_t bytes, struct reader_answer *ret)
 {
 	if (r->in.reply.error)
 		return r->in.reply.error;
@@ -337,7 +345,8 @@ void reader_wait(struct reader *r, int timeout_ms)
 	struct pollfd fds[WORKERS_MAX];
 	nfds_t n = 0;
 
-	/* Answers that were taken left somebody idle while more waits: nobody would end this wait. */
+	/* Answers that were taken left somebody idle while more waits: nobody would end this wait.
+	 */
 	if (r->first && (!r->busy || worker_in(r, WORKER_IDLE)))
 		return;
 	for (const struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader_private.h - what the two sides of reader say to each other: a struct reader_ask down; a struct
- * reader_reply, its sites behind it and a descriptor beside it, up. */
+/* reader_private.h - what the two sides of reader say to each other: a struct reader_ask down; a
+ * struct reader_reply, its sites behind it and a descriptor beside it, up. */
 #ifndef LOADER_READER_PRIVATE_H
 #define LOADER_READER_PRIVATE_H
 

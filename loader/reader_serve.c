@@ -23,9 +23,9 @@ struct served { /* one file */
 	int count;
 };
 
-/* Putting a probe into a page that is not in memory reads it, and meanwhile the kernel lets no process of
- * the whole machine fork (dup_mmap_sem in kernel/events/uprobes.c). So a page that the file system will not
- * leave in memory gets no probe. */
+/* Putting a probe into a page that is not in memory reads it, and meanwhile the kernel lets no
+ * process of the whole machine fork (dup_mmap_sem in kernel/events/uprobes.c). So a page that the
+ * file system will not leave in memory gets no probe. */
 static bool page_resident(int fd, uint64_t offset, size_t page)
 {
 	unsigned char resident = 0;
@@ -59,28 +59,30 @@ static void sites_hold(int fd, struct site *sites, int count)
 			continue;
 		/* Behind the file's last page there is nothing to read. */
 		if (page_hold(fd, first, page) &&
-		    (first == last || lseek(fd, 0, SEEK_END) <= (off_t)last || page_hold(fd, last, page)))
+		    (first == last || lseek(fd, 0, SEEK_END) <= (off_t)last ||
+		     page_hold(fd, last, page)))
 			continue;
 		sites[i].state = GP_ATTACH_failed;
 		sites[i].error = -EAGAIN;
 	}
 }
 
-static int file_serve(const struct reader_ask *ask, const struct probe_table *probes, const char *cache_dir,
-		      struct served *s)
+static int file_serve(const struct reader_ask *ask, const struct probe_table *probes,
+		      const char *cache_dir, struct served *s)
 {
 	int fd = mapping_open(ask->pid, &ask->vma, ask->path, &s->path_fd, &s->by_path);
 	int err = 0;
 
 	if (fd < 0)
 		return fd;
-	s->map = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	s->map = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+		      0);
 	if (s->map == MAP_FAILED)
 		err = -errno;
 	else if (ask->memory)
-		s->count = sites_find_in(probes, ask->rows, ask->rows_count, fd,
-					 &(struct site_memory){ask->pid, ask->vma.start, ask->table},
-					 &s->sites);
+		s->count = sites_find_in(
+			probes, ask->rows, ask->rows_count, fd,
+			&(struct site_memory){ask->pid, ask->vma.start, ask->table}, &s->sites);
 	else if (ask->followed)
 		s->count = sites_find_at(probes, ask->rows[0], ask->followed, fd, &s->sites);
 	else
@@ -101,7 +103,8 @@ static int reply_send(int fd, struct reader_reply *reply, const struct served *s
 	} control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
 			      .cmsg_level = SOL_SOCKET,
 			      .cmsg_type = SCM_RIGHTS}};
-	struct iovec parts[2] = {{reply, sizeof(*reply)}, {s->sites, reply->count * sizeof(*s->sites)}};
+	struct iovec parts[2] = {{reply, sizeof(*reply)},
+				 {s->sites, reply->count * sizeof(*s->sites)}};
 	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = reply->count ? 2 : 1};
 
 	if (!reply->error) {

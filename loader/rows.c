@@ -19,7 +19,8 @@ struct rows {
 	const struct probe_table *probes;
 	struct place places[GP_ROWS_MAX];
 	size_t count, returns, hot_count, ends_count;
-	uint32_t generation; /* of new cookies, and of every row that speaks unless links are being swapped */
+	uint32_t generation; /* of new cookies, and of every row that speaks unless links are being
+				swapped */
 	bool swapping, swapped;
 	uint32_t hot_probe[GP_HOT_ROWS];
 	const char *ends[RUNTIMES_MAX];
@@ -32,8 +33,8 @@ static void hot_take_over(struct rows *r, const struct gp_row *kept)
 		r->hot_count = kept->hot + 1u;
 }
 
-/* What we may have been killed in the middle of: links of both generations are there and one of them
- * counts; if any row had gone over, all the new links were there, so all rows go over. */
+/* What we may have been killed in the middle of: links of both generations are there and one of
+ * them counts; if any row had gone over, all the new links were there, so all rows go over. */
 static void swap_take_over(struct rows *r)
 {
 	uint32_t newest = GENERATION_FIRST;
@@ -65,7 +66,8 @@ static void rows_take_over(struct rows *r)
 		size_t row = probe_table_index(r->probes, kept->probe);
 
 		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
-			row = SIZE_MAX; /* half written when its writer died: the place stays empty */
+			row = SIZE_MAX; /* half written when its writer died: the place stays empty
+					 */
 		r->places[r->count] = (struct place){.row = row, .compiled = *kept};
 		r->places[r->count].compiled.gen = r->places[r->count].compiled.next = 0;
 		unsent_take_over(r, r->count);
@@ -113,8 +115,8 @@ bool rows_runtime_ends(const struct rows *r, const char *runtime)
 
 static bool row_waits(const struct rows *r, const struct probe_row *row)
 {
-	return row->role == GP_ROLE_range_begin && !row->anonymous && !row->count && !row->returns &&
-	       !rows_runtime_ends(r, row->runtime);
+	return row->role == GP_ROLE_range_begin && !row->anonymous && !row->count &&
+	       !row->returns && !rows_runtime_ends(r, row->runtime);
 }
 
 /* The generation is what makes a row count, so it is written last. */
@@ -197,14 +199,16 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 	compiled.gen = 0;
 	while (at < r->count && !place_is(&r->places[at], row, &compiled))
 		at++;
-	if (at == GP_ROWS_MAX || (at == r->count && source->returns && r->returns == GP_RETURN_ROWS_MAX))
+	if (at == GP_ROWS_MAX ||
+	    (at == r->count && source->returns && r->returns == GP_RETURN_ROWS_MAX))
 		return -ENOSPC;
 	if (at == r->count) {
 		r->places[r->count++] = (struct place){.row = row, .compiled = compiled};
 		compiled.next = r->swapping && !r->swapped ? r->generation : 0;
 		r->kernel->rows[at] = compiled;
 		if (source->returns)
-			__atomic_store_n(&r->kernel->return_rows[r->returns++], at + 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&r->kernel->return_rows[r->returns++], at + 1,
+					 __ATOMIC_RELEASE);
 	}
 	*ret_cookie = GP_COOKIE(at, r->generation);
 	return 0;

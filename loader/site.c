@@ -36,7 +36,8 @@ struct names {
 	bool failed;
 };
 
-static void name_add(struct names *names, size_t row, const char *symbol, const char *suffix, bool prefix)
+static void name_add(struct names *names, size_t row, const char *symbol, const char *suffix,
+		     bool prefix)
 {
 	char text[SYMBOL_MAX];
 	struct elf_want want = {.prefix = prefix};
@@ -66,7 +67,8 @@ static void names_free(struct names *names)
 	buffer_free(&names->rows);
 }
 
-static int names_fill(struct names *names, const struct probe_table *probes, const size_t *rows, size_t n)
+static int names_fill(struct names *names, const struct probe_table *probes, const size_t *rows,
+		      size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct probe_row *row = probe_table_row(probes, rows[i]);
@@ -80,7 +82,8 @@ static int names_fill(struct names *names, const struct probe_table *probes, con
 
 /* ---- rules --------------------------------------------------------------------------------- */
 
-/* An exception that crosses a return-probed frame ends the job, so C++ functions get none (design §4.1). */
+/* An exception that crosses a return-probed frame ends the job, so C++ functions get none (design
+ * §4.1). */
 static int rules_check(const struct probe_row *row, const struct site *site)
 {
 	if (row->returns && !row->slot && !strncmp(row->symbol, "_Z", 2))
@@ -112,7 +115,8 @@ void site_choose(struct elf_file *ef, const struct probe_row *row, const struct 
 	site->state = site->error ? GP_ATTACH_refused : GP_ATTACH_attached;
 }
 
-bool site_first(const struct probe_table *probes, const struct site *sites, size_t n, struct site *site)
+bool site_first(const struct probe_table *probes, const struct site *sites, size_t n,
+		struct site *site)
 {
 	enum kernel_program program = site_program(probe_table_row(probes, site->row));
 
@@ -128,8 +132,9 @@ bool site_first(const struct probe_table *probes, const struct site *sites, size
 	return true;
 }
 
-static int sites_fill(const struct probe_table *probes, const struct names *names, struct elf_file *ef,
-		      const struct elf_found *found, size_t n, struct site *sites)
+static int sites_fill(const struct probe_table *probes, const struct names *names,
+		      struct elf_file *ef, const struct elf_found *found, size_t n,
+		      struct site *sites)
 {
 	const size_t *rows = (const size_t *)names->rows.data;
 	size_t count = 0;
@@ -159,8 +164,8 @@ static int absent_add(const size_t *rows, size_t n, struct site *sites, int coun
 	return count;
 }
 
-int sites_find(const struct probe_table *probes, const size_t *rows, size_t n, const char *cache_dir, int fd,
-	       struct site **ret)
+int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
+	       const char *cache_dir, int fd, struct site **ret)
 {
 	struct elf_found *found = NULL;
 	struct names names = {0};
@@ -173,8 +178,8 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n, c
 		err = names_fill(&names, probes, rows, n);
 	if (err)
 		goto out;
-	err = symbol_cache_find(cache_dir, fd, (const struct elf_want *)names.wants.data, names_count(&names),
-				SITES_FOUND_MAX, &found);
+	err = symbol_cache_find(cache_dir, fd, (const struct elf_want *)names.wants.data,
+				names_count(&names), SITES_FOUND_MAX, &found);
 	if (err < 0)
 		goto out;
 	count = err;
@@ -205,8 +210,9 @@ struct batch {
 	size_t n;
 };
 
-static void batch_fill(struct batch *b, struct site *sites, size_t n, const struct probe_table *probes,
-		       enum kernel_program program, enum gp_group group)
+static void batch_fill(struct batch *b, struct site *sites, size_t n,
+		       const struct probe_table *probes, enum kernel_program program,
+		       enum gp_group group)
 {
 	/* A return is attached before its entry, at the same sites. */
 	enum kernel_program wanted = program == KERNEL_LEAVE ? KERNEL_ENTER : program;
@@ -218,7 +224,8 @@ static void batch_fill(struct batch *b, struct site *sites, size_t n, const stru
 		if (!site_linked(&sites[i]) || sites[i].followed || site_program(row) != wanted ||
 		    row->group != group)
 			continue;
-		b->at[b->n] = (struct attach_site){.offset = sites[i].offset, .cookie = sites[i].cookie};
+		b->at[b->n] = (struct attach_site){.offset = sites[i].offset,
+						   .cookie = sites[i].cookie};
 		b->from[b->n++] = &sites[i];
 	}
 }
@@ -235,8 +242,9 @@ static void batch_result(const struct batch *b, int err)
 	}
 }
 
-void sites_attach(struct site *sites, size_t n, const struct probe_table *probes, struct rows *places,
-		  const struct kernel *k, struct attach *at, const struct gp_vma *file, uint64_t tag, int fd)
+void sites_attach(struct site *sites, size_t n, const struct probe_table *probes,
+		  struct rows *places, const struct kernel *k, struct attach *at,
+		  const struct gp_vma *file, uint64_t tag, int fd)
 {
 	struct batch *b = malloc(sizeof(*b));
 	char name[PIN_NAME_MAX];
@@ -245,7 +253,8 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 	for (size_t i = 0; i < n; i++) {
 		if (!site_linked(&sites[i]))
 			continue;
-		sites[i].error = b ? rows_place(places, sites[i].row, sites[i].pushed, &sites[i].cookie)
+		sites[i].error = b ? rows_place(places, sites[i].row, sites[i].pushed,
+						&sites[i].cookie)
 				   : -ENOMEM;
 		if (sites[i].error)
 			sites[i].state = GP_ATTACH_failed;
@@ -256,8 +265,9 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 			set.group = (unsigned int)group;
 			set.prog = k->program[program];
 			set.returns = program == KERNEL_LEAVE;
-			snprintf(name, sizeof(name), "link-%lx-%lx-%x-%s-%d", (unsigned long)file->dev,
-				 (unsigned long)file->ino, file->generation, group_name[group], program);
+			snprintf(name, sizeof(name), "link-%lx-%lx-%x-%s-%d",
+				 (unsigned long)file->dev, (unsigned long)file->ino,
+				 file->generation, group_name[group], program);
 			batch_result(b, attach_sites(at, &set, b->at, b->n));
 		}
 	}

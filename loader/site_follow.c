@@ -7,7 +7,8 @@
 #include "loader/pin.h"
 #include "loader/site_private.h"
 
-int sites_find_at(const struct probe_table *probes, size_t row, uint64_t offset, int fd, struct site **ret)
+int sites_find_at(const struct probe_table *probes, size_t row, uint64_t offset, int fd,
+		  struct site **ret)
 {
 	struct elf_found found = {.offset = offset};
 	struct elf_file *ef = NULL;
@@ -34,8 +35,9 @@ int sites_find_at(const struct probe_table *probes, size_t row, uint64_t offset,
 	return 1;
 }
 
-void site_attach_followed(struct site *site, const struct probe_table *probes, const struct kernel *k,
-			  struct attach *at, const struct gp_vma *file, uint64_t tag, int fd)
+void site_attach_followed(struct site *site, const struct probe_table *probes,
+			  const struct kernel *k, struct attach *at, const struct gp_vma *file,
+			  uint64_t tag, int fd)
 {
 	const struct probe_row *row = probe_table_row(probes, site->row);
 	struct attach_site one = {.offset = site->offset, .cookie = site->cookie};

@@ -16,8 +16,8 @@ static int error_of(int err)
 }
 
 /* err: why there is no table. sure: only what the file itself knows to be that function. */
-static void slot_choose(struct elf_file *ef, const struct probe_row *row, const struct pjrt_slots *slots,
-			int err, bool sure, struct site *site)
+static void slot_choose(struct elf_file *ef, const struct probe_row *row,
+			const struct pjrt_slots *slots, int err, bool sure, struct site *site)
 {
 	struct elf_found found = {0};
 	int begins;
@@ -53,8 +53,9 @@ static bool row_found(const struct site *sites, int count, size_t row)
 	return false;
 }
 
-int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t n, const char *cache_dir,
-		    int fd, struct elf_file *ef, struct site *sites, int count)
+int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t n,
+		    const char *cache_dir, int fd, struct elf_file *ef, struct site *sites,
+		    int count)
 {
 	int named = 0, missing = 0, err = -GP_TABLE_unseen, found = count;
 	struct pjrt_slots *slots = NULL;
@@ -67,7 +68,8 @@ int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t
 		else
 			missing++;
 	}
-	/* A file that has the names of others has none for this one: it is handed to the table by its maker.
+	/* A file that has the names of others has none for this one: it is handed to the table by
+	 * its maker.
 	 */
 	if (missing && !named) {
 		slots = malloc(sizeof(*slots));
@@ -101,7 +103,8 @@ int sites_find_in(const struct probe_table *probes, const size_t *rows, size_t n
 			for (size_t i = 0; i < n; i++) {
 				struct site site = {.row = rows[i]};
 
-				slot_choose(ef, probe_table_row(probes, rows[i]), slots, err, true, &site);
+				slot_choose(ef, probe_table_row(probes, rows[i]), slots, err, true,
+					    &site);
 				if (site_first(probes, sites, (size_t)count, &site))
 					sites[count++] = site;
 			}

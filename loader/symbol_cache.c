@@ -104,8 +104,9 @@ static int entries_convert(const struct cache_entry *entries, size_t count, stru
 	if (!found)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		found[i] = (struct elf_found){
-			.want = entries[i].want, .offset = entries[i].offset, .size = entries[i].size};
+		found[i] = (struct elf_found){.want = entries[i].want,
+					      .offset = entries[i].offset,
+					      .size = entries[i].size};
 	*ret = found;
 	return (int)count;
 }
@@ -123,7 +124,8 @@ static int entry_read(int fd, const struct cache_head *want, size_t n, size_t ma
 		return -EBADMSG;
 	expected.count = head.count;
 	expected.sum = head.sum;
-	if (memcmp(&head, &expected, sizeof(head)) != 0 || head.count > max_found || head.count > SYMBOLS_MAX)
+	if (memcmp(&head, &expected, sizeof(head)) != 0 || head.count > max_found ||
+	    head.count > SYMBOLS_MAX)
 		return -EBADMSG;
 	bytes = head.count * sizeof(*entries);
 	if ((uint64_t)st.st_size != sizeof(head) + bytes)
@@ -131,7 +133,8 @@ static int entry_read(int fd, const struct cache_head *want, size_t n, size_t ma
 	entries = malloc(bytes + 1);
 	if (!entries)
 		return -ENOMEM;
-	if (read(fd, entries, bytes) == (ssize_t)bytes && entries_plausible(entries, head.count, &head, n))
+	if (read(fd, entries, bytes) == (ssize_t)bytes &&
+	    entries_plausible(entries, head.count, &head, n))
 		err = entries_convert(entries, head.count, ret);
 	free(entries);
 	return err;
@@ -197,13 +200,15 @@ static int entry_write(int fd, struct cache_head head, const struct elf_found *f
 		entries[i] = (struct cache_entry){found[i].want, found[i].offset, found[i].size};
 	head.count = count;
 	head.sum = hash_bytes(HASH_START, entries, bytes);
-	if (write(fd, &head, sizeof(head)) != sizeof(head) || write(fd, entries, bytes) != (ssize_t)bytes)
+	if (write(fd, &head, sizeof(head)) != sizeof(head) ||
+	    write(fd, entries, bytes) != (ssize_t)bytes)
 		err = -EIO;
 	free(entries);
 	return err;
 }
 
-static void cache_write(int dir, const struct cache_head *head, const struct elf_found *found, size_t count)
+static void cache_write(int dir, const struct cache_head *head, const struct elf_found *found,
+			size_t count)
 {
 	char name[NAME_LEN], partial[NAME_LEN + 16];
 	int fd, err;
@@ -223,7 +228,8 @@ static void cache_write(int dir, const struct cache_head *head, const struct elf
 		unlinkat(dir, partial, 0);
 }
 
-/* ---- looking ------------------------------------------------------------------------------------ */
+/* ---- looking ------------------------------------------------------------------------------------
+ */
 
 int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
 		     symbol_cache_fn *look, const void *ctx, struct elf_found **ret)
@@ -269,8 +275,8 @@ static int search(const void *ctx, int fd, struct elf_found **ret)
 	return err;
 }
 
-int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n, size_t max_found,
-		      struct elf_found **ret)
+int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n,
+		      size_t max_found, struct elf_found **ret)
 {
 	struct search s = {wants, n, max_found};
 

@@ -12,7 +12,8 @@ struct tally;
 struct tally *tally_new(void); /* NULL: no memory */
 void tally_free(struct tally *t);
 
-/* Records back to back, each padded to 8; those of calls count as sent. What is malformed is passed over. */
+/* Records back to back, each padded to 8; those of calls count as sent. What is malformed is passed
+ * over. */
 void tally_records(struct tally *t, const void *records, size_t len);
 /* Hits that were counted and not sent. */
 void tally_count(struct tally *t, uint32_t pid, uint32_t probe, uint64_t hits);

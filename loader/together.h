@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* together.h - the same thing done to many, where each sleeps in the kernel: closing a link waits for a grace
- * period of its own (24-44 ms), and waiting together takes one. */
+/* together.h - the same thing done to many, where each sleeps in the kernel: closing a link waits
+ * for a grace period of its own (24-44 ms), and waiting together takes one. */
 #ifndef LOADER_TOGETHER_H
 #define LOADER_TOGETHER_H
 

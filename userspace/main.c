@@ -24,10 +24,11 @@ _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each 
 
 static void usage(FILE *out)
 {
-	fputs("gp-bpf - training steps and goodput of running jobs, seen from outside\n\nusage:\n", out);
+	fputs("gp-bpf - training steps and goodput of running jobs, seen from outside\n\nusage:\n",
+	      out);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  gp-bpf %-10s %-32s %s\n", command_rows[i].name, command_rows[i].args,
-			command_rows[i].help);
+		fprintf(out, "  gp-bpf %-10s %-32s %s\n", command_rows[i].name,
+			command_rows[i].args, command_rows[i].help);
 	fputs("\noptions of gp-bpf --pid:\n", out);
 	options_help(out, CMD_PID);
 	fputs("\ngp-bpf COMMAND --help lists a command's options; man gp-bpf tells more.\n"
@@ -45,19 +46,22 @@ static int find_command(const char *word)
 	return -1;
 }
 
-/* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then written to.
- * What takes its place is opened the wrong way round: whoever has something for it gets an error still. */
+/* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then
+ * written to. What takes its place is opened the wrong way round: whoever has something for it gets
+ * an error still. */
 static void secure_descriptors(void)
 {
-	static const int wrong[] = {O_WRONLY, O_RDONLY, O_WRONLY /* diagnostics: nowhere to tell it */};
+	static const int wrong[] = {O_WRONLY, O_RDONLY,
+				    O_WRONLY /* diagnostics: nowhere to tell it */};
 
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong[fd]) < 0)
 			_exit(EXIT_RUNTIME);
 }
 
-/* What is large is a snapshot, a page or a request, there for a moment: it goes back at once. Left to itself
- * the C library takes the largest that was freed for usual, and the heap keeps holes of that size. */
+/* What is large is a snapshot, a page or a request, there for a moment: it goes back at once. Left
+ * to itself the C library takes the largest that was freed for usual, and the heap keeps holes of
+ * that size. */
 static void bound_memory(void)
 {
 #ifdef M_MMAP_THRESHOLD

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach PROBES CACHE PID: how long it takes from the first look at a process until the libraries that it
- * maps are dealt with, in one line: "milliseconds, of which looking at mappings, functions, files". CACHE:
- * the folder for what is remembered of files. */
+/* attach PROBES CACHE PID: how long it takes from the first look at a process until the libraries
+ * that it maps are dealt with, in one line: "milliseconds, of which looking at mappings, functions,
+ * files". CACHE: the folder for what is remembered of files. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change [DAYS [JOBS]] - how often model/change tells of a slowdown that is none (per 1000 job-days, DAYS of
- * them simulated) and how late it tells of one (JOBS of each kind). Every figure is reproducible: fixed
- * seeds. */
+/* change [DAYS [JOBS]] - how often model/change tells of a slowdown that is none (per 1000
+ * job-days, DAYS of them simulated) and how late it tells of one (JOBS of each kind). Every figure
+ * is reproducible: fixed seeds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static uint64_t alarms_of(struct sim s, uint64_t days)
 	return alarms;
 }
 
-static void healthy(const char *name, uint64_t step_ns, uint64_t days, double noise, double correlation)
+static void healthy(const char *name, uint64_t step_ns, uint64_t days, double noise,
+		    double correlation)
 {
 	uint64_t alarms = 0, done = 0;
 
@@ -40,7 +41,8 @@ static void healthy(const char *name, uint64_t step_ns, uint64_t days, double no
 	/* Poisson, 95 %: nothing seen in n days means less than 3 / n. */
 	printf("%-34s %8llu job-days %6llu alarms, per 1000 job-days %.3g%s\n", name,
 	       (unsigned long long)done, (unsigned long long)alarms,
-	       1000.0 * (double)(alarms ? alarms : 3) / (double)done, alarms ? "" : " at most (95 %)");
+	       1000.0 * (double)(alarms ? alarms : 3) / (double)done,
+	       alarms ? "" : " at most (95 %)");
 	fflush(stdout);
 }
 

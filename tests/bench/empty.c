@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* empty - attaches a program that does nothing, the way gp-bpf attaches its own: one multi link where the
- * kernel has them, perf links otherwise. Independent of loader/, so that the baseline is no part of what
- * is measured.
+/* empty - attaches a program that does nothing, the way gp-bpf attaches its own: one multi link
+ * where the kernel has them, perf links otherwise. Independent of loader/, so that the baseline is
+ * no part of what is measured.
  *
- * empty OBJECT LIBRARY OFFSET[r]...     r: at the return as well; prints "ready" and waits for the end of
- * standard input. GP_BENCH_MULTI=off forces perf links.
+ * empty OBJECT LIBRARY OFFSET[r]...     r: at the return as well; prints "ready" and waits for the
+ * end of standard input. GP_BENCH_MULTI=off forces perf links.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -29,7 +29,8 @@ struct multi_attr {
 	uint32_t count, multi_flags, pid, path_fd;
 };
 
-static int attach_multi(int prog, const char *path, const uint64_t *offsets, uint32_t count, bool returns)
+static int attach_multi(int prog, const char *path, const uint64_t *offsets, uint32_t count,
+			bool returns)
 {
 	struct multi_attr attr = {
 		.prog_fd = (uint32_t)prog,
@@ -43,8 +44,8 @@ static int attach_multi(int prog, const char *path, const uint64_t *offsets, uin
 	return syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
 
-static int attach_perf(struct bpf_program *prog, const char *path, const uint64_t *offsets, uint32_t count,
-		       bool returns)
+static int attach_perf(struct bpf_program *prog, const char *path, const uint64_t *offsets,
+		       uint32_t count, bool returns)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (!bpf_program__attach_uprobe(prog, returns, -1, path, offsets[i]))
@@ -64,8 +65,8 @@ static int load(const char *object, bool multi, struct bpf_program **ret)
 	return bpf_object__load(obj);
 }
 
-static int attach(const char *object, const char *path, bool multi, const uint64_t *enter, uint32_t enters,
-		  const uint64_t *leave, uint32_t leaves)
+static int attach(const char *object, const char *path, bool multi, const uint64_t *enter,
+		  uint32_t enters, const uint64_t *leave, uint32_t leaves)
 {
 	struct bpf_program *prog;
 	int err = load(object, multi, &prog), fd;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exporters - what ways out cost: those that are asked for are given snapshots of JOBS jobs of RANKS ranks
- * each.
+/* exporters - what ways out cost: those that are asked for are given snapshots of JOBS jobs of
+ * RANKS ranks each.
  *
- * exporters JOBS RANKS LISTEN ENDPOINT SPEC...   prints "ready", opens them at the first line it reads, gives
- * them a snapshot for each line, and prints "CPU_NS POINTS LONGEST_NS": of this process so far, those that
- * were sent, and what giving them one fact took at most
- *   STEPS=N    (environment) so many steps of each rank come with each snapshot, as those of a second
- *   INTERVAL=S of Cloud Monitoring (5)
- *   HOOK=EVENT=ACTION  a hook too, and a disruption with each snapshot */
+ * exporters JOBS RANKS LISTEN ENDPOINT SPEC...   prints "ready", opens them at the first line it
+ * reads, gives them a snapshot for each line, and prints "CPU_NS POINTS LONGEST_NS": of this
+ * process so far, those that were sent, and what giving them one fact took at most STEPS=N
+ * (environment) so many steps of each rank come with each snapshot, as those of a second INTERVAL=S
+ * of Cloud Monitoring (5) HOOK=EVENT=ACTION  a hook too, and a disruption with each snapshot */
 #include <stdlib.h>
 #include <time.h>
 
@@ -57,7 +56,8 @@ static void place(struct fact_step *fs)
 		fs->piece[fs->npieces++] = piece(p, at_ns, fs->phase_ns[p]);
 		at_ns += fs->phase_ns[p];
 	}
-	fs->blocked[fs->nblocked++] = piece(PHASE_COLLECTIVE, fs->step.start_ns + 30000000, 7000007);
+	fs->blocked[fs->nblocked++] = piece(PHASE_COLLECTIVE, fs->step.start_ns + 30000000,
+					    7000007);
 	fs->blocked[fs->nblocked++] = piece(PHASE_SYNC, at_ns, 6000006);
 }
 
@@ -80,7 +80,8 @@ static uint64_t tell_steps(struct export_set *set, const struct snapshot *s, uin
 					 .tier = TIER_A},
 				.run_step = number,
 				.phases_known = 0x7f,
-				.phase_ns = {1000001, 20000002, 30000003, 4000004, 500005, 6000006, 7000007},
+				.phase_ns = {1000001, 20000002, 30000003, 4000004, 500005, 6000006,
+					     7000007},
 				.device_known = true,
 				.host_ns = 40000000,
 			};
@@ -106,7 +107,8 @@ static uint64_t tell_steps(struct export_set *set, const struct snapshot *s, uin
 
 static void tell_fall(struct export_set *set, const struct snapshot *s)
 {
-	struct job_fall fall = {.number = 1, .why = {.cause = "killed", .signal = 9, .pid = s->ranks[0].pid}};
+	struct job_fall fall = {.number = 1,
+				.why = {.cause = "killed", .signal = 9, .pid = s->ranks[0].pid}};
 	struct fact f = {.type = FACT_DISRUPTION,
 			 .mono_ns = s->mono_ns,
 			 .real_ns = s->real_ns,
@@ -149,7 +151,8 @@ static int set_open(struct export_set **ret, char **argv)
 int main(int argc, char **argv)
 {
 	static struct snapshot kept[KEPT];
-	uint32_t n = argc > 5 ? (uint32_t)atoi(argv[1]) : 0, ranks = argc > 5 ? (uint32_t)atoi(argv[2]) : 0;
+	uint32_t n = argc > 5 ? (uint32_t)atoi(argv[1]) : 0,
+		 ranks = argc > 5 ? (uint32_t)atoi(argv[2]) : 0;
 	struct export_set *set = NULL;
 	uint64_t count = 0, steps = env_number("STEPS", 0), longest_ns;
 	char line[16];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A log as the goodput library writes it, on standard output: goodput_log RECORDS [STEPS]
  *
- * One record a step, a second or so apart. With STEPS the job starts again from step 0 after so many of them,
- * for as long as there are records to write. */
+ * One record a step, a second or so apart. With STEPS the job starts again from step 0 after so
+ * many of them, for as long as there are records to write. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

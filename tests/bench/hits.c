@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hits - the target of the benches: calls the functions of sites.S in a tight loop, at a given rate, or as
- * a training loop would.
+/* hits - the target of the benches: calls the functions of sites.S in a tight loop, at a given
+ * rate, or as a training loop would.
  *
- * hits sites            prints "site NAME OFFSET" for each function, then for each line "N" on standard
- *                       input measures N calls of each: lines "ns NAME NANOSECONDS_PER_CALL", then "done"
- * hits stream RATE S    waits for a line, then makes RATE calls a second for S seconds; prints "sent N"
+ * hits sites            prints "site NAME OFFSET" for each function, then for each line "N" on
+ * standard input measures N calls of each: lines "ns NAME NANOSECONDS_PER_CALL", then "done" hits
+ * stream RATE S    waits for a line, then makes RATE calls a second for S seconds; prints "sent N"
  * hits steps HZ         that many training steps a second, until it is killed
  */
 #include <errno.h>
@@ -41,15 +41,17 @@ struct std_string {
 	size_t len;
 };
 
-#define STRING(s)                                                                                            \
-	{                                                                                                    \
-		s, sizeof(s) - 1                                                                             \
+#define STRING(s)                                                                                  \
+	{                                                                                          \
+		s, sizeof(s) - 1                                                                   \
 	}
 static const struct std_string update = STRING("Optimizer.step#AdamW.step");
 static const struct std_string zero = STRING("Optimizer.zero_grad#AdamW.zero_grad");
-static const struct std_string fetch = STRING("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+static const struct std_string fetch = STRING(
+	"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
 
-/* An event of torch.monitor as libstdc++ lays it out (bpf/gp_monitor.h), with three entries: those of a Stat.
+/* An event of torch.monitor as libstdc++ lays it out (bpf/gp_monitor.h), with three entries: those
+ * of a Stat.
  */
 struct node {
 	const struct node *next;
@@ -92,7 +94,8 @@ static uint64_t cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* ---- sites ------------------------------------------------------------------------------------------- */
+/* ---- sites
+ * ------------------------------------------------------------------------------------------- */
 
 struct place {
 	uintptr_t address;
@@ -108,7 +111,8 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 		uintptr_t start = info->dlpi_addr + ph->p_vaddr;
 
-		if (ph->p_type != PT_LOAD || p->address < start || p->address >= start + ph->p_memsz)
+		if (ph->p_type != PT_LOAD || p->address < start ||
+		    p->address >= start + ph->p_memsz)
 			continue;
 		p->offset = p->address - start + ph->p_offset;
 		return 1;
@@ -147,7 +151,8 @@ static void measure_one(const struct site *s, unsigned long n)
 	print_ns(s->name, cpu_ns() - start, n);
 }
 
-/* Begins and ends belong together, and are timed apart: a run of begins, then a run of their ends. */
+/* Begins and ends belong together, and are timed apart: a run of begins, then a run of their ends.
+ */
 static void measure_pair(const struct site *begin, const struct site *end, unsigned long n)
 {
 	uint64_t begin_ns = 0, end_ns = 0, t0, t1;
@@ -192,7 +197,8 @@ static int serve_sites(void)
 	return 0;
 }
 
-/* ---- what a training loop looks like ------------------------------------------------------------------ */
+/* ---- what a training loop looks like
+ * ------------------------------------------------------------------ */
 
 static void step(void)
 {
@@ -216,7 +222,8 @@ static void sleep_until(uint64_t at_ns)
 /* One step's markers and other recorded calls in each millisecond. */
 static int stream(unsigned long rate, unsigned long seconds)
 {
-	unsigned long slots = seconds * (1000000000ull / SLOT_NS), burst = rate / (1000000000ull / SLOT_NS);
+	unsigned long slots = seconds * (1000000000ull / SLOT_NS),
+		      burst = rate / (1000000000ull / SLOT_NS);
 	uint64_t start, sent = 0;
 	char line[8];
 

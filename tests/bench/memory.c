@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory - what the model keeps of ranks that train.
  *
- * memory RANKS STEP_NS HOURS [compiled | LOOPS]: first a line "all BYTES", then one "ADDRESS BYTES" for each
- * place in the program that memory was asked for from; of all ranks together, their job's included, and with
- * what the C library needs beside each piece. What a model needs without any rank is left out.
+ * memory RANKS STEP_NS HOURS [compiled | LOOPS]: first a line "all BYTES", then one "ADDRESS BYTES"
+ * for each place in the program that memory was asked for from; of all ranks together, their job's
+ * included, and with what the C library needs beside each piece. What a model needs without any
+ * rank is left out.
  */
 #include "tests/unit/heap.h"
 #include "tests/unit/loop_feed.h"
@@ -31,7 +32,8 @@ int main(int argc, char **argv)
 	printf("all %zu\n", heap.bytes - all);
 	for (int i = 0; i < HEAP_SITES; i++) {
 		if (heap.sites[i].bytes > before[i])
-			printf("%#zx %zu\n", (size_t)heap.sites[i].caller, heap.sites[i].bytes - before[i]);
+			printf("%#zx %zu\n", (size_t)heap.sites[i].caller,
+			       heap.sites[i].bytes - before[i]);
 	}
 	model_free(m);
 	return 0;

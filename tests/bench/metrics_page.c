@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_page - what a page of Prometheus costs: of JOBS jobs of RANKS ranks each, which have all that ranks
- * of a training have.
+/* metrics_page - what a page of Prometheus costs: of JOBS jobs of RANKS ranks each, which have all
+ * that ranks of a training have.
  *
- * metrics_page JOBS RANKS PAGES   prints for each format its bytes, then the CPU time of each page in ns */
+ * metrics_page JOBS RANKS PAGES   prints for each format its bytes, then the CPU time of each page
+ * in ns */
 #include <stdlib.h>
 #include <time.h>
 
@@ -41,7 +42,8 @@ static void measure(enum prometheus_format format, int pages)
 
 int main(int argc, char **argv)
 {
-	uint32_t n = argc == 4 ? (uint32_t)atoi(argv[1]) : 0, ranks = argc == 4 ? (uint32_t)atoi(argv[2]) : 0;
+	uint32_t n = argc == 4 ? (uint32_t)atoi(argv[1]) : 0,
+		 ranks = argc == 4 ? (uint32_t)atoi(argv[2]) : 0;
 
 	if (!n || !ranks || n * ranks > FIXTURE_RANKS)
 		return 2;

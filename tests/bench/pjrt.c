@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt FILE SYMBOL CACHE [PID MAP-START]: how long the functions of a plugin's table take to find, each way
- * by itself, one "WAY milliseconds functions" a line, or "WAY - error". CACHE: a folder for what is
- * remembered. With cold before FILE, what the kernel has of the file is dropped first, and only the code is
- * looked at. */
+/* pjrt FILE SYMBOL CACHE [PID MAP-START]: how long the functions of a plugin's table take to find,
+ * each way by itself, one "WAY milliseconds functions" a line, or "WAY - error". CACHE: a folder
+ * for what is remembered. With cold before FILE, what the kernel has of the file is dropped first,
+ * and only the code is looked at. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

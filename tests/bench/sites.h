@@ -6,14 +6,14 @@
 /* Large enough for the arguments that any of the shapes captures. */
 typedef long site_fn(long a, const void *b, long c, long d);
 
-#define SITES(X)                                                                                             \
-	X(count)                                                                                             \
-	X(hit)                                                                                               \
-	X(named)                                                                                             \
-	X(begin)                                                                                             \
-	X(end)                                                                                               \
-	X(call)                                                                                              \
-	X(monitor)                                                                                           \
+#define SITES(X)                                                                                   \
+	X(count)                                                                                   \
+	X(hit)                                                                                     \
+	X(named)                                                                                   \
+	X(begin)                                                                                   \
+	X(end)                                                                                     \
+	X(call)                                                                                    \
+	X(monitor)                                                                                 \
 	X(stream)
 
 #define X(name) site_fn gpbench_push_##name, gpbench_nop5_##name;

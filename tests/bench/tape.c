@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tape - makes a tape without a kernel, and counts what is on one.
  *
- * tape make EVENTS FILE [MS]  what two ranks of a plain PyTorch loop with steps of MS milliseconds (1) would
- *                             write: loader, backward, optimizer and zero_grad in each step; an evaluation
- *                             every 200 steps; a checkpoint every 2000; frames, drain marks, ticks and
- *                             counters as live
- * tape count FILE             one line "KIND COUNT" for each kind of record
+ * tape make EVENTS FILE [MS]  what two ranks of a plain PyTorch loop with steps of MS milliseconds
+ * (1) would write: loader, backward, optimizer and zero_grad in each step; an evaluation every 200
+ * steps; a checkpoint every 2000; frames, drain marks, ticks and counters as live tape count FILE
+ * one line "KIND COUNT" for each kind of record
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -25,7 +24,8 @@
 #define EVAL_STEPS	 200
 #define EVAL_BATCHES	 20
 #define CHECKPOINT_STEPS 2000
-#define SWAP_EVERY	 1000 /* rings are not quite in order: 403 of 400 000 records were not, with 4 writers */
+#define SWAP_EVERY                                                                                 \
+	1000 /* rings are not quite in order: 403 of 400 000 records were not, with 4 writers */
 
 enum probe { BEGIN, END, BACKWARD, LIST_OP, SAVE_BEGIN, SAVE_END, LAUNCH, PROBES };
 
@@ -74,11 +74,12 @@ struct script {
 	size_t count, repeat;
 };
 
-#define SCRIPT(m, n)                                                                                         \
-	{                                                                                                    \
-		m, sizeof(m) / sizeof(m[0]), n                                                               \
+#define SCRIPT(m, n)                                                                               \
+	{                                                                                          \
+		m, sizeof(m) / sizeof(m[0]), n                                                     \
 	}
-static const struct script train = SCRIPT(step_moves, 1), evaluate = SCRIPT(eval_moves, EVAL_BATCHES),
+static const struct script train = SCRIPT(step_moves, 1),
+			   evaluate = SCRIPT(eval_moves, EVAL_BATCHES),
 			   save = SCRIPT(save_moves, 1);
 
 struct rank {
@@ -127,7 +128,8 @@ static void flush(struct maker *m, struct buffer *b, enum tape_source source)
 	buffer_clear(b);
 }
 
-/* ---- what every tape begins with ---------------------------------------------------------------------- */
+/* ---- what every tape begins with
+ * ---------------------------------------------------------------------- */
 
 static void add_head(struct maker *m)
 {
@@ -162,8 +164,9 @@ static void add_rank(struct maker *m, int rank)
 	struct gp_process *p;
 	uint32_t pid = 1000 + (uint32_t)rank;
 
-	m->ranks[rank] = (struct rank){
-		.pid = pid, .next_ns = START_NS + 1000000 + (uint64_t)rank * 40000, .script = &train};
+	m->ranks[rank] = (struct rank){.pid = pid,
+				       .next_ns = START_NS + 1000000 + (uint64_t)rank * 40000,
+				       .script = &train};
 	p = add(m, &m->own, GP_KIND_process, START_NS, pid, 0);
 	if (!p)
 		return;
@@ -175,13 +178,15 @@ static void add_rank(struct maker *m, int rank)
 	snprintf(p->command, sizeof(p->command), "python3 train.py");
 }
 
-/* ---- the ranks ---------------------------------------------------------------------------------------- */
+/* ---- the ranks
+ * ---------------------------------------------------------------------------------------- */
 
 static void add_move(struct maker *m, const struct rank *r, const struct move *mv)
 {
 	static const unsigned kinds[PROBES] = {
-		[BEGIN] = GP_KIND_range_begin, [END] = GP_KIND_range_end,    [BACKWARD] = GP_KIND_hit,
-		[LIST_OP] = GP_KIND_hit,       [SAVE_BEGIN] = GP_KIND_named, [SAVE_END] = GP_KIND_hit};
+		[BEGIN] = GP_KIND_range_begin, [END] = GP_KIND_range_end,
+		[BACKWARD] = GP_KIND_hit,      [LIST_OP] = GP_KIND_hit,
+		[SAVE_BEGIN] = GP_KIND_named,  [SAVE_END] = GP_KIND_hit};
 	unsigned kind = kinds[mv->probe];
 	void *payload = add(m, &m->ring, kind, r->next_ns, r->pid, (uint32_t)m->hashes[mv->probe]);
 
@@ -284,7 +289,8 @@ static int make(uint64_t events, const char *path, uint64_t step_ms)
 	return m.error ? m.error : last;
 }
 
-/* ---- counting ----------------------------------------------------------------------------------------- */
+/* ---- counting
+ * ----------------------------------------------------------------------------------------- */
 
 static void count_frame(const struct tape_frame *f, uint64_t *counts)
 {
@@ -314,7 +320,8 @@ static int count(const char *path)
 	tape_reader_close(tape);
 	for (unsigned kind = 0; kind < GP_KIND_MAX; kind++)
 		if (counts[kind])
-			printf("%s %llu\n", event_kind_name(kind), (unsigned long long)counts[kind]);
+			printf("%s %llu\n", event_kind_name(kind),
+			       (unsigned long long)counts[kind]);
 	return err;
 }
 
@@ -323,7 +330,8 @@ int main(int argc, char **argv)
 	int err;
 
 	if ((argc == 4 || argc == 5) && !strcmp(argv[1], "make"))
-		err = make(strtoull(argv[2], NULL, 10), argv[3], argc == 5 ? strtoull(argv[4], NULL, 10) : 1);
+		err = make(strtoull(argv[2], NULL, 10), argv[3],
+			   argc == 5 ? strtoull(argv[4], NULL, 10) : 1);
 	else if (argc == 3 && !strcmp(argv[1], "count"))
 		err = count(argv[2]);
 	else {

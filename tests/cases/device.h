@@ -69,7 +69,8 @@ static inline void word_fault(struct script *s, const struct move *m)
 	snprintf(f->text, sizeof(f->text), "GPU has fallen off the bus.");
 }
 
-/* unsent N PROBE: so many calls were counted instead of told. budget STATE PROBE: it sits so from here on. */
+/* unsent N PROBE: so many calls were counted instead of told. budget STATE PROBE: it sits so from
+ * here on. */
 static inline void word_budget(struct script *s, const struct move *m)
 {
 	static const struct {
@@ -91,7 +92,8 @@ static inline void word_budget(struct script *s, const struct move *m)
 		return;
 	}
 	if (!strcmp(m->argv[0], "unsent")) {
-		((struct gp_counter *)script_add(s, GP_KIND_counter, m->at_ns, script_pid(s), probe))
+		((struct gp_counter *)script_add(s, GP_KIND_counter, m->at_ns, script_pid(s),
+						 probe))
 			->count = move_number(m, 1, 1);
 		return;
 	}

@@ -66,7 +66,8 @@ static const struct {
 };
 
 /* custom.TYPE */
-static bool figure_type(const struct figure *f, const struct ledger_view *l, const char *key, uint64_t *ret)
+static bool figure_type(const struct figure *f, const struct ledger_view *l, const char *key,
+			uint64_t *ret)
 {
 	char room[LEDGER_NAME_MAX];
 	const char *name;

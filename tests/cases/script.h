@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* script.h - the moves of a .case file, as the records that the kernel side and user space would write.
+/* script.h - the moves of a .case file, as the records that the kernel side and user space would
+ * write.
  *
- * A line is a list of moves, "TIME [pN.][tN:] WORD ARGUMENT... | ...", TIME absolute or +D after the move
- * before; # starts a comment. Moves of one block (up to the next => line) are put in order of time; ticks
- * come every second by themselves. tests/cases/README.md lists the words.
+ * A line is a list of moves, "TIME [pN.][tN:] WORD ARGUMENT... | ...", TIME absolute or +D after
+ * the move before; # starts a comment. Moves of one block (up to the next => line) are put in order
+ * of time; ticks come every second by themselves. tests/cases/README.md lists the words.
  */
 #ifndef TESTS_CASES_SCRIPT_H
 #define TESTS_CASES_SCRIPT_H
@@ -46,7 +47,8 @@ struct script {
 	bool backward[SCRIPT_PIDS][SCRIPT_THREADS]; /* since the last update */
 	uint16_t depth[SCRIPT_PIDS][SCRIPT_THREADS];
 	uint64_t price_ns;
-	uint64_t events, outputs; /* of executions: so many complete, so many first outputs there were */
+	uint64_t events,
+		outputs; /* of executions: so many complete, so many first outputs there were */
 	char error[200];
 };
 
@@ -151,7 +153,8 @@ static const struct {
 	[P_CACHED] = {"pjrt.deserialize", GP_ROLE_cached, GP_PROBE_RETURNS, "pjrt"},
 };
 
-static inline void script_fail(struct script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static inline void script_fail(struct script *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static inline void script_fail(struct script *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -182,9 +185,11 @@ static inline bool script_duration(const char *text, uint64_t *ret_ns)
 	return false;
 }
 
-/* ---- records ------------------------------------------------------------------------------------- */
+/* ---- records
+ * ------------------------------------------------------------------------------------- */
 
-static inline void *script_add(struct script *s, unsigned kind, uint64_t ts_ns, uint32_t pid, int probe)
+static inline void *script_add(struct script *s, unsigned kind, uint64_t ts_ns, uint32_t pid,
+			       int probe)
 {
 	struct record *r;
 	void *payload;
@@ -215,9 +220,11 @@ static inline void script_hit(struct script *s, uint64_t ts_ns, int probe, uint6
 	h->arg[0] = arg;
 }
 
-static inline void script_range(struct script *s, uint64_t from_ns, uint64_t to_ns, const char *name)
+static inline void script_range(struct script *s, uint64_t from_ns, uint64_t to_ns,
+				const char *name)
 {
-	struct gp_range_begin *b = script_add(s, GP_KIND_range_begin, from_ns, script_pid(s), P_BEGIN);
+	struct gp_range_begin *b = script_add(s, GP_KIND_range_begin, from_ns, script_pid(s),
+					      P_BEGIN);
 	struct gp_range_end *e;
 
 	snprintf(b->name, sizeof(b->name), "%s", name);
@@ -228,7 +235,8 @@ static inline void script_range(struct script *s, uint64_t from_ns, uint64_t to_
 
 static inline void script_fetch(struct script *s, uint64_t at_ns, uint64_t ns)
 {
-	script_range(s, at_ns, at_ns + ns, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+	script_range(s, at_ns, at_ns + ns,
+		     "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
 }
 
 static inline void script_backward(struct script *s, uint64_t at_ns)

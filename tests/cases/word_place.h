@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* word_place.h - where a process runs, and what is done to its pod.
  *
- * place [FROM NAME [UID]] [KEY VALUE...]: FROM as enum gp_job_from has it, KEY one of pod (its uid and name),
- * namespace, container, node, attempt, rank, world, later (1: rank is not told, but not 0), and created,
- * scheduled, started: since the start of the case, where "-2s" lies before it. A name that is a pod's comes
- * FROM "job_pod". notice WHAT [UID] [over]: of a pod, or of the node.
+ * place [FROM NAME [UID]] [KEY VALUE...]: FROM as enum gp_job_from has it, KEY one of pod (its uid
+ * and name), namespace, container, node, attempt, rank, world, later (1: rank is not told, but not
+ * 0), and created, scheduled, started: since the start of the case, where "-2s" lies before it. A
+ * name that is a pod's comes FROM "job_pod". notice WHAT [UID] [over]: of a pod, or of the node.
  */
 #ifndef TESTS_CASES_WORD_PLACE_H
 #define TESTS_CASES_WORD_PLACE_H
@@ -21,7 +21,8 @@ static inline __s64 place_instant(struct script *s, const char *text)
 	return SCRIPT_REAL_NS + (before ? -(__s64)ns : (__s64)ns);
 }
 
-static inline void place_key(struct script *s, struct gp_place *p, const char *key, const char *value)
+static inline void place_key(struct script *s, struct gp_place *p, const char *key,
+			     const char *value)
 {
 	if (!strcmp(key, "pod")) {
 		snprintf(p->pod_uid, sizeof(p->pod_uid), "%s", value);

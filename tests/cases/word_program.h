@@ -11,7 +11,9 @@ static inline uint64_t move_option(const struct move *m, const char *name, uint6
 
 	for (int i = 2; i + 1 < m->argc; i++) {
 		if (!strcmp(m->argv[i], name))
-			return script_duration(m->argv[i + 1], &ns) ? ns : strtoull(m->argv[i + 1], NULL, 0);
+			return script_duration(m->argv[i + 1], &ns)
+				       ? ns
+				       : strtoull(m->argv[i + 1], NULL, 0);
 	}
 	return otherwise;
 }
@@ -25,8 +27,8 @@ static inline bool move_has(const struct move *m, const char *name)
 	return false;
 }
 
-/* compiled NAME ID BYTES D [named D], or cached: through a plugin's table; "-" has no name; its name is read
- * so much later than it began. */
+/* compiled NAME ID BYTES D [named D], or cached: through a plugin's table; "-" has no name; its
+ * name is read so much later than it began. */
 static inline void word_compiled(struct script *s, const struct move *m)
 {
 	uint64_t id = move_number(m, 2, 1), bytes = move_number(m, 3, 0), ns = move_ns(m, 4, 0);
@@ -43,19 +45,21 @@ static inline void word_compiled(struct script *s, const struct move *m)
 	c->dur_ns = ns;
 	if (m->argc < 2 || !strcmp(m->argv[1], "-"))
 		return;
-	p = script_add(s, GP_KIND_program, m->at_ns + move_option(m, "named", ns / 2), script_pid(s), -1);
+	p = script_add(s, GP_KIND_program, m->at_ns + move_option(m, "named", ns / 2),
+		       script_pid(s), -1);
 	p->code = 0xc0de00 + id;
 	p->bytes = bytes;
 	snprintf(p->name, sizeof(p->name), "%s", m->argv[1]);
 }
 
-/* run ID [D] [inputs N] [done D] [lost] [state] [fresh]: one run through a table, whose call takes D; done so
- * long after the call began, or never told (lost); fed with what the run before gave (state), or with nothing
- * that is known to come from one (fresh). */
+/* run ID [D] [inputs N] [done D] [lost] [state] [fresh]: one run through a table, whose call takes
+ * D; done so long after the call began, or never told (lost); fed with what the run before gave
+ * (state), or with nothing that is known to come from one (fresh). */
 static inline void word_run(struct script *s, const struct move *m)
 {
 	uint64_t ns = move_ns(m, 2, 0), done_ns = move_option(m, "done", 0);
-	struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + ns, script_pid(s), P_TABLE_EXECUTE);
+	struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + ns, script_pid(s),
+				       P_TABLE_EXECUTE);
 	struct gp_call *asks;
 	struct gp_hit *h;
 
@@ -76,8 +80,8 @@ static inline void word_run(struct script *s, const struct move *m)
 	asks->arg[1] = 0x70000 + s->events;
 	if (move_has(m, "lost"))
 		return;
-	h = script_add(s, GP_KIND_hit, m->at_ns + (done_ns > ns + 2 ? done_ns : ns + 2), script_pid(s),
-		       P_DONE);
+	h = script_add(s, GP_KIND_hit, m->at_ns + (done_ns > ns + 2 ? done_ns : ns + 2),
+		       script_pid(s), P_DONE);
 	h->arg[1] = asks->arg[1];
 }
 
@@ -92,7 +96,8 @@ static inline bool word_program(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "destroyed")) { /* ID */
 		script_hit(s, m->at_ns, P_TABLE_END, move_number(m, 1, 1));
 	} else if (!strcmp(w, "jitted")) { /* NAME ID D: by the client of a framework */
-		struct gp_named *n = script_add(s, GP_KIND_named, m->at_ns, script_pid(s), P_JIT_BEGIN);
+		struct gp_named *n = script_add(s, GP_KIND_named, m->at_ns, script_pid(s),
+						P_JIT_BEGIN);
 
 		snprintf(n->name, sizeof(n->name), "%s", m->argc > 1 ? m->argv[1] : "");
 		script_hit(s, m->at_ns + move_ns(m, 3, 0), P_JIT_END, move_number(m, 2, 1));
@@ -102,7 +107,8 @@ static inline bool word_program(struct script *s, const struct move *m)
 		h->arg[0] = move_number(m, 1, 1);
 		h->arg[1] = move_option(m, "inputs", 0);
 	} else if (!strcmp(w, "function")) { /* NAME */
-		struct gp_named *n = script_add(s, GP_KIND_named, m->at_ns, script_pid(s), P_FUNCTION);
+		struct gp_named *n = script_add(s, GP_KIND_named, m->at_ns, script_pid(s),
+						P_FUNCTION);
 
 		snprintf(n->name, sizeof(n->name), "%s", m->argc > 1 ? m->argv[1] : "");
 	} else if (!strcmp(w, "graph")) { /* ID */

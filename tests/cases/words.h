@@ -23,13 +23,14 @@ static inline bool word_training(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "update")) { /* [CLASS] [D] */
 		script_update(s, m->at_ns, move_length(m), move_text(m, "SGD"));
 	} else if (!strcmp(w, "open")) { /* NAME */
-		struct gp_range_begin *b = script_add(s, GP_KIND_range_begin, m->at_ns, script_pid(s),
-						      P_BEGIN);
+		struct gp_range_begin *b = script_add(s, GP_KIND_range_begin, m->at_ns,
+						      script_pid(s), P_BEGIN);
 
 		snprintf(b->name, sizeof(b->name), "%s", move_text(m, "range"));
 		b->depth = s->depth[s->pid][s->tid]++;
 	} else if (!strcmp(w, "close")) {
-		struct gp_range_end *e = script_add(s, GP_KIND_range_end, m->at_ns, script_pid(s), P_END);
+		struct gp_range_end *e = script_add(s, GP_KIND_range_end, m->at_ns, script_pid(s),
+						    P_END);
 
 		e->depth = --s->depth[s->pid][s->tid];
 	} else if (!strcmp(w, "unclosed")) { /* its end was lost */
@@ -37,9 +38,11 @@ static inline bool word_training(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "range")) { /* D NAME */
 		script_range(s, m->at_ns, m->at_ns + move_length(m), move_text(m, "range"));
 	} else if (!strcmp(w, "compile")) { /* D */
-		script_range(s, m->at_ns, m->at_ns + move_length(m), "entire_frame_compile (dynamo_timed)");
+		script_range(s, m->at_ns, m->at_ns + move_length(m),
+			     "entire_frame_compile (dynamo_timed)");
 	} else if (!strcmp(w, "zero_grad")) {
-		snprintf(name, sizeof(name), "Optimizer.zero_grad#%s.zero_grad", move_text(m, "SGD"));
+		snprintf(name, sizeof(name), "Optimizer.zero_grad#%s.zero_grad",
+			 move_text(m, "SGD"));
 		script_range(s, m->at_ns, m->at_ns + move_length(m), name);
 	} else if (!strcmp(w, "steps")) { /* N D [data F] [sync S] */
 		uint64_t n = move_number(m, 1, 1), ns = move_ns(m, 2, 0);
@@ -65,7 +68,8 @@ static inline void word_file(struct script *s, const struct move *m, bool writes
 
 	for (int op = writes ? GP_FILE_WRITTEN : GP_FILE_OPENED; op;
 	     op = op == GP_FILE_OPENED ? GP_FILE_READ : 0) {
-		struct gp_file *f = script_add(s, GP_KIND_file, op == GP_FILE_OPENED ? m->at_ns : end_ns,
+		struct gp_file *f = script_add(s, GP_KIND_file,
+					       op == GP_FILE_OPENED ? m->at_ns : end_ns,
 					       script_pid(s), -1);
 
 		f->op = (__u16)op;
@@ -108,13 +112,15 @@ static inline bool word_library(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "restore")) {
 		script_hit(s, m->at_ns, P_RESTORE, 0);
 	} else if (!strcmp(w, "launch")) {
-		struct gp_counter *c = script_add(s, GP_KIND_counter, m->at_ns, script_pid(s), P_LAUNCH);
+		struct gp_counter *c = script_add(s, GP_KIND_counter, m->at_ns, script_pid(s),
+						  P_LAUNCH);
 
 		c->count = move_number(m, 1, 1);
 	} else if (!strcmp(w, "group") || !strcmp(w, "grouped")) {
 		script_hit(s, m->at_ns, !strcmp(w, "group") ? P_GROUP : P_GROUPED, 0);
 	} else if (!strcmp(w, "device") || !strcmp(w, "comm")) { /* D [RETURNS [RANKS RANK]] */
-		struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + move_length(m), script_pid(s),
+		struct gp_call *c = script_add(s, GP_KIND_call, m->at_ns + move_length(m),
+					       script_pid(s),
 					       !strcmp(w, "comm") ? P_COMM : P_DEVICE);
 
 		c->dur_ns = move_length(m);
@@ -131,12 +137,14 @@ static inline bool word_library(struct script *s, const struct move *m)
 	return true;
 }
 
-/* AGO KEY=VALUE[,VALUE...]...: lines of userspace/model/carry.h; "fall"'s second value is a time ago too. */
+/* AGO KEY=VALUE[,VALUE...]...: lines of userspace/model/carry.h; "fall"'s second value is a time
+ * ago too. */
 static inline void word_carry(struct script *s, const struct move *m)
 {
 	struct gp_carry *c = script_add(s, GP_KIND_carry, m->at_ns, 0, -1);
 	int64_t until_ns = SCRIPT_REAL_NS + (int64_t)m->at_ns - (int64_t)move_ns(m, 1, 0);
-	int len = snprintf(c->text, sizeof(c->text), "gp-bpf carry 1\nuntil %lld\n", (long long)until_ns);
+	int len = snprintf(c->text, sizeof(c->text), "gp-bpf carry 1\nuntil %lld\n",
+			   (long long)until_ns);
 	uint64_t ns;
 
 	for (int i = 2; i < m->argc; i++) {
@@ -183,8 +191,9 @@ static inline void word_gap(struct script *s, const struct move *m)
 	s->gaps[s->ngaps++].to_ns = m->at_ns + move_length(m);
 }
 
-/* look WHY D [WHERE]: seen so in /proc, every second for D. call D [collective|send|group_end|comm_end|copy]:
- * a sync, or that call, was entered and has not returned. */
+/* look WHY D [WHERE]: seen so in /proc, every second for D. call D
+ * [collective|send|group_end|comm_end|copy]: a sync, or that call, was entered and has not
+ * returned. */
 static inline void word_blocked(struct script *s, const struct move *m)
 {
 	static const char *const whys[] = {
@@ -288,8 +297,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 	} else if (!strcmp(w, "config")) {
 		struct gp_config *c = script_add(s, GP_KIND_config, m->at_ns, 0, -1);
 
-		snprintf(c->text, sizeof(c->text), "%s%s%s", move_text(m, ""), m->argc > 2 ? " " : "",
-			 m->argc > 2 ? m->argv[2] : "");
+		snprintf(c->text, sizeof(c->text), "%s%s%s", move_text(m, ""),
+			 m->argc > 2 ? " " : "", m->argc > 2 ? m->argv[2] : "");
 	} else if (!strcmp(w, "carry")) {
 		word_carry(s, m);
 	} else if (!strcmp(w, "end")) {

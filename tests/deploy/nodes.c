@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nodes - pages of metrics of a cluster that trains, made by what makes gp-bpf's: nodes of eight ranks each,
- * as they are every second of a time that runs twelve times as fast.
+/* nodes - pages of metrics of a cluster that trains, made by what makes gp-bpf's: nodes of eight
+ * ranks each, as they are every second of a time that runs twelve times as fast.
  *
  * nodes NODES SECONDS DIR   writes DIR/NODE.SECOND
  *
- * llama: ranks on all nodes; four fifths are progress; rank 37 is who the others wait for; restarted once,
- * half-way; the ranks of node 5 end soon after. bert: on the last two nodes too; half is progress; slow, in a
- * crash loop, one rank hangs. */
+ * llama: ranks on all nodes; four fifths are progress; rank 37 is who the others wait for;
+ * restarted once, half-way; the ranks of node 5 end soon after. bert: on the last two nodes too;
+ * half is progress; slow, in a crash loop, one rank hangs. */
 #include <stdlib.h>
 
 #include "tests/unit/fixture.h"
@@ -122,7 +122,8 @@ static int page(const char *dir, uint32_t node, uint32_t nodes, uint32_t second,
 	fx.s.jobs = jobs;
 	fx.s.mono_ns = BEGAN_NS + age_ns;
 	fx.s.session_ns = BEGAN_NS;
-	fx.s.exports[0] = (struct export_view){.name = "cloud-monitoring", .up = true, .sent = second};
+	fx.s.exports[0] = (struct export_view){
+		.name = "cloud-monitoring", .up = true, .sent = second};
 	job(1, "llama", node, 0, nodes, age_ns, second > seconds / 2);
 	if (node >= nodes - 2)
 		job(2, "bert", node, nodes - 2, 2, age_ns, second > seconds / 2);

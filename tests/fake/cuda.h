@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda.h - what the stand-ins for CUDA and NCCL, and the programs that use them, share. Names, arguments and
- * numbers are those of the real headers (cuda.h and driver_types.h of CUDA 13.0, nccl.h of 2.30); handles are
- * pointers of ours, and a program for the device is a table of functions of the process. */
+/* cuda.h - what the stand-ins for CUDA and NCCL, and the programs that use them, share. Names,
+ * arguments and numbers are those of the real headers (cuda.h and driver_types.h of CUDA 13.0,
+ * nccl.h of 2.30); handles are pointers of ours, and a program for the device is a table of
+ * functions of the process. */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
@@ -37,11 +38,13 @@ struct kernel { /* an image is an array of these, the last without a name */
 	int args; /* of 8 bytes each */
 };
 
-/* ---- the device: one thread that does what is queued, in order -------------------------------- */
+/* ---- the device: one thread that does what is queued, in order --------------------------------
+ */
 
 struct work {
 	void (*run)(struct work *w);
-	void *args[KERNEL_ARGS]; /* of a kernel; of a copy to, from, bytes; of a host function its data */
+	void *args[KERNEL_ARGS]; /* of a kernel; of a copy to, from, bytes; of a host function its
+				    data */
 	const struct kernel *kernel;
 	CUhostFn host;
 };
@@ -52,7 +55,8 @@ HIDDEN uint64_t device_queue(const struct work *w);
 HIDDEN void device_wait(uint64_t number);
 HIDDEN uint64_t device_last(void);
 
-/* ---- libcuda.so.1, as far as the stand-ins need it --------------------------------------------- */
+/* ---- libcuda.so.1, as far as the stand-ins need it ---------------------------------------------
+ */
 
 CUresult cuInit(unsigned flags);
 CUresult cuDeviceGet(CUdevice *device, int ordinal);
@@ -67,10 +71,12 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, int mode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags);
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
-CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-			unsigned bz, unsigned shared, CUstream stream, void **params, void **extra);
-CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-			     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra);
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+			unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
+			void **extra);
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+			     unsigned by, unsigned bz, unsigned shared, CUstream stream,
+			     void **params, void **extra);
 CUresult cuStreamSynchronize_ptsz(CUstream stream);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data);
 CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes);
@@ -85,19 +91,20 @@ CUresult cuCheckpointProcessCheckpoint(int pid, void *args);
 CUresult cuCheckpointProcessRestore(int pid, void *args);
 CUresult cuCheckpointProcessUnlock(int pid, void *args);
 
-/* ---- libnccl.so.2 ------------------------------------------------------------------------------- */
+/* ---- libnccl.so.2 -------------------------------------------------------------------------------
+ */
 
 typedef struct comm *ncclComm_t;
 typedef struct {
 	char internal[128];
 } ncclUniqueId;
 
-#define NCCL_RESULTS(X)                                                                                      \
-	X(0, Success)                                                                                        \
-	X(2, SystemError)                                                                                    \
-	X(4, InvalidArgument)                                                                                \
-	X(5, InvalidUsage)                                                                                   \
-	X(6, RemoteError)                                                                                    \
+#define NCCL_RESULTS(X)                                                                            \
+	X(0, Success)                                                                              \
+	X(2, SystemError)                                                                          \
+	X(4, InvalidArgument)                                                                      \
+	X(5, InvalidUsage)                                                                         \
+	X(6, RemoteError)                                                                          \
 	X(7, InProgress)
 typedef enum {
 #define X(id, name) nccl##name = id,
@@ -113,11 +120,12 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result);
-ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, int type, int op, ncclComm_t comm,
-			   CUstream stream);
-ncclResult_t ncclBroadcast(const void *from, void *to, size_t count, int type, int root, ncclComm_t comm,
-			   CUstream stream);
-ncclResult_t ncclSend(const void *from, size_t count, int type, int peer, ncclComm_t comm, CUstream stream);
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, int type, int op,
+			   ncclComm_t comm, CUstream stream);
+ncclResult_t ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
+			   ncclComm_t comm, CUstream stream);
+ncclResult_t ncclSend(const void *from, size_t count, int type, int peer, ncclComm_t comm,
+		      CUstream stream);
 ncclResult_t ncclRecv(void *to, size_t count, int type, int peer, ncclComm_t comm, CUstream stream);
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_train [OPTION...]: fits a line by gradient descent on CUDA and, with more than one rank, NCCL, in the
- * order of its options. Built with the stand-ins; each rank is a process.
+/* cuda_train [OPTION...]: fits a line by gradient descent on CUDA and, with more than one rank,
+ * NCCL, in the order of its options. Built with the stand-ins; each rank is a process.
  *
  *   ranks=N     processes (1)               steps=N      (10)
- *   kernels=N   gradients a step (3)        graph        the kernels of a step are captured once, and
- * launched twin        calls the names with _ptsz  every=N      the loss is read every N steps (10) alloc=N
- * bytes that step 5 asks for  checkpoint   step 7 is suspended and resumed, as by cuda-checkpoint split a
- * communicator is made from the first, and used once pace=US     the host takes that long a step (0)
- *   journal=F   steps of rank R, by its own clock, in F.R: "step N END_NS", then "end STEPS LAUNCHES SLOPE"
+ *   kernels=N   gradients a step (3)        graph        the kernels of a step are captured once,
+ * and launched twin        calls the names with _ptsz  every=N      the loss is read every N steps
+ * (10) alloc=N bytes that step 5 asks for  checkpoint   step 7 is suspended and resumed, as by
+ * cuda-checkpoint split a communicator is made from the first, and used once pace=US     the host
+ * takes that long a step (0) journal=F   steps of rank R, by its own clock, in F.R: "step N
+ * END_NS", then "end STEPS LAUNCHES SLOPE"
  *
- * "loaded" is printed once the libraries are mapped, and a line is read before anything is called. Of
- * FAKE_CUDA and FAKE_NCCL (script.h) FAKE_CUDA_1 is for rank 1 alone. A call that fails ends the rank:
- * status 3. */
+ * "loaded" is printed once the libraries are mapped, and a line is read before anything is called.
+ * Of FAKE_CUDA and FAKE_NCCL (script.h) FAKE_CUDA_1 is for rank 1 alone. A call that fails ends the
+ * rank: status 3. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,11 +46,11 @@ struct device {
 	FILE *journal;
 };
 
-#define CHECK(call)                                                                                          \
-	do {                                                                                                 \
-		int error = (int)(call);                                                                     \
-		if (error)                                                                                   \
-			fail(#call, error);                                                                  \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		int error = (int)(call);                                                           \
+		if (error)                                                                         \
+			fail(#call, error);                                                        \
 	} while (0)
 
 static void nap_ns(long ns)
@@ -73,7 +74,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------ */
+/* ---- kernels
+ * ------------------------------------------------------------------------------------------ */
 
 static void run_gradient(void *const args[KERNEL_ARGS])
 {
@@ -133,7 +135,8 @@ static void capture(struct device *d)
 	CHECK(cuGraphInstantiateWithFlags(&d->graph, graph, 0));
 }
 
-/* ---- a rank ---------------------------------------------------------------------------------------------
+/* ---- a rank
+ * ---------------------------------------------------------------------------------------------
  */
 
 static CUdeviceptr buffer(size_t floats)
@@ -166,8 +169,8 @@ static void *watchdog(void *data)
 	ncclResult_t result;
 
 	for (;;) {
-		if (ncclCommGetAsyncError(d->comm, &result) == ncclSuccess && result != ncclSuccess &&
-		    result != ncclInProgress) {
+		if (ncclCommGetAsyncError(d->comm, &result) == ncclSuccess &&
+		    result != ncclSuccess && result != ncclInProgress) {
 			ncclCommAbort(d->comm);
 			fail("ncclCommGetAsyncError", result);
 		}
@@ -181,8 +184,8 @@ static void split(struct device *d)
 	ncclComm_t made;
 
 	CHECK(ncclCommSplit(d->comm, 0, d->rank, &made, NULL));
-	CHECK(ncclAllReduce((void *)(uintptr_t)d->g, (void *)(uintptr_t)d->g, 1, ncclFloat32, 0, made,
-			    d->stream));
+	CHECK(ncclAllReduce((void *)(uintptr_t)d->g, (void *)(uintptr_t)d->g, 1, ncclFloat32, 0,
+			    made, d->stream));
 	CHECK(cuStreamSynchronize(d->stream));
 	CHECK(ncclCommDestroy(made));
 }
@@ -344,6 +347,7 @@ int main(int argc, char **argv)
 		if (!fork())
 			rank_main(i, &id);
 	while (wait(&status) > 0)
-		worst = status ? (WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) : worst;
+		worst = status ? (WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status))
+			       : worst;
 	return worst;
 }

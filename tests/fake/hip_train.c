@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hip_train calls N | steps N [JOURNAL]: with the stand-in for libamdhip64, each probed function N times,
- * told (told.h); or N steps of training, which end with a wait. "loaded" is printed, and a line is read,
- * before. A call that fails ends a training: status 3. */
+/* hip_train calls N | steps N [JOURNAL]: with the stand-in for libamdhip64, each probed function N
+ * times, told (told.h); or N steps of training, which end with a wait. "loaded" is printed, and a
+ * line is read, before. A call that fails ends a training: status 3. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,16 +58,20 @@ static void calls_build(long n)
 	CALLS("hip.module_load", n, hipModuleLoad(&module, "file"), ARGS(0));
 	CALLS("hip.module_load", n, hipModuleLoadData(&module, ""), ARGS(0));
 	CALLS("hip.module_load", n, hipModuleLoadDataEx(&module, "", 0, NULL, NULL), ARGS(0));
-	CALLS("hip.rtc_compile", n, hiprtcCompileProgram((hiprtcProgram)0x900, 0, NULL), ARGS(0x900));
+	CALLS("hip.rtc_compile", n, hiprtcCompileProgram((hiprtcProgram)0x900, 0, NULL),
+	      ARGS(0x900));
 	HITS("hip.capture_begin", n, hipStreamBeginCapture(STREAM, 0), ARGS(WORD(STREAM)));
 	HITS("hip.capture_begin", n, hipStreamBeginCapture_spt(STREAM, 0), ARGS(WORD(STREAM)));
 	HITS("hip.capture_end", n, hipStreamEndCapture(STREAM, &graph), ARGS(WORD(STREAM)));
 	HITS("hip.capture_end", n, hipStreamEndCapture_spt(STREAM, &graph), ARGS(WORD(STREAM)));
-	CALLS("hip.graph_instantiate", n, hipGraphInstantiate(&exec, graph, NULL, NULL, 0), ARGS(0));
+	CALLS("hip.graph_instantiate", n, hipGraphInstantiate(&exec, graph, NULL, NULL, 0),
+	      ARGS(0));
 	CALLS("hip.graph_instantiate", n, hipGraphInstantiateWithFlags(&exec, graph, 0), ARGS(0));
-	CALLS("hip.graph_instantiate", n, hipGraphInstantiateWithParams(&exec, graph, NULL), ARGS(0));
+	CALLS("hip.graph_instantiate", n, hipGraphInstantiateWithParams(&exec, graph, NULL),
+	      ARGS(0));
 	HITS("hip.graph_launch", n, hipGraphLaunch(exec, STREAM), ARGS(WORD(exec), WORD(STREAM)));
-	HITS("hip.graph_launch", n, hipGraphLaunch_spt(exec, STREAM), ARGS(WORD(exec), WORD(STREAM)));
+	HITS("hip.graph_launch", n, hipGraphLaunch_spt(exec, STREAM),
+	     ARGS(WORD(exec), WORD(STREAM)));
 }
 
 static void calls_copy(long n)
@@ -112,13 +116,13 @@ static void calls(long n)
 	calls_copy(n);
 }
 
-#define CHECK(call)                                                                                          \
-	do {                                                                                                 \
-		int error = call;                                                                            \
-		if (error) {                                                                                 \
-			fprintf(stderr, "hip_train: %s: error %d\n", #call, error);                          \
-			exit(3);                                                                             \
-		}                                                                                            \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		int error = call;                                                                  \
+		if (error) {                                                                       \
+			fprintf(stderr, "hip_train: %s: error %d\n", #call, error);                \
+			exit(3);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 static void train(long steps)
@@ -135,7 +139,8 @@ static void train(long steps)
 	args[0] = line;
 	told_step_begin();
 	for (long i = 0; i < steps; i++) {
-		CHECK(hipMemcpyAsync(line->x, host.x, sizeof(host.x), hipMemcpyHostToDevice, STREAM));
+		CHECK(hipMemcpyAsync(line->x, host.x, sizeof(host.x), hipMemcpyHostToDevice,
+				     STREAM));
 		CHECK(hipLaunchKernel(run_gradient, one, one, args, 0, STREAM));
 		CHECK(hipModuleLaunchKernel(run_update, 1, 1, 1, 1, 1, 1, 0, STREAM, args, NULL));
 		CHECK(hipStreamSynchronize(STREAM));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile WHAT ...: a watched process that makes it hard. Says "ready", waits for a line, does it, says
- * "done" and stays until its standard input ends.
+/* hostile WHAT ...: a watched process that makes it hard. Says "ready", waits for a line, does it,
+ * says "done" and stays until its standard input ends.
  *
  *   bomb N FILE    N children, some at a time, each maps FILE executable and ends
  *   signals N      sends itself a signal that it handles, N times
  *   maps N FILE    maps FILE executable, N times
- *   sprawl N FILE  has as many mappings as it may, then maps FILE executable N times, under another name each
- * time orphans N      N children end and are not waited for lock N FILE    waits for a page of FILE in one
- * thread, maps FILE N times in another rewrite N      writes over its arguments and environment, N times swap
- * N A B     maps A and B at one address in turn, N times */
+ *   sprawl N FILE  has as many mappings as it may, then maps FILE executable N times, under another
+ * name each time orphans N      N children end and are not waited for lock N FILE    waits for a
+ * page of FILE in one thread, maps FILE N times in another rewrite N      writes over its arguments
+ * and environment, N times swap N A B     maps A and B at one address in turn, N times */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -45,7 +45,8 @@ static int file_open(const char *path)
 
 static void *map_at(void *at, int fd)
 {
-	void *p = mmap(at, LENGTH, PROT_READ | PROT_EXEC, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd, 0);
+	void *p = mmap(at, LENGTH, PROT_READ | PROT_EXEC, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd,
+		       0);
 
 	if (p == MAP_FAILED)
 		fail("mmap");
@@ -160,8 +161,8 @@ static void *touch(void *page)
 	return (void *)(uintptr_t) * (volatile char *)page;
 }
 
-/* One thread waits for a page, and the other, from then on, for it: who asks for the address space waits for
- * both. */
+/* One thread waits for a page, and the other, from then on, for it: who asks for the address space
+ * waits for both. */
 static void lock(long n, char **argv)
 {
 	int fd = file_open(argv[0]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* level_zero_train calls N | steps N [JOURNAL]: with the stand-in for libze_loader, each probed function N
- * times, told (told.h); or N steps of training: a list is recorded once and executed each step. "loaded" is
- * printed, and a line is read, before. A call that fails ends a training: status 3. */
+/* level_zero_train calls N | steps N [JOURNAL]: with the stand-in for libze_loader, each probed
+ * function N times, told (told.h); or N steps of training: a list is recorded once and executed
+ * each step. "loaded" is printed, and a line is read, before. A call that fails ends a training:
+ * status 3. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,12 @@ static void calls_list(long n, ze_list_handle_t list)
 	COUNTS("level_zero.launch", n,
 	       zeCommandListAppendLaunchKernelIndirect(list, run_nothing, &one, NULL, 0, NULL));
 	COUNTS("level_zero.launch", n,
-	       zeCommandListAppendLaunchKernelWithArguments(list, run_nothing, one, one, NULL, NULL, NULL, 0,
-							    NULL));
-	HITS("level_zero.copy", n, zeCommandListAppendMemoryCopy(list, a, b, 31, NULL, 0, NULL), ARGS(31));
-	HITS("level_zero.execute_lists", n, zeCommandQueueExecuteCommandLists(QUEUE, 1, &list, NULL),
+	       zeCommandListAppendLaunchKernelWithArguments(list, run_nothing, one, one, NULL, NULL,
+							    NULL, 0, NULL));
+	HITS("level_zero.copy", n, zeCommandListAppendMemoryCopy(list, a, b, 31, NULL, 0, NULL),
+	     ARGS(31));
+	HITS("level_zero.execute_lists", n,
+	     zeCommandQueueExecuteCommandLists(QUEUE, 1, &list, NULL),
 	     ARGS(WORD(list), WORD(QUEUE)));
 	CALLS("level_zero.list_sync", n, zeCommandListHostSynchronize(list, 7), ARGS(WORD(list)));
 }
@@ -57,7 +60,8 @@ static void calls(long n)
 	CALLS("level_zero.init", n, zeInitDrivers(&drivers, NULL, NULL), ARGS(0));
 	CALLS("level_zero.context", n, zeContextCreate(NULL, NULL, &context), ARGS(0));
 	CALLS("level_zero.context", n, zeContextCreateEx(NULL, NULL, 0, NULL, &context), ARGS(0));
-	CALLS("level_zero.module_create", n, zeModuleCreate(context, NULL, &desc, &module, NULL), ARGS(13));
+	CALLS("level_zero.module_create", n, zeModuleCreate(context, NULL, &desc, &module, NULL),
+	      ARGS(13));
 	CALLS("level_zero.queue_sync", n, zeCommandQueueSynchronize(QUEUE, 7), ARGS(WORD(QUEUE)));
 	CALLS("level_zero.event_sync", n, zeEventHostSynchronize(EVENT, 7), ARGS(WORD(EVENT)));
 	CALLS("level_zero.fence_sync", n, zeFenceHostSynchronize(FENCE, 7), ARGS(WORD(FENCE)));
@@ -68,19 +72,21 @@ static void calls(long n)
 	calls_list(n, list);
 }
 
-#define CHECK(call)                                                                                          \
-	do {                                                                                                 \
-		int error = call;                                                                            \
-		if (error) {                                                                                 \
-			fprintf(stderr, "level_zero_train: %s: error %x\n", #call, (unsigned)error);         \
-			exit(3);                                                                             \
-		}                                                                                            \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		int error = call;                                                                  \
+		if (error) {                                                                       \
+			fprintf(stderr, "level_zero_train: %s: error %x\n", #call,                 \
+				(unsigned)error);                                                  \
+			exit(3);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 static void train(long steps)
 {
 	const ze_kernel_t code = run_step;
-	const ze_module_desc_t desc = {.inputSize = sizeof(code), .pInputModule = (const uint8_t *)&code};
+	const ze_module_desc_t desc = {.inputSize = sizeof(code),
+				       .pInputModule = (const uint8_t *)&code};
 	const ze_group_count_t one = {1, 1, 1};
 	ze_module_handle_t module;
 	ze_list_handle_t list;
@@ -97,8 +103,8 @@ static void train(long steps)
 	args[0] = line;
 	CHECK(zeCommandListCreate(&list));
 	CHECK(zeCommandListAppendMemoryCopy(list, line->x, host.x, sizeof(host.x), NULL, 0, NULL));
-	CHECK(zeCommandListAppendLaunchKernelWithArguments(list, ze_module_kernel(module), one, one, args,
-							   NULL, NULL, 0, NULL));
+	CHECK(zeCommandListAppendLaunchKernelWithArguments(list, ze_module_kernel(module), one, one,
+							   args, NULL, NULL, 0, NULL));
 	told_step_begin();
 	for (long i = 0; i < steps; i++) {
 		CHECK(zeCommandQueueExecuteCommandLists(QUEUE, 1, &list, NULL));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in for libnccl.so.2: ranks of one machine meet in shared memory, and a collective is work of each
- * rank's device that really waits for the others and really reduces. A rank that is gone is a remote error,
- * which the watchdog's question tells. pncclX and ncclX are one address, as in the real library. FAKE_NCCL
- * scripts what goes wrong (script.h). */
+/* A stand-in for libnccl.so.2: ranks of one machine meet in shared memory, and a collective is work
+ * of each rank's device that really waits for the others and really reduces. A rank that is gone is
+ * a remote error, which the watchdog's question tells. pncclX and ncclX are one address, as in the
+ * real library. FAKE_NCCL scripts what goes wrong (script.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,11 +24,11 @@
 #define POLL_NS	    20000
 #define DEAD_POLLS  500 /* between two looks whether all live */
 #define ALIAS(name) __typeof__(name) p##name __attribute__((alias(#name)))
-#define ENTER(name)                                                                                          \
-	do {                                                                                                 \
-		int error = script_call("FAKE_NCCL", name);                                                  \
-		if (error)                                                                                   \
-			return (ncclResult_t)error;                                                          \
+#define ENTER(name)                                                                                \
+	do {                                                                                       \
+		int error = script_call("FAKE_NCCL", name);                                        \
+		if (error)                                                                         \
+			return (ncclResult_t)error;                                                \
 	} while (0)
 
 struct shared {
@@ -69,7 +69,8 @@ static size_t type_size(int type)
 	return type >= 0 && type < 12 ? size[type] : 0;
 }
 
-/* ---- ranks wait for each other -------------------------------------------------------------------- */
+/* ---- ranks wait for each other
+ * -------------------------------------------------------------------- */
 
 static bool all_live(const struct comm *c)
 {
@@ -82,8 +83,8 @@ static bool all_live(const struct comm *c)
 	return true;
 }
 
-/* One poll; false: there is nothing to wait for any more. Work of the device that waits for a rank that is
- * gone does so until the communicator is aborted. */
+/* One poll; false: there is nothing to wait for any more. Work of the device that waits for a rank
+ * that is gone does so until the communicator is aborted. */
 static bool wait_more(struct comm *c, int *polls)
 {
 	if (++*polls % DEAD_POLLS == 0 && !all_live(c))
@@ -106,10 +107,11 @@ static bool meet(struct comm *c)
 	return true;
 }
 
-/* ---- collectives: work of the device ------------------------------------------------------------- */
+/* ---- collectives: work of the device
+ * ------------------------------------------------------------- */
 
-#define ADD(type)                                                                                            \
-	for (size_t i = 0; i < bytes / sizeof(type); i++)                                                    \
+#define ADD(type)                                                                                  \
+	for (size_t i = 0; i < bytes / sizeof(type); i++)                                          \
 	((type *)to)[i] += ((const type *)from)[i]
 
 static void add(void *to, const void *from, size_t bytes, int type)
@@ -124,8 +126,8 @@ static void add(void *to, const void *from, size_t bytes, int type)
 		ADD(int64_t);
 }
 
-/* What all ranks do with `bytes` of theirs at `at`: the block of each rank lies behind that of the one
- * before. */
+/* What all ranks do with `bytes` of theirs at `at`: the block of each rank lies behind that of the
+ * one before. */
 static void chunk_take(const struct collective *o, size_t at, size_t bytes, size_t block)
 {
 	struct comm *c = o->comm;
@@ -229,29 +231,31 @@ static ncclResult_t enqueue(struct collective o, CUstream stream)
 	return cuLaunchHostFunc(stream, run, kept) ? ncclSystemError : ncclSuccess;
 }
 
-#define REDUCING(name, which)                                                                                \
-	ncclResult_t name(const void *from, void *to, size_t count, int type, int op, ncclComm_t comm,       \
-			  CUstream stream);                                                                  \
-	ncclResult_t name(const void *from, void *to, size_t count, int type, int op, ncclComm_t comm,       \
-			  CUstream stream)                                                                   \
-	{                                                                                                    \
-		(void)op;                                                                                    \
-		ENTER(#name);                                                                                \
-		return enqueue((struct collective){comm, which, from, to, count, type, 0}, stream);          \
-	}                                                                                                    \
+#define REDUCING(name, which)                                                                      \
+	ncclResult_t name(const void *from, void *to, size_t count, int type, int op,              \
+			  ncclComm_t comm, CUstream stream);                                       \
+	ncclResult_t name(const void *from, void *to, size_t count, int type, int op,              \
+			  ncclComm_t comm, CUstream stream)                                        \
+	{                                                                                          \
+		(void)op;                                                                          \
+		ENTER(#name);                                                                      \
+		return enqueue((struct collective){comm, which, from, to, count, type, 0},         \
+			       stream);                                                            \
+	}                                                                                          \
 	ALIAS(name)
 REDUCING(ncclAllReduce, ALL_REDUCE);
 REDUCING(ncclReduceScatter, REDUCE_SCATTER);
 
-#define ROOTED(name, which, between, peer)                                                                   \
-	ncclResult_t name(const void *from, void *to, size_t count, int type, between ncclComm_t comm,       \
-			  CUstream stream);                                                                  \
-	ncclResult_t name(const void *from, void *to, size_t count, int type, between ncclComm_t comm,       \
-			  CUstream stream)                                                                   \
-	{                                                                                                    \
-		ENTER(#name);                                                                                \
-		return enqueue((struct collective){comm, which, from, to, count, type, peer}, stream);       \
-	}                                                                                                    \
+#define ROOTED(name, which, between, peer)                                                         \
+	ncclResult_t name(const void *from, void *to, size_t count, int type,                      \
+			  between ncclComm_t comm, CUstream stream);                               \
+	ncclResult_t name(const void *from, void *to, size_t count, int type,                      \
+			  between ncclComm_t comm, CUstream stream)                                \
+	{                                                                                          \
+		ENTER(#name);                                                                      \
+		return enqueue((struct collective){comm, which, from, to, count, type, peer},      \
+			       stream);                                                            \
+	}                                                                                          \
 	ALIAS(name)
 #define ROOT	int root,
 #define OP_ROOT int op, int root,
@@ -264,7 +268,8 @@ ROOTED(ncclReduce, REDUCE, OP_ROOT, root);
 ROOTED(ncclGather, ALL_GATHER, ROOT, root);
 ROOTED(ncclScatter, BROADCAST, ROOT, root);
 
-ncclResult_t ncclSend(const void *from, size_t count, int type, int peer, ncclComm_t comm, CUstream stream)
+ncclResult_t ncclSend(const void *from, size_t count, int type, int peer, ncclComm_t comm,
+		      CUstream stream)
 {
 	ENTER("ncclSend");
 	return enqueue((struct collective){comm, SEND, from, NULL, count, type, peer}, stream);
@@ -290,11 +295,13 @@ ncclResult_t ncclGroupEnd(void)
 }
 ALIAS(ncclGroupEnd);
 
-/* ---- communicators ---------------------------------------------------------------------------------- */
+/* ---- communicators
+ * ---------------------------------------------------------------------------------- */
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 {
-	/* struct ncclBootstrapHandle: magic, then the address of rank 0: AF_INET, port, 127.0.0.1 */
+	/* struct ncclBootstrapHandle: magic, then the address of rank 0: AF_INET, port, 127.0.0.1
+	 */
 	static const unsigned char address[] = {2, 0, 0x9c, 0x40, 127, 0, 0, 1};
 
 	memset(id, 0, sizeof(*id));
@@ -344,18 +351,20 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int
 }
 ALIAS(ncclCommInitRank);
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank, void *config);
-ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank, void *config)
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank,
+				    void *config);
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank,
+				    void *config)
 {
 	ENTER("ncclCommInitRankConfig");
 	return comm_open(comm, id_word(&id), nranks, rank);
 }
 ALIAS(ncclCommInitRankConfig);
 
-ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int nranks, int rank, int ids, ncclUniqueId *id,
-				      void *config);
-ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int nranks, int rank, int ids, ncclUniqueId *id,
-				      void *config)
+ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int nranks, int rank, int ids,
+				      ncclUniqueId *id, void *config);
+ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int nranks, int rank, int ids,
+				      ncclUniqueId *id, void *config)
 {
 	ENTER("ncclCommInitRankScalable");
 	return comm_open(comm, id_word(id), nranks, rank);
@@ -375,8 +384,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int devices, const int *list)
 }
 ALIAS(ncclCommInitAll);
 
-/* Ranks of one color, by key and rank; -1 (NCCL_SPLIT_NOCOLOR): none. Nothing of the parent's may be under
- * way. */
+/* Ranks of one color, by key and rank; -1 (NCCL_SPLIT_NOCOLOR): none. Nothing of the parent's may
+ * be under way. */
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made, void *config)
 {
 	int mine[2] = {color, key}, all[RANKS_MAX][2], ranks = 0, rank = 0;
@@ -393,37 +402,40 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made
 	comm->splits++;
 	for (int i = 0; i < comm->ranks; i++) {
 		ranks += all[i][0] == color;
-		rank += all[i][0] == color && (all[i][1] < key || (all[i][1] == key && i < comm->rank));
+		rank += all[i][0] == color &&
+			(all[i][1] < key || (all[i][1] == key && i < comm->rank));
 	}
 	return color < 0 ? ncclSuccess
-			 : comm_open(made, comm->id + (uint64_t)comm->splits * 1000 + (uint64_t)color + 1,
+			 : comm_open(made,
+				     comm->id + (uint64_t)comm->splits * 1000 + (uint64_t)color + 1,
 				     ranks, rank);
 }
 ALIAS(ncclCommSplit);
 
-#define MADE_FROM(name, ...)                                                                                 \
-	ncclResult_t name(ncclComm_t comm, __VA_ARGS__);                                                     \
-	ncclResult_t name(ncclComm_t comm, __VA_ARGS__)                                                      \
-	{                                                                                                    \
-		ENTER(#name);                                                                                \
-		*made = comm;                                                                                \
-		return ncclSuccess;                                                                          \
-	}                                                                                                    \
+#define MADE_FROM(name, ...)                                                                       \
+	ncclResult_t name(ncclComm_t comm, __VA_ARGS__);                                           \
+	ncclResult_t name(ncclComm_t comm, __VA_ARGS__)                                            \
+	{                                                                                          \
+		ENTER(#name);                                                                      \
+		*made = comm;                                                                      \
+		return ncclSuccess;                                                                \
+	}                                                                                          \
 	ALIAS(name)
 MADE_FROM(ncclCommShrink, int *excluded, int count, ncclComm_t *made, void *config, int flags);
-MADE_FROM(ncclCommGrow, int ranks, const ncclUniqueId *id, int rank, ncclComm_t *made, void *config);
+MADE_FROM(ncclCommGrow, int ranks, const ncclUniqueId *id, int rank, ncclComm_t *made,
+	  void *config);
 
 /* Shared memory is let go with the process: a peer may still read the last chunk. */
-#define ENDING(name, aborts, ...)                                                                            \
-	ncclResult_t name(ncclComm_t comm, ##__VA_ARGS__);                                                   \
-	ncclResult_t name(ncclComm_t comm, ##__VA_ARGS__)                                                    \
-	{                                                                                                    \
-		ENTER(#name);                                                                                \
-		if (!comm)                                                                                   \
-			return ncclInvalidArgument;                                                          \
-		atomic_fetch_or(&comm->aborted, aborts);                                                     \
-		return ncclSuccess;                                                                          \
-	}                                                                                                    \
+#define ENDING(name, aborts, ...)                                                                  \
+	ncclResult_t name(ncclComm_t comm, ##__VA_ARGS__);                                         \
+	ncclResult_t name(ncclComm_t comm, ##__VA_ARGS__)                                          \
+	{                                                                                          \
+		ENTER(#name);                                                                      \
+		if (!comm)                                                                         \
+			return ncclInvalidArgument;                                                \
+		atomic_fetch_or(&comm->aborted, aborts);                                           \
+		return ncclSuccess;                                                                \
+	}                                                                                          \
 	ALIAS(name)
 ENDING(ncclCommFinalize, 0);
 ENDING(ncclCommDestroy, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To be preloaded: a disk that takes a second for each of the first SLOW_READS large pieces that are read. */
+/* To be preloaded: a disk that takes a second for each of the first SLOW_READS large pieces that
+ * are read. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/types.h>

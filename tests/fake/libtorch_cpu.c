@@ -2,11 +2,11 @@
 /* A stand-in for libtorch_cpu.so: probed functions by their real names, which do nothing. */
 #include "tests/fake/torch.h"
 
-#define FAKE(name, symbol)                                                                                   \
-	void name(void) __asm__(symbol);                                                                     \
-	void name(void)                                                                                      \
-	{                                                                                                    \
-		__asm__ volatile("" ::: "memory");                                                           \
+#define FAKE(name, symbol)                                                                         \
+	void name(void) __asm__(symbol);                                                           \
+	void name(void)                                                                            \
+	{                                                                                          \
+		__asm__ volatile("" ::: "memory");                                                 \
 	}
 
 FAKE(range_begin, TORCH_RANGE_BEGIN)

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libze_loader.c - a stand-in for Level Zero's loader (ze.h): memory of a device is the process's, and what
- * is appended to a list runs when the list is executed. FAKE_ZE says which call fails or takes its time
- * (script.h). */
+/* libze_loader.c - a stand-in for Level Zero's loader (ze.h): memory of a device is the process's,
+ * and what is appended to a list runs when the list is executed. FAKE_ZE says which call fails or
+ * takes its time (script.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/fake/script.h"
 #include "tests/fake/ze.h"
 
-#define SCRIPT()                                                                                             \
-	do {                                                                                                 \
-		int code = script_call("FAKE_ZE", __func__);                                                 \
-		if (code)                                                                                    \
-			return code;                                                                         \
+#define SCRIPT()                                                                                   \
+	do {                                                                                       \
+		int code = script_call("FAKE_ZE", __func__);                                       \
+		if (code)                                                                          \
+			return code;                                                               \
 	} while (0)
-#define UNUSED	  __attribute__((unused))
-#define ITEMS_MAX 64 /* the last one is overwritten: calls by the thousand are none of a training */
+#define UNUSED __attribute__((unused))
+#define ITEMS_MAX                                                                                  \
+	64 /* the last one is overwritten: calls by the thousand are none of a training            \
+	    */
 
 struct ze_module {
 	ze_kernel_t kernel;
@@ -54,7 +56,8 @@ ze_result_t zeInitDrivers(uint32_t *count, UNUSED ze_handle_t *drivers, UNUSED v
 	return 0;
 }
 
-ze_result_t zeContextCreate(UNUSED ze_handle_t driver, UNUSED const void *desc, ze_handle_t *context)
+ze_result_t zeContextCreate(UNUSED ze_handle_t driver, UNUSED const void *desc,
+			    ze_handle_t *context)
 {
 	SCRIPT();
 	*context = (ze_handle_t)(void *)&made;
@@ -70,7 +73,8 @@ ze_result_t zeContextCreateEx(UNUSED ze_handle_t driver, UNUSED const void *desc
 }
 
 ze_result_t zeModuleCreate(UNUSED ze_handle_t context, UNUSED ze_handle_t device,
-			   const ze_module_desc_t *desc, ze_module_handle_t *module, UNUSED void **log)
+			   const ze_module_desc_t *desc, ze_module_handle_t *module,
+			   UNUSED void **log)
 {
 	SCRIPT();
 	if (desc->inputSize < sizeof(ze_kernel_t))
@@ -92,8 +96,9 @@ ze_result_t zeCommandListCreate(ze_list_handle_t *list)
 }
 
 ze_result_t zeCommandListAppendLaunchKernel(ze_list_handle_t list, ze_kernel_t kernel,
-					    UNUSED const ze_group_count_t *groups, UNUSED ze_handle_t signal,
-					    UNUSED uint32_t n, UNUSED ze_handle_t *waits)
+					    UNUSED const ze_group_count_t *groups,
+					    UNUSED ze_handle_t signal, UNUSED uint32_t n,
+					    UNUSED ze_handle_t *waits)
 {
 	SCRIPT();
 	return append(list, (struct item){.kernel = kernel});
@@ -108,19 +113,18 @@ ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_list_handle_t list, ze_ke
 	return append(list, (struct item){.kernel = kernel});
 }
 
-ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_list_handle_t list, ze_kernel_t kernel,
-							 UNUSED ze_group_count_t groups,
-							 UNUSED ze_group_count_t sizes, void **args,
-							 UNUSED const void *next, UNUSED ze_handle_t signal,
-							 UNUSED uint32_t n, UNUSED ze_handle_t *waits)
+ze_result_t zeCommandListAppendLaunchKernelWithArguments(
+	ze_list_handle_t list, ze_kernel_t kernel, UNUSED ze_group_count_t groups,
+	UNUSED ze_group_count_t sizes, void **args, UNUSED const void *next,
+	UNUSED ze_handle_t signal, UNUSED uint32_t n, UNUSED ze_handle_t *waits)
 {
 	SCRIPT();
 	return append(list, (struct item){.kernel = kernel, .to = args ? args[0] : NULL});
 }
 
-ze_result_t zeCommandListAppendMemoryCopy(ze_list_handle_t list, void *to, const void *from, size_t bytes,
-					  UNUSED ze_handle_t signal, UNUSED uint32_t n,
-					  UNUSED ze_handle_t *waits)
+ze_result_t zeCommandListAppendMemoryCopy(ze_list_handle_t list, void *to, const void *from,
+					  size_t bytes, UNUSED ze_handle_t signal,
+					  UNUSED uint32_t n, UNUSED ze_handle_t *waits)
 {
 	SCRIPT();
 	return append(list, (struct item){.to = to, .from = from, .bytes = bytes});
@@ -138,8 +142,8 @@ static void list_run(const struct ze_list *list)
 	}
 }
 
-ze_result_t zeCommandQueueExecuteCommandLists(UNUSED ze_handle_t queue, uint32_t n, ze_list_handle_t *lists,
-					      UNUSED ze_handle_t fence)
+ze_result_t zeCommandQueueExecuteCommandLists(UNUSED ze_handle_t queue, uint32_t n,
+					      ze_list_handle_t *lists, UNUSED ze_handle_t fence)
 {
 	SCRIPT();
 	for (uint32_t i = 0; i < n; i++)

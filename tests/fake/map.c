@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map FILE...: maps each file executable, as a loader would, whatever is in it; prints "mapped" and stays
- * until its standard input ends. */
+/* map FILE...: maps each file executable, as a loader would, whatever is in it; prints "mapped" and
+ * stays until its standard input ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		int fd = open(argv[i], O_RDONLY | O_CLOEXEC);
 
-		if (fd < 0 || mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) {
+		if (fd < 0 ||
+		    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) {
 			fprintf(stderr, "map: %s: %s\n", argv[i], strerror(errno));
 			return 3;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* neuron_train calls N | steps N [JOURNAL]: with the stand-in for libnrt, each probed function N times, told
- * (told.h); or N steps of training, one program each. "loaded" is printed, and a line is read, before. A call
- * that fails ends a training: status 3. */
+/* neuron_train calls N | steps N [JOURNAL]: with the stand-in for libnrt, each probed function N
+ * times, told (told.h); or N steps of training, one program each. "loaded" is printed, and a line
+ * is read, before. A call that fails ends a training: status 3. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +27,21 @@ static void calls_tensor(long n)
 	nrta_seq_t seq;
 	char bytes[64] = "";
 
-	/* Memory that there is, is not told; nor that there is none of the host's, which is no device's. */
+	/* Memory that there is, is not told; nor that there is none of the host's, which is no
+	 * device's. */
 	for (long i = 0; i < n; i++)
 		nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "w", &tensor);
 	nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, -1, 32, NULL, &tensor);
 	CALLS("neuron.tensor_allocate", 1,
 	      nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 65, "w", &tensor), ARGS(65));
-	CALLS("neuron.tensor_write", n, nrt_tensor_write(tensor, bytes, 1, 21), ARGS(21, WORD(tensor)));
-	CALLS("neuron.tensor_read", n, nrt_tensor_read(tensor, bytes, 1, 22), ARGS(22, WORD(tensor)));
-	HITS("neuron.tensor_write_schedule", n, nrta_tensor_write(tensor, bytes, 1, 23, 0, NULL, &seq),
-	     ARGS(23));
-	HITS("neuron.tensor_read_schedule", n, nrta_tensor_read(bytes, tensor, 1, 24, 0, NULL, &seq),
-	     ARGS(24));
+	CALLS("neuron.tensor_write", n, nrt_tensor_write(tensor, bytes, 1, 21),
+	      ARGS(21, WORD(tensor)));
+	CALLS("neuron.tensor_read", n, nrt_tensor_read(tensor, bytes, 1, 22),
+	      ARGS(22, WORD(tensor)));
+	HITS("neuron.tensor_write_schedule", n,
+	     nrta_tensor_write(tensor, bytes, 1, 23, 0, NULL, &seq), ARGS(23));
+	HITS("neuron.tensor_read_schedule", n,
+	     nrta_tensor_read(bytes, tensor, 1, 24, 0, NULL, &seq), ARGS(24));
 	HITS("neuron.collective_schedule", n, nrta_cc_schedule(NULL, 0, NULL, &seq), ARGS(0));
 }
 
@@ -52,7 +55,8 @@ static void calls(long n)
 	      ARGS(NRT_FRAMEWORK_TYPE_PYTORCH));
 	CALLS("neuron.global_comm", n, nrt_build_global_comm(0, 2, 16), ARGS(16, 2));
 	for (long i = 0; i < n; i++) { /* another model each time */
-		CALLS("neuron.load_collectives", 1, nrt_load_collectives(neff, 12, 0, -1, 3, 17, &model),
+		CALLS("neuron.load_collectives", 1,
+		      nrt_load_collectives(neff, 12, 0, -1, 3, 17, &model),
 		      ARGS(WORD(model), 12, 3, 17));
 		CALLS("neuron.load", 1, nrt_load(neff, 11, 0, -1, &model), ARGS(WORD(model), 11));
 	}
@@ -69,13 +73,13 @@ static void calls(long n)
 	HITS("neuron.close", n, nrt_close(), ARGS(0));
 }
 
-#define CHECK(call)                                                                                          \
-	do {                                                                                                 \
-		int error = call;                                                                            \
-		if (error) {                                                                                 \
-			fprintf(stderr, "neuron_train: %s: status %d\n", #call, error);                      \
-			exit(3);                                                                             \
-		}                                                                                            \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		int error = call;                                                                  \
+		if (error) {                                                                       \
+			fprintf(stderr, "neuron_train: %s: status %d\n", #call, error);            \
+			exit(3);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 static void train(long steps)

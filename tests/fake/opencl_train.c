@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl_train STEPS KERNELS [HOLD [JOURNAL [EVERY [PACE]]]]: fits a line by gradient descent on the first
- * OpenCL device. A step enqueues KERNELS gradients of one part of the data each and one update, then waits
- * with clFinish. After HOLD steps the device waits for a line of input. After each EVERY steps the weights
- * are read for a checkpoint, JOURNAL.ck. PACE: it rests that many milliseconds before each step, and is done
- * early once JOURNAL.stop is there. JOURNAL has the steps, by the program's own clock (told.h). At the end
- * it prints what it did, as it counted itself:
+/* opencl_train STEPS KERNELS [HOLD [JOURNAL [EVERY [PACE]]]]: fits a line by gradient descent on
+ * the first OpenCL device. A step enqueues KERNELS gradients of one part of the data each and one
+ * update, then waits with clFinish. After HOLD steps the device waits for a line of input. After
+ * each EVERY steps the weights are read for a checkpoint, JOURNAL.ck. PACE: it rests that many
+ * milliseconds before each step, and is done early once JOURNAL.stop is there. JOURNAL has the
+ * steps, by the program's own clock (told.h). At the end it prints what it did, as it counted
+ * itself:
  * {"steps": .., "enqueued": .., "finish_ns": .., "slope": .., "reads": ..}. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -143,7 +144,8 @@ static void hold(struct device *d)
 	cl_event event = clCreateUserEvent(d->context, &err);
 
 	check(err, "clCreateUserEvent");
-	check(clEnqueueBarrierWithWaitList(d->queue, 1, &event, NULL), "clEnqueueBarrierWithWaitList");
+	check(clEnqueueBarrierWithWaitList(d->queue, 1, &event, NULL),
+	      "clEnqueueBarrierWithWaitList");
 	if (pthread_create(&thread, NULL, release, event))
 		exit(3);
 	pthread_detach(thread);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt_slots.h - the functions of the PJRT table in its order, from +40 on, for PJRT_MINOR. To be included
- * with OWN(name, what) and GIVEN(name, what): GIVEN is handed to the common code by the plugin; what: DONE,
- * the stand-in does something there, or NONE. Those whose name matters to nobody are named by their place. */
+/* pjrt_slots.h - the functions of the PJRT table in its order, from +40 on, for PJRT_MINOR. To be
+ * included with OWN(name, what) and GIVEN(name, what): GIVEN is handed to the common code by the
+ * plugin; what: DONE, the stand-in does something there, or NONE. Those whose name matters to
+ * nobody are named by their place. */
 /* clang-format off */
 OWN(Error_Destroy, DONE)
 OWN(Error_Message, DONE)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt_train PLUGIN OPERATION...: a training loop on a PJRT plugin (tests/fake/pjrt_plugin.cc), as JAX makes
- * its calls: one Execute a step, the completion of each asked for by OnReady, nothing awaited. Operations, in
- * order:
+/* pjrt_train PLUGIN OPERATION...: a training loop on a PJRT plugin (tests/fake/pjrt_plugin.cc), as
+ * JAX makes its calls: one Execute a step, the completion of each asked for by OnReady, nothing
+ * awaited. Operations, in order:
  *
  *   load         maps the plugin
  *   api          asks it for its table of functions
  *   open         ... and makes a client, and the programs jit_init (run once), jit_train_step and
- * jit_eval_step journal=FILE from here on a line a step: "step N START END", CLOCK_MONOTONIC in ns: Execute
- * called, completion eval=M:K     from here on K batches of evaluation behind every Mth step recompile=R
- * jit_train_step is compiled anew (another handle, the same name) before step R fetch=F      the loss is
- * copied to the host behind every Fth step ahead=A      at most A steps are under way at once (default 1:
- * each is waited for) steps=N      N steps; prints "steps N" until        steps until a line, or the end, can
- * be read; prints "steps N" say=TEXT     prints TEXT pause        until a line, or the end, is read wait=SLOT
- * until the function at that offset of the table is probed; exits with 4 after 30 s without that count prints
- * "executions N completions N compilations N", by its own count exit=N       ends */
+ * jit_eval_step journal=FILE from here on a line a step: "step N START END", CLOCK_MONOTONIC in ns:
+ * Execute called, completion eval=M:K     from here on K batches of evaluation behind every Mth
+ * step recompile=R jit_train_step is compiled anew (another handle, the same name) before step R
+ * fetch=F      the loss is copied to the host behind every Fth step ahead=A      at most A steps
+ * are under way at once (default 1: each is waited for) steps=N      N steps; prints "steps N"
+ * until        steps until a line, or the end, can be read; prints "steps N" say=TEXT     prints
+ * TEXT pause        until a line, or the end, is read wait=SLOT until the function at that offset
+ * of the table is probed; exits with 4 after 30 s without that count prints "executions N
+ * completions N compilations N", by its own count exit=N       ends */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -106,7 +107,8 @@ static void *compile(const char *name)
 {
 	static const char before[] = "num_replicas";
 	char *code = calloc(1, CODE_BYTES);
-	struct PJRT_Program p = {.head = {sizeof(p), NULL}, .code = code, .code_size = CODE_BYTES, "mlir", 4};
+	struct PJRT_Program p = {
+		.head = {sizeof(p), NULL}, .code = code, .code_size = CODE_BYTES, "mlir", 4};
 	struct PJRT_Compile a = {.head = {sizeof(a), NULL}, .client = client, .program = &p};
 
 	if (!code)
@@ -196,7 +198,8 @@ static void step(void)
 	wait_under_way((unsigned long)ahead - 1);
 	if (fetch_every && n % (unsigned long)fetch_every == 0)
 		fetch();
-	for (long i = 0; eval_every && n % (unsigned long)eval_every == 0 && i < eval_batches; i++) {
+	for (long i = 0; eval_every && n % (unsigned long)eval_every == 0 && i < eval_batches;
+	     i++) {
 		execute(program.eval, 8, 0);
 		wait_under_way(0);
 	}

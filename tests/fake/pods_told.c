@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_told NODE SERVER TOKEN_FILE CA_FILE: says what userspace/kubernetes tells of a node, as lines of JSON,
- * until its input ends.
- * pods_told --successor NAMESPACE/POD SERVER TOKEN_FILE CA_FILE: whether another pod comes after that one.
- * pods_told --carry NAMESPACE SERVER TOKEN_FILE CA_FILE JOB UID KIND NODE ATTEMPT: leaves that there of the
- * job (of that kind, in that namespace), and says what is there. */
+/* pods_told NODE SERVER TOKEN_FILE CA_FILE: says what userspace/kubernetes tells of a node, as
+ * lines of JSON, until its input ends. pods_told --successor NAMESPACE/POD SERVER TOKEN_FILE
+ * CA_FILE: whether another pod comes after that one. pods_told --carry NAMESPACE SERVER TOKEN_FILE
+ * CA_FILE JOB UID KIND NODE ATTEMPT: leaves that there of the job (of that kind, in that
+ * namespace), and says what is there. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -108,7 +108,9 @@ static int say_carried(char **argv)
 {
 	struct carry_map_config cfg = {
 		.namespace = argv[0], .server = argv[1], .token_file = argv[2], .ca_file = argv[3]};
-	struct carry c = {.attempt = (uint32_t)strtoul(argv[8], NULL, 10), .until_ns = clock_real_ns()}, had;
+	struct carry c = {.attempt = (uint32_t)strtoul(argv[8], NULL, 10),
+			  .until_ns = clock_real_ns()},
+		     had;
 	struct carry_map_job job = {0};
 	struct carry_map *m;
 	const void *answer;
@@ -155,11 +157,12 @@ int main(int argc, char **argv)
 	if (argc == 11 && !strcmp(argv[1], "--carry"))
 		return say_carried(argv + 2);
 	if (argc != 5 ||
-	    pods_open_paced(
-		    &p,
-		    &(struct pods_config){
-			    .node = argv[1], .server = argv[2], .token_file = argv[3], .ca_file = argv[4]},
-		    &pace) ||
+	    pods_open_paced(&p,
+			    &(struct pods_config){.node = argv[1],
+						  .server = argv[2],
+						  .token_file = argv[3],
+						  .ca_file = argv[4]},
+			    &pace) ||
 	    !p)
 		return 1;
 	while (!poll(&in, 1, 20)) {

@@ -65,7 +65,8 @@ static void script_read(const char *variable)
 		if (!colon)
 			wrong(of);
 		*colon = 0;
-		for (char *text = strtok_r(colon + 1, ",", &more); text; text = strtok_r(NULL, ",", &more))
+		for (char *text = strtok_r(colon + 1, ",", &more); text;
+		     text = strtok_r(NULL, ",", &more))
 			action_parse(of, text);
 	}
 	free(copy);
@@ -95,6 +96,7 @@ int script_call(const char *variable, const char *name)
 	while (hang)
 		pause();
 	if (latency_ns)
-		nanosleep(&(struct timespec){latency_ns / 1000000000, latency_ns % 1000000000}, NULL);
+		nanosleep(&(struct timespec){latency_ns / 1000000000, latency_ns % 1000000000},
+			  NULL);
 	return (int)ret;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stuck DIR NAME WHAT [FILE]: a file system (FUSE, without a library) with one file, that answers everything
- * but WHAT: read, open (from the second on), stat (once the file was opened), lock (reads fail, and from the
- * third on they are not answered: who waits for that page holds its address space locked). With WHAT cached
- * or direct the file is a copy of FILE, and all is answered; direct: what is read is not kept in memory.
- * Prints "mounted"; goes, and lets go of those that wait, when its standard input ends. */
+/* stuck DIR NAME WHAT [FILE]: a file system (FUSE, without a library) with one file, that answers
+ * everything but WHAT: read, open (from the second on), stat (once the file was opened), lock
+ * (reads fail, and from the third on they are not answered: who waits for that page holds its
+ * address space locked). With WHAT cached or direct the file is a copy of FILE, and all is
+ * answered; direct: what is read is not kept in memory. Prints "mounted"; goes, and lets go of
+ * those that wait, when its standard input ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -53,7 +54,8 @@ static void read_source(int fd, const struct fuse_in_header *in, const struct fu
 		reply(fd, in->unique, -EIO, NULL, 0);
 	if (source < 0)
 		return;
-	n = pread(source, bytes, r->size < sizeof(bytes) ? r->size : sizeof(bytes), (off_t)r->offset);
+	n = pread(source, bytes, r->size < sizeof(bytes) ? r->size : sizeof(bytes),
+		  (off_t)r->offset);
 	reply(fd, in->unique, n < 0 ? -EIO : 0, bytes, n < 0 ? 0 : (size_t)n);
 }
 
@@ -69,10 +71,13 @@ static void lookup(int fd, const struct fuse_in_header *in, const char *wanted)
 
 static void serve(int fd, const struct fuse_in_header *in, const void *arg)
 {
-	const struct fuse_init_out init = {
-		.major = FUSE_KERNEL_VERSION, .minor = 31, .max_readahead = 4096, .max_write = 4096};
+	const struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION,
+					   .minor = 31,
+					   .max_readahead = 4096,
+					   .max_write = 4096};
 	const struct fuse_attr_out attr = {.attr = attr_of(in->nodeid)};
-	const struct fuse_open_out open = {.open_flags = strcmp(what, "direct") ? 0 : FOPEN_DIRECT_IO};
+	const struct fuse_open_out open = {.open_flags = strcmp(what, "direct") ? 0
+										: FOPEN_DIRECT_IO};
 
 	switch (in->opcode) {
 	case FUSE_INIT:

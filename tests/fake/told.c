@@ -63,12 +63,14 @@ int told_write(const char *path, const char *kind)
 
 	if (!f)
 		return -1;
-	fprintf(f, "{\"type\": \"meta\", \"kind\": \"%s\", \"pid\": %d, \"steps\": %ld, \"updates\": %ld}\n",
+	fprintf(f,
+		"{\"type\": \"meta\", \"kind\": \"%s\", \"pid\": %d, \"steps\": %ld, \"updates\": %ld}\n",
 		kind, getpid(), steps, steps);
 	for (long i = 1; i <= steps; i++)
 		fprintf(f,
 			"{\"type\": \"step\", \"n\": %ld, \"loop\": 0, \"start\": %" PRIu64
-			", \"end\": %" PRIu64 ", \"micro\": 0, \"updates\": 1, \"skipped\": false}\n",
+			", \"end\": %" PRIu64
+			", \"micro\": 0, \"updates\": 1, \"skipped\": false}\n",
 			i, ends[i - 1], ends[i]);
 	return fclose(f);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.h - what a program of the tests tells of itself: each probed call with what it passed and got, as
- * tests/tools/tape_told.py prints what was seen of it; and its steps, as tests/tools/compare.py reads them.
+/* told.h - what a program of the tests tells of itself: each probed call with what it passed and
+ * got, as tests/tools/tape_told.py prints what was seen of it; and its steps, as
+ * tests/tools/compare.py reads them.
  */
 #ifndef FAKE_TOLD_H
 #define FAKE_TOLD_H
@@ -28,24 +29,24 @@ int told_write(const char *path, const char *kind);
 #define ARGS(...)   (&(struct told_args){{__VA_ARGS__}})
 #define WORD(value) ((uint64_t)(uintptr_t)(value))
 /* Calls so often, and tells. */
-#define CALLS(id, times, call, args)                                                                         \
-	do {                                                                                                 \
-		int64_t ret_ = 0;                                                                            \
-		for (long i_ = 0; i_ < (times); i_++)                                                        \
-			ret_ = (int64_t)(call);                                                              \
-		told_call(id, times, ret_, args);                                                            \
+#define CALLS(id, times, call, args)                                                               \
+	do {                                                                                       \
+		int64_t ret_ = 0;                                                                  \
+		for (long i_ = 0; i_ < (times); i_++)                                              \
+			ret_ = (int64_t)(call);                                                    \
+		told_call(id, times, ret_, args);                                                  \
 	} while (0)
-#define HITS(id, times, call, args)                                                                          \
-	do {                                                                                                 \
-		for (long i_ = 0; i_ < (times); i_++)                                                        \
-			call;                                                                                \
-		told_call(id, times, 0, args);                                                               \
+#define HITS(id, times, call, args)                                                                \
+	do {                                                                                       \
+		for (long i_ = 0; i_ < (times); i_++)                                              \
+			call;                                                                      \
+		told_call(id, times, 0, args);                                                     \
 	} while (0)
-#define COUNTS(id, times, call)                                                                              \
-	do {                                                                                                 \
-		for (long i_ = 0; i_ < (times); i_++)                                                        \
-			call;                                                                                \
-		told_count(id, times);                                                                       \
+#define COUNTS(id, times, call)                                                                    \
+	do {                                                                                       \
+		for (long i_ = 0; i_ < (times); i_++)                                              \
+			call;                                                                      \
+		told_count(id, times);                                                             \
 	} while (0)
 
 #endif

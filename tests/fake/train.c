@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train OPERATION...: a training process without torch. It calls the probed functions of the stand-in
- * libraries as torch does, and runs its operations in order:
+/* train OPERATION...: a training process without torch. It calls the probed functions of the
+ * stand-in libraries as torch does, and runs its operations in order:
  *
  *   load[=DIR]  maps the libraries (of DIR, else those beside this program)
- *   wait        until each function that a step calls is probed, and gp-bpf rests: what started us, or
- *               whose PID is in the file TRAIN_WATCHER; exits with 4 after 30 s without that
- *   sites       prints "sites N": how many of those functions are probed now
- *   rest=MS     does nothing for so many milliseconds, under a second
- *   steps=N     takes N steps, then prints "steps N"
- *   until       takes steps until a line, or the end, can be read; then prints "steps N"
- *   hot=N       from here on each step also launches N times and waits N times for the device
- *   pace=US     from here on a backward pass takes that many microseconds
- *   half        the end of a step, from its backward pass on
+ *   wait        until each function that a step calls is probed, and gp-bpf rests: what started us,
+ * or whose PID is in the file TRAIN_WATCHER; exits with 4 after 30 s without that sites prints
+ * "sites N": how many of those functions are probed now rest=MS     does nothing for so many
+ * milliseconds, under a second steps=N     takes N steps, then prints "steps N" until       takes
+ * steps until a line, or the end, can be read; then prints "steps N" hot=N       from here on each
+ * step also launches N times and waits N times for the device pace=US     from here on a backward
+ * pass takes that many microseconds half        the end of a step, from its backward pass on
  *   storm=N     N times zero_grad, as fast as can be
  *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
  *   save=PATH   a checkpoint
@@ -21,9 +19,8 @@
  *   pause       until a line, or the end, is read from standard input
  *   fork        a child goes on with the rest; this process ends as the child does
  *   children=N  N children, one after the other, each go on with the rest; so does fork, N times
- *   workers=N   N children, all at once, each go on with the rest; this process ends as the last one did
- *   exec        replaces itself by itself, for the rest
- *   kill=N      sends itself that signal
+ *   workers=N   N children, all at once, each go on with the rest; this process ends as the last
+ * one did exec        replaces itself by itself, for the rest kill=N      sends itself that signal
  *   exit=N      ends */
 #include <dlfcn.h>
 #include <errno.h>
@@ -80,7 +77,8 @@ static const struct {
 };
 
 static void *function[SITES];
-static unsigned char original[SITES][SITE_BYTES]; /* as the file has them: a probe is seen in memory only */
+static unsigned char
+	original[SITES][SITE_BYTES]; /* as the file has them: a probe is seen in memory only */
 static const char *const library[] = {"libtorch_cpu.so", "libtorch_python.so"};
 
 static void fail(const char *what, const char *why)
@@ -200,8 +198,8 @@ static int watcher_find(void)
 	return pid;
 }
 
-/* A probe can be seen in memory before a program is behind it, where each has a link of its own. Once gp-bpf
- * waits for events again all of them are in place. */
+/* A probe can be seen in memory before a program is behind it, where each has a link of its own.
+ * Once gp-bpf waits for events again all of them are in place. */
 static bool watcher_rests(int pid)
 {
 	char path[32];

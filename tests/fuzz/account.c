@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of one job, as a log could tell them, through both semantics to what is shown: the closed ledger
- * closes, asking in between changes nothing, no output drives a terminal or is broken JSON. The first byte is
- * the query; each record is RECORD_BYTES more. */
+/* Records of one job, as a log could tell them, through both semantics to what is shown: the closed
+ * ledger closes, asking in between changes nothing, no output drives a terminal or is broken JSON.
+ * The first byte is the query; each record is RECORD_BYTES more. */
 #include <math.h>
 
 #include "tests/fuzz/shown.h"
@@ -28,7 +28,8 @@ static bool scales_up(void *ctx, uint32_t name)
 }
 
 /* kind, step (2), time (3: steps of 10 ms, or far away), name, duration */
-static struct goodput_record record_of(const uint8_t b[RECORD_BYTES], uint32_t job, const uint32_t types[4])
+static struct goodput_record record_of(const uint8_t b[RECORD_BYTES], uint32_t job,
+				       const uint32_t types[4])
 {
 	int64_t time_us = T0_US + (b[3] | b[4] << 8 | b[5] << 16) * 10000ll;
 	struct goodput_record r = {.kind = b[0] % GOODPUT_KINDS,
@@ -129,7 +130,8 @@ static void answered(const uint8_t *data, size_t len, const struct goodput_query
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const struct goodput_span spans[] = {{T0_US + 5000000, T0_US + 60000000}, {T0_US, T0_US}};
+	static const struct goodput_span spans[] = {{T0_US + 5000000, T0_US + 60000000},
+						    {T0_US, T0_US}};
 	static const int64_t at_us[] = {T0_US + 10000000, T0_US - 1};
 	struct goodput_names *names = goodput_names_new();
 	struct goodput_query q = {.now_us = GOODPUT_UNKNOWN};

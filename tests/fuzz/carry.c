@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What another node, or somebody else, left of a job: refused, or written again as the same text, in no more
- * room; and a model that is told so goes on with a ledger that closes. */
+/* What another node, or somebody else, left of a job: refused, or written again as the same text,
+ * in no more room; and a model that is told so goes on with a ledger that closes. */
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/shown.h"
 #include "userspace/model/carry.h"

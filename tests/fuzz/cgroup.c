@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /proc/PID/cgroup and /proc/PID/environ of a hostile process: the first as a text, both as files. */
+/* /proc/PID/cgroup and /proc/PID/environ of a hostile process: the first as a text, both as files.
+ */
 #include <sys/stat.h>
 
 #include "tests/fuzz/fuzz.h"
@@ -29,8 +30,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-#define SHOWN(field)                                                                                         \
-	REQUIRE(fuzz_printable(field, strnlen(field, sizeof(field)), false) && !field[sizeof(field) - 1])
+#define SHOWN(field)                                                                               \
+	REQUIRE(fuzz_printable(field, strnlen(field, sizeof(field)), false) &&                     \
+		!field[sizeof(field) - 1])
 
 static void check_cgroup(const struct cgroup_place *p)
 {

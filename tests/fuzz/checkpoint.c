@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files, and a table of checkpoints that lies are told to: what it keeps stays bounded, comes back
- * from its bytes the same, and is matched the same. */
+/* Names of files, and a table of checkpoints that lies are told to: what it keeps stays bounded,
+ * comes back from its bytes the same, and is matched the same. */
 #include <assert.h>
 
 #include "tests/fuzz/fuzz.h"
@@ -61,7 +61,8 @@ static struct checkpoint_file file_of(struct input *in)
 {
 	uint8_t b = input_byte(in);
 
-	return (struct checkpoint_file){.dev = b & 1, .ino = b >> 1 & 7, .bytes = b >> 4, .mtime_ns = b >> 6};
+	return (struct checkpoint_file){
+		.dev = b & 1, .ino = b >> 1 & 7, .bytes = b >> 4, .mtime_ns = b >> 6};
 }
 
 /* The same bytes in, the same bytes out. */
@@ -87,10 +88,12 @@ static struct checkpoints *reloaded(struct checkpoints *c)
 	return back;
 }
 
-static void table_step(struct input *in, struct checkpoints *c, struct checkpoint_resume *r, uint64_t now_ns)
+static void table_step(struct input *in, struct checkpoints *c, struct checkpoint_resume *r,
+		       uint64_t now_ns)
 {
 	char path[GP_PATH_MAX], to[GP_PATH_MAX];
-	struct checkpoint_write w = {.path = path, .pid = 1, .begin_ns = now_ns, .end_ns = now_ns + 5};
+	struct checkpoint_write w = {
+		.path = path, .pid = 1, .begin_ns = now_ns, .end_ns = now_ns + 5};
 	struct checkpoint_match m;
 	struct checkpoint_name n;
 	uint8_t b = input_byte(in);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What endpoints of Google and the metadata server answer, and files of credentials: nothing but one line of
- * printable text gets out of them. The first byte says which. */
+/* What endpoints of Google and the metadata server answer, and files of credentials: nothing but
+ * one line of printable text gets out of them. The first byte says which. */
 #include "userspace/cloud/google.c"
 #include "userspace/cloud/place.c"
 

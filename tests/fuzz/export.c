@@ -117,7 +117,8 @@ static void facts_show(struct input *in, struct snapshot *s)
 	struct fact_range range = {.name = text, .bucket = input_byte(in) % 3};
 	struct job_fall disruption = {
 		.number = 1, .why = {.cause = "killed", .signal = 9}, .over = input_byte(in) & 1};
-	struct fact_health health = {.kind = "hang", .why = "collective", .phase = "", .evidence = text};
+	struct fact_health health = {
+		.kind = "hang", .why = "collective", .phase = "", .evidence = text};
 	struct fact_step step = {0};
 	struct share_view ranges = {0};
 	struct gp_end end = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.h - what the targets share: input in pieces, input as a file, and what is asked of every output. */
+/* fuzz.h - what the targets share: input in pieces, input as a file, and what is asked of every
+ * output. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
@@ -56,7 +57,8 @@ static inline void fuzz_quiet(void)
 	log_sink(fuzz_log, NULL);
 }
 
-/* ---- input in pieces: zeros, and nothing, when it is used up ------------------------------------ */
+/* ---- input in pieces: zeros, and nothing, when it is used up ------------------------------------
+ */
 
 struct input {
 	const uint8_t *at, *end;
@@ -95,7 +97,8 @@ static inline struct input input_piece(struct input *in)
 	return piece;
 }
 
-/* ---- input as a file: of memory, with a path for those that want one ------------------------------ */
+/* ---- input as a file: of memory, with a path for those that want one
+ * ------------------------------ */
 
 struct fuzz_file {
 	int fd;

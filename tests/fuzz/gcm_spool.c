@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a spool: raw bytes, or records whose checksums are right around points that may be anything.
+/* The files of a spool: raw bytes, or records whose checksums are right around points that may be
+ * anything.
  */
 #include <sys/stat.h>
 #include <zlib.h>
@@ -37,12 +38,14 @@ static void records_write(struct input in)
 
 	buffer_add(&file, spool_magic, sizeof(spool_magic));
 	while (input_left(&in)) {
-		struct spool_record r = {.points = input_byte(&in), .newest_ns = input_byte(&in) + 1};
+		struct spool_record r = {.points = input_byte(&in),
+					 .newest_ns = input_byte(&in) + 1};
 		struct input piece = input_piece(&in);
 		uLongf len = compressBound((uLong)input_left(&piece));
 		Bytef *packed = malloc(len);
 
-		REQUIRE(packed && compress2(packed, &len, piece.at, (uLong)input_left(&piece), 1) == Z_OK);
+		REQUIRE(packed &&
+			compress2(packed, &len, piece.at, (uLong)input_left(&piece), 1) == Z_OK);
 		r.raw = (uint32_t)input_left(&piece);
 		r.len = (uint32_t)len;
 		r.crc = (uint32_t)crc32(0, packed, (uInt)len);

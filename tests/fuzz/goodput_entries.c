@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log: bytes to entries to records, in one piece and byte by byte; the first byte is where it is cut. */
+/* A log: bytes to entries to records, in one piece and byte by byte; the first byte is where it is
+ * cut. */
 #include "tests/fuzz/fuzz.h"
 #include "userspace/base/hash.h"
 #include "userspace/ingest/goodput_entry.h"
@@ -23,7 +24,8 @@ static void record_sound(const struct goodput_record *r, const struct goodput_na
 {
 	REQUIRE(r->kind < GOODPUT_KINDS);
 	REQUIRE(r->write_us >= 0 && r->write_us <= GOODPUT_TIME_MAX_US);
-	REQUIRE(r->time_us == GOODPUT_UNKNOWN || (r->time_us >= 0 && r->time_us <= GOODPUT_TIME_MAX_US));
+	REQUIRE(r->time_us == GOODPUT_UNKNOWN ||
+		(r->time_us >= 0 && r->time_us <= GOODPUT_TIME_MAX_US));
 	REQUIRE(r->time_us != GOODPUT_UNKNOWN || r->kind >= GOODPUT_SAVE);
 	REQUIRE(r->number == GOODPUT_UNKNOWN || (r->number >= 0 && r->number <= 1ll << 53));
 	REQUIRE(r->number != GOODPUT_UNKNOWN || r->kind != GOODPUT_STEP);
@@ -41,7 +43,8 @@ static void outcome_record(struct outcome *o, const struct goodput_entry *e)
 	o->hash = hash_word(hash_word(o->hash, (uint64_t)r->write_us), (uint64_t)r->time_us);
 	o->hash = hash_word(hash_word(o->hash, (uint64_t)r->number), (uint64_t)r->duration_us);
 	o->hash = hash_word(hash_word(o->hash, r->job), r->name);
-	o->hash = hash_word(o->hash, r->kind | (uint64_t)r->written << 8 | (uint64_t)r->persistent << 16);
+	o->hash = hash_word(o->hash,
+			    r->kind | (uint64_t)r->written << 8 | (uint64_t)r->persistent << 16);
 }
 
 /* The short way, where it takes one, is the long way. */
@@ -57,8 +60,8 @@ static void same_step(struct goodput_parser *parser, const struct goodput_frame 
 	REQUIRE(!e->record.written);
 }
 
-static void entries_run(struct goodput_frame *f, struct goodput_parser *parser, struct goodput_names *names,
-			struct goodput_entry *e, struct outcome *o)
+static void entries_run(struct goodput_frame *f, struct goodput_parser *parser,
+			struct goodput_names *names, struct goodput_entry *e, struct outcome *o)
 {
 	char reason[GOODPUT_REASON_MAX];
 	struct goodput_record fast;
@@ -67,7 +70,9 @@ static void entries_run(struct goodput_frame *f, struct goodput_parser *parser, 
 	int rc;
 
 	while (goodput_frame_begin(f)) {
-		fast_len = f->seen ? 0 : goodput_step_line(f->at, (size_t)(f->end - f->at), names, &fast);
+		fast_len = f->seen ? 0
+				   : goodput_step_line(f->at, (size_t)(f->end - f->at), names,
+						       &fast);
 		rc = (int)goodput_frame_scan(f, &len, &why);
 		if (rc == FRAME_MORE)
 			return;

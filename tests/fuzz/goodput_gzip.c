@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log as a file: raw bytes, or what the input makes of a right gzip stream: its text, then bytes to put
- * elsewhere in it. Into records, in order, with faults. */
+/* A log as a file: raw bytes, or what the input makes of a right gzip stream: its text, then bytes
+ * to put elsewhere in it. Into records, in order, with faults. */
 #include <errno.h>
 #include <zlib.h>
 

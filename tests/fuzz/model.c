@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model under any stream of events: its ledger closes after each, a saved one goes on as it stood, and
- * what is told and shown is fit to be. */
+/* The model under any stream of events: its ledger closes after each, a saved one goes on as it
+ * stood, and what is told and shown is fit to be. */
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/shown.h"
 #include "userspace/model/model.h"

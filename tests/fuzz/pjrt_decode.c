@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code of a plugin: what fills the table of its functions, and the names that these have in them. */
+/* The code of a plugin: what fills the table of its functions, and the names that these have in
+ * them. */
 #include <elf.h>
 
 #include "loader/elf_symbol.h"
@@ -22,15 +23,15 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	fuzz_quiet();
 	fuzz_file_open(&file);
-	image.header = (Elf64_Ehdr){
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(Elf64_Ehdr),
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
-		.e_shentsize = sizeof(Elf64_Shdr)};
+	image.header = (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+						ELFDATA2LSB, EV_CURRENT},
+				    .e_type = ET_DYN,
+				    .e_version = EV_CURRENT,
+				    .e_phoff = sizeof(Elf64_Ehdr),
+				    .e_ehsize = sizeof(Elf64_Ehdr),
+				    .e_phentsize = sizeof(Elf64_Phdr),
+				    .e_phnum = 1,
+				    .e_shentsize = sizeof(Elf64_Shdr)};
 	return 0;
 }
 

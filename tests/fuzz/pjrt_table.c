@@ -38,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (pjrt_table_judge(&t, place, NULL, &slots, &here))
 		return 0;
 	REQUIRE(!pjrt_head_judge(&t));
-	REQUIRE(slots.size == t.size && slots.size >= PJRT_SIZE_MIN && slots.size <= PJRT_SIZE_MAX &&
-		slots.size % 8 == 0);
+	REQUIRE(slots.size == t.size && slots.size >= PJRT_SIZE_MIN &&
+		slots.size <= PJRT_SIZE_MAX && slots.size % 8 == 0);
 	REQUIRE(slots.minor == t.minor && here > 60 && here <= slots.size / 8);
 	for (size_t i = 0; i < PJRT_SLOTS_MAX; i++) {
 		known += slots.offset[i] != 0;

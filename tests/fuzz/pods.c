@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an API server or a kubelet may send: a pod, a node, a list or a watch in pieces. What gets out is
- * short and printable. The first byte says which, and how long the pieces are. */
+/* What an API server or a kubelet may send: a pod, a node, a list or a watch in pieces. What gets
+ * out is short and printable. The first byte says which, and how long the pieces are. */
 #include "userspace/kubernetes/pods_private.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -13,10 +13,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-#define REQUIRE_TEXT(text)                                                                                   \
-	do {                                                                                                 \
-		REQUIRE(strnlen(text, sizeof(text)) < sizeof(text));                                         \
-		REQUIRE(fuzz_printable(text, strlen(text), false));                                          \
+#define REQUIRE_TEXT(text)                                                                         \
+	do {                                                                                       \
+		REQUIRE(strnlen(text, sizeof(text)) < sizeof(text));                               \
+		REQUIRE(fuzz_printable(text, strlen(text), false));                                \
 	} while (0)
 
 static void fuzz_pod(const cJSON *json)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of /proc of a hostile process: stat, cmdline, environ, children, a line of maps; those of a
- * thread. */
+/* The files of /proc of a hostile process: stat, cmdline, environ, children, a line of maps; those
+ * of a thread. */
 #include <sys/stat.h>
 
 #include "loader/mapping.h"
@@ -10,9 +10,9 @@
 
 #define PID 7
 
-static const char *const names[] = {"stat",	     "cmdline",	       "environ",      "task/7/children",
-				    "task/7/stat",   "task/7/syscall", "task/7/wchan", "task/7/stack",
-				    "task/7/status", "task/7/comm"};
+static const char *const names[] = {
+	"stat",		  "cmdline",	  "environ",	  "task/7/children", "task/7/stat",
+	"task/7/syscall", "task/7/wchan", "task/7/stack", "task/7/status",   "task/7/comm"};
 #define FILES (int)(sizeof(names) / sizeof(names[0]))
 static struct fuzz_file files[FILES];
 static struct stalls *stalls;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of programs: nothing behind it is read, a name is a short text of few characters, and it does not
- * matter how the code is cut. */
+/* Code of programs: nothing behind it is read, a name is a short text of few characters, and it
+ * does not matter how the code is cut. */
 #include <assert.h>
 
 #include "tests/fuzz/fuzz.h"
@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	at = size / 2;
 	if (size >= 4 && at > PROGRAM_NAME_OVERLAP && !memcmp(code, "ML\xefR", 4)) {
 		program_name_look(&cut, code, at, true);
-		program_name_look(&cut, code + at - PROGRAM_NAME_OVERLAP, size - at + PROGRAM_NAME_OVERLAP,
-				  false);
+		program_name_look(&cut, code + at - PROGRAM_NAME_OVERLAP,
+				  size - at + PROGRAM_NAME_OVERLAP, false);
 		name_check(&cut);
 		assert(!whole.sure || (cut.sure && !strcmp(whole.name, cut.name)));
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* records.h - bytes to records that a training job, or a liar, could have sent: plausible enough to get deep
- * into the model. */
+/* records.h - bytes to records that a training job, or a liar, could have sent: plausible enough to
+ * get deep into the model. */
 #ifndef TESTS_FUZZ_RECORDS_H
 #define TESTS_FUZZ_RECORDS_H
 
@@ -52,9 +52,10 @@ static inline const char *records_name(unsigned int i)
 
 static inline uint64_t records_step_ns(struct records *r)
 {
-	static const uint64_t steps[] = {0,	     1,		  1000,		50000,	      300000,
-					 1000000,    5000000,	  20000000,	100000000,    400000000,
-					 1000000000, 3000000000u, 30000000000u, 600000000000u};
+	static const uint64_t steps[] = {
+		0,	    1,		 1000,	       50000,	     300000,
+		1000000,    5000000,	 20000000,     100000000,    400000000,
+		1000000000, 3000000000u, 30000000000u, 600000000000u};
 	uint8_t b = input_byte(&r->in);
 
 	if (b == 0xff) /* a lie */
@@ -62,11 +63,11 @@ static inline uint64_t records_step_ns(struct records *r)
 	return steps[b % 14] + (b / 14) * (steps[b % 14] / 16);
 }
 
-static inline void *records_init(struct records *r, unsigned int kind, unsigned int pid, unsigned int tid,
-				 uint32_t probe)
+static inline void *records_init(struct records *r, unsigned int kind, unsigned int pid,
+				 unsigned int tid, uint32_t probe)
 {
-	void *payload = event_init(r->bytes, kind, r->ts_ns, kind >= GP_KIND_USER && !pid ? 0 : 100 + pid,
-				   probe);
+	void *payload = event_init(r->bytes, kind, r->ts_ns,
+				   kind >= GP_KIND_USER && !pid ? 0 : 100 + pid, probe);
 
 	((struct gp_rec *)(void *)r->bytes)->tid = 100 + pid + 1000 * tid;
 	return payload;
@@ -78,10 +79,13 @@ static inline void records_probe_told(struct records *r, unsigned int i)
 
 	((struct gp_rec *)(void *)r->bytes)->pid = 0;
 	p->role = (__u16)(i <= GP_ROLE_program_end ? i : GP_ROLE_range_begin);
-	p->flags = i > GP_ROLE_program_end ? GP_PROBE_ANON_RANGE : i == GP_ROLE_launch ? GP_PROBE_COUNTED : 0;
+	p->flags = i > GP_ROLE_program_end ? GP_PROBE_ANON_RANGE
+		   : i == GP_ROLE_launch   ? GP_PROBE_COUNTED
+					   : 0;
 	snprintf(p->id, sizeof(p->id), "t.p%u", i);
 	snprintf(p->runtime, sizeof(p->runtime), "%s",
-		 i >= GP_ROLE_compile_begin || i == GP_ROLE_compile || i == GP_ROLE_execute ? "pjrt" : "t");
+		 i >= GP_ROLE_compile_begin || i == GP_ROLE_compile || i == GP_ROLE_execute ? "pjrt"
+											    : "t");
 }
 
 static inline void records_process(struct records *r, unsigned int pid)
@@ -140,7 +144,8 @@ static inline void records_raw(struct records *r, unsigned int pid, unsigned int
 static inline void records_hit(struct records *r, unsigned int pid, unsigned int tid)
 {
 	uint8_t b = input_byte(&r->in);
-	struct gp_hit *h = records_init(r, GP_KIND_hit, pid, tid, records_probe(b % RECORDS_PROBES));
+	struct gp_hit *h = records_init(r, GP_KIND_hit, pid, tid,
+					records_probe(b % RECORDS_PROBES));
 
 	h->sp = 0x7fff0000 - (b / RECORDS_PROBES) * 64;
 	h->arg[0] = 0x1000 * (b & 7u);
@@ -150,10 +155,12 @@ static inline void records_hit(struct records *r, unsigned int pid, unsigned int
 /* A compiled program is run, built, named, done. */
 static inline void records_program(struct records *r, unsigned int pid, unsigned int tid)
 {
-	static const unsigned int roles[] = {GP_ROLE_execute, GP_ROLE_execute,	GP_ROLE_execute,
-					     GP_ROLE_compile, GP_ROLE_on_ready, GP_ROLE_graph_launch};
-	static const char *const names[] = {"jit_train_step",	   "jit_eval_step", "jit_accumulate",
-					    "jit__threefry_split", "jit_f",	    "\x1b\xff"};
+	static const unsigned int roles[] = {GP_ROLE_execute,  GP_ROLE_execute,
+					     GP_ROLE_execute,  GP_ROLE_compile,
+					     GP_ROLE_on_ready, GP_ROLE_graph_launch};
+	static const char *const names[] = {"jit_train_step", "jit_eval_step",
+					    "jit_accumulate", "jit__threefry_split",
+					    "jit_f",	      "\x1b\xff"};
 	uint8_t b = input_byte(&r->in), a = input_byte(&r->in);
 	struct gp_program *p;
 	struct gp_call *c;
@@ -177,8 +184,9 @@ static inline void records_program(struct records *r, unsigned int pid, unsigned
 static inline void records_file(struct records *r, unsigned int pid, unsigned int tid)
 {
 	static const char *const paths[] = {
-		"/srv/model-1.pt", "/srv/model-1.pt.tmp", "/c/step_5/__0_0.distcp", "/c/step_5/.metadata",
-		"/srv/a.npy",	   "/srv/cache",	  "/srv/step=7.ckpt"};
+		"/srv/model-1.pt",     "/srv/model-1.pt.tmp", "/c/step_5/__0_0.distcp",
+		"/c/step_5/.metadata", "/srv/a.npy",	      "/srv/cache",
+		"/srv/step=7.ckpt"};
 	uint8_t b = input_byte(&r->in);
 	struct gp_renamed *n;
 	struct gp_file *f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Saved state as somebody else may have left it: refused, or a model and a stream that work. A sound one is
- * edited here and there, or only its frame is right. */
+/* Saved state as somebody else may have left it: refused, or a model and a stream that work. A
+ * sound one is edited here and there, or only its frame is right. */
 #include "userspace/base/archive.c"
 
 #include "tests/fuzz/records.h"
@@ -26,7 +26,8 @@ static void on_event(void *ctx, const struct event *ev)
 /* A loop of some steps, see seeds.sh. */
 static void sound_states(void)
 {
-	static const char step[] = "\x08\x05\x04\x0a\x05\x08\x04\x02\x0a\x04\x0b\x05\x03\x08\x05\x00\x0a\x06";
+	static const char step[] =
+		"\x08\x05\x04\x0a\x05\x08\x04\x02\x0a\x04\x0b\x05\x03\x08\x05\x00\x0a\x06";
 	uint8_t bytes[30 * (sizeof(step) - 1)];
 	struct records r = {.in = {bytes, bytes + sizeof(bytes)}};
 	struct stream *s = stream_new(on_event, NULL);
@@ -98,7 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		buffer_add(&b, sound->data, sound->len);
 		while (input_left(&in)) {
 			input_bytes(&in, edit, sizeof(edit));
-			b.data[HEAD_BYTES + (edit[0] << 8 | edit[1]) % (b.len - HEAD_BYTES)] = (char)edit[2];
+			b.data[HEAD_BYTES + (edit[0] << 8 | edit[1]) % (b.len - HEAD_BYTES)] =
+				(char)edit[2];
 		}
 	}
 	put_le((unsigned char *)b.data + 8, b.len - HEAD_BYTES, 8);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store holds as bytes: sums and step times by themselves, and in the rows of a job that is reported.
+/* What a store holds as bytes: sums and step times by themselves, and in the rows of a job that is
+ * reported.
  */
 #include <errno.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records in any order, cut anywhere: decoded, put in order, and the same when saved and loaded halfway. */
+/* Records in any order, cut anywhere: decoded, put in order, and the same when saved and loaded
+ * halfway. */
 #include "tests/fuzz/records.h"
 #include "userspace/ingest/stream.h"
 

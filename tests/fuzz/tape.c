@@ -27,7 +27,8 @@ static void on_event(void *ctx, const struct event *ev)
 
 static void frames_write(struct input in)
 {
-	struct tape_header h = {.format = TAPE_FORMAT, .abi = GP_ABI_VERSION, .byte_order = TAPE_BYTE_ORDER};
+	struct tape_header h = {
+		.format = TAPE_FORMAT, .abi = GP_ABI_VERSION, .byte_order = TAPE_BYTE_ORDER};
 	static char records[1 << 15];
 	off_t at = sizeof(h);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What answers gp-bpf top, and what is typed meanwhile: frames are as wide and as long as the terminal, and
- * hold nothing that it obeys. Keys up to the first NUL, then the answer. */
+/* What answers gp-bpf top, and what is typed meanwhile: frames are as wide and as long as the
+ * terminal, and hold nothing that it obeys. Keys up to the first NUL, then the answer. */
 #include "tests/fuzz/fuzz.h"
 #include "userspace/view/canvas.h"
 #include "userspace/view/top.h"
@@ -41,7 +41,8 @@ static void state_is_sound(const struct top_state *s)
 		const struct top_job *j = &s->jobs[i];
 
 		REQUIRE(j->first + j->ranks <= s->nranks && j->alive <= j->ranks);
-		REQUIRE(j->shown == TOP_RANKS || (j->shown >= j->first && j->shown < j->first + j->ranks));
+		REQUIRE(j->shown == TOP_RANKS ||
+			(j->shown >= j->first && j->shown < j->first + j->ranks));
 		REQUIRE(top_goodput(&j->time) <= 1);
 		ranks += j->ranks;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ways.h - exporters that write files, and OTLP: what they are given goes out and is read back, by the rules
- * of each form. */
+/* ways.h - exporters that write files, and OTLP: what they are given goes out and is read back, by
+ * the rules of each form. */
 #ifndef TESTS_FUZZ_WAYS_H
 #define TESTS_FUZZ_WAYS_H
 
@@ -25,7 +25,8 @@ static struct {
 	struct otlp_queue *queue;
 	struct otlp_tree *tree;
 } ways;
-static const struct exporter *const way_of[WAYS] = {&export_trace, &export_csv, &export_tensorboard};
+static const struct exporter *const way_of[WAYS] = {&export_trace, &export_csv,
+						    &export_tensorboard};
 
 static inline void ways_init(void)
 {
@@ -105,7 +106,8 @@ static inline void ways_snapshot(struct snapshot *s)
 	way_metrics(s);
 }
 
-/* ---- reading back ----------------------------------------------------------------------------------- */
+/* ---- reading back
+ * ----------------------------------------------------------------------------------- */
 
 static inline char *way_text(const char *path, size_t *ret_len)
 {

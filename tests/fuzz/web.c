@@ -23,7 +23,8 @@ static void config_is_sound(const struct web_config *c)
 
 	REQUIRE(c->users <= WEB_USERS);
 	for (size_t i = 0; i < c->users; i++)
-		REQUIRE(strlen(c->user[i].hash) == WEB_HASH_LEN && !strncmp(c->user[i].hash, "$2", 2));
+		REQUIRE(strlen(c->user[i].hash) == WEB_HASH_LEN &&
+			!strncmp(c->user[i].hash, "$2", 2));
 	if (!c->tls)
 		return;
 	REQUIRE((c->cert.file || c->cert.text) && (c->key.file || c->key.text));

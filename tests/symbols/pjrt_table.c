@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt_table FILE: the table of a real plugin as its code has it against the one that the plugin itself hands
- * out, in a process of its own. Status 0: each function is where it is, but those that the plugin adds, which
- * are not known; one line says what was found. */
+/* pjrt_table FILE: the table of a real plugin as its code has it against the one that the plugin
+ * itself hands out, in a process of its own. Status 0: each function is where it is, but those that
+ * the plugin adds, which are not known; one line says what was found. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,8 @@
 
 #define LINE_BYTES 4352
 
-/* Plugin_Initialize, Plugin_Attributes, Client_Create, TopologyDescription_Create, ExecuteContext_Create */
+/* Plugin_Initialize, Plugin_Attributes, Client_Create, TopologyDescription_Create,
+ * ExecuteContext_Create */
 static const size_t given[] = {64, 72, 120, 696, 824};
 
 static bool slot_given(size_t i)
@@ -35,8 +36,9 @@ static uint64_t offset_of(const char *path, uint64_t address)
 	uint64_t found = 0;
 
 	while (maps && fgets(line, sizeof(line), maps))
-		if (strstr(line, path) && sscanf(line, "%lx-%lx r-xp %lx", &from, &to, &offset) == 3 &&
-		    address >= from && address < to)
+		if (strstr(line, path) &&
+		    sscanf(line, "%lx-%lx r-xp %lx", &from, &to, &offset) == 3 && address >= from &&
+		    address < to)
 			found = offset + (address - from);
 	if (maps)
 		fclose(maps);
@@ -112,10 +114,11 @@ static int compare(const struct pjrt_slots *is, const struct pjrt_slots *truth)
 		if (is->offset[i] == (slot_given(i) ? 0 : truth->offset[i]))
 			continue;
 		wrong++;
-		printf("+%zu: %#lx in the code, %#lx in the table\n", i * 8, is->offset[i], truth->offset[i]);
+		printf("+%zu: %#lx in the code, %#lx in the table\n", i * 8, is->offset[i],
+		       truth->offset[i]);
 	}
-	printf("version 0.%d, %u bytes, %zu functions known, %zu wrong\n", (int)is->minor, is->size, known,
-	       wrong);
+	printf("version 0.%d, %u bytes, %zu functions known, %zu wrong\n", (int)is->minor, is->size,
+	       known, wrong);
 	return wrong || is->size != truth->size || is->minor != truth->minor;
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caller RATE COUNTED NAMES THREADS: a training loop without torch that knows exactly what it called.
+/* caller RATE COUNTED NAMES THREADS: a training loop without torch that knows exactly what it
+ * called.
  *
- * Says "ready"; from a line of standard input on it makes RATE recorded calls a second in each thread, and
- * beside them COUNTED thousand counted ones and NAMES thousand ranges of a name that is bounded; on another
- * line, or its end, it stops and prints one line:
+ * Says "ready"; from a line of standard input on it makes RATE recorded calls a second in each
+ * thread, and beside them COUNTED thousand counted ones and NAMES thousand ranges of a name that is
+ * bounded; on another line, or its end, it stops and prints one line:
  *
  *   steps N records N counted N ranges N sum N
  *
  * With NAMES every other quarter of a second has nothing but such ranges, as an inner loop would.
- * ranges are those that may have been counted only; sum is what a probed function returned, all in all, and
- * shows that the probes left the program alone. */
+ * ranges are those that may have been counted only; sum is what a probed function returned, all in
+ * all, and shows that the probes left the program alone. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,18 +29,20 @@
 #define LULL_BURSTS  256 /* of every 2 * LULL_BURSTS */
 #define THREADS_MAX  64
 
-struct std_string { /* what a const std::string & points to: the first word is the pointer to the text */
+struct std_string { /* what a const std::string & points to: the first word is the pointer to the
+		       text */
 	const char *text;
 	size_t len;
 };
 
-#define STRING(s)                                                                                            \
-	{                                                                                                    \
-		s, sizeof(s) - 1                                                                             \
+#define STRING(s)                                                                                  \
+	{                                                                                          \
+		s, sizeof(s) - 1                                                                   \
 	}
 static const struct std_string update = STRING("Optimizer.step#AdamW.step");
 static const struct std_string zero = STRING("Optimizer.zero_grad#AdamW.zero_grad");
-static const struct std_string fetch = STRING("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+static const struct std_string fetch = STRING(
+	"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
 static const struct std_string inner = STRING("inner");
 
 static unsigned long burst, counted_each, names_each;
@@ -136,8 +139,9 @@ int main(int argc, char **argv)
 		all.ranges += workers[i].ranges;
 		all.sum += workers[i].sum;
 	}
-	printf("steps %llu records %llu counted %llu ranges %llu sum %llu\n", (unsigned long long)all.steps,
-	       (unsigned long long)all.records, (unsigned long long)all.counted,
-	       (unsigned long long)all.ranges, (unsigned long long)all.sum);
+	printf("steps %llu records %llu counted %llu ranges %llu sum %llu\n",
+	       (unsigned long long)all.steps, (unsigned long long)all.records,
+	       (unsigned long long)all.counted, (unsigned long long)all.ranges,
+	       (unsigned long long)all.sum);
 	return 0;
 }

@@ -3,13 +3,14 @@
  *
  * crowd victims N SEED
  *
- *   N processes of four threads each, one after the other, each killed by SIGKILL, SIGTERM or SIGSEGV; a
- *   line "victim PID SIGNAL" for each, then "done"
+ *   N processes of four threads each, one after the other, each killed by SIGKILL, SIGTERM or
+ * SIGSEGV; a line "victim PID SIGNAL" for each, then "done"
  *
  * crowd births RATE SECONDS -- TRAINER...
  *
- *   RATE processes a second that end as soon as they are born, and once a second the trainer beside them;
- *   goes on until the last of those ended, prints "born N trainers N failed N" and waits for a line */
+ *   RATE processes a second that end as soon as they are born, and once a second the trainer beside
+ * them; goes on until the last of those ended, prints "born N trainers N failed N" and waits for a
+ * line */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -52,7 +53,8 @@ static void wait_line(void)
 		exit(1);
 }
 
-/* ---- victims ------------------------------------------------------------------------------------------ */
+/* ---- victims
+ * ------------------------------------------------------------------------------------------ */
 
 static void *stand(void *arg)
 {
@@ -109,7 +111,8 @@ static int victims(long n, unsigned int seed)
 	return 0;
 }
 
-/* ---- births ---------------------------------------------------------------------------------------------
+/* ---- births
+ * ---------------------------------------------------------------------------------------------
  */
 
 struct births {

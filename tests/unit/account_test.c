@@ -57,8 +57,8 @@ static void custom(struct goodput_part *p, const char *name, double s)
 {
 	p->custom = realloc(p->custom, (p->custom_count + 1) * sizeof(*p->custom));
 	assert_non_null(p->custom);
-	p->custom[p->custom_count++] = (struct goodput_custom){goodput_names_put(names, name, strlen(name)),
-							       s, 100 * s / p->total_s};
+	p->custom[p->custom_count++] = (struct goodput_custom){
+		goodput_names_put(names, name, strlen(name)), s, 100 * s / p->total_s};
 }
 
 static struct goodput_step_time *steps(size_t n)
@@ -114,7 +114,8 @@ static struct account_view view(void)
 				     .last_us = T0_US + 169000000};
 }
 
-/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, 80 columns. */
+/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, 80 columns.
+ */
 static char *text(bool color, bool ascii)
 {
 	struct account_view v = view();
@@ -176,8 +177,9 @@ static const cJSON *at(const cJSON *o, const char *path)
 
 	snprintf(copy, sizeof(copy), "%s", path);
 	for (char *key = strtok_r(copy, "/", &save); key; key = strtok_r(NULL, "/", &save)) {
-		o = *key >= '0' && *key <= '9' && cJSON_IsArray(o) ? cJSON_GetArrayItem(o, atoi(key))
-								   : cJSON_GetObjectItemCaseSensitive(o, key);
+		o = *key >= '0' && *key <= '9' && cJSON_IsArray(o)
+			    ? cJSON_GetArrayItem(o, atoi(key))
+			    : cJSON_GetObjectItemCaseSensitive(o, key);
 		if (!o)
 			fail_msg("no %s in %s", key, path);
 	}
@@ -210,7 +212,8 @@ static void table(void **state)
 	(void)state;
 	set_steps(50);
 	t = text(false, false);
-	has(t, "job llama\n  2025-01-01 10:00:00 to 2025-01-01 10:02:49 UTC, 169.0 s, ended\n  58 records");
+	has(t,
+	    "job llama\n  2025-01-01 10:00:00 to 2025-01-01 10:02:49 UTC, 169.0 s, ended\n  58 records");
 	goodput = strstr(t, "goodput ");
 	startup = strstr(t, "program startup");
 	other = strstr(t, "\n    other");
@@ -334,8 +337,9 @@ static void parts(void **state)
 	answer.cumulative.stepping_efficiency = 0.71;
 	answer.cumulative.available_efficiency = 0.82;
 	t = text(false, false);
-	has(t, "windows (UTC)\n    2025-01-01 10:00:00 to 2025-01-01 10:02:49     169.0 s   59.2 %  █████▉\n"
-	       "      program startup 17.8 %, training preparation 11.8 %\n");
+	has(t,
+	    "windows (UTC)\n    2025-01-01 10:00:00 to 2025-01-01 10:02:49     169.0 s   59.2 %  █████▉\n"
+	    "      program startup 17.8 %, training preparation 11.8 %\n");
 	has(t, "no answer\n      ValueError: No log entries found");
 	has(t, "as of (UTC)\n    2025-01-01 10:02:49");
 	has(t, "without 1 excluded interval");
@@ -356,14 +360,16 @@ static void json_keys(void **state)
 	j = json();
 	keys_are(j, "job cumulative step_time_s");
 	assert_string_equal(at(j, "job")->valuestring, "llama");
-	keys_are(at(j, "cumulative"),
-		 "goodput_pct badput_pct total_job_time_s productive_time_s unproductive_time_s "
-		 "max_productive_step last_recorded_step disruptions closure_residual_s ideal_step_time_s "
-		 "step_deviation_s step_deviation_mean_s step_time_deviation_metric_s");
+	keys_are(
+		at(j, "cumulative"),
+		"goodput_pct badput_pct total_job_time_s productive_time_s unproductive_time_s "
+		"max_productive_step last_recorded_step disruptions closure_residual_s ideal_step_time_s "
+		"step_deviation_s step_deviation_mean_s step_time_deviation_metric_s");
 	keys_are(at(j, "cumulative/unproductive_time_s"),
 		 "TPU_INITIALIZATION TRAINING_PREP PROGRAM_STARTUP DATA_LOADING_ASYNC "
 		 "WASTED_PROGRESS_FROM_DISRUPTION CUSTOM_BADPUT_EVENTS OTHER");
-	assert_true(fabs(number(j, "cumulative/badput_pct/CUSTOM_BADPUT_EVENTS/EVAL") - 300 / 169.) < 1e-13);
+	assert_true(fabs(number(j, "cumulative/badput_pct/CUSTOM_BADPUT_EVENTS/EVAL") -
+			 300 / 169.) < 1e-13);
 	assert_true(number(j, "cumulative/goodput_pct") == 100 / 1.69); /* not a digit is lost */
 	keys_are(at(j, "step_time_s"), "count sum max min by_step");
 	assert_int_equal(cJSON_GetArraySize(at(j, "step_time_s/by_step")), 50);
@@ -399,8 +405,10 @@ static void json_maps(void **state)
 	set_steps(999);
 	j = json();
 	keys_are(at(j, "step_time_s"), "count sum max min sampled_by_step last_step");
-	keys_are(at(j, "cumulative/step_deviation_s"), "count sum max min sampled_by_step last_step");
-	assert_int_equal(cJSON_GetArraySize(at(j, "step_time_s/sampled_by_step")), 111); /* every ninth */
+	keys_are(at(j, "cumulative/step_deviation_s"),
+		 "count sum max min sampled_by_step last_step");
+	assert_int_equal(cJSON_GetArraySize(at(j, "step_time_s/sampled_by_step")),
+			 111); /* every ninth */
 	assert_string_equal(at(j, "step_time_s/sampled_by_step")->child->next->string, "9");
 	assert_true(number(j, "step_time_s/last_step") == 998);
 	cJSON_Delete(j);
@@ -423,8 +431,10 @@ static void json_parts(void **state)
 	answer.at_count = 1;
 	answer.windows[0] = answer.at[0] = answer.excluded = part();
 	answer.windows[0].from_us = T0_US - 1;
-	answer.windows[1] = (struct goodput_part){
-		.from_us = T0_US, .to_us = T0_US + 5, .error = "No entries", .error_type = "ValueError"};
+	answer.windows[1] = (struct goodput_part){.from_us = T0_US,
+						  .to_us = T0_US + 5,
+						  .error = "No entries",
+						  .error_type = "ValueError"};
 	answer.has_excluded = true;
 	answer.excluded.excluded_s = 10;
 	answer.excluded.adjusted_s = 159;
@@ -434,19 +444,22 @@ static void json_parts(void **state)
 	keys_are(j, "job cumulative step_time_s intervals exclusions sequence");
 	assert_string_equal(at(j, "cumulative/error/message")->valuestring, "It is zero.");
 	assert_true(number(j, "cumulative/productive_time_s") == 100);
-	keys_are(at(j, "intervals/0"),
-		 "start end goodput_pct badput_pct max_productive_step total_job_time_s disruptions");
+	keys_are(
+		at(j, "intervals/0"),
+		"start end goodput_pct badput_pct max_productive_step total_job_time_s disruptions");
 	assert_true(number(j, "intervals/0/start") == 1735725599.999999);
 	keys_are(at(j, "intervals/1"), "start end error");
 	assert_string_equal(
 		at(j, "intervals/1/error/message")->valuestring,
 		"No entries between 2025-01-01 10:00:00+00:00 and 2025-01-01 10:00:00.000005+00:00.");
-	keys_are(at(j, "exclusions"), "intervals goodput_pct badput_pct max_productive_step excluded_time_s "
-				      "adjusted_total_time_s productive_time_s unproductive_time_s");
+	keys_are(at(j, "exclusions"),
+		 "intervals goodput_pct badput_pct max_productive_step excluded_time_s "
+		 "adjusted_total_time_s productive_time_s unproductive_time_s");
 	assert_true(number(j, "exclusions/intervals/0/0") == 1735725599.999999);
-	keys_are(at(j, "sequence/0"),
-		 "query_time goodput_pct badput_pct total_job_time_s productive_time_s unproductive_time_s "
-		 "max_productive_step last_recorded_step disruptions closure_residual_s ideal_step_time_s");
+	keys_are(
+		at(j, "sequence/0"),
+		"query_time goodput_pct badput_pct total_job_time_s productive_time_s unproductive_time_s "
+		"max_productive_step last_recorded_step disruptions closure_residual_s ideal_step_time_s");
 	cJSON_Delete(j);
 }
 

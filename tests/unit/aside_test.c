@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aside: an answer, an error, what never comes back, who dies, and what the other process holds of ours. */
+/* aside: an answer, an error, what never comes back, who dies, and what the other process holds of
+ * ours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -150,7 +151,8 @@ static void asked_and_answered_later(void **state)
 	for (got = -EAGAIN; got == -EAGAIN;)
 		got = aside_answer(a, 100, &answer);
 	assert_int_equal(got, -EIO);
-	assert_int_equal(aside_call(a, twice, &n, sizeof(n), &answer), sizeof(n)); /* another one is there */
+	assert_int_equal(aside_call(a, twice, &n, sizeof(n), &answer),
+			 sizeof(n)); /* another one is there */
 	assert_int_equal(*(const int *)answer, 42);
 	aside_free(a);
 }

@@ -32,7 +32,8 @@ static void test_said(void **state)
 	assert_int_equal(a.nsaid + a.count, 0);
 }
 
-/* In any order; what overlaps or touches is one; what lies before the clock began is at its beginning. */
+/* In any order; what overlaps or touches is one; what lies before the clock began is at its
+ * beginning. */
 static void test_placed(void **state)
 {
 	struct away a = {0};

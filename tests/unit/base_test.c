@@ -77,7 +77,8 @@ static void test_rfc3339(void **state)
 	(void)state;
 	assert_string_equal(clock_rfc3339(out, 0), "1970-01-01T00:00:00.000000000Z");
 	assert_string_equal(clock_rfc3339(out, -1), "1969-12-31T23:59:59.999999999Z");
-	assert_string_equal(clock_rfc3339(out, 1795262400000000001), "2026-11-21T12:00:00.000000001Z");
+	assert_string_equal(clock_rfc3339(out, 1795262400000000001),
+			    "2026-11-21T12:00:00.000000001Z");
 	assert_string_equal(clock_rfc3339(out, INT64_MAX), "2262-04-11T23:47:16.854775807Z");
 	assert_string_equal(clock_rfc3339(out, INT64_MIN), "1677-09-21T00:12:43.145224192Z");
 	for (int64_t at = INT64_MIN / 1000000000; at < INT64_MAX / 1000000000; at += 86399 * 7) {
@@ -86,8 +87,9 @@ static void test_rfc3339(void **state)
 		struct tm tm;
 
 		gmtime_r(&s, &tm);
-		assert_int_equal(strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000000000Z", &tm),
-				 30);
+		assert_int_equal(
+			strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000000000Z", &tm),
+			30);
 		assert_string_equal(clock_rfc3339(out, at * 1000000000), expected);
 	}
 }
@@ -137,7 +139,8 @@ static void test_escape(void **state)
 		{"plain", "plain"},
 		{"a\nb\t\x7f", "a?b??"},
 		{"\x1b[31mred", "?[31mred"},
-		{"gr\303\274n \342\202\254 \360\237\230\200", "gr\303\274n \342\202\254 \360\237\230\200"},
+		{"gr\303\274n \342\202\254 \360\237\230\200",
+		 "gr\303\274n \342\202\254 \360\237\230\200"},
 		{"\302\233 C1", "?? C1"},
 		{"\300\257 \340\200\257 \355\240\200 \364\220\200\200", "?? ??? ??? ????"},
 		{"\342\200\256 marks", "??? marks"},
@@ -155,7 +158,8 @@ static void test_escape(void **state)
 	assert_string_equal(log_escape(out, sizeof(out), "ab\0cd", 5), "ab");
 	assert_string_equal(log_escape(out, sizeof(out), "abcd", 2), "ab");
 	assert_string_equal(log_escape(out, 3, "abcd", 4), "ab");
-	assert_string_equal(log_escape(out, 5, "abc\342\202\254", 6), "abc"); /* never half a character */
+	assert_string_equal(log_escape(out, 5, "abc\342\202\254", 6),
+			    "abc"); /* never half a character */
 	assert_string_equal(log_escape(out, 6, "\342\202\254abcd", 7), "\342\202\254ab");
 	assert_string_equal(log_escape(out, 5, "a\nbcde", 6), "a?bc");
 	assert_string_equal(log_escape(out, 1, "abc", 3), "");
@@ -314,11 +318,13 @@ static void test_pace(void **state)
 		{9000, false, false, 40}, {9040, true, true, 10},   {9230, true, false, 10},
 		{9240, false, false, 10}, {9430, false, true, 40},
 	};
-	struct pace p = {.often_ns = 10, .seldom_ns = 40, .calm_ns = 200, .busy_ns = 1000, .period_ns = 10};
+	struct pace p = {
+		.often_ns = 10, .seldom_ns = 40, .calm_ns = 200, .busy_ns = 1000, .period_ns = 10};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
-		assert_int_equal(pace_changes(&p, looks[i].now_ns, looks[i].busy), looks[i].changes);
+		assert_int_equal(pace_changes(&p, looks[i].now_ns, looks[i].busy),
+				 looks[i].changes);
 		assert_int_equal(p.period_ns, looks[i].period_ns);
 	}
 }
@@ -342,8 +348,9 @@ static void on_readable_remove_other(void *ctx, uint64_t value)
 	assert_int_equal(read(p->pipe_fd[0], &c, 1), 1);
 	/* The other's event is in the same batch: it must not fire any more. */
 	loop_remove_fd(p->loop, p->other->pipe_fd[0]);
-	assert_int_equal(loop_add_fd(p->loop, p->other->pipe_fd[1], EPOLLOUT, on_readable_remove_other, p),
-			 0);
+	assert_int_equal(
+		loop_add_fd(p->loop, p->other->pipe_fd[1], EPOLLOUT, on_readable_remove_other, p),
+		0);
 	loop_remove_fd(p->loop, p->other->pipe_fd[1]);
 }
 
@@ -371,7 +378,8 @@ static void test_loop_removes_during_dispatch(void **state)
 	assert_int_equal(pipe(b.pipe_fd), 0);
 	assert_int_equal(loop_add_fd(l, a.pipe_fd[0], EPOLLIN, on_readable_remove_other, &a), 0);
 	assert_int_equal(loop_add_fd(l, b.pipe_fd[0], EPOLLIN, on_readable_remove_other, &b), 0);
-	assert_int_equal(loop_add_fd(l, b.pipe_fd[0], EPOLLIN, on_readable_remove_other, &b), -EEXIST);
+	assert_int_equal(loop_add_fd(l, b.pipe_fd[0], EPOLLIN, on_readable_remove_other, &b),
+			 -EEXIST);
 	assert_int_equal(write(a.pipe_fd[1], "x", 1), 1);
 	assert_int_equal(write(b.pipe_fd[1], "x", 1), 1);
 	assert_int_equal(loop_add_timer(l, 1000000, on_stop, &later), 0);

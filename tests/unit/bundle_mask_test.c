@@ -177,8 +177,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),   cmocka_unit_test(test_json),   cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_config), cmocka_unit_test(test_events), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_text),	cmocka_unit_test(test_json),
+		cmocka_unit_test(test_metrics), cmocka_unit_test(test_config),
+		cmocka_unit_test(test_events),	cmocka_unit_test(test_names),
 		cmocka_unit_test(test_homes),
 	};
 

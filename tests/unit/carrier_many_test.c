@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier: of more jobs than it carries at a time those that are over give way, once what is known of them
- * was left; what is over is not written again and again. */
+/* carrier: of more jobs than it carries at a time those that are over give way, once what is known
+ * of them was left; what is over is not written again and again. */
 #include "tests/unit/carrier_world.h"
 
 #define MANY (CARRIER_JOBS * 3)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier: what is read when a job begins goes onto the tape once, what is none does not; what is known here
- * is left there when something happened; who gives way says so; a folder that is not there holds up nothing;
- * the same through ConfigMaps.
- * The tape and the model are made by hand. */
+/* carrier: what is read when a job begins goes onto the tape once, what is none does not; what is
+ * known here is left there when something happened; who gives way says so; a folder that is not
+ * there holds up nothing; the same through ConfigMaps. The tape and the model are made by hand. */
 #include <signal.h>
 
 #include "tests/unit/stand_in.h"
@@ -62,7 +61,8 @@ static void tick_until(uint32_t attempt, uint64_t falls)
 	assert_int_equal(c.falls, falls);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------- */
+/* ---- tests
+ * -------------------------------------------------------------------------------------------- */
 
 static void test_comes(void **state)
 {
@@ -88,8 +88,8 @@ static void test_comes(void **state)
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
-/* As whoever runs it names it: by its uid, not as the options have it; who names it on this node alone names
- * nothing that another one knows. */
+/* As whoever runs it names it: by its uid, not as the options have it; who names it on this node
+ * alone names nothing that another one knows. */
 static void test_comes_by_place(void **state)
 {
 	struct gp_place p = {.job_from = GP_JOB_FROM_cgroup, .job = "llama", .job_uid = "uid-1"};
@@ -243,7 +243,8 @@ static void test_no_folder(void **state)
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
-/* ---- ConfigMaps ----------------------------------------------------------------------------------- */
+/* ---- ConfigMaps
+ * ----------------------------------------------------------------------------------- */
 
 static struct stand_in api;
 static char map[] = "configmap:ml";

@@ -60,7 +60,8 @@ static void on_log(void *ctx, enum log_level level, const char *line)
 {
 	(void)ctx;
 	(void)level;
-	snprintf(world.said + strlen(world.said), sizeof(world.said) - strlen(world.said), "%s\n", line);
+	snprintf(world.said + strlen(world.said), sizeof(world.said) - strlen(world.said), "%s\n",
+		 line);
 }
 
 static bool said(const char *text)

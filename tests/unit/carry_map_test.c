@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes with a job as a ConfigMap: its name, who gives way to whom, and an API server that refuses, is
- * slow or talks nonsense. Against a stand-in that is as strict as a real one. */
+/* What goes with a job as a ConfigMap: its name, who gives way to whom, and an API server that
+ * refuses, is slow or talks nonsense. Against a stand-in that is as strict as a real one. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,8 @@ static int arrange(void **state)
 				       .namespace = "ml",
 				       .question_s = WAIT_S,
 				       .token_s = WAIT_S};
-	llama = (struct carry_map_job){.job = "llama", .uid = "uid-1", .namespace = "ml", .owner = "Job"};
+	llama = (struct carry_map_job){
+		.job = "llama", .uid = "uid-1", .namespace = "ml", .owner = "Job"};
 	carry_map_name(name, llama.job, llama.uid);
 	deed("{'verbs':['get','create','patch'],'spaces':null,'meanwhile':null}");
 	return carry_map_new(&m, &to);
@@ -100,14 +101,18 @@ static uint32_t there(struct carry *ret)
 static const char *object(void)
 {
 	static char text[8192];
-	struct access a = {
-		.server = server, .token_file = cfg.token_file, .ca_file = cfg.ca_file, .token_s = 0};
+	struct access a = {.server = server,
+			   .token_file = cfg.token_file,
+			   .ca_file = cfg.ca_file,
+			   .token_s = 0};
 	struct web_reply r = {0};
 	char path[200];
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/ml/configmaps/%s", name);
 	assert_int_equal(web_open(&a.web), 0);
-	assert_int_equal(access_send(&a, &(struct access_request){.path = path, .timeout_s = WAIT_S}, &r), 0);
+	assert_int_equal(
+		access_send(&a, &(struct access_request){.path = path, .timeout_s = WAIT_S}, &r),
+		0);
 	snprintf(text, sizeof(text), "%s", r.status == 200 ? r.body.data : "");
 	web_reply_free(&r);
 	web_close(a.web);
@@ -138,7 +143,8 @@ static void leave(const char *deed_name, const char *node, uint32_t attempt, int
 	     deed_name, name, line);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------- */
+/* ---- tests
+ * -------------------------------------------------------------------------------------------- */
 
 static bool fits(const char *n)
 {
@@ -182,7 +188,8 @@ static void names(void **state)
 	assert_false(config_map_is_space("-a"));
 	assert_false(config_map_is_space("a/b"));
 	assert_false(config_map_is_space("A"));
-	assert_false(config_map_is_space("hundred-and-more-letters-hundred-and-more-letters-hundred-and-mo"));
+	assert_false(config_map_is_space(
+		"hundred-and-more-letters-hundred-and-more-letters-hundred-and-mo"));
 }
 
 static void there_and_back(void **state)
@@ -217,9 +224,9 @@ static void owner(void **state)
 	(void)state;
 	deed("{'put':{'kind':'Job','metadata':{'name':'llama','namespace':'ml','uid':'uid-1'}}}");
 	assert_int_equal(writes("a", 1, 0), 0);
-	assert_non_null(strstr(object(),
-			       "{\"apiVersion\": \"batch/v1\", \"kind\": \"Job\", \"name\": \"llama\", "
-			       "\"uid\": \"uid-1\"}"));
+	assert_non_null(strstr(
+		object(), "{\"apiVersion\": \"batch/v1\", \"kind\": \"Job\", \"name\": \"llama\", "
+			  "\"uid\": \"uid-1\"}"));
 	assert_int_equal(writes("a", 2, 0), 0);
 	assert_non_null(strstr(object(), "ownerReferences"));
 	deed("{'delete':'Job/ml/llama'}");
@@ -260,7 +267,8 @@ static void gives_way(void **state)
 	assert_int_equal(there(&c), 5);
 	assert_string_equal(c.node, "a");
 	assert_int_equal(writes("a", 6, 1), 0);
-	snprintf(llama.job, sizeof(llama.job), "other"); /* one hash: it cannot be made on purpose here */
+	snprintf(llama.job, sizeof(llama.job),
+		 "other"); /* one hash: it cannot be made on purpose here */
 	put_map(OURS, "", "gp-bpf carry 1\\njob x\\nattempt 1\\nuntil 1\\nend\\n");
 	snprintf(llama.job, sizeof(llama.job), "llama");
 	assert_int_equal(writes("a", 7, 1), -EEXIST);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry: what goes with a job from node to node, as text and as a file: round trips, bounds, what is none,
- * who gives way to whom. What a model makes of it is in tests/cases/carry*.case. */
+/* carry: what goes with a job from node to node, as text and as a file: round trips, bounds, what
+ * is none, who gives way to whom. What a model makes of it is in tests/cases/carry*.case. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,8 @@ static struct carry usual(void)
 	return c;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text
+ * ---------------------------------------------------------------------------------------- */
 
 /* What is written again from what was read is the same text. */
 static void test_round_trip(void **state)
@@ -118,7 +119,8 @@ static void test_round_trip(void **state)
 	assert_memory_equal(again, text, len);
 	assert_string_equal(back.job, "llama");
 	assert_int_equal(back.away, 30);
-	assert_true(back.ns[BUCKET_GOODPUT] == 4000000000 && back.fall.d.step == DISRUPTION_NO_STEP);
+	assert_true(back.ns[BUCKET_GOODPUT] == 4000000000 &&
+		    back.fall.d.step == DISRUPTION_NO_STEP);
 	assert_true(back.fall.why.exit_code == -1 && back.fall.why.signal == 9 && !back.untold);
 	assert_string_equal(back.saved.path, "/out/ckpt.pt");
 	assert_true(back.saved.file.bytes == 1000 && back.saved.file.mtime_ns == 5);
@@ -136,10 +138,12 @@ static void test_largest(void **state)
 	assert_int_equal(carry_parse(&back, text, len), 0);
 	assert_true(carry_elapsed_ns(&back) == carry_elapsed_ns(&c));
 	assert_true(back.secured_ns == c.secured_ns && back.saved.filed);
-	print_message("the largest: %zu bytes, %zu of them of the path\n", len, strlen(back.saved.path));
+	print_message("the largest: %zu bytes, %zu of them of the path\n", len,
+		      strlen(back.saved.path));
 	/* Its end is what is left of the path. */
 	assert_true(*back.saved.path && strlen(back.saved.path) < strlen(c.saved.path));
-	assert_string_equal(back.saved.path, c.saved.path + strlen(c.saved.path) - strlen(back.saved.path));
+	assert_string_equal(back.saved.path,
+			    c.saved.path + strlen(c.saved.path) - strlen(back.saved.path));
 	for (int b = 0; b < BUCKET_COUNT; b++) /* no job has all of them */
 		c.ns[b] = b % 2 ? c.ns[b] : 0;
 	len = carry_text(text, &c);
@@ -214,7 +218,8 @@ static void test_none(void **state)
 	assert_int_equal(parse("gp-bpf carry 2\nanything\n"), -EPROTO);
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files
+ * --------------------------------------------------------------------------------------- */
 
 static char dir[] = "/tmp/carry_test.XXXXXX";
 static char path[200];
@@ -347,7 +352,8 @@ static void test_hostile_files(void **state)
 
 	assert_int_equal(unlink(in_dir(name)), 0);
 	assert_int_equal(mkfifo(in_dir(name), 0600), 0);
-	assert_int_equal(carry_file_read(dir, name, text), -EBADMSG); /* and nobody waits for its writer */
+	assert_int_equal(carry_file_read(dir, name, text),
+			 -EBADMSG); /* and nobody waits for its writer */
 	assert_int_equal(unlink(in_dir(name)), 0);
 
 	memset(big, 'x', sizeof(big));
@@ -378,8 +384,8 @@ static void test_of_another(void **state)
 	assert_int_equal(carry_file_write(dir, &c, &had), -EEXIST);
 }
 
-/* Two nodes that take themselves for the job's: the later run stays, of one attempt the one that began later,
- * whoever writes when and however often. */
+/* Two nodes that take themselves for the job's: the later run stays, of one attempt the one that
+ * began later, whoever writes when and however often. */
 static void test_two_nodes(void **state)
 {
 	struct carry a = usual(), b = usual(), back, had;

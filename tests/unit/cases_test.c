@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cases_test - runs the cases of tests/cases (or the files named): moves in, figures out. After every event
- * the ledgers must add up; every case is run twice, the second time with nobody looking, and must tell the
- * same facts to the byte. */
+/* cases_test - runs the cases of tests/cases (or the files named): moves in, figures out. After
+ * every event the ledgers must add up; every case is run twice, the second time with nobody
+ * looking, and must tell the same facts to the byte. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,8 @@
 
 #define CASES_MAX 400
 
-/* ---- facts --------------------------------------------------------------------------------------- */
+/* ---- facts
+ * --------------------------------------------------------------------------------------- */
 
 /* In order, within the step, none across another. */
 static bool places_fit(const struct step *s, const struct step_piece *p, uint32_t n)
@@ -43,8 +44,10 @@ static void see_places(struct seen *s, const struct fact_step *fs)
 	for (uint32_t i = 0; i < fs->nblocked; i++)
 		ns[fs->blocked[i].phase] += fs->blocked[i].to_ns - fs->blocked[i].from_ns;
 	for (int i = PHASE_SYNC; i < PHASE_COUNT; i++) {
-		if (ns[i] > fs->phase_ns[i] || (fs->nblocked < STEP_PIECES && ns[i] < fs->phase_ns[i]))
-			snprintf(s->error, sizeof(s->error), "step %llu: %s of %llu ns, pieces of %llu",
+		if (ns[i] > fs->phase_ns[i] ||
+		    (fs->nblocked < STEP_PIECES && ns[i] < fs->phase_ns[i]))
+			snprintf(s->error, sizeof(s->error),
+				 "step %llu: %s of %llu ns, pieces of %llu",
 				 (unsigned long long)fs->step.number, phase_name[i],
 				 (unsigned long long)fs->phase_ns[i], (unsigned long long)ns[i]);
 	}
@@ -61,8 +64,8 @@ static void see_step(struct seen *s, uint32_t pid, const struct fact_step *fs)
 		snprintf(s->error, sizeof(s->error), "step %llu overlaps",
 			 (unsigned long long)fs->step.number);
 	if (fs->run_step != *number + !skipped)
-		snprintf(s->error, sizeof(s->error), "step %llu after %llu", (unsigned long long)fs->run_step,
-			 (unsigned long long)*number);
+		snprintf(s->error, sizeof(s->error), "step %llu after %llu",
+			 (unsigned long long)fs->run_step, (unsigned long long)*number);
 	for (int i = 0; i < PHASE_COUNT; i++) {
 		if (fs->phase_ns[i] > fs->step.end_ns - fs->step.start_ns)
 			snprintf(s->error, sizeof(s->error), "step %llu: %s is longer than it",
@@ -125,12 +128,13 @@ static void see(void *ctx, const struct fact *f)
 	}
 }
 
-/* ---- figures ------------------------------------------------------------------------------------- */
+/* ---- figures
+ * ------------------------------------------------------------------------------------- */
 
-/* A window adds up; one that holds all there is says what the ledger says, but for the rounding of its
- * pieces. */
-static void windows_close(const struct run *r, const struct ledger_view *l, const struct window_view *windows,
-			  uint32_t pid)
+/* A window adds up; one that holds all there is says what the ledger says, but for the rounding of
+ * its pieces. */
+static void windows_close(const struct run *r, const struct ledger_view *l,
+			  const struct window_view *windows, uint32_t pid)
 {
 	for (int i = 0; i < WINDOWS_MAX && windows[i].length_ns; i++) {
 		const struct window_view *w = &windows[i];
@@ -138,9 +142,11 @@ static void windows_close(const struct run *r, const struct ledger_view *l, cons
 
 		for (int b = 0; b < BUCKET_COUNT; b++) {
 			sum_ns += w->ns[b];
-			if (w->whole && (w->ns[b] > l->ns[b] + 1000000 || w->ns[b] + 1000000 < l->ns[b]))
-				fail_msg("%s: window %d of %u: %s %llu, in the ledger %llu", r->path, i, pid,
-					 bucket_name[b], (unsigned long long)w->ns[b],
+			if (w->whole &&
+			    (w->ns[b] > l->ns[b] + 1000000 || w->ns[b] + 1000000 < l->ns[b]))
+				fail_msg("%s: window %d of %u: %s %llu, in the ledger %llu",
+					 r->path, i, pid, bucket_name[b],
+					 (unsigned long long)w->ns[b],
 					 (unsigned long long)l->ns[b]);
 		}
 		if (sum_ns != w->to_ns - w->from_ns)
@@ -342,7 +348,8 @@ static void expect_one(const struct run *run, const struct snapshot *snap, char 
 	}
 	if (figure_text(&f, key)) {
 		if (strcmp(figure_text(&f, key), value))
-			fail_msg("%s: %s is %s, not %s", run->path, key, figure_text(&f, key), value);
+			fail_msg("%s: %s is %s, not %s", run->path, key, figure_text(&f, key),
+				 value);
 		return;
 	}
 	if (f.job ? !figure_job(&f, key, &got)
@@ -368,7 +375,8 @@ static void expect(struct run *r, char *line)
 	snapshot_unref(snap);
 }
 
-/* ---- cases --------------------------------------------------------------------------------------- */
+/* ---- cases
+ * --------------------------------------------------------------------------------------- */
 
 static void run_case(struct run *r)
 {

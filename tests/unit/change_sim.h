@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_sim.h - step times of a job for tests of model/change: healthy ones with all that a healthy job has,
- * and a slowdown where asked for. Deterministic: the seed is the job. */
+/* change_sim.h - step times of a job for tests of model/change: healthy ones with all that a
+ * healthy job has, and a slowdown where asked for. Deterministic: the seed is the job. */
 #ifndef TESTS_CHANGE_SIM_H
 #define TESTS_CHANGE_SIM_H
 
@@ -94,12 +94,16 @@ static inline void sim_step(struct sim *s, struct fact_step *ret)
 	double days = (double)s->now_ns / 86400e9, t, slow = 1;
 
 	s->number++;
-	s->last = s->correlation * s->last + sqrt(1 - s->correlation * s->correlation) * sim_normal(s);
+	s->last = s->correlation * s->last +
+		  sqrt(1 - s->correlation * s->correlation) * sim_normal(s);
 	t = exp(s->noise * s->last) * (1 + s->drift_per_day * days);
 	if (s->slow_from && s->number >= s->slow_from && (!s->slow_to || s->number < s->slow_to))
 		slow = 1 + s->slow_by;
 	*ret = (struct fact_step){
-		.step = {.number = s->number, .micro_batches = 1, .updates = 1, .start_ns = s->now_ns},
+		.step = {.number = s->number,
+			 .micro_batches = 1,
+			 .updates = 1,
+			 .start_ns = s->now_ns},
 		.phases_known = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD,
 	};
 	ret->phase_ns[PHASE_BACKWARD] = (uint64_t)(0.5 * t * (double)s->step_ns);

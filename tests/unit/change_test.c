@@ -105,8 +105,11 @@ static void test_slower(void **state)
 /* Without noise every figure is exact, to the step. */
 static struct sim exact(uint64_t slow_from, uint64_t slow_to, double by)
 {
-	struct sim s = {
-		.seed = 1, .step_ns = SECOND, .slow_from = slow_from, .slow_to = slow_to, .slow_by = by};
+	struct sim s = {.seed = 1,
+			.step_ns = SECOND,
+			.slow_from = slow_from,
+			.slow_to = slow_to,
+			.slow_by = by};
 
 	sim_start(&s);
 	return s;
@@ -194,8 +197,8 @@ static void test_faster(void **state)
 /* Steps that are no samples; the first ones; a step with more micro-batches, and many of them. */
 static void test_no_samples(void **state)
 {
-	static const uint32_t flags[] = {STEP_tainted, STEP_imputed, STEP_recompiled, STEP_estimated,
-					 STEP_hung};
+	static const uint32_t flags[] = {STEP_tainted, STEP_imputed, STEP_recompiled,
+					 STEP_estimated, STEP_hung};
 	struct change *c = change_new();
 	struct sim s = exact(1, 6, 100);
 	struct fact_step fs;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By what steps can be found, told from the probes that fit; and the two forms in which it is shown. */
+/* By what steps can be found, told from the probes that fit; and the two forms in which it is
+ * shown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +90,8 @@ static void test_nameless(void **state)
 	p[2].runtime = "neuron";
 	judged(p, 1, CHECK_CYCLE, "cuda.sync");
 	judged(p, 2, CHECK_CYCLE, "cuda.graph_launch");
-	assert_non_null(strstr(text_of(p, 2), "no step can be told from outside by itself: launches of"));
+	assert_non_null(
+		strstr(text_of(p, 2), "no step can be told from outside by itself: launches of"));
 	judged(p, 3, CHECK_CYCLE, "neuron.execute");
 	assert_non_null(strstr(text_of(p, 3), "--marker ID"));
 	judged(p, 4, CHECK_B, "jax.execute");
@@ -127,7 +129,12 @@ static void test_shown(void **state)
 	const struct check_runtime r = {
 		.runtime = "x", .library = "libx.so", .version = "1.2", .version_from = "package"};
 	const struct check_target t[] = {
-		{.name = "process 7", .pid = 7, .probes = p, .nprobes = 2, .runtimes = &r, .nruntimes = 1},
+		{.name = "process 7",
+		 .pid = 7,
+		 .probes = p,
+		 .nprobes = 2,
+		 .runtimes = &r,
+		 .nruntimes = 1},
 		{.name = "process 8", .pid = 8, .error = "no such process"}};
 	const struct check_host h = {.budget_ns = 1000000};
 	struct buffer out = {0};
@@ -136,17 +143,19 @@ static void test_shown(void **state)
 	check_text_targets(&out, t, 2, true);
 	assert_non_null(strstr(out.data, "  x              1.2              libx.so\n"));
 	assert_non_null(strstr(
-		out.data, "x.gone                             absent    libx.so: no such function (it is "
-			  "for: from 2.0)\n"));
-	assert_non_null(
-		strstr(out.data, "1 can be probed, 1 not in this version of the library, 0 failed\n"));
+		out.data,
+		"x.gone                             absent    libx.so: no such function (it is "
+		"for: from 2.0)\n"));
+	assert_non_null(strstr(
+		out.data, "1 can be probed, 1 not in this version of the library, 0 failed\n"));
 	assert_non_null(strstr(out.data, "\033[32msteps can be found, tier B"));
 	assert_non_null(strstr(out.data, "  no such process\n"));
 	buffer_clear(&out);
 	check_json(&out, &h, t, 2);
+	assert_non_null(strstr(
+		out.data, "\"steps\":{\"can_be_found\":true,\"tier\":\"B\",\"by\":\"x.execute\""));
 	assert_non_null(
-		strstr(out.data, "\"steps\":{\"can_be_found\":true,\"tier\":\"B\",\"by\":\"x.execute\""));
-	assert_non_null(strstr(out.data, "\"error\":\"no such process\",\"runtimes\":[],\"probes\":[]}"));
+		strstr(out.data, "\"error\":\"no such process\",\"runtimes\":[],\"probes\":[]}"));
 	assert_non_null(strstr(out.data, "\"version\":\"1.2\",\"version_from\":\"package\""));
 	assert_non_null(strstr(out.data, "\"budget_ns_per_s\":1000000"));
 	buffer_free(&out);

@@ -13,7 +13,8 @@
 
 #define S 1000000000ull
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names
+ * --------------------------------------------------------------------------------------- */
 
 static void names_of_each_format(void **state)
 {
@@ -30,36 +31,40 @@ static void names_of_each_format(void **state)
 		{"/out/model.pt.tmp.4711", CHECKPOINT_TORCH, NULL, -1, true, false, true, false},
 		{"/out/model.pt~", CHECKPOINT_TORCH, NULL, -1, true, false, true, false},
 		{"/out/model_step_300.pt", CHECKPOINT_TORCH, NULL, 300, false, false, true, false},
-		{"/r/epoch=3-step=400.ckpt", CHECKPOINT_LIGHTNING, NULL, 400, false, false, false, false},
+		{"/r/epoch=3-step=400.ckpt", CHECKPOINT_LIGHTNING, NULL, 400, false, false, false,
+		 false},
 		{"/r/last.ckpt", CHECKPOINT_OTHER, NULL, -1, false, false, false, false},
-		{"/r/checkpoint-500/model.safetensors", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500", 500,
-		 false, true, false, false},
-		{"/r/checkpoint-500/training_args.bin", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500", 500,
-		 false, true, false, false},
-		{"/r/tmp-checkpoint-500/optimizer.pt", CHECKPOINT_HUGGINGFACE, "/r/tmp-checkpoint-500", 500,
-		 true, true, false, false},
+		{"/r/checkpoint-500/model.safetensors", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500",
+		 500, false, true, false, false},
+		{"/r/checkpoint-500/training_args.bin", CHECKPOINT_HUGGINGFACE, "/r/checkpoint-500",
+		 500, false, true, false, false},
+		{"/r/tmp-checkpoint-500/optimizer.pt", CHECKPOINT_HUGGINGFACE,
+		 "/r/tmp-checkpoint-500", 500, true, true, false, false},
 		{"pytorch_model.bin", CHECKPOINT_HUGGINGFACE, NULL, -1, false, false, true, false},
-		{"/r/model-00001-of-00004.safetensors", CHECKPOINT_SAFETENSORS, "/r", -1, false, true, false,
-		 false},
-		{"/r/step_100/__0_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true, false,
-		 false},
-		{"/r/step_100/.metadata", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true, false,
-		 true},
-		{"/r/3/its/state_20/__0_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/3/its/state_20", -1, false,
+		{"/r/model-00001-of-00004.safetensors", CHECKPOINT_SAFETENSORS, "/r", -1, false,
 		 true, false, false},
-		{"/r/last/__1_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/last", -1, false, true, false, false},
-		{"/r/iter_0000100/mp_rank_00/model_optim_rng.pt", CHECKPOINT_TORCH, "/r/iter_0000100", 100,
+		{"/r/step_100/__0_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false,
+		 true, false, false},
+		{"/r/step_100/.metadata", CHECKPOINT_DISTRIBUTED, "/r/step_100", 100, false, true,
+		 false, true},
+		{"/r/3/its/state_20/__0_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/3/its/state_20", -1,
 		 false, true, false, false},
-		{"/r/global_step30/mp_rank_00_model_states.pt", CHECKPOINT_TORCH, "/r/global_step30", 30,
-		 false, true, false, false},
+		{"/r/last/__1_0.distcp", CHECKPOINT_DISTRIBUTED, "/r/last", -1, false, true, false,
+		 false},
+		{"/r/iter_0000100/mp_rank_00/model_optim_rng.pt", CHECKPOINT_TORCH,
+		 "/r/iter_0000100", 100, false, true, false, false},
+		{"/r/global_step30/mp_rank_00_model_states.pt", CHECKPOINT_TORCH,
+		 "/r/global_step30", 30, false, true, false, false},
 		{"/r/5.orbax-checkpoint-tmp-17/default/d/abcdef", CHECKPOINT_ORBAX,
 		 "/r/5.orbax-checkpoint-tmp-17", 5, true, true, false, false},
-		{"/r/5/_CHECKPOINT_METADATA", CHECKPOINT_ORBAX, "/r/5", 5, false, true, false, false},
-		{"/r/ckpt-7.data-00000-of-00001", CHECKPOINT_TENSORFLOW, "/r/ckpt-7", 7, false, false, false,
+		{"/r/5/_CHECKPOINT_METADATA", CHECKPOINT_ORBAX, "/r/5", 5, false, true, false,
 		 false},
-		{"/r/v1.2/model-9.data-00001-of-00002", CHECKPOINT_TENSORFLOW, "/r/v1.2/model-9", -1, false,
+		{"/r/ckpt-7.data-00000-of-00001", CHECKPOINT_TENSORFLOW, "/r/ckpt-7", 7, false,
 		 false, false, false},
-		{"/r/ckpt-1.5.index", CHECKPOINT_TENSORFLOW, "/r/ckpt-1.5", 1, false, false, false, false},
+		{"/r/v1.2/model-9.data-00001-of-00002", CHECKPOINT_TENSORFLOW, "/r/v1.2/model-9",
+		 -1, false, false, false, false},
+		{"/r/ckpt-1.5.index", CHECKPOINT_TENSORFLOW, "/r/ckpt-1.5", 1, false, false, false,
+		 false},
 		{"/r/words.index", CHECKPOINT_NONE, NULL, -1, false, false, false, false},
 		{"/r/a.keras", CHECKPOINT_KERAS, NULL, -1, false, false, false, false},
 		{"/r/a.weights.h5", CHECKPOINT_KERAS, NULL, -1, false, false, false, false},
@@ -145,7 +150,8 @@ static void ends_of_paths(void **state)
 	assert_false(same("/c/b.pt", "/a/b.pt"));
 }
 
-/* ---- what was written ---------------------------------------------------------------------------- */
+/* ---- what was written
+ * ---------------------------------------------------------------------------- */
 
 struct fix {
 	struct checkpoints *c;
@@ -181,7 +187,8 @@ static const struct checkpoint *wrote(struct fix *f, const char *path)
 	return checkpoints_wrote(f->c, &w);
 }
 
-static uint64_t step_of(struct fix *f, struct checkpoint_file file, const char *path, enum checkpoint_how how)
+static uint64_t step_of(struct fix *f, struct checkpoint_file file, const char *path,
+			enum checkpoint_how how)
 {
 	struct checkpoint_match m = {0};
 
@@ -245,7 +252,8 @@ static void a_rename_makes_it_whole(void **state)
 	assert_true(k->whole);
 	assert_string_equal(k->path, "/out/last.ckpt");
 	assert_int_equal(checkpoints_newest(f.c, UINT64_MAX)->step, 20);
-	assert_int_equal(checkpoints_newest(f.c, 101 * S) == NULL, true); /* what was written over is gone */
+	assert_int_equal(checkpoints_newest(f.c, 101 * S) == NULL,
+			 true); /* what was written over is gone */
 	assert_int_equal(step_of(&f, file_of(1002), "/out/last.ckpt", CHECKPOINT_BY_inode), 20);
 	checkpoints_free(f.c);
 }
@@ -259,7 +267,8 @@ static void a_chain_of_renames(void **state)
 	assert_false(wrote(&f, "srv/out/.x.npz.part")->whole);
 	stepped(&f, 5);
 	assert_non_null(checkpoints_renamed(f.c, 7, "out/.x.npz.part", "out/x.npz", 300 * S));
-	assert_non_null(checkpoints_renamed(f.c, 7, "/mnt/srv/out/x.npz", "/mnt/srv/out/best.npz", 301 * S));
+	assert_non_null(checkpoints_renamed(f.c, 7, "/mnt/srv/out/x.npz", "/mnt/srv/out/best.npz",
+					    301 * S));
 	assert_string_equal(checkpoints_newest(f.c, UINT64_MAX)->path, "/mnt/srv/out/best.npz");
 	file = file_of(1001);
 	file.ino = 1;
@@ -286,13 +295,15 @@ static void folders_are_one_checkpoint(void **state)
 	assert_int_equal(k->number, 1);
 	k = wrote(&f, "/r/step_5/.metadata.tmp");
 	assert_int_equal(k->number, 1);
-	k = checkpoints_renamed(f.c, 7, "/r/step_5/.metadata.tmp", "/r/step_5/.metadata", f.now_s * S);
+	k = checkpoints_renamed(f.c, 7, "/r/step_5/.metadata.tmp", "/r/step_5/.metadata",
+				f.now_s * S);
 	assert_non_null(k);
 	assert_true(k->whole);
 	assert_string_equal(k->path, "/r/step_5");
 	stepped(&f, 5);
 	assert_int_equal(step_of(&f, file_of(1013), "/r/step_5/.metadata", CHECKPOINT_BY_inode), 5);
-	assert_int_equal(step_of(&f, file_of(1001), "/r/step_5/__0_0.distcp", CHECKPOINT_BY_inode), 5);
+	assert_int_equal(step_of(&f, file_of(1001), "/r/step_5/__0_0.distcp", CHECKPOINT_BY_inode),
+			 5);
 	/* Orbax renames the folder. */
 	k = wrote(&f, "/r/6.orbax-checkpoint-tmp-1/default/d/aa");
 	assert_false(k->whole);
@@ -316,20 +327,25 @@ static void memory_is_bounded(void **state)
 		assert_int_equal(wrote(&f, path)->number, i + 1);
 	}
 	assert_int_equal(step_of(&f, file_of(1001), "/x", CHECKPOINT_BY_none), 0);
-	assert_int_equal(step_of(&f, file_of(1001 + 2 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
-	assert_int_equal(step_of(&f, file_of(1000 + 3 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
+	assert_int_equal(
+		step_of(&f, file_of(1001 + 2 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
+	assert_int_equal(
+		step_of(&f, file_of(1000 + 3 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
 	for (int i = 0; i < 3 * CHECKPOINTS_MAX;
 	     i++) { /* what no checkpoint is takes their place from none */
 		snprintf(path, sizeof(path), "/cache/%d.bin", i);
 		wrote(&f, path);
 	}
-	assert_int_equal(step_of(&f, file_of(1000 + 3 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
+	assert_int_equal(
+		step_of(&f, file_of(1000 + 3 * CHECKPOINTS_MAX), "/x", CHECKPOINT_BY_inode), 0);
 	checkpoints_free(f.c);
 }
 
-/* ---- where a restart goes on from ---------------------------------------------------------------- */
+/* ---- where a restart goes on from
+ * ---------------------------------------------------------------- */
 
-static void read_by(struct fix *f, struct checkpoint_resume *r, struct checkpoint_file file, const char *path)
+static void read_by(struct fix *f, struct checkpoint_resume *r, struct checkpoint_file file,
+		    const char *path)
 {
 	struct checkpoint_name n = checkpoint_name(path);
 	struct checkpoint_match m;

@@ -96,11 +96,13 @@ static void others_go_side_by_side(void **state)
 
 static void a_secret_is_not_told(void **state)
 {
-	char *specs[] = {(char[]){"otlp:http://me:secret@h:1"}, (char[]){"otlp:http://me:secret@h:1"}};
+	char *specs[] = {(char[]){"otlp:http://me:secret@h:1"},
+			 (char[]){"otlp:http://me:secret@h:1"}};
 
 	(void)state;
 	assert_int_equal(export_clash(specs, 2), -EINVAL);
-	assert_string_equal(captured, "gp-bpf: --export otlp is asked for twice, with the same argument");
+	assert_string_equal(captured,
+			    "gp-bpf: --export otlp is asked for twice, with the same argument");
 }
 
 static int begin(void **state)

@@ -34,8 +34,9 @@ static void line_is(const struct column *c, const char *const *cells, const char
 static void test_fit(void **state)
 {
 	static const int want[][1 + COLUMNS] = {
-		{0, 4, 12, 6, 8}, {33, 4, 12, 6, 8}, {32, 4, 12, 6, 7}, {30, 4, 12, 6, 5}, {27, 4, 9, 6, 5},
-		{24, 4, 6, 6, 5}, {23, 4, 6, 0, 5},  {17, 4, 6, 0, 5},	{16, 4, 6, 0, 0},  {1, 4, 6, 0, 0}};
+		{0, 4, 12, 6, 8}, {33, 4, 12, 6, 8}, {32, 4, 12, 6, 7}, {30, 4, 12, 6, 5},
+		{27, 4, 9, 6, 5}, {24, 4, 6, 6, 5},  {23, 4, 6, 0, 5},	{17, 4, 6, 0, 5},
+		{16, 4, 6, 0, 0}, {1, 4, 6, 0, 0}};
 	struct column c[COLUMNS];
 
 	(void)state;
@@ -53,12 +54,15 @@ static void test_rows(void **state)
 	(void)state;
 	fitted(c, 0);
 	line_is(c, NULL, "  ID JOB           STEPS SEEN\n");
-	line_is(c, (const char *const[]){"1", "small", "42", "now"}, "   1 small            42 now\n");
+	line_is(c, (const char *const[]){"1", "small", "42", "now"},
+		"   1 small            42 now\n");
 	line_is(c, (const char *const[]){"1", "", "42", ""}, "   1                  42\n");
 	line_is(c, (const char *const[]){"1", "twelve chars", "1234567", "12345678"},
 		"   1 twelve chars 12345~ 12345678\n");
-	line_is(c, (const char *const[]){"1", "数据并行训练任务", "1", "x"}, "   1 数据并行训~       1 x\n");
-	line_is(c, (const char *const[]){"1", "a\033[2J\xff", "1", "x"}, "   1 a?[2J?            1 x\n");
+	line_is(c, (const char *const[]){"1", "数据并行训练任务", "1", "x"},
+		"   1 数据并行训~       1 x\n");
+	line_is(c, (const char *const[]){"1", "a\033[2J\xff", "1", "x"},
+		"   1 a?[2J?            1 x\n");
 	fitted(c, 16);
 	line_is(c, (const char *const[]){"1", "a long name", "1", "x"}, "   1 a lon~\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_test - whether two runs differ: Student's t against tables, and how often the test errs, by
- * simulation: minutes that are correlated, runs that differ by anyway. */
+/* compare_test - whether two runs differ: Student's t against tables, and how often the test errs,
+ * by simulation: minutes that are correlated, runs that differ by anyway. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -63,7 +63,8 @@ static double told(uint32_t n, double phi, uint32_t npeers, double between, doub
 		count += a.verdict != COMPARE_SAME;
 		if ((a.verdict == COMPARE_SAME) != (a.p > 1 - COMPARE_LEVEL) ||
 		    (a.verdict == COMPARE_SAME) != (a.low < 1 && a.high > 1))
-			fail_msg("verdict %d, p %g, interval %g to %g", a.verdict, a.p, a.low, a.high);
+			fail_msg("verdict %d, p %g, interval %g to %g", a.verdict, a.p, a.low,
+				 a.high);
 	}
 	return 100.0 * count / trials;
 }
@@ -123,24 +124,27 @@ static void silent(void **state)
 	static const struct {
 		uint32_t n, peers;
 		double phi, between;
-	} several[] = {{30, 2, 0.5, 0.01}, {60, 3, 0.8, 0.03}, {60, 8, 0.5, 0.01}, {240, 5, 0.9, 0}};
+	} several[] = {
+		{30, 2, 0.5, 0.01}, {60, 3, 0.8, 0.03}, {60, 8, 0.5, 0.01}, {240, 5, 0.9, 0}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(one) / sizeof(one[0]); i++) {
 		double wrong = told(one[i].n, one[i].phi, 1, 0, 0);
 
-		print_message("%u minutes, correlation %.1f, one peer: %.1f %% false alarms\n", one[i].n,
-			      one[i].phi, wrong);
+		print_message("%u minutes, correlation %.1f, one peer: %.1f %% false alarms\n",
+			      one[i].n, one[i].phi, wrong);
 		assert_true(wrong <= one[i].at_most);
 		assert_true(wrong >= 1.5); /* nor is it silent by being deaf */
 	}
 	for (size_t i = 0; i < sizeof(several) / sizeof(several[0]); i++) {
-		double wrong = told(several[i].n, several[i].phi, several[i].peers, several[i].between, 0);
+		double wrong = told(several[i].n, several[i].phi, several[i].peers,
+				    several[i].between, 0);
 
-		print_message("%u minutes, correlation %.1f, %u peers that differ by %.0f %%: %.1f %% false "
-			      "alarms\n",
-			      several[i].n, several[i].phi, several[i].peers, 100 * several[i].between,
-			      wrong);
+		print_message(
+			"%u minutes, correlation %.1f, %u peers that differ by %.0f %%: %.1f %% false "
+			"alarms\n",
+			several[i].n, several[i].phi, several[i].peers, 100 * several[i].between,
+			wrong);
 		assert_true(wrong >= 3.5 && wrong <= 7.5);
 	}
 }
@@ -175,7 +179,8 @@ static void uneven(void **state)
 		compare_runs(&own, peers, 6, &a);
 		wrong += a.verdict != COMPARE_SAME;
 	}
-	print_message("20 minutes beside six of 480: %.1f %% false alarms\n", 100.0 * wrong / TRIALS);
+	print_message("20 minutes beside six of 480: %.1f %% false alarms\n",
+		      100.0 * wrong / TRIALS);
 	assert_true(wrong <= TRIALS * 8 / 100);
 }
 

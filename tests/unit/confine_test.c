@@ -88,16 +88,19 @@ static void machine(void)
 	need(refused(syscall(SYS_personality, 0xffffffff), EPERM), "personality");
 	need(refused(unshare(CLONE_FILES), EPERM), "unshare");
 	need(refused(unshare(CLONE_NEWUSER), EPERM), "unshare of users");
-	need(refused(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), EPERM), "clone of users");
+	need(refused(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), EPERM),
+	     "clone of users");
 	need(refused(syscall(SYS_clone3, NULL, 0), ENOSYS), "clone3");
 	need(refused(syscall(SYS_keyctl, 0, -3, 0, 0, 0), EPERM), "keyctl");
 	need(refused(syscall(SYS_userfaultfd, 0), EPERM), "userfaultfd");
 	need(refused(syscall(SYS_io_uring_setup, 1, NULL), EPERM), "io_uring");
 	need(refused(ioctl(STDIN_FILENO, TIOCSTI, "x"), EPERM), "TIOCSTI");
-	need(refused(ioctl(STDIN_FILENO, TIOCSTI | 1ul << 32, "x"), EPERM), "TIOCSTI with a high bit");
+	need(refused(ioctl(STDIN_FILENO, TIOCSTI | 1ul << 32, "x"), EPERM),
+	     "TIOCSTI with a high bit");
 	writes_itself(false);
 	/* And what everybody needs. */
-	need(!pthread_create(&t, NULL, thread, NULL) && !pthread_join(t, &result) && (long)result == -1,
+	need(!pthread_create(&t, NULL, thread, NULL) && !pthread_join(t, &result) &&
+		     (long)result == -1,
 	     "thread");
 	pid = fork();
 	if (!pid) {
@@ -180,7 +183,8 @@ static ssize_t look(const void *arg, void *ret, size_t cap)
 
 static void asides(void)
 {
-	const uint64_t never = CONFINE_CAP(CAP_BPF) | CONFINE_CAP(CAP_KILL) | CONFINE_CAP(CAP_SYS_ADMIN);
+	const uint64_t never = CONFINE_CAP(CAP_BPF) | CONFINE_CAP(CAP_KILL) |
+			       CONFINE_CAP(CAP_SYS_ADMIN);
 	const void *answer;
 	struct aside *a;
 

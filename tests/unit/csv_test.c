@@ -65,8 +65,9 @@ static void cells(void **state)
 	csv_time(&b, 1795262400ll * (int64_t)S + 1);
 	csv_row(&b);
 	csv_uint(&b, 0);
-	assert_string_equal(b.data,
-			    "18446744073709551615,-7,,,10,true,0.5,,,2026-11-21T12:00:00.000000001Z\r\n0");
+	assert_string_equal(
+		b.data,
+		"18446744073709551615,-7,,,10,true,0.5,,,2026-11-21T12:00:00.000000001Z\r\n0");
 	buffer_free(&b);
 }
 
@@ -155,7 +156,8 @@ static void rows(void **state)
 				      .down_ns = 1},
 				.split_ns = {[BUCKET_OTHER] = 2},
 				.scheduling = {.known = true, .ns = {4, 3, 2, 1}}};
-	struct fact f = {.number = 2, .mono_ns = 4, .pid = 7, .rank = 3, .job = "", .checkpoint = &c};
+	struct fact f = {
+		.number = 2, .mono_ns = 4, .pid = 7, .rank = 3, .job = "", .checkpoint = &c};
 	struct test t;
 
 	(void)state;
@@ -167,13 +169,18 @@ static void rows(void **state)
 	f.disruption = &fall;
 	export_set_fact(t.set, &f);
 	fall.scheduling.known = false;
-	f = (struct fact){
-		.type = f.type, .number = 3, .mono_ns = 4, .rank = -1, .job = "", .disruption = &fall};
+	f = (struct fact){.type = f.type,
+			  .number = 3,
+			  .mono_ns = 4,
+			  .rank = -1,
+			  .job = "",
+			  .disruption = &fall};
 	export_set_fact(t.set, &f); /* another node's: no process */
 	assert_int_equal(export_set_close(t.set), 0);
-	assert_string_equal(strchr(text_of(&t, "steps.csv"), '\n') + 1,
-			    "1,,4,\"'=cmd\",,7,0,1,0,1000000000,3000000000,2000000000,\"B\",,\"host\",0,1,"
-			    "\"tainted hung\",,,,,,,,,,,\r\n");
+	assert_string_equal(
+		strchr(text_of(&t, "steps.csv"), '\n') + 1,
+		"1,,4,\"'=cmd\",,7,0,1,0,1000000000,3000000000,2000000000,\"B\",,\"host\",0,1,"
+		"\"tainted hung\",,,,,,,,,,,\r\n");
 	assert_string_equal(strchr(text_of(&t, "checkpoints.csv"), '\n') + 1,
 			    "2,,4,,3,7,\"save\",\"sync\",5,,,,2,,,\"a,\"\"b\",,,\r\n");
 	assert_string_equal(
@@ -235,13 +242,14 @@ static void another_version(void **state)
 	captured[0] = '\0';
 	assert_int_equal(open_set(&t), 0);
 	assert_non_null(
-		strstr(captured, "steps.csv: its columns were another version's: that is steps.csv.1 now"));
+		strstr(captured,
+		       "steps.csv: its columns were another version's: that is steps.csv.1 now"));
 	for (uint64_t i = 1; i <= 3; i++)
 		step_of(&t, i);
 	assert_int_equal(export_set_close(t.set), 0);
-	assert_int_equal(
-		strncmp(text_of(&t, "steps.csv"), "seq,time,mono_ns,job,rank,pid,loop,step,run_step,", 49),
-		0);
+	assert_int_equal(strncmp(text_of(&t, "steps.csv"),
+				 "seq,time,mono_ns,job,rank,pid,loop,step,run_step,", 49),
+			 0);
 	assert_int_equal(strtol(strchr(text_of(&t, "steps.csv"), '\n') + 1, NULL, 10), 3);
 	assert_non_null(strstr(text_of(&t, "steps.csv.1"), "\n2,,0,,,1,1,2\n"));
 	assert_int_equal(unlink(aside), 0);

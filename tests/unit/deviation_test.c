@@ -243,7 +243,8 @@ static uint64_t spread(const uint64_t *sorted, uint64_t n)
 	return median(a, n);
 }
 
-/* Each step, among few times (many are equal) and among many: as if the last ones were sorted anew. */
+/* Each step, among few times (many are equal) and among many: as if the last ones were sorted anew.
+ */
 static void as_sorted(unsigned range)
 {
 	struct deviation *d = deviation_new();
@@ -251,7 +252,8 @@ static void as_sorted(unsigned range)
 	unsigned seed = range;
 
 	for (uint64_t n = 1; n <= 4000; n++) {
-		uint64_t kept = n < 1024 ? n : 1024, newest = n < 128 ? n : 128, sum = 0, count = 0, med;
+		uint64_t kept = n < 1024 ? n : 1024, newest = n < 128 ? n : 128, sum = 0, count = 0,
+			 med;
 		struct deviation_view v;
 
 		times[n - 1] = 1000 + (uint64_t)rand_r(&seed) % range;
@@ -278,8 +280,8 @@ static void as_sorted(unsigned range)
 		assert_int_equal(v.last[0].count, newest);
 		assert_int_equal(v.last[0].p95_ns, quantile(sorted, newest, 95));
 		if (n >= 3)
-			assert_true(fabs(v.jitter - 1.4826 * (double)spread(sorted, newest) / (double)med) <
-				    1e-12);
+			assert_true(fabs(v.jitter - 1.4826 * (double)spread(sorted, newest) /
+							    (double)med) < 1e-12);
 	}
 	deviation_free(d);
 }

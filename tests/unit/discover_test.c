@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is found on a node, in a /proc of our own; who is watched is kept here, in place of the loader. */
+/* Who is found on a node, in a /proc of our own; who is watched is kept here, in place of the
+ * loader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +59,8 @@ int processes_found(struct processes *ps, pid_t pid)
 	return 0;
 }
 
-/* ---- a /proc ------------------------------------------------------------------------------------------ */
+/* ---- a /proc
+ * ------------------------------------------------------------------------------------------ */
 
 static const char *path_of(pid_t pid, const char *name)
 {
@@ -91,7 +93,8 @@ static void born(pid_t pid, const char *command)
 	mkdir(path_of(pid, "task"), 0755);
 	snprintf(text, sizeof(text), "task/%d", pid);
 	mkdir(path_of(pid, text), 0755);
-	snprintf(text, sizeof(text), "%d (python3) S 1 0 0 0 0 0 0 0 0 0 1 1 0 0 20 0 1 0 1234 0 0\n", pid);
+	snprintf(text, sizeof(text),
+		 "%d (python3) S 1 0 0 0 0 0 0 0 0 0 1 1 0 0 20 0 1 0 1234 0 0\n", pid);
 	put_text(pid, "stat", text);
 	put(pid, "cmdline", command, strlen(command) + 1);
 	put_text(pid, "environ", "");
@@ -124,7 +127,8 @@ static void maps_many(pid_t pid)
 	assert_int_equal(symlink(path, path_of(pid, "maps")), 0);
 }
 
-/* ---- the module --------------------------------------------------------------------------------------- */
+/* ---- the module
+ * --------------------------------------------------------------------------------------- */
 
 static const struct probe_table *table(void)
 {
@@ -202,7 +206,8 @@ static bool is_watched(pid_t pid)
 	return watched[pid - FIRST];
 }
 
-/* ---- maps --------------------------------------------------------------------------------------------- */
+/* ---- maps
+ * --------------------------------------------------------------------------------------------- */
 
 static void only_what_is_run_counts(void **state)
 {
@@ -265,7 +270,8 @@ static void a_question_is_answered_as_far_as_its_time_goes(void **state)
 	over(d);
 }
 
-/* ---- who is found ---------------------------------------------------------------------------------------
+/* ---- who is found
+ * ---------------------------------------------------------------------------------------
  */
 
 static void a_look_at_all_finds_those_of_ours_and_their_children(void **state)
@@ -353,7 +359,8 @@ static void one_that_is_locked_is_left_for_later(void **state)
 	over(d);
 }
 
-/* ---- what is bounded -------------------------------------------------------------------------------------
+/* ---- what is bounded
+ * -------------------------------------------------------------------------------------
  */
 
 static void looks_have_a_share_of_a_cpu(void **state)

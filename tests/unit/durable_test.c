@@ -283,9 +283,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_empty_directory_knows_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(state_and_tape_come_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_segment_without_its_state_goes_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_segment_without_its_state_goes_on, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_torn_frame_is_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(where_rings_stood_is_of_these_rings, setup, teardown),
+		cmocka_unit_test_setup_teardown(where_rings_stood_is_of_these_rings, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(damaged_state_is_not_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_directory_is_held_by_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_may_write_there_matters, setup, teardown),

@@ -61,7 +61,8 @@ static void test_rejects(void **state)
 	event_init(buf, GP_KIND_hit, 1, 2, 3);
 	for (unsigned kind = 0; kind <= UINT16_MAX; kind++) {
 		rec->kind = (__u16)kind;
-		assert_int_equal(event_decode(buf, len, &ev), event_length(kind) == len ? 0 : -EBADMSG);
+		assert_int_equal(event_decode(buf, len, &ev),
+				 event_length(kind) == len ? 0 : -EBADMSG);
 	}
 	event_init(buf, GP_KIND_hit, 1, 2, 3);
 	memmove(buf + 4, buf, len); /* misaligned */

@@ -22,8 +22,8 @@ static const struct filter_facts job = {
 
 static const char *why;
 
-static enum filter_verdict judged(const struct filter_facts *facts, const char *allow1, const char *allow2,
-				  const char *deny)
+static enum filter_verdict judged(const struct filter_facts *facts, const char *allow1,
+				  const char *allow2, const char *deny)
 {
 	char *allows[] = {(char *)(uintptr_t)allow1, (char *)(uintptr_t)allow2},
 	     *denies[] = {(char *)(uintptr_t)deny};
@@ -50,8 +50,9 @@ static void without_rules_everybody_is_allowed(void **state)
 
 static void each_key_matches_its_own(void **state)
 {
-	static const char *const hit[] = {"namespace=ml-*",	"user=al?ce",	      "user=1000",
-					  "command=*train.py*", "command=python[23]", "cgroup=/kubepods/*/c2",
+	static const char *const hit[] = {"namespace=ml-*",	"user=al?ce",
+					  "user=1000",		"command=*train.py*",
+					  "command=python[23]", "cgroup=/kubepods/*/c2",
 					  "cgroup=*job-7.scope"};
 	static const char *const miss[] = {"namespace=alice", "user=python3",	  "user=100",
 					   "command=train",   "cgroup=kubepods*", "cgroup=*job-7"};
@@ -116,8 +117,8 @@ static void on_log(void *ctx, enum log_level level, const char *line)
 
 static void what_is_no_rule_is_refused(void **state)
 {
-	char *const wrong[] = {(char[]){"alice"}, (char[]){"user="}, (char[]){"=x"}, (char[]){"users=alice"},
-			       (char[]){""}};
+	char *const wrong[] = {(char[]){"alice"}, (char[]){"user="}, (char[]){"=x"},
+			       (char[]){"users=alice"}, (char[]){""}};
 	struct filter *f;
 
 	(void)state;
@@ -134,7 +135,8 @@ static void what_is_no_rule_is_refused(void **state)
 
 static void lines_of_cgroups_may_be_anything(void **state)
 {
-	static const char *const lines[] = {"", "\n", ":", "::", "0::", "a\n:b\n::\n", "no end ::/x"};
+	static const char *const lines[] = {
+		"", "\n", ":", "::", "0::", "a\n:b\n::\n", "no end ::/x"};
 	struct filter_facts odd = job;
 
 	(void)state;
@@ -143,7 +145,8 @@ static void lines_of_cgroups_may_be_anything(void **state)
 		assert_int_equal(judged(&odd, "cgroup=/kube*", NULL, NULL), FILTER_DENIED);
 	}
 	odd.cgroups = "0:/x";
-	assert_int_equal(judged(&odd, "cgroup=/x", NULL, NULL), FILTER_DENIED); /* one colon too few */
+	assert_int_equal(judged(&odd, "cgroup=/x", NULL, NULL),
+			 FILTER_DENIED); /* one colon too few */
 	odd.cgroups = "0::/x";
 	assert_int_equal(judged(&odd, "cgroup=/x", NULL, NULL), FILTER_ALLOWED);
 }

@@ -31,7 +31,8 @@ static inline void fixture_init(struct fixture *f)
 	f->s.references = 1 << 20; /* owned by the test: never freed by a reference that goes */
 	snprintf(f->s.session.version, sizeof(f->s.session.version), "0.1.0");
 	snprintf(f->s.session.kernel, sizeof(f->s.session.kernel), "6.18.0 x86_64");
-	snprintf(f->s.session.command, sizeof(f->s.session.command), "gp-bpf run -- python3 train.py");
+	snprintf(f->s.session.command, sizeof(f->s.session.command),
+		 "gp-bpf run -- python3 train.py");
 	f->s.ranks = f->ranks;
 	f->s.attach = f->attach;
 }
@@ -89,7 +90,8 @@ static inline void fixture_times(struct loop_view *l)
 }
 
 /* A locked trainer of 2000 steps in 100 s; its buckets add up. */
-static inline struct rank_view *fixture_trainer(struct fixture *f, uint32_t pid, int rank, int world_size)
+static inline struct rank_view *fixture_trainer(struct fixture *f, uint32_t pid, int rank,
+						int world_size)
 {
 	struct loop_view *l = &f->loops[f->s.nranks];
 	struct rank_view *r = fixture_process(f, pid);
@@ -126,7 +128,8 @@ static inline struct rank_view *fixture_trainer(struct fixture *f, uint32_t pid,
 	snprintf(l->state.ratios, sizeof(l->state.ratios), "backward:4 fetch:4 zero_grad:1");
 	l->last_number = 2000;
 	l->last_end_ns = 1099 * S;
-	l->phases_known = 1u << PHASE_DATA | 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE;
+	l->phases_known = 1u << PHASE_DATA | 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD |
+			  1u << PHASE_UPDATE;
 	l->phase_ns[PHASE_DATA] = 8300 * MS;
 	l->phase_ns[PHASE_FORWARD] = 24 * S;
 	l->phase_ns[PHASE_BACKWARD] = 31 * S;
@@ -139,7 +142,8 @@ static inline struct rank_view *fixture_trainer(struct fixture *f, uint32_t pid,
 }
 
 /* It has hung for 42 s of the last 50, or still does. */
-static inline void fixture_hang(struct rank_view *r, enum gp_why why, bool over, const char *evidence)
+static inline void fixture_hang(struct rank_view *r, enum gp_why why, bool over,
+				const char *evidence)
 {
 	r->hang = (struct hang_view){.hung = !over,
 				     .onset_ns = 1050 * S,
@@ -151,8 +155,8 @@ static inline void fixture_hang(struct rank_view *r, enum gp_why why, bool over,
 	snprintf(r->hang.evidence, sizeof(r->hang.evidence), "%s", evidence);
 }
 
-static inline struct attach_view *fixture_attach(struct fixture *f, const char *id, const char *library,
-						 int state, uint64_t hits)
+static inline struct attach_view *fixture_attach(struct fixture *f, const char *id,
+						 const char *library, int state, uint64_t hits)
 {
 	struct attach_view *a = &f->attach[f->s.nattach++];
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each answer of the service means for each point: the table of replies, and every form in which a
- * failure names its points. */
+/* What each answer of the service means for each point: the table of replies, and every form in
+ * which a failure names its points. */
 #include "tests/unit/gcm_fake.h"
 
-#define ORDER                                                                                                \
-	"Points must be written in order. One or more of the points specified had an older end time than "   \
-	"the "                                                                                               \
+#define ORDER                                                                                              \
+	"Points must be written in order. One or more of the points specified had an older end time than " \
+	"the "                                                                                             \
 	"most recent point."
-#define OFTEN                                                                                                \
-	"One or more points were written more frequently than the maximum sampling period configured for "   \
-	"the "                                                                                               \
+#define OFTEN                                                                                              \
+	"One or more points were written more frequently than the maximum sampling period configured for " \
+	"the "                                                                                             \
 	"metric."
 #define SUMMARY "{\"@type\":\"type.googleapis.com/google.monitoring.v3.CreateTimeSeriesSummary\","
-#define ERROR(message, details)                                                                              \
+#define ERROR(message, details)                                                                    \
 	"{\"error\":{\"code\":1,\"message\":\"" message "\",\"details\":[" details "]}}"
 
-/* fates: a letter for each point. w written, g again for unavailability, q again for quota, a alone; dropped:
- * o older, f frequent, d aged, i invalid, x denied, m missing, Q quota, B garbage. */
+/* fates: a letter for each point. w written, g again for unavailability, q again for quota, a
+ * alone; dropped: o older, f frequent, d aged, i invalid, x denied, m missing, Q quota, B garbage.
+ */
 static const struct row {
 	long status;
 	const char *body, *fates;
@@ -32,25 +33,37 @@ static const struct row {
 	{200, "[1]", "B", ANSWER_GARBAGE, -1, {0}},
 	{302, "", "gg", ANSWER_AWAY, -1, {0}},
 	{400, "", "hh", ANSWER_REFUSED, -1, {0}},
-	{401, "{\"error\":{\"code\":401,\"status\":\"UNAUTHENTICATED\"}}", "xx", ANSWER_TOKEN, -1, {0}},
+	{401,
+	 "{\"error\":{\"code\":401,\"status\":\"UNAUTHENTICATED\"}}",
+	 "xx",
+	 ANSWER_TOKEN,
+	 -1,
+	 {0}},
 	{403, "<html>no</html>", "xx", ANSWER_REFUSED, -1, {0}},
 	{404, ERROR("no such project", ""), "m", ANSWER_REFUSED, -1, {0}},
 	{408, "", "g", ANSWER_AWAY, -1, {0}},
 	{429, "", "qq", ANSWER_QUOTA, -1, {0}},
 	{429,
-	 ERROR("slow", "{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"7.5s\"}"),
+	 ERROR("slow",
+	       "{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"7.5s\"}"),
 	 "q",
 	 ANSWER_QUOTA,
 	 7500,
 	 {0}},
 	{429,
-	 ERROR("slow", "{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"1e99s\"}"),
+	 ERROR("slow",
+	       "{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"1e99s\"}"),
 	 "q",
 	 ANSWER_QUOTA,
 	 86400000,
 	 {0}},
 	{500, "boom", "gg", ANSWER_AWAY, -1, {0}},
-	{500, ERROR("An internal error occurred.: timeSeries[0]", ""), "gw", ANSWER_PARTIAL, -1, {0}},
+	{500,
+	 ERROR("An internal error occurred.: timeSeries[0]", ""),
+	 "gw",
+	 ANSWER_PARTIAL,
+	 -1,
+	 {0}},
 	{501, "", "i", ANSWER_REFUSED, -1, {0}},
 	{503, "", "g", ANSWER_AWAY, -1, {0}},
 	{504, "", "g", ANSWER_AWAY, -1, {0}},
@@ -131,23 +144,26 @@ static const struct row {
 	 {0}},
 	/* by the summary alone */
 	{400,
-	 ERROR("One or more TimeSeries could not be written", SUMMARY
-	       "\"totalPointCount\":4,\"successPointCount\":"
-	       "1,\"errors\":[{\"status\":{\"code\":9,\"message\":\"" ORDER "\"},\"pointCount\":2}]}"),
+	 ERROR("One or more TimeSeries could not be written",
+	       SUMMARY "\"totalPointCount\":4,\"successPointCount\":"
+		       "1,\"errors\":[{\"status\":{\"code\":9,\"message\":\"" ORDER
+		       "\"},\"pointCount\":2}]}"),
 	 "wwww",
 	 ANSWER_PARTIAL,
 	 -1,
 	 {2, 1}},
 	{400,
-	 ERROR("no", SUMMARY "\"totalPointCount\":2,\"errors\":[{\"status\":{\"code\":9,\"message\":\"" ORDER
-			     "\"},\"pointCount\":2}]}"),
+	 ERROR("no", SUMMARY
+	       "\"totalPointCount\":2,\"errors\":[{\"status\":{\"code\":9,\"message\":\"" ORDER
+	       "\"},\"pointCount\":2}]}"),
 	 "oo",
 	 ANSWER_REFUSED,
 	 -1,
 	 {0}},
 	{400,
-	 ERROR("no", SUMMARY "\"totalPointCount\":\"3\",\"successPointCount\":\"2\",\"errors\":[{\"status\":{"
-			     "\"code\":14},\"pointCount\":1}]}"),
+	 ERROR("no", SUMMARY
+	       "\"totalPointCount\":\"3\",\"successPointCount\":\"2\",\"errors\":[{\"status\":{"
+	       "\"code\":14},\"pointCount\":1}]}"),
 	 "ggg",
 	 ANSWER_REFUSED,
 	 -1,
@@ -155,7 +171,8 @@ static const struct row {
 	{400,
 	 ERROR("One or more TimeSeries could not be written: " ORDER ": timeSeries[0]", SUMMARY
 	       "\"totalPointCount\":3,\"successPointCount\":1,\"errors\":[{\"status\":{\"code\":9,"
-	       "\"message\":\"" ORDER "\"},\"pointCount\":1},{\"status\":{\"code\":3},\"pointCount\":1}]}"),
+	       "\"message\":\"" ORDER
+	       "\"},\"pointCount\":1},{\"status\":{\"code\":3},\"pointCount\":1}]}"),
 	 "oww",
 	 ANSWER_PARTIAL,
 	 -1,
@@ -221,11 +238,12 @@ static void each_reply_has_its_verdict(void **state)
 			fates[k] = letter(a.fate[k], a.cause[k]);
 		fates[n] = '\0';
 		if (strcmp(fates, rows[i].fates) || a.kind != rows[i].kind ||
-		    a.retry_ms != rows[i].retry_ms || a.blind[SENDER_DROP_older] != rows[i].blind[0] ||
+		    a.retry_ms != rows[i].retry_ms ||
+		    a.blind[SENDER_DROP_older] != rows[i].blind[0] ||
 		    a.blind[SENDER_DROP_invalid] != rows[i].blind[1])
-			fail_msg("row %zu, %ld %s: %s kind %d retry %ld blind %u %u", i, rows[i].status,
-				 rows[i].body, fates, a.kind, (long)a.retry_ms, a.blind[SENDER_DROP_older],
-				 a.blind[SENDER_DROP_invalid]);
+			fail_msg("row %zu, %ld %s: %s kind %d retry %ld blind %u %u", i,
+				 rows[i].status, rows[i].body, fates, a.kind, (long)a.retry_ms,
+				 a.blind[SENDER_DROP_older], a.blind[SENDER_DROP_invalid]);
 		web_reply_free(&reply);
 	}
 }

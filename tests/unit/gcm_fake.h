@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gcm_fake.h - a service of our own for the sender's tests, with its own time: it holds series to the rules
- * of intervals, order and spacing, and fails as it is told to. */
+/* gcm_fake.h - a service of our own for the sender's tests, with its own time: it holds series to
+ * the rules of intervals, order and spacing, and fails as it is told to. */
 #ifndef TESTS_UNIT_GCM_FAKE_H
 #define TESTS_UNIT_GCM_FAKE_H
 
@@ -46,7 +46,8 @@ struct fake {
 	uint64_t ms; /* since it began */
 	struct fake_answer next;
 	long descriptor_status; /* 0: 200 */
-	const char *poison[3];	/* a request with one of these is refused, and nobody says for what */
+	const char
+		*poison[3]; /* a request with one of these is refused, and nobody says for what */
 	int token_err;
 	uint64_t token_ms; /* that asking for one takes */
 	unsigned requests, descriptors, refused_tokens, tokens;
@@ -65,8 +66,8 @@ static inline int64_t fake_time(const char *text)
 	struct tm tm = {0};
 	int ns = 0;
 
-	assert_int_equal(sscanf(text, "%d-%d-%dT%d:%d:%d.%9dZ", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-				&tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ns),
+	assert_int_equal(sscanf(text, "%d-%d-%dT%d:%d:%d.%9dZ", &tm.tm_year, &tm.tm_mon,
+				&tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ns),
 			 7);
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
@@ -136,7 +137,8 @@ static inline const char *fake_take(struct fake *f, const cJSON *series)
 		snprintf(f->why, sizeof(f->why), "%s: %.150s", metric, why);
 	} else {
 		k->resets += k->points && cumulative && start_ns != k->start_ns;
-		*k = (struct fake_series){start_ns, end_ns, fake_value(point), k->points + 1, k->resets};
+		*k = (struct fake_series){start_ns, end_ns, fake_value(point), k->points + 1,
+					  k->resets};
 		f->written++;
 	}
 	free(metric);
@@ -152,13 +154,14 @@ static inline void fake_summary(struct fake *f, struct web_reply *ret, unsigned 
 		buffer_printf(&ret->body, "{}\n");
 		return;
 	}
-	buffer_printf(&ret->body,
-		      "{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"One or more "
-		      "TimeSeries "
-		      "could not be written: %s\",\"details\":[{\"@type\":\"type.googleapis.com/"
-		      "google.monitoring.v3.CreateTimeSeriesSummary\",\"totalPointCount\":%u,"
-		      "\"successPointCount\":%u}]}}",
-		      texts->data, total, total - bad);
+	buffer_printf(
+		&ret->body,
+		"{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"One or more "
+		"TimeSeries "
+		"could not be written: %s\",\"details\":[{\"@type\":\"type.googleapis.com/"
+		"google.monitoring.v3.CreateTimeSeriesSummary\",\"totalPointCount\":%u,"
+		"\"successPointCount\":%u}]}}",
+		texts->data, total, total - bad);
 }
 
 static inline void fake_series(struct fake *f, const struct web_request *rq, struct web_reply *ret)
@@ -209,8 +212,9 @@ static inline int fake_send(void *ctx, const struct web_request *rq, struct web_
 		if (!strstr(rq->body, f->poison[i]))
 			continue;
 		ret->status = 400;
-		buffer_printf(&ret->body, "{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\","
-					  "\"message\":\"Request contains an invalid argument.\"}}");
+		buffer_printf(&ret->body,
+			      "{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\","
+			      "\"message\":\"Request contains an invalid argument.\"}}");
 		return 0;
 	}
 	if (!f->next.times) {
@@ -301,22 +305,27 @@ static inline void fake_end(struct fake *f)
 	table_free(f->known, free);
 }
 
-__attribute__((unused)) static const struct series_row fake_steps = {.name = "step_count",
-								     .kind = SERIES_CUMULATIVE,
-								     .value = SERIES_INT64,
-								     .unit = "1",
-								     .title = "Steps",
-								     .help = "steps",
-								     .label = {{"job_id", "job", false}}};
-__attribute__((unused)) static const struct series_row fake_speed = {.name = "speed",
-								     .kind = SERIES_GAUGE,
-								     .value = SERIES_DOUBLE,
-								     .unit = "s",
-								     .title = "Speed",
-								     .help = "speed",
-								     .label = {{"job_id", "job", false}}};
-__attribute__((unused)) static const struct series_row fake_library = {
-	.name = "goodput_time", .kind = SERIES_GAUGE, .value = SERIES_DOUBLE, .unit = "", .library = true};
+__attribute__((unused)) static const struct series_row fake_steps = {
+	.name = "step_count",
+	.kind = SERIES_CUMULATIVE,
+	.value = SERIES_INT64,
+	.unit = "1",
+	.title = "Steps",
+	.help = "steps",
+	.label = {{"job_id", "job", false}}};
+__attribute__((unused)) static const struct series_row fake_speed = {
+	.name = "speed",
+	.kind = SERIES_GAUGE,
+	.value = SERIES_DOUBLE,
+	.unit = "s",
+	.title = "Speed",
+	.help = "speed",
+	.label = {{"job_id", "job", false}}};
+__attribute__((unused)) static const struct series_row fake_library = {.name = "goodput_time",
+								       .kind = SERIES_GAUGE,
+								       .value = SERIES_DOUBLE,
+								       .unit = "",
+								       .library = true};
 
 /* Of n jobs: steps (cumulative, from start_ns) and, where there is one, the speed. */
 static inline void fake_set(struct series_set *set, unsigned n, int64_t start_ns, int64_t end_ns,

@@ -58,7 +58,8 @@ static void what_is_refused_as_a_whole_is_not_divided_for_ever(void **state)
 	fake_end(&f);
 }
 
-/* What the service wants meanwhile counts: nothing before the time that it tells, and no part twice. */
+/* What the service wants meanwhile counts: nothing before the time that it tells, and no part
+ * twice. */
 static void the_search_minds_the_quota(void **state)
 {
 	struct fake f;

@@ -81,7 +81,8 @@ static void test_the_librarys_series_of_a_job(void **state)
 	assert_int_equal(find("max_productive_steps", "cluster_name", "c1")->value.i64, 1989);
 	assert_true(real("performance", NULL, NULL) == 0.031);
 	assert_null(label(find("performance", NULL, NULL), "accelerator_type"));
-	assert_string_equal(label(find("disruptions", NULL, NULL), "accelerator_type"), "NVIDIA-H100");
+	assert_string_equal(label(find("disruptions", NULL, NULL), "accelerator_type"),
+			    "NVIDIA-H100");
 	assert_string_equal(set.resource[0].type, "compute.googleapis.com/Workload");
 	assert_string_equal(series_text(&set, set.resource[0].value[1]), "llama");
 	r->loops[0].time.ideal_ns = 0;
@@ -148,17 +149,22 @@ static void test_rolling_windows_are_percent_of_what_was_observed(void **state)
 	make_library();
 	memset(&options, 0, sizeof(options));
 	assert_true(real("interval_goodput", "rolling_window_size", "3600") == 50);
-	assert_true(real("interval_badput", "badput_source", "CUSTOM_BADPUT_EVENTS.EVAL_STEP") == 10);
+	assert_true(real("interval_badput", "badput_source", "CUSTOM_BADPUT_EVENTS.EVAL_STEP") ==
+		    10);
 	assert_true(real("interval_badput", "badput_source", "PROGRAM_STARTUP") == 0);
-	/* As the library, and what there was before: who reads would take its last value for this one's. */
-	assert_true(real("interval_badput", "badput_source", "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION") == 0);
+	/* As the library, and what there was before: who reads would take its last value for this
+	 * one's. */
+	assert_true(real("interval_badput", "badput_source",
+			 "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION") == 0);
 	assert_true(real("interval_badput", "badput_source", "OTHER") == 40); /* the hang in it */
-	assert_true(real("interval_badput", "badput_source", "CUSTOM_BADPUT_EVENTS.SAVE_LOGS") == 0);
+	assert_true(real("interval_badput", "badput_source", "CUSTOM_BADPUT_EVENTS.SAVE_LOGS") ==
+		    0);
 	assert_null(find("interval_badput", "badput_source", "CUSTOM_BADPUT_EVENTS.EVAL"));
 	assert_null(find("interval_goodput", "rolling_window_size", "86400"));
 	assert_null(find("interval_goodput", "rolling_window_size", "60"));
 	for (uint32_t i = 0; i < set.count; i++)
-		sum += strcmp(set.item[i].row->name, "interval_badput") ? 0 : set.item[i].value.real;
+		sum += strcmp(set.item[i].row->name, "interval_badput") ? 0
+									: set.item[i].value.real;
 	assert_true(fabs(sum - 50) < 1e-9);
 }
 
@@ -186,8 +192,10 @@ static void test_a_logs_buckets_are_the_librarys(void **state)
 	goodput_names_free(names);
 	memset(&options, 0, sizeof(options));
 	check_sources();
-	assert_true(real("badput_time", "badput_source", "OTHER") == 2 + BADPUT_OTHER + BADPUT_HANG);
-	assert_true(real("interval_badput", "badput_source", "OTHER") == 2 + BADPUT_OTHER + BADPUT_HANG);
+	assert_true(real("badput_time", "badput_source", "OTHER") ==
+		    2 + BADPUT_OTHER + BADPUT_HANG);
+	assert_true(real("interval_badput", "badput_source", "OTHER") ==
+		    2 + BADPUT_OTHER + BADPUT_HANG);
 	assert_true(real("badput_time", "badput_source", "TRAINING_PREP") == 1 + BADPUT_PREP);
 }
 
@@ -207,7 +215,8 @@ static void test_windows_and_projects_are_read(void **state)
 
 	(void)state;
 	assert_int_equal(gcm_rolling_read("86400,300", &o), 0);
-	assert_true(o.library && o.rolling_s[0] == 86400 && o.rolling_s[1] == 300 && !o.rolling_s[2]);
+	assert_true(o.library && o.rolling_s[0] == 86400 && o.rolling_s[1] == 300 &&
+		    !o.rolling_s[2]);
 	assert_int_equal(gcm_rolling_read("1,2,3,4,5,6,7,8", &o), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		if (gcm_rolling_read(bad[i], &o) != -EINVAL)

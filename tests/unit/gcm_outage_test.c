@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outages, by a clock of their own: what is kept on disk, how it comes back, and what a day of a dead service
- * costs. */
+/* Outages, by a clock of their own: what is kept on disk, how it comes back, and what a day of a
+ * dead service costs. */
 #include <malloc.h>
 
 #include "tests/unit/gcm_fake.h"
@@ -186,7 +186,8 @@ static unsigned most_in_a_minute(const struct fake *f, unsigned from)
 	for (unsigned i = from; i < f->requests; i++) {
 		unsigned n = 1;
 
-		while (i + n < f->requests && f->at_ms[(i + n) % FAKE_LOG] - f->at_ms[i % FAKE_LOG] < 60000)
+		while (i + n < f->requests &&
+		       f->at_ms[(i + n) % FAKE_LOG] - f->at_ms[i % FAKE_LOG] < 60000)
 			n++;
 		most = n > most ? n : most;
 	}
@@ -219,28 +220,31 @@ static void a_day_without_the_service(void **state)
 	st = fake_stats(&f);
 	assert_true(st.spooled + st.dropped[SENDER_DROP_aged] >= (uint64_t)40 * DAY_TICK);
 	assert_true(c.most_bytes <= SENDER_SPOOL_MAX);
-	/* Nothing grows with the outage; the allocator keeps small pieces at hand, and counts them (none:
-	 * GLIBC_TUNABLES=glibc.malloc.tcache_count=0). The points of the day would be 70 MB. */
+	/* Nothing grows with the outage; the allocator keeps small pieces at hand, and counts them
+	 * (none: GLIBC_TUNABLES=glibc.malloc.tcache_count=0). The points of the day would be 70 MB.
+	 */
 	assert_true(c.heap_day < c.heap_hour + (256u << 10));
 	f.next.times = 0;
 	from = f.requests;
 	while (fake_stats(&f).spooled && catching++ < DAY_TICK)
 		ticks(&f, 1, 40, &steps);
 	assert_true(catching < DAY_TICK);
-	c.most_minute = most_in_a_minute(&f, f.requests - from > FAKE_LOG ? f.requests - FAKE_LOG : from);
+	c.most_minute = most_in_a_minute(&f, f.requests - from > FAKE_LOG ? f.requests - FAKE_LOG
+									  : from);
 	/* Each series once in 5 s: 12 from the spool, two ticks, and one that is begun. */
 	assert_true(c.most_minute <= 16);
 	st = fake_stats(&f);
 	assert_int_equal(f.wrong, 0);
 	assert_int_equal(st.written, f.written);
-	print_message("a day away: %u requests tried, spool %.1f MiB at most; caught up in %.1f h by %u "
-		      "requests, %u "
-		      "a minute at most, %llu points aged\n",
-		      asked, (double)c.most_bytes / (1 << 20), catching * (TICK_MS / 1000) / 3600.0,
-		      f.requests - from, c.most_minute, (unsigned long long)st.dropped[SENDER_DROP_aged]);
+	print_message(
+		"a day away: %u requests tried, spool %.1f MiB at most; caught up in %.1f h by %u "
+		"requests, %u "
+		"a minute at most, %llu points aged\n",
+		asked, (double)c.most_bytes / (1 << 20), catching * (TICK_MS / 1000) / 3600.0,
+		f.requests - from, c.most_minute, (unsigned long long)st.dropped[SENDER_DROP_aged]);
 	if (c.heap_day) /* sanitizers have their own heap */
-		print_message("heap %zu kB after an hour, %zu kB after the day\n", c.heap_hour / 1000,
-			      c.heap_day / 1000);
+		print_message("heap %zu kB after an hour, %zu kB after the day\n",
+			      c.heap_hour / 1000, c.heap_day / 1000);
 	fake_end(&f);
 }
 
@@ -268,11 +272,14 @@ static void a_small_spool_keeps_the_newest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(an_outage_of_minutes_costs_nothing_of_what_adds_up, setup,
+		cmocka_unit_test_setup_teardown(an_outage_of_minutes_costs_nothing_of_what_adds_up,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(at_the_shortest_interval_it_catches_up_too, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(at_the_shortest_interval_it_catches_up_too, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_left_at_the_end_is_the_next_one_s, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_folder_that_is_taken_is_said_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_left_at_the_end_is_the_next_one_s, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_folder_that_is_taken_is_said_once, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_catch_up_minds_the_quota, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_day_without_the_service, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_small_spool_keeps_the_newest, setup, teardown),

@@ -75,13 +75,13 @@ static void a_quota_in_part_is_one(void **state)
 
 	(void)state;
 	fake_begin(&f, NULL);
-	f.next = (struct fake_answer){.status = 429,
-				      .times = 1,
-				      .retry_ms = 45000,
-				      .body = "{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\",\"message\":"
-					      "\"One or more TimeSeries could not "
-					      "be written: Quota exceeded.: timeSeries[1]\"," TWO_OF_THREE
-					      "}}"};
+	f.next = (struct fake_answer){
+		.status = 429,
+		.times = 1,
+		.retry_ms = 45000,
+		.body = "{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\",\"message\":"
+			"\"One or more TimeSeries could not "
+			"be written: Quota exceeded.: timeSeries[1]\"," TWO_OF_THREE "}}"};
 	fake_tick(&f, 3, 1, false, false);
 	assert_int_equal(fake_stats(&f).written, 2);
 	/* what the service asked for is kept to, and not even the end hurries it */
@@ -99,14 +99,15 @@ static void too_many_series_are_a_quota(void **state)
 
 	(void)state;
 	fake_begin(&f, NULL);
-	f.next = (struct fake_answer){.status = 429,
-				      .times = 1,
-				      .retry_ms = 20000,
-				      .body = "{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\",\"message\":"
-					      "\"timeSeries[1]: write for "
-					      "resource=gce_instance{} failed with: Monitored resource has "
-					      "too many time series (custom "
-					      "metrics).\"," TWO_OF_THREE "}}"};
+	f.next = (struct fake_answer){
+		.status = 429,
+		.times = 1,
+		.retry_ms = 20000,
+		.body = "{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\",\"message\":"
+			"\"timeSeries[1]: write for "
+			"resource=gce_instance{} failed with: Monitored resource has "
+			"too many time series (custom "
+			"metrics).\"," TWO_OF_THREE "}}"};
 	fake_tick(&f, 3, 1, false, false);
 	assert_int_equal(fake_stats(&f).written, 2);
 	assert_int_equal(fake_stats(&f).dropped[SENDER_DROP_quota], 1);
@@ -127,8 +128,10 @@ static void too_many_series_are_a_quota(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_quota_is_waited_for),       cmocka_unit_test(a_quota_is_bounded),
-		cmocka_unit_test(each_quota_halves_the_rate),  cmocka_unit_test(a_quota_in_part_is_one),
+		cmocka_unit_test(a_quota_is_waited_for),
+		cmocka_unit_test(a_quota_is_bounded),
+		cmocka_unit_test(each_quota_halves_the_rate),
+		cmocka_unit_test(a_quota_in_part_is_one),
 		cmocka_unit_test(too_many_series_are_a_quota),
 	};
 

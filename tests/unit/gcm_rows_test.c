@@ -47,7 +47,8 @@ static void test_what_counts_has_the_jobs_start(void **state)
 	assert_int_equal(find("job/productive_time", NULL, NULL)->start_ns, NOW - 100 * (int64_t)S);
 	assert_int_equal(find("job/wasted_time", NULL, NULL)->end_ns, NOW);
 	assert_int_equal(find("job/goodput_time", NULL, NULL)->start_ns, 0);
-	/* The clock was set, or the machine slept: what is counted is the same, and has the same start. */
+	/* The clock was set, or the machine slept: what is counted is the same, and has the same
+	 * start. */
 	j->since_real_ns = NOW - 80 * (int64_t)S;
 	fx.s.real_ns += 3600 * (int64_t)S;
 	make();
@@ -129,7 +130,8 @@ static void test_a_ranks_steps(void **state)
 	assert_int_equal(d->count, 2000);
 	assert_true(fabs(d->mean - 0.0362) < 1e-12);
 	assert_int_equal(d->buckets[7], 2000);
-	/* A step of exactly 100 ms is in the bucket up to there, and the service's bound is exclusive. */
+	/* A step of exactly 100 ms is in the bucket up to there, and the service's bound is
+	 * exclusive. */
 	assert_true(d->bounds[7] > 0.1 && d->bounds[7] < 0.100000002);
 	assert_true(real("rank/ideal_step_time", NULL, NULL) == 0.031);
 	assert_true(real("rank/step_deviation", NULL, NULL) == 5.6e6 / 1e9);
@@ -245,7 +247,8 @@ static void test_who_has_ended_hangs_no_more(void **state)
 	assert_false(find("rank/straggler", NULL, NULL)->value.yes);
 }
 
-/* The second run of a name ended, the first goes on: its figures, not those of the one that ended. */
+/* The second run of a name ended, the first goes on: its figures, not those of the one that ended.
+ */
 static void test_who_goes_on_has_the_name(void **state)
 {
 	struct job_view *first = job("llama"), *second = job("llama");
@@ -299,7 +302,8 @@ static void test_every_row_can_be_described(void **state)
 		const struct series_row *r = gcm_rows[i];
 
 		assert_true(*r->title && *r->help && !r->library);
-		assert_true(!strcmp(r->unit, "s") || !strcmp(r->unit, "1") || r->value == SERIES_BOOL);
+		assert_true(!strcmp(r->unit, "s") || !strcmp(r->unit, "1") ||
+			    r->value == SERIES_BOOL);
 		assert_true(r->kind == SERIES_GAUGE || r->value != SERIES_BOOL);
 		for (const char *c = r->name; *c; c++)
 			assert_true(islower(*c) || *c == '_' || *c == '/');
@@ -313,9 +317,10 @@ static void test_every_row_can_be_described(void **state)
 
 static void man_row(struct buffer *out, const struct series_row *r)
 {
-	static const char *const kind[] = {"Gauge", "Cumulative"}, *const value[] = {"integer", "number",
-										     "true or false",
-										     "distribution"};
+	static const char *const kind[] = {"Gauge", "Cumulative"}, *const value[] = {
+									   "integer", "number",
+									   "true or false",
+									   "distribution"};
 
 	buffer_printf(out, ".It Li %s Pq", r->name);
 	for (int k = 0; k < SERIES_LABELS && r->label[k].name; k++)

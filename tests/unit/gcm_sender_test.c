@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sender against a service of our own: what is sent, what is tried again and when, what is dropped and
- * how that is counted. */
+/* The sender against a service of our own: what is sent, what is tried again and when, what is
+ * dropped and how that is counted. */
 #include "tests/unit/gcm_fake.h"
 
 static void what_is_new_is_written(void **state)
@@ -311,7 +311,8 @@ static void refusals_are_counted_and_told_once_an_hour(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		fake_begin(&f, NULL);
 		for (int n = 0; n < 390; n++) { /* 65 minutes */
-			f.next = (struct fake_answer){.status = rows[i].status, .times = 1, .body = "no"};
+			f.next = (struct fake_answer){
+				.status = rows[i].status, .times = 1, .body = "no"};
 			fake_tick(&f, 1, n, false, false);
 			assert_false(sender_wait(f.s, fake_mono_ms(&f) + 1000));
 			f.ms += 10000;
@@ -389,7 +390,8 @@ static void the_library_s_series_have_no_descriptor(void **state)
 	(void)state;
 	fake_begin(&f, NULL);
 	series_set_init(&set);
-	series_put(&set, &fake_library, series_resource(&set, "global", none, none), fake_now_ns(&f))
+	series_put(&set, &fake_library, series_resource(&set, "global", none, none),
+		   fake_now_ns(&f))
 		->value.real = 1;
 	sender_send(f.s, &set, fake_now_ns(&f), fake_mono_ms(&f) + 2000, false);
 	series_set_free(&set);

@@ -40,13 +40,21 @@ static const struct series_row times = {
 	false,
 };
 static const struct series_row hung = {
-	"hung", SERIES_GAUGE, SERIES_BOOL, "", "Hung", "No step is made.", {{"job_id", "Job.", false}}, false,
+	"hung",
+	SERIES_GAUGE,
+	SERIES_BOOL,
+	"",
+	"Hung",
+	"No step is made.",
+	{{"job_id", "Job.", false}},
+	false,
 };
 static const struct series_row share = {
 	"share", SERIES_GAUGE, SERIES_DOUBLE, "1", "Share", "A share.", {{0}}, false,
 };
 static const struct series_row library = {
-	"goodput_time", SERIES_GAUGE, SERIES_DOUBLE, "s", "", "", {{"goodput_source", "", false}}, true,
+	"goodput_time", SERIES_GAUGE, SERIES_DOUBLE, "s", "", "", {{"goodput_source", "", false}},
+	true,
 };
 
 static struct series_set set;
@@ -124,8 +132,10 @@ static void test_the_librarys_series_say_no_kind_and_no_start(void **state)
 	add(&library)->value.real = 0.1;
 	series_label(&set, "goodput_source", "TOTAL");
 	assert_true(request_next(&set, SERIES_WORK_PREFIX, NULL, &at, &body, NULL, &n));
-	assert_non_null(strstr(body.data, "\"type\":\"compute.googleapis.com/workload/goodput_time\""));
-	assert_non_null(strstr(body.data, "\"points\":[{\"interval\":{\"endTime\":\"2026-11-21T12:00:30.0"));
+	assert_non_null(
+		strstr(body.data, "\"type\":\"compute.googleapis.com/workload/goodput_time\""));
+	assert_non_null(strstr(body.data,
+			       "\"points\":[{\"interval\":{\"endTime\":\"2026-11-21T12:00:30.0"));
 	assert_non_null(strstr(body.data, "{\"doubleValue\":0.1}"));
 	assert_null(strstr(body.data, "metricKind"));
 	assert_null(strstr(body.data, "valueType"));
@@ -145,11 +155,11 @@ static void test_a_distribution_has_its_buckets(void **state)
 	add(&times);
 	series_distribution(&set, &d);
 	assert_true(request_next(&set, SERIES_OWN_PREFIX, NULL, &at, &body, NULL, &n));
-	assert_non_null(
-		strstr(body.data,
-		       "\"value\":{\"distributionValue\":{\"count\":\"3\",\"mean\":0.05,\"bucketOptions\":{"
-		       "\"explicitBuckets\":{\"bounds\":[0.001,0.01,0.1]}},\"bucketCounts\":"
-		       "[\"1\",\"0\",\"2\",\"0\"]}}"));
+	assert_non_null(strstr(
+		body.data,
+		"\"value\":{\"distributionValue\":{\"count\":\"3\",\"mean\":0.05,\"bucketOptions\":{"
+		"\"explicitBuckets\":{\"bounds\":[0.001,0.01,0.1]}},\"bucketCounts\":"
+		"[\"1\",\"0\",\"2\",\"0\"]}}"));
 	buffer_free(&body);
 }
 
@@ -170,7 +180,8 @@ static void test_what_cannot_be_written_is_not_fit(void **state)
 	add(&steps)->value.i64 = -1;
 	add(&share)->end_ns = 0;
 	add(&times); /* no distribution at all */
-	series_distribution(&set, &(struct series_distribution){.bounds = bounds, .buckets = buckets});
+	series_distribution(&set,
+			    &(struct series_distribution){.bounds = bounds, .buckets = buckets});
 	add(&times);
 	series_distribution(&set, &d);
 	add(&share);

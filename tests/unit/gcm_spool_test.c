@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points on disk: what was put there comes back in order, whatever moment its writer was killed at, and
- * whatever became of its files. */
+/* Points on disk: what was put there comes back in order, whatever moment its writer was killed at,
+ * and whatever became of its files. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -449,19 +449,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_goes_in_comes_out_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(another_process_goes_on_where_one_stopped, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_process_goes_on_where_one_stopped, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(what_was_only_looked_at_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_oldest_give_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_being_sent_may_give_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_old_is_dropped, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_torn_tail_is_skipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(damage_is_never_believed, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_none_of_ours_is_left_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_full_disk_costs_only_what_did_not_fit, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_none_of_ours_is_left_alone, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_full_disk_costs_only_what_did_not_fit, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_link_is_no_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_process_has_a_folder, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_killed_process_loses_at_most_what_it_wrote_just_then, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(
+			a_killed_process_loses_at_most_what_it_wrote_just_then, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

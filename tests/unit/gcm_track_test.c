@@ -221,7 +221,8 @@ static void an_older_count_starts_anew(void **state)
 	(void)state;
 	fake_begin(&f, NULL);
 	for (int64_t i = 0; i < 3; i++) {
-		fake_set(&set, 1, FAKE_EPOCH_NS + start_s[i] * NS_PER_S, fake_now_ns(&f), 10 + i, false);
+		fake_set(&set, 1, FAKE_EPOCH_NS + start_s[i] * NS_PER_S, fake_now_ns(&f), 10 + i,
+			 false);
 		sender_send(f.s, &set, fake_now_ns(&f), fake_mono_ms(&f) + 10000, false);
 		series_set_free(&set);
 		f.ms += 10000;
@@ -233,8 +234,8 @@ static void an_older_count_starts_anew(void **state)
 	fake_end(&f);
 }
 
-/* An hour ahead when the machine started, and then set right: the service took nothing of that hour, and what
- * comes now is as if nothing had been. Of a few minutes it did. */
+/* An hour ahead when the machine started, and then set right: the service took nothing of that
+ * hour, and what comes now is as if nothing had been. Of a few minutes it did. */
 static void a_clock_that_is_set_right_costs_nothing(void **state)
 {
 	static const uint64_t ahead_ms[] = {3600 * 1000, 240 * 1000};
@@ -248,8 +249,8 @@ static void a_clock_that_is_set_right_costs_nothing(void **state)
 
 		fake_begin(&f, NULL);
 		for (int64_t k = 0; k < 3; k++) {
-			fake_set(&set, 1, FAKE_EPOCH_NS + ahead_ns - NS_PER_S, fake_now_ns(&f) + ahead_ns,
-				 10 + k, true);
+			fake_set(&set, 1, FAKE_EPOCH_NS + ahead_ns - NS_PER_S,
+				 fake_now_ns(&f) + ahead_ns, 10 + k, true);
 			sender_send(f.s, &set, fake_now_ns(&f), fake_mono_ms(&f) + 10000, false);
 			series_set_free(&set);
 			f.ms += 10000;
@@ -305,7 +306,8 @@ static void a_moved_start_outlives_a_kill(void **state)
 	fake_end(&f);
 }
 
-/* Jobs come and go: what is remembered of their series is not more than a set holds, but of a few minutes. */
+/* Jobs come and go: what is remembered of their series is not more than a set holds, but of a few
+ * minutes. */
 static void what_ended_is_forgotten(void **state)
 {
 	struct track_record r = {.start_ns = 1000 * NS_PER_S, .end_ns = 2000 * NS_PER_S};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the goodput engines count with: numbers in order, shared time, exact statistics. Against the plainest
- * way to the same. */
+/* What the goodput engines count with: numbers in order, shared time, exact statistics. Against the
+ * plainest way to the same. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,8 @@ static void test_shared(void **state)
 			spans[i] = (struct goodput_range){(int64_t)draw(50), (int64_t)draw(50), 0};
 		assert_true(goodput_cover_make(&c, spans, n));
 		for (int k = 0; k < 20; k++) {
-			int64_t from = (int64_t)draw(60) - 5, to = (int64_t)draw(60) - 5, expected = 0;
+			int64_t from = (int64_t)draw(60) - 5, to = (int64_t)draw(60) - 5,
+				expected = 0;
 
 			for (size_t i = 0; i < n; i++) {
 				int64_t low = spans[i].from > from ? spans[i].from : from;
@@ -175,7 +176,9 @@ static void test_metric(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1200; i++)
-		v[i] = i < 1100 ? 5 : -(double)(1200 - i); /* the last 100: 100 99 ... 1, signs left out */
+		v[i] = i < 1100 ? 5
+				: -(double)(1200 -
+					    i); /* the last 100: 100 99 ... 1, signs left out */
 	v[50] = 1e9;
 	assert_true(deviation_batch_metric(v, 0, false) == 0);
 	assert_true(deviation_batch_metric(v, 50, false) == 5);
@@ -183,15 +186,17 @@ static void test_metric(void **state)
 	assert_true(deviation_batch_metric(v, 100, false) == 5); /* from here on the percentile */
 	assert_true(fabs(deviation_batch_metric(v, 1200, true) - 90.1) < 1e-9);
 	assert_true(fabs(deviation_batch_metric(v, 1200, false) - 85.1) < 1e-9);
-	assert_true(fabs(deviation_batch_metric(v + 101, 1099, false) - 90.1) < 1e-9); /* no baseline yet */
+	assert_true(fabs(deviation_batch_metric(v + 101, 1099, false) - 90.1) <
+		    1e-9); /* no baseline yet */
 	assert_true(fabs(deviation_batch_metric(v + 100, 1100, false) - 85.1) < 1e-9);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dict),  cmocka_unit_test(test_shared), cmocka_unit_test(test_contained),
-		cmocka_unit_test(test_ideal), cmocka_unit_test(test_metric),
+		cmocka_unit_test(test_dict),	  cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_contained), cmocka_unit_test(test_ideal),
+		cmocka_unit_test(test_metric),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One small log for each rule of account/closed.h about phases, silence and what is asked, worked out by
- * hand. */
+/* One small log for each rule of account/closed.h about phases, silence and what is asked, worked
+ * out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,8 @@ static void test_phases(void **state)
 {
 	(void)state;
 	ideal_us = 2000000;
-	tell("start 0; steps 0 9 5 2; load 8 9; load 12.5 13.5; end 25", NEVER); /* inside, and across */
+	tell("start 0; steps 0 9 5 2; load 8 9; load 12.5 13.5; end 25",
+	     NEVER); /* inside, and across */
 	bad(BADPUT_LOAD_SYNC, 2);
 	bad(BADPUT_LOAD_ASYNC, 0);
 	good(18);
@@ -23,11 +24,13 @@ static void test_phases(void **state)
 	bad(BADPUT_INIT, 4); /* until the step: it outranks what was begun in it */
 	bad(BADPUT_PREP, 0);
 	bad(BADPUT_LOAD_SYNC, 0.5);
-	tell("start 0; finish A 3; steps 0 9 5 2; begin A 23.5; begin A 24", 40); /* alive, and in it */
+	tell("start 0; finish A 3; steps 0 9 5 2; begin A 23.5; begin A 24",
+	     40); /* alive, and in it */
 	warned(WARN_ORPHANS, 1);
 	warned(WARN_OPEN, 2);
 	bad(BADPUT_CUSTOM, 16);
-	tell("start 0; steps 0 9 5 2; begin A 6; end 25", NEVER); /* over when the next step begins */
+	tell("start 0; steps 0 9 5 2; begin A 6; end 25",
+	     NEVER); /* over when the next step begins */
 	bad(BADPUT_CUSTOM, 1);
 	good(19);
 	tell("start 0; steps 0 9 5 2; begin A 22; start 100; steps 10 19 110 2; end 130",
@@ -48,7 +51,8 @@ static void test_custom(void **state)
 	assert_seconds(answer.cumulative.custom[2].s, 3); /* begun last: 11-14 */
 	good(12);
 	warned(WARN_MERGED, 0);
-	tell("start 0; steps 0 9 5 2; finish A 12; begin A 10; end 25", NEVER); /* told in the wrong order */
+	tell("start 0; steps 0 9 5 2; finish A 12; begin A 10; end 25",
+	     NEVER); /* told in the wrong order */
 	bad(BADPUT_CUSTOM, 2);
 	warned(WARN_ORPHANS, 0);
 	warned(WARN_OPEN, 0);
@@ -122,7 +126,8 @@ static void test_hang(void **state)
 	bad(BADPUT_HANG, 0);
 	tell("start 0; init 1 2", 2000);
 	bad(BADPUT_HANG, 1998);
-	tell("start 0; steps 0 9 5 1000", 5 + 9000 + 2900); /* steps that are longer than all limits */
+	tell("start 0; steps 0 9 5 1000",
+	     5 + 9000 + 2900); /* steps that are longer than all limits */
 	bad(BADPUT_HANG, 0);
 	tell("start 0; step 0 5; step 100 205; step 200 405; step 300 605; step 400 805", 1005);
 	bad(BADPUT_HANG, 0); /* a word every hundred steps */
@@ -131,7 +136,8 @@ static void test_hang(void **state)
 static void test_insane(void **state)
 {
 	(void)state;
-	tell("start 0; step 0 5; raw 1 1000000; step 1 7; raw 2 4102444800000000; step 2 9; end 11", NEVER);
+	tell("start 0; step 0 5; raw 1 1000000; step 1 7; raw 2 4102444800000000; step 2 9; end 11",
+	     NEVER);
 	warned(WARN_INSANE, 2);
 	good(6);
 	assert_seconds(answer.cumulative.total_s, 11);

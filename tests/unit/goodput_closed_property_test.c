@@ -47,7 +47,8 @@ static void make_log(unsigned seed)
 			r->kind = (uint8_t)below(&seed, GOODPUT_KINDS);
 			r->kind = r->kind == GOODPUT_JOB_END ? GOODPUT_STEP : r->kind;
 			r->name = below(&seed, 3);
-			r->duration_us = below(&seed, 4) ? (int64_t)below(&seed, 9000000) : GOODPUT_UNKNOWN;
+			r->duration_us = below(&seed, 4) ? (int64_t)below(&seed, 9000000)
+							 : GOODPUT_UNKNOWN;
 			r->total = 1 + below(&seed, 4);
 			r->active = r->available = below(&seed, r->total + 1);
 		}
@@ -98,7 +99,8 @@ static void same(const struct goodput_part *a, const struct goodput_part *b)
 }
 
 /* Feeds what was written by until_us; asks in between, in vain. */
-static void run(const struct goodput_query *q, unsigned asked, int64_t until_us, struct goodput_answer *ret)
+static void run(const struct goodput_query *q, unsigned asked, int64_t until_us,
+		struct goodput_answer *ret)
 {
 	void *e = goodput_closed.create(q, script_scale_up, NULL);
 
@@ -156,8 +158,9 @@ static void check_log(unsigned seed)
 
 	for (int64_t i = 0; i < WINDOWS; i++) {
 		windows[i].from_us = i ? windows[i - 1].to_us : 0;
-		windows[i].to_us = i + 1 < WINDOWS ? T0_US + (last_us - T0_US) * (i + 1) / WINDOWS + i
-						   : 1ll << 53;
+		windows[i].to_us = i + 1 < WINDOWS
+					   ? T0_US + (last_us - T0_US) * (i + 1) / WINDOWS + i
+					   : 1ll << 53;
 	}
 	for (int i = 0; i < 2; i++) {
 		cuts[i].from_us = T0_US + (int64_t)below(&seed, 600) * 1000000;
@@ -215,7 +218,8 @@ static void test_many_intervals(void **state)
 		r.number = i * 4000;
 		goodput_closed.feed(e, &r);
 		for (int k = 0; i < 4 && k < 4000; k++) {
-			r = script_record(k % 2 ? GOODPUT_LOAD_START : GOODPUT_CUSTOM_START, i * 4000.0 + k);
+			r = script_record(k % 2 ? GOODPUT_LOAD_START : GOODPUT_CUSTOM_START,
+					  i * 4000.0 + k);
 			goodput_closed.feed(e, &r);
 			r = script_record(k % 2 ? GOODPUT_LOAD_END : GOODPUT_CUSTOM_END,
 					  i * 4000.0 + k + 0.25);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One small log for each rule of account/closed.h about runs and steps; what is expected is worked out by
- * hand. */
+/* One small log for each rule of account/closed.h about runs and steps; what is expected is worked
+ * out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +55,9 @@ static void test_startup(void **state)
 	good(19);
 	tell("start 0; step 0 5; end 35", NEVER); /* nothing to compare it with */
 	good(30);
-	tell("start 0; steps 0 8 5 2; step 9 121; end 123", NEVER); /* a slow step: 20 s are a step's */
-	bad(BADPUT_HANG, 100);					    /* without a word */
+	tell("start 0; steps 0 8 5 2; step 9 121; end 123",
+	     NEVER);	       /* a slow step: 20 s are a step's */
+	bad(BADPUT_HANG, 100); /* without a word */
 	tell("start 0; steps 0 8 5 2; custom E 22 31; step 9 121; end 123", NEVER);
 	bad(BADPUT_CUSTOM, 9);
 	bad(BADPUT_HANG, 90);
@@ -122,7 +123,8 @@ static void test_rewind(void **state)
 	good(12 + 20);
 	assert_int_equal(answer.cumulative.max_productive_step, 15);
 	/* A checkpoint that the lost run wrote is lost with it, and it lived that long. */
-	tell("start 0; steps 0 9 5 2; save 19 1; save 24 3; start 100; steps 6 15 110 2; end 130", NEVER);
+	tell("start 0; steps 0 9 5 2; save 19 1; save 24 3; start 100; steps 6 15 110 2; end 130",
+	     NEVER);
 	bad(BADPUT_SAVE, 0 + 0);
 	bad(BADPUT_WASTED, 10);
 	bad(BADPUT_RECOVERY, 73);
@@ -312,7 +314,8 @@ static void test_skew_windows(void **state)
 	struct goodput_query q = {.now_us = GOODPUT_UNKNOWN, .windows = windows, .window_count = 3};
 
 	(void)state;
-	ask("start 1000; steps 0 9 1000 2; start 100; steps 5 7 102 2; start 200; steps 6 9 201 2", &q);
+	ask("start 1000; steps 0 9 1000 2; start 100; steps 5 7 102 2; start 200; steps 6 9 201 2",
+	    &q);
 	disrupted(2);
 	assert_seconds(answer.cumulative.total_s, 18);
 	assert_int_equal(answer.windows[0].disruptions, 0);

@@ -55,12 +55,12 @@ static const struct goodput_record *record(const char *text)
 	return &entry.record;
 }
 
-#define assert_bad(text, why)                                                                                \
-	do {                                                                                                 \
-		struct goodput_entry before_ = entry;                                                        \
-		assert_int_equal(parse(text), -EBADMSG);                                                     \
-		assert_string_equal(reason, why);                                                            \
-		assert_memory_equal(&before_, &entry, sizeof(entry));                                        \
+#define assert_bad(text, why)                                                                      \
+	do {                                                                                       \
+		struct goodput_entry before_ = entry;                                              \
+		assert_int_equal(parse(text), -EBADMSG);                                           \
+		assert_string_equal(reason, why);                                                  \
+		assert_memory_equal(&before_, &entry, sizeof(entry));                              \
 	} while (0)
 
 static void instants(void **state)
@@ -73,9 +73,11 @@ static void instants(void **state)
 		{"{\"job_name\":\"j\",\"job_end_time\":1735725600.25}", GOODPUT_JOB_END},
 		{"{\"job_name\":\"j\",\"tpu_init_start_time\":1735725600.25}", GOODPUT_INIT_START},
 		{"{\"job_name\":\"j\",\"tpu_init_end_time\":1735725600.25}", GOODPUT_INIT_END},
-		{"{\"job_name\":\"j\",\"training_prep_start_time\":1735725600.25}", GOODPUT_PREP_START},
+		{"{\"job_name\":\"j\",\"training_prep_start_time\":1735725600.25}",
+		 GOODPUT_PREP_START},
 		{"{\"job_name\":\"j\",\"training_prep_end_time\":1735725600.25}", GOODPUT_PREP_END},
-		{"{\"job_name\":\"j\",\"data_loading_start_time\":1735725600.25}", GOODPUT_LOAD_START},
+		{"{\"job_name\":\"j\",\"data_loading_start_time\":1735725600.25}",
+		 GOODPUT_LOAD_START},
 		{"{\"job_name\":\"j\",\"data_loading_end_time\":1735725600.25}", GOODPUT_LOAD_END},
 		{"{\"job_name\":\"j\",\"elastic_reinit_start_time\":1735725600.25}",
 		 GOODPUT_ELASTIC_REINIT_START},
@@ -111,8 +113,9 @@ static void steps(void **state)
 	assert_int_equal(record("{\"step_start_time\":0,\"step_count\":9007199254740992}")->number,
 			 1ll << 53);
 	assert_int_equal(entry.record.time_us, 0);
-	assert_int_equal(record("{\"step_start_time\":4503599627.370496,\"step_count\":1}")->time_us,
-			 GOODPUT_TIME_MAX_US);
+	assert_int_equal(
+		record("{\"step_start_time\":4503599627.370496,\"step_count\":1}")->time_us,
+		GOODPUT_TIME_MAX_US);
 	assert_bad("{\"step_start_time\":1}", "step_count is missing");
 	assert_bad("{\"step_start_time\":1,\"step_count\":null}", "step_count is missing");
 	assert_bad("{\"step_start_time\":1,\"step_count\":-1}",
@@ -125,7 +128,8 @@ static void steps(void **state)
 		   "step_count is no whole number, or too large");
 	assert_bad("{\"step_start_time\":1,\"step_count\":true}", "step_count is no number");
 	assert_bad("{\"step_start_time\":1,\"step_count\":\"1\"}", "step_count is no number");
-	assert_bad("{\"step_start_time\":1,\"step_count\":1,\"job_name\":5}", "job_name is no text");
+	assert_bad("{\"step_start_time\":1,\"step_count\":1,\"job_name\":5}",
+		   "job_name is no text");
 	assert_int_equal(parse("{\"job_name\":\"j\",\"step_count\":1}"), 0);
 }
 
@@ -139,9 +143,11 @@ static void times(void **state)
 	assert_bad("{\"job_start_time\":-Infinity,\"x\":\"NaN\\\"\",\"y\":Infinity}",
 		   "job_start_time is no number");
 	assert_bad("{\"job_start_time\":-1}", "job_start_time is no time from 1970 to 2112");
-	assert_bad("{\"job_start_time\":4503599628}", "job_start_time is no time from 1970 to 2112");
+	assert_bad("{\"job_start_time\":4503599628}",
+		   "job_start_time is no time from 1970 to 2112");
 	assert_bad("{\"job_start_time\":1e300}", "job_start_time is no time from 1970 to 2112");
-	assert_int_equal(record("{\"job_start_time\":5,\"x\":NaN,\"y\":[-Infinity]}")->time_us, 5000000);
+	assert_int_equal(record("{\"job_start_time\":5,\"x\":NaN,\"y\":[-Infinity]}")->time_us,
+			 5000000);
 	assert_int_equal(record("{\"job_start_time\":0.0000005}")->time_us, 1);
 	assert_int_equal(record("{\"job_start_time\":1.7357256e9}")->time_us, 1735725600000000);
 }
@@ -167,7 +173,8 @@ static void of_others(void **state)
 	(void)state;
 	assert_int_equal(parse("{}"), 0);
 	assert_int_equal(parse("{\"message\":\"hello\",\"time\":\"2026-01-01\"}"), 0);
-	assert_int_equal(parse("{\"textPayload\":\"x\",\"timestamp\":\"2026-01-01T00:00:00Z\"}"), 0);
+	assert_int_equal(parse("{\"textPayload\":\"x\",\"timestamp\":\"2026-01-01T00:00:00Z\"}"),
+			 0);
 	assert_int_equal(parse("{\"protoPayload\":{\"job_start_time\":1}}"), 0);
 	assert_int_equal(parse("{\"jsonPayload\":{\"message\":\"x\"},\"job_start\":1}"), 0);
 	assert_int_equal(parse("{\"event_type\":\"delete\",\"step\":1}"), 0);
@@ -179,10 +186,11 @@ static void cloud(void **state)
 	const struct goodput_record *r;
 
 	(void)state;
-	r = record("{\"insertId\":\"a1\",\"severity\":\"INFO\",\"timestamp\":\"2026-01-01T02:00:00.123456789+"
-		   "02:00\","
-		   "\"jsonPayload\":{\"job_name\":\"j\",\"step_count\":1,\"step_start_time\":5},"
-		   "\"labels\":{\"job_start_time\":\"x\"}}");
+	r = record(
+		"{\"insertId\":\"a1\",\"severity\":\"INFO\",\"timestamp\":\"2026-01-01T02:00:00.123456789+"
+		"02:00\","
+		"\"jsonPayload\":{\"job_name\":\"j\",\"step_count\":1,\"step_start_time\":5},"
+		"\"labels\":{\"job_start_time\":\"x\"}}");
 	assert_int_equal(r->kind, GOODPUT_STEP);
 	assert_int_equal(r->write_us, 1767225600123457);
 	assert_true(r->written);
@@ -196,8 +204,9 @@ static void cloud(void **state)
 		   "timestamp is no time from 1970 to 2112");
 	assert_bad("{\"jsonPayload\":{\"job_start_time\":5},\"timestamp\":5}",
 		   "timestamp is no time from 1970 to 2112");
-	assert_bad("{\"jsonPayload\":{\"job_start_time\":5},\"timestamp\":\"2113-01-01T00:00:00Z\"}",
-		   "timestamp is no time from 1970 to 2112");
+	assert_bad(
+		"{\"jsonPayload\":{\"job_start_time\":5},\"timestamp\":\"2113-01-01T00:00:00Z\"}",
+		"timestamp is no time from 1970 to 2112");
 	r = record("{\"_ts\":9.5,\"job_name\":\"j\",\"job_start_time\":5}");
 	assert_true(r->written);
 	assert_int_equal(r->write_us, 9500000);
@@ -216,7 +225,8 @@ static void last_value_first_place(void **state)
 	assert_int_equal(r->kind, GOODPUT_JOB_START);
 	assert_int_equal(r->time_us, 3000000);
 	assert_int_equal(r->write_us, 2000000);
-	r = record("{\"job_name\":\"a\",\"job_start_time\":1,\"job_name\":\"b\",\"job_start_time\":2}");
+	r = record(
+		"{\"job_name\":\"a\",\"job_start_time\":1,\"job_name\":\"b\",\"job_start_time\":2}");
 	assert_string_equal(goodput_name(names, r->job), "b");
 	assert_int_equal(r->time_us, 2000000);
 	r = record("{\"job_n\\u0061me\":\"\\u00e9\",\"job_start_time\":1}");
@@ -228,7 +238,8 @@ static void events(void **state)
 	const struct goodput_record *r;
 
 	(void)state;
-	r = record("{\"custom_badput_event_type\":\"Eval_s\xc3\xa9\",\"custom_badput_event_start_time\":1}");
+	r = record(
+		"{\"custom_badput_event_type\":\"Eval_s\xc3\xa9\",\"custom_badput_event_start_time\":1}");
 	assert_int_equal(r->kind, GOODPUT_CUSTOM_START);
 	assert_string_equal(goodput_name(names, r->name), "EVAL_S\xc3\xa9");
 	r = record("{\"custom_badput_event_type\":\"eval\",\"custom_badput_event_end_time\":1}");
@@ -262,9 +273,11 @@ static void saves(void **state)
 	const struct goodput_record *r;
 
 	(void)state;
-	r = record(SAVE "\"preemption_received_at\":null,\"wait_for_prev_start_time\":2,"
-			"\"wait_for_prev_duration_secs\":0.1,\"checkpoint_manager_blocking_start_time\":3,"
-			"\"checkpoint_manager_blocking_duration_secs\":1.5}");
+	r = record(
+		SAVE
+		"\"preemption_received_at\":null,\"wait_for_prev_start_time\":2,"
+		"\"wait_for_prev_duration_secs\":0.1,\"checkpoint_manager_blocking_start_time\":3,"
+		"\"checkpoint_manager_blocking_duration_secs\":1.5}");
 	assert_int_equal(r->kind, GOODPUT_SAVE);
 	assert_int_equal(r->number, 10);
 	assert_int_equal(r->time_us, 3000000);
@@ -293,10 +306,12 @@ static void saves(void **state)
 		   "checkpoint_manager_blocking_duration_secs is no duration");
 	assert_bad(SAVE "\"checkpoint_manager_blocking_duration_secs\":\"1\"}",
 		   "checkpoint_manager_blocking_duration_secs is no duration");
-	assert_bad("{\"event_type\":\"save\",\"directory\":1,\"checkpoint_manager_blocking_start_time\":1}",
-		   "directory is no text");
-	assert_bad("{\"event_type\":\"save\",\"step\":-1,\"checkpoint_manager_blocking_start_time\":1}",
-		   "step is no whole number, or too large");
+	assert_bad(
+		"{\"event_type\":\"save\",\"directory\":1,\"checkpoint_manager_blocking_start_time\":1}",
+		"directory is no text");
+	assert_bad(
+		"{\"event_type\":\"save\",\"step\":-1,\"checkpoint_manager_blocking_start_time\":1}",
+		"step is no whole number, or too large");
 }
 
 static void restores(void **state)
@@ -311,9 +326,10 @@ static void restores(void **state)
 	assert_int_equal(r->time_us, 3000000);
 	assert_int_equal(r->duration_us, 2000000);
 	assert_false(r->persistent);
-	r = record("{\"event_type\":\"emergency_restore\",\"broadcast_start_time\":2,\"broadcast_duration_"
-		   "secs\":1,"
-		   "\"checkpoint_manager_duration_secs\":2}");
+	r = record(
+		"{\"event_type\":\"emergency_restore\",\"broadcast_start_time\":2,\"broadcast_duration_"
+		"secs\":1,"
+		"\"checkpoint_manager_duration_secs\":2}");
 	assert_int_equal(r->kind, GOODPUT_EMERGENCY_RESTORE);
 	assert_int_equal(r->number, GOODPUT_UNKNOWN);
 	assert_int_equal(r->time_us, 2000000);
@@ -365,7 +381,8 @@ static void names_of_a_log(void **state)
 	assert_int_equal(strlen(goodput_name(names, n)), GOODPUT_NAME_MAX - 1);
 	assert_int_equal(goodput_names_put(names, text, sizeof(text) - 1), n);
 	for (uint32_t i = n + 1; i <= GOODPUT_NAMES_MAX; i++)
-		assert_int_equal(goodput_names_put(names, text, (size_t)sprintf(text, "#%x", i)), i);
+		assert_int_equal(goodput_names_put(names, text, (size_t)sprintf(text, "#%x", i)),
+				 i);
 	assert_int_equal(goodput_names_refused(names), 0);
 	assert_int_equal(goodput_names_put(names, "z", 1), GOODPUT_NAMES_MORE);
 	assert_int_equal(goodput_names_put(names, "b", 1), 2);

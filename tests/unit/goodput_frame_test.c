@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each text is read whole, byte by byte, and in two pieces cut at every byte: the same must come out. */
+/* Each text is read whole, byte by byte, and in two pieces cut at every byte: the same must come
+ * out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -213,7 +214,8 @@ static void longest(void **state)
 		goodput_frame_start(&f);
 		goodput_frame_feed(&f, text, text + GOODPUT_ENTRY_MAX + extra + 4);
 		assert_true(goodput_frame_begin(&f));
-		assert_int_equal(goodput_frame_scan(&f, &len, &why), extra ? FRAME_BROKEN : FRAME_ENTRY);
+		assert_int_equal(goodput_frame_scan(&f, &len, &why),
+				 extra ? FRAME_BROKEN : FRAME_ENTRY);
 		if (extra)
 			assert_string_equal(why, "it is longer than an entry may be");
 		else
@@ -229,9 +231,11 @@ static void longest(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),     cmocka_unit_test(documents), cmocka_unit_test(broken_lines),
-		cmocka_unit_test(cut_lines), cmocka_unit_test(torn),	  cmocka_unit_test(holes),
-		cmocka_unit_test(open_ends), cmocka_unit_test(depth),	  cmocka_unit_test(longest),
+		cmocka_unit_test(lines),	cmocka_unit_test(documents),
+		cmocka_unit_test(broken_lines), cmocka_unit_test(cut_lines),
+		cmocka_unit_test(torn),		cmocka_unit_test(holes),
+		cmocka_unit_test(open_ends),	cmocka_unit_test(depth),
+		cmocka_unit_test(longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

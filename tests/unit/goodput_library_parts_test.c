@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's other answers: steps, windows, instants, exclusions, elastic jobs; and custom events. */
+/* The library's other answers: steps, windows, instants, exclusions, elastic jobs; and custom
+ * events. */
 #include <stdlib.h>
 
 #include "goodput_run.h"
@@ -32,7 +33,8 @@ static void test_custom(void **state)
 	run_put(&r, GOODPUT_JOB_START, 0, 0);
 	run_steps(&r, 0, 9, 0, 10);
 	event(&r, 12, 15, EVAL);
-	event(&r, 10, 20, CHECK); /* ends may touch; overlap is taken twice: 10 - 13 is 0, not less */
+	event(&r, 10, 20,
+	      CHECK); /* ends may touch; overlap is taken twice: 10 - 13 is 0, not less */
 	event(&r, 58, 57, CHECK); /* no event */
 	event(&r, 28, 32, EVAL);  /* over two steps: not seen */
 	run_put(&r, GOODPUT_CUSTOM_START, 40, EVAL);
@@ -44,7 +46,8 @@ static void test_custom(void **state)
 	assert_close(custom(p, EVAL), 5);
 	assert_close(custom(p, CHECK), 10);
 	assert_close(SECONDS(p, CUSTOM), 15);
-	assert_close(p->productive_s, 90 - 10 - 2 - (10 - 68.0 / 8)); /* ... and the first step is startup */
+	assert_close(p->productive_s,
+		     90 - 10 - 2 - (10 - 68.0 / 8)); /* ... and the first step is startup */
 	assert_close(SECONDS(p, OTHER), 200 - p->productive_s - 15 - SECONDS(p, STARTUP));
 	goodput_answer_free(&r.a);
 	run_put(&r, GOODPUT_STEP, 100, 5); /* told of late, of a segment that is closed */
@@ -153,7 +156,8 @@ static void test_window_of_written(void **state)
 {
 	const struct goodput_span windows[] = {{run_us(10), run_us(20)}};
 	struct log_run r = {.q = {.windows = windows, .window_count = 1}};
-	static const double times[][2] = {/* own, written */ {9, 11}, {12, 12}, {14, 14}, {18, 16}, {15, 21}};
+	static const double times[][2] = {
+		/* own, written */ {9, 11}, {12, 12}, {14, 14}, {18, 16}, {15, 21}};
 
 	(void)state;
 	run_open(&r, NAN);
@@ -230,10 +234,11 @@ static void test_sequence_remembers(void **state)
 
 static void test_exclusions(void **state)
 {
-	const struct goodput_span spans[] = {{run_us(15), run_us(25)},
-					     {run_us(5), run_us(18)},  /* one with the one before */
-					     {run_us(60), run_us(62)}, /* a gap: only where it is told of */
-					     {run_us(90), run_us(80)}};
+	const struct goodput_span spans[] = {
+		{run_us(15), run_us(25)},
+		{run_us(5), run_us(18)},  /* one with the one before */
+		{run_us(60), run_us(62)}, /* a gap: only where it is told of */
+		{run_us(90), run_us(80)}};
 	struct log_run r = {.q = {.excludes = spans, .exclude_count = 4}};
 	const struct goodput_part *x;
 
@@ -252,7 +257,8 @@ static void test_exclusions(void **state)
 	run_answer(&r);
 	x = &r.a.excluded;
 	assert_null(x->error);
-	assert_close(x->excluded_s, 3 + 2 + 10 + 5); /* 8 to 10 and the steps; nothing twice but by records */
+	assert_close(x->excluded_s,
+		     3 + 2 + 10 + 5); /* 8 to 10 and the steps; nothing twice but by records */
 	assert_close(x->adjusted_s, 80);
 	assert_close(SECONDS(x, INIT), 3);
 	assert_close(SECONDS(x, LOAD_SYNC), 0);
@@ -350,7 +356,8 @@ static void test_elastic(void **state)
 	run_close(&r);
 }
 
-/* More wasted steps than are kept: the same sums. 60 times 20000 steps of 1 s, the last 10000 again. */
+/* More wasted steps than are kept: the same sums. 60 times 20000 steps of 1 s, the last 10000
+ * again. */
 static void test_many_wasted(void **state)
 {
 	const struct goodput_span spans[] = {{run_us(100), run_us(200)}};

@@ -86,7 +86,8 @@ static void test_disruptions(void **state)
 	run_close(&r);
 }
 
-/* Boundary 3 of steps 0 (10 s) 1 2 3 4 5 (2 s each): three productive, two wasted, startup against the mean.
+/* Boundary 3 of steps 0 (10 s) 1 2 3 4 5 (2 s each): three productive, two wasted, startup against
+ * the mean.
  */
 static void test_segment(void **state)
 {
@@ -153,7 +154,8 @@ static void test_restart_from_zero(void **state)
 	run_close(&r);
 }
 
-/* Steps, but none with its next: waste is told of, startup is not. And a last segment of step 0 alone. */
+/* Steps, but none with its next: waste is told of, startup is not. And a last segment of step 0
+ * alone. */
 static void test_no_pair(void **state)
 {
 	struct log_run r = {0};
@@ -313,7 +315,8 @@ static void test_loads(void **state)
 	p = run_answer(&r);
 	assert_close(SECONDS(p, LOAD_SYNC), 9);
 	assert_close(SECONDS(p, LOAD_ASYNC), 1);
-	assert_close(SECONDS(p, OTHER), 100 - p->productive_s - SECONDS(p, WASTED) - 9); /* async is beside */
+	assert_close(SECONDS(p, OTHER),
+		     100 - p->productive_s - SECONDS(p, WASTED) - 9); /* async is beside */
 	run_close(&r);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log written by hand, and what the library's engine makes of it. Times are seconds after START. */
+/* A log written by hand, and what the library's engine makes of it. Times are seconds after START.
+ */
 #ifndef TESTS_UNIT_GOODPUT_RUN_H
 #define TESTS_UNIT_GOODPUT_RUN_H
 
@@ -50,8 +51,10 @@ static inline void run_record(struct log_run *r, struct goodput_record record)
 /* number: of a step, or the name of an event. */
 static inline void run_put(struct log_run *r, enum goodput_kind kind, double s, int64_t number)
 {
-	struct goodput_record record = {
-		.kind = (uint8_t)kind, .time_us = run_us(s), .write_us = run_us(s), .number = number};
+	struct goodput_record record = {.kind = (uint8_t)kind,
+					.time_us = run_us(s),
+					.write_us = run_us(s),
+					.number = number};
 
 	if (kind != GOODPUT_STEP)
 		record.name = (uint32_t)number;
@@ -64,8 +67,8 @@ static inline void run_steps(struct log_run *r, int64_t from, int64_t to, double
 		run_put(r, GOODPUT_STEP, s + (double)(n - from) * each_s, n);
 }
 
-static inline void run_save(struct log_run *r, enum goodput_kind kind, double s, int64_t step, double took_s,
-			    bool persistent)
+static inline void run_save(struct log_run *r, enum goodput_kind kind, double s, int64_t step,
+			    double took_s, bool persistent)
 {
 	run_record(r, (struct goodput_record){.kind = (uint8_t)kind,
 					      .time_us = run_us(s),
@@ -91,11 +94,11 @@ static inline void run_close(struct log_run *r)
 	goodput_library.destroy(r->engine);
 }
 
-#define assert_close(a, b)                                                                                   \
-	do {                                                                                                 \
-		double got_ = (a), expected_ = (b);                                                          \
-		if (!(fabs(got_ - expected_) <= 1e-6))                                                       \
-			fail_msg("%s is %.9f, not %.9f", #a, got_, expected_);                               \
+#define assert_close(a, b)                                                                         \
+	do {                                                                                       \
+		double got_ = (a), expected_ = (b);                                                \
+		if (!(fabs(got_ - expected_) <= 1e-6))                                             \
+			fail_msg("%s is %.9f, not %.9f", #a, got_, expected_);                     \
 	} while (0)
 #define HAS(p, id)     ((p)->has_s >> BADPUT_##id & 1)
 #define SECONDS(p, id) ((p)->badput_s[BADPUT_##id])

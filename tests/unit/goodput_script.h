@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small logs as text, for tests of what a log means. Words end with ';', times are seconds from T0:
- *   start T  end T  init A B  prep A B  load A B  step N T  steps N M T EACH (N to M, T the first's)
- *   save T LENGTH  restore T LENGTH  custom X A B  begin X A  finish X B  wait X A B  reinit A B
- *   slices T ACTIVE TOTAL AVAILABLE  lost X A: init, prep, load without an end  raw NUMBER MICROSECONDS: a
- * step X: a name of one capital letter; waits for U are scale-ups. */
+ *   start T  end T  init A B  prep A B  load A B  step N T  steps N M T EACH (N to M, T the
+ * first's) save T LENGTH  restore T LENGTH  custom X A B  begin X A  finish X B  wait X A B  reinit
+ * A B slices T ACTIVE TOTAL AVAILABLE  lost X A: init, prep, load without an end  raw NUMBER
+ * MICROSECONDS: a step X: a name of one capital letter; waits for U are scale-ups. */
 #ifndef TESTS_GOODPUT_SCRIPT_H
 #define TESTS_GOODPUT_SCRIPT_H
 
@@ -109,7 +109,8 @@ static inline int script_word(const char *word, script_fn *fn, void *ctx)
 		r.total = (uint32_t)v[2];
 		r.available = (uint32_t)v[3];
 	} else {
-		r = script_record(!strcmp(name, "start") ? GOODPUT_JOB_START : GOODPUT_JOB_END, v[0]);
+		r = script_record(!strcmp(name, "start") ? GOODPUT_JOB_START : GOODPUT_JOB_END,
+				  v[0]);
 	}
 	return fn(ctx, &r);
 }

@@ -83,7 +83,8 @@ static const char *drain(void)
 
 	*told = '\0';
 	while ((rc = goodput_source_next(source, &r)) > 0)
-		len += (size_t)snprintf(told + len, sizeof(told) - len, "%s%lld@%g ", r.written ? "+" : "",
+		len += (size_t)snprintf(told + len, sizeof(told) - len, "%s%lld@%g ",
+					r.written ? "+" : "",
 					(long long)(r.kind == GOODPUT_STEP ? r.number : -r.kind),
 					(double)r.write_us / 1e6);
 	assert_int_equal(rc, 0);
@@ -106,8 +107,9 @@ static const char *all(char *first, char *second)
 }
 
 #define STEP(n, s) "{\"job_name\":\"j\",\"step_count\":" #n ",\"step_start_time\":" #s "}"
-#define CLOUD(n, s)                                                                                          \
-	"{\"insertId\":\"i" #n "\",\"timestamp\":\"1970-01-01T00:00:" #s "Z\",\"jsonPayload\":" STEP(n, s) "}"
+#define CLOUD(n, s)                                                                                \
+	"{\"insertId\":\"i" #n "\",\"timestamp\":\"1970-01-01T00:00:" #s                           \
+	"Z\",\"jsonPayload\":" STEP(n, s) "}"
 
 static void counts(void **state)
 {
@@ -162,7 +164,8 @@ static void ordered(void **state)
 	assert_string_equal(all(path[0], path[1]), "+1@10 +2@20 +3@30 +4@40 ");
 	assert_int_equal(faults.duplicates, 3);
 	/* Those that say nothing of their time stay behind those that were before them. */
-	file_text(path[0], STEP(7, 70) "\n" CLOUD(2, 20) "\n" STEP(6, 60) "\n" CLOUD(1, 10) "\n" STEP(5, 50));
+	file_text(path[0], STEP(7, 70) "\n" CLOUD(2, 20) "\n" STEP(6, 60) "\n" CLOUD(
+				   1, 10) "\n" STEP(5, 50));
 	assert_string_equal(all(path[0], NULL), "7@70 +1@10 +2@20 6@60 5@50 ");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The short way of a step's record against the long one: a million lines, right, nearly right, and broken. */
+/* The short way of a step's record against the long one: a million lines, right, nearly right, and
+ * broken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -74,7 +75,8 @@ static void write_time(char *out, size_t size)
 		write_number(out, size);
 		break;
 	default:
-		snprintf(out, size, "%llu.%06llu", (unsigned long long)s, (unsigned long long)draw(1000000));
+		snprintf(out, size, "%llu.%06llu", (unsigned long long)s,
+			 (unsigned long long)draw(1000000));
 		break;
 	}
 }
@@ -86,7 +88,8 @@ static size_t write_line(char *out, size_t size)
 
 	write_number(count, sizeof(count));
 	write_time(time, sizeof(time));
-	len = snprintf(out, size, "{\"job_name\":%s\"%s\",%s\"step_count\":%s%s,%s\"step_start_time\":%s%s}",
+	len = snprintf(out, size,
+		       "{\"job_name\":%s\"%s\",%s\"step_count\":%s%s,%s\"step_start_time\":%s%s}",
 		       blanks(), pick_name(), blanks(), blanks(), count, blanks(), blanks(), time);
 	if (!draw(8)) /* a byte of it is another */
 		out[draw((uint64_t)len)] = " \"{}[],.:0e\\-\n"[draw(14)];
@@ -94,7 +97,8 @@ static size_t write_line(char *out, size_t size)
 }
 
 /* Length of the entry, 0: it is none, or no record. */
-static size_t long_way(struct goodput_parser *parser, const char *text, size_t len, struct goodput_entry *ret)
+static size_t long_way(struct goodput_parser *parser, const char *text, size_t len,
+		       struct goodput_entry *ret)
 {
 	char reason[GOODPUT_REASON_MAX];
 	struct goodput_frame frame;
@@ -166,7 +170,8 @@ static void bounds(void **state)
 	for (size_t len = 0; len < sizeof(text); len++) {
 		part = malloc(len + !len);
 		memcpy(part, text, len);
-		assert_int_equal(goodput_step_line(part, len, names, &r), len == sizeof(text) - 1 ? len : 0);
+		assert_int_equal(goodput_step_line(part, len, names, &r),
+				 len == sizeof(text) - 1 ? len : 0);
 		free(part);
 	}
 	assert_int_equal(r.time_us, 1735725600500000);

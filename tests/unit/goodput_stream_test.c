@@ -142,15 +142,18 @@ static void add_entry(struct buffer *b, unsigned int n)
 		buffer_printf(b, "{\n  \"job_end_time\":\n    %u.5\n}\n", n);
 		break;
 	case 3:
-		buffer_printf(b, "[{\"job_start_time\":%u},{\"job_name\":\"k\",\"tpu_init_end_time\":%u}]\n",
-			      n, n);
+		buffer_printf(
+			b,
+			"[{\"job_start_time\":%u},{\"job_name\":\"k\",\"tpu_init_end_time\":%u}]\n",
+			n, n);
 		break;
 	case 4:
 		buffer_printf(b, "{\"job_name\":\"k\",\"step_count\":%u,\n", n);
 		break;
 	default:
-		buffer_printf(b, "{\"job_name\":\"j\",\"step_count\":%u,\"step_start_time\":%u.%06u}\n", n, n,
-			      (unsigned int)draw(1000000));
+		buffer_printf(
+			b, "{\"job_name\":\"j\",\"step_count\":%u,\"step_start_time\":%u.%06u}\n",
+			n, n, (unsigned int)draw(1000000));
 		break;
 	}
 }
@@ -192,8 +195,8 @@ static void write_stream(const void *ctx, int fd)
 	for (unsigned int n = 0; n < BLOCK_STEPS; n++)
 		buffer_printf(
 			&block,
-			"{\"job_name\":\"job\",\"step_count\":%u,\"step_start_time\":1735725600.%06u}\n", n,
-			n);
+			"{\"job_name\":\"job\",\"step_count\":%u,\"step_start_time\":1735725600.%06u}\n",
+			n, n);
 	buffer_printf(&block, "{\"message\":\"");
 	add_long(&block, GOODPUT_ENTRY_MAX / 16);
 	buffer_printf(&block, "\"}\n");

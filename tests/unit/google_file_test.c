@@ -24,8 +24,9 @@ static void write_file(const char *name, const char *text)
 	fclose(f);
 }
 
-#define ACCOUNT "{\"type\":\"service_account\",\"client_email\":\"a@b.example\",\"private_key\":\"SECRET\""
-#define USER	"{\"type\":\"authorized_user\",\"client_id\":\"SECRET\",\"client_secret\":\"SECRET\""
+#define ACCOUNT                                                                                    \
+	"{\"type\":\"service_account\",\"client_email\":\"a@b.example\",\"private_key\":\"SECRET\""
+#define USER "{\"type\":\"authorized_user\",\"client_id\":\"SECRET\",\"client_secret\":\"SECRET\""
 
 static void broken_files(void **state)
 {
@@ -45,14 +46,18 @@ static void broken_files(void **state)
 		{"{\"type\":\"service_account\"}", "it has no usable client_email"},
 		{"{\"type\":\"service_account\",\"client_email\":\"a b\\nSECRET\"}",
 		 "no usable client_email"},
-		{"{\"type\":\"service_account\",\"client_email\":\"a@b\"}", "it has no usable private_key"},
+		{"{\"type\":\"service_account\",\"client_email\":\"a@b\"}",
+		 "it has no usable private_key"},
 		{ACCOUNT "}", "its private_key is no RSA key"},
-		{ACCOUNT ",\"token_uri\":\"http://example.com/SECRET\"}", "token_uri is no https:// address"},
+		{ACCOUNT ",\"token_uri\":\"http://example.com/SECRET\"}",
+		 "token_uri is no https:// address"},
 		{ACCOUNT ",\"token_uri\":\"http://127.0.0.1:80@example.com/\"}",
 		 "token_uri is no https:// address"},
 		{ACCOUNT ",\"token_uri\":5}", "token_uri is no https:// address"},
-		{ACCOUNT ",\"token_uri\":\"https://x/\\r\\nSECRET\"}", "token_uri is no https:// address"},
-		{ACCOUNT ",\"universe_domain\":\"SECRET\"}", "universe_domain is not googleapis.com"},
+		{ACCOUNT ",\"token_uri\":\"https://x/\\r\\nSECRET\"}",
+		 "token_uri is no https:// address"},
+		{ACCOUNT ",\"universe_domain\":\"SECRET\"}",
+		 "universe_domain is not googleapis.com"},
 		{USER "}", "it has no usable refresh_token"},
 	};
 
@@ -148,10 +153,12 @@ static EVP_PKEY *pss_key(void)
 
 static void claims(void **state)
 {
-	/* {"alg":"RS256","typ":"JWT","kid":"k\"1"} and its claims, by Python's base64.urlsafe_b64encode */
-	static const char text[] = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImtcIjEifQ."
-				   "eyJpc3MiOiJhQGIiLCJzY29wZSI6InMiLCJhdWQiOiJodHRwczovL3gvIiwiaWF0IjoxNzAwM"
-				   "DAwMDAwLCJleHAiOjE3MDAwMDM2MDB9.";
+	/* {"alg":"RS256","typ":"JWT","kid":"k\"1"} and its claims, by Python's
+	 * base64.urlsafe_b64encode */
+	static const char text[] =
+		"eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImtcIjEifQ."
+		"eyJpc3MiOiJhQGIiLCJzY29wZSI6InMiLCJhdWQiOiJodHRwczovL3gvIiwiaWF0IjoxNzAwM"
+		"DAwMDAwLCJleHAiOjE3MDAwMDM2MDB9.";
 	struct jwt_claims c = {.issuer = "a@b",
 			       .scope = "s",
 			       .audience = "https://x/",

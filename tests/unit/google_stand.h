@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* google_stand.h - what programs that test userspace/cloud/google.h share: the stand-in, and an environment
- * that knows nothing else. */
+/* google_stand.h - what programs that test userspace/cloud/google.h share: the stand-in, and an
+ * environment that knows nothing else. */
 #ifndef TEST_GOOGLE_STAND_H
 #define TEST_GOOGLE_STAND_H
 

@@ -78,7 +78,8 @@ static void in_google_s_order(void **state)
 	(void)state;
 	assert_int_equal(mkdir(stand_in_path(&s, ".config"), 0700), 0);
 	assert_int_equal(mkdir(stand_in_path(&s, ".config/gcloud"), 0700), 0);
-	snprintf(file, sizeof(file), "%s/.config/gcloud/application_default_credentials.json", s.dir);
+	snprintf(file, sizeof(file), "%s/.config/gcloud/application_default_credentials.json",
+		 s.dir);
 	assert_int_equal(symlink("../../user.json", file), 0);
 	assert_int_equal(token(), 0);
 	assert_string_equal(google_quota_project(g), "who-pays");
@@ -120,7 +121,8 @@ static void short_lives(void **state)
 	free(first);
 }
 
-/* One that can still be used is used while no other is to be had, and there is no asking at each call. */
+/* One that can still be used is used while no other is to be had, and there is no asking at each
+ * call. */
 static void old_while_good(void **state)
 {
 	uint64_t start_ns;
@@ -167,14 +169,15 @@ static void check_faults(const char *path, const struct case_of *cases, size_t n
 	}
 }
 
-#define NO_TOKENS(from)                                                                                      \
-	{"newline", -EAGAIN, from ": an answer that holds no token"}, {"nul", -EAGAIN, "holds no token"},    \
-		{"not-utf8", -EAGAIN, "holds no token"}, {"long", -EAGAIN, "holds no token"},                \
-		{"blank", -EAGAIN, "holds no token"}, {"html", -EAGAIN, "holds no token"},                   \
-		{"garbage", -EAGAIN, "holds no token"}, {"empty", -EAGAIN, "holds no token"},                \
-		{"array", -EAGAIN, "holds no token"}, {"number", -EAGAIN, "holds no token"},                 \
-	{                                                                                                    \
-		"over", -EAGAIN, "holds no token"                                                            \
+#define NO_TOKENS(from)                                                                            \
+	{"newline", -EAGAIN, from ": an answer that holds no token"},                              \
+		{"nul", -EAGAIN, "holds no token"}, {"not-utf8", -EAGAIN, "holds no token"},       \
+		{"long", -EAGAIN, "holds no token"}, {"blank", -EAGAIN, "holds no token"},         \
+		{"html", -EAGAIN, "holds no token"}, {"garbage", -EAGAIN, "holds no token"},       \
+		{"empty", -EAGAIN, "holds no token"}, {"array", -EAGAIN, "holds no token"},        \
+		{"number", -EAGAIN, "holds no token"},                                             \
+	{                                                                                          \
+		"over", -EAGAIN, "holds no token"                                                  \
 	}
 
 static void faults_of_endpoints(void **state)
@@ -187,7 +190,8 @@ static void faults_of_endpoints(void **state)
 		{"429/7", -EAGAIN, "no token now (429"},
 		{"403", -EACCES, "refused (403"},
 		{"404", -EACCES, "refused (404"},
-		{"400/invalid_grant", -EACCES, "(400: invalid_grant: Token has been expired or revoked.)"},
+		{"400/invalid_grant", -EACCES,
+		 "(400: invalid_grant: Token has been expired or revoked.)"},
 		{"400/echo", -EACCES, "refused (400)"},
 		{"none", -EAGAIN, "/token: "},
 		{"half", -EAGAIN, "/token: "},
@@ -303,9 +307,10 @@ static void places(void **state)
 	assert_string_equal(p.zone, "us-central1-a");
 	assert_string_equal(p.machine_type, "");
 	assert_string_equal(google_accelerator(p.machine_type), "UNKNOWN");
-	assert_int_equal(stand_in_set(&s, "{\"gke\": false, \"texts\": {"
-					  "\"instance/attributes/accelerator-type\": \"v5p-8\","
-					  "\"instance/attributes/agent-worker-number\": \"3\\n\"}}"),
+	assert_int_equal(stand_in_set(&s,
+				      "{\"gke\": false, \"texts\": {"
+				      "\"instance/attributes/accelerator-type\": \"v5p-8\","
+				      "\"instance/attributes/agent-worker-number\": \"3\\n\"}}"),
 			 0);
 	assert_int_equal(google_place(g, &p), 0);
 	assert_string_equal(p.tpu_type, "v5p-8");
@@ -320,11 +325,12 @@ static void hostile_places(void **state)
 	(void)state;
 	memset(long_text, 'x', sizeof(long_text));
 	long_text[sizeof(long_text) - 1] = '\0';
-	snprintf(knobs, sizeof(knobs),
-		 "{\"texts\": {\"instance/zone\": \"a b\\r\\nX: y\", \"instance/id\": \"1\\u00002\","
-		 "\"instance/name\": \"%s\", \"project/project-id\": \"\\u00e9\","
-		 "\"instance/machine-type\": \"a/b/\"}}",
-		 long_text);
+	snprintf(
+		knobs, sizeof(knobs),
+		"{\"texts\": {\"instance/zone\": \"a b\\r\\nX: y\", \"instance/id\": \"1\\u00002\","
+		"\"instance/name\": \"%s\", \"project/project-id\": \"\\u00e9\","
+		"\"instance/machine-type\": \"a/b/\"}}",
+		long_text);
 	assert_int_equal(stand_in_set(&s, knobs), 0);
 	assert_int_equal(google_place(g, &p), 0);
 	assert_string_equal(p.zone, "");

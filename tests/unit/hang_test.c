@@ -24,13 +24,19 @@ static uint64_t look(struct hang_case c)
 static void usual(void **state)
 {
 	(void)state;
-	assert_int_equal(limit((struct hang_case){.stepping = true, .p99_ns = 10 * MS}, GP_WHY_lock), 30 * S);
-	assert_int_equal(limit((struct hang_case){.stepping = true, .p99_ns = 20 * S}, GP_WHY_lock), 100 * S);
-	assert_int_equal(limit((struct hang_case){.stepping = true, .p99_ns = 500 * S}, GP_WHY_lock),
-			 600 * S);
-	assert_int_equal(limit((struct hang_case){.stepping = true, .p99_ns = UINT64_MAX / 2}, GP_WHY_lock),
-			 600 * S);
-	assert_int_equal(limit((struct hang_case){.stepping = true, .user_ns = 5 * S}, GP_WHY_lock), 5 * S);
+	assert_int_equal(
+		limit((struct hang_case){.stepping = true, .p99_ns = 10 * MS}, GP_WHY_lock),
+		30 * S);
+	assert_int_equal(limit((struct hang_case){.stepping = true, .p99_ns = 20 * S}, GP_WHY_lock),
+			 100 * S);
+	assert_int_equal(
+		limit((struct hang_case){.stepping = true, .p99_ns = 500 * S}, GP_WHY_lock),
+		600 * S);
+	assert_int_equal(
+		limit((struct hang_case){.stepping = true, .p99_ns = UINT64_MAX / 2}, GP_WHY_lock),
+		600 * S);
+	assert_int_equal(limit((struct hang_case){.stepping = true, .user_ns = 5 * S}, GP_WHY_lock),
+			 5 * S);
 	assert_int_equal(limit((struct hang_case){0}, GP_WHY_lock), 1800 * S);
 	assert_int_equal(limit((struct hang_case){.user_ns = 5 * S}, GP_WHY_lock), 1800 * S);
 }
@@ -70,14 +76,16 @@ static void looks(void **state)
 	assert_int_equal(look((struct hang_case){.stepping = true, .user_ns = 2 * S}), 1 * S);
 	assert_int_equal(look((struct hang_case){0}), 900 * S);
 	/* A process that is stopped is called so at the first look. */
-	assert_int_equal(limit((struct hang_case){.stepping = true, .p99_ns = 5 * S}, GP_WHY_stopped),
-			 15 * S);
+	assert_int_equal(
+		limit((struct hang_case){.stepping = true, .p99_ns = 5 * S}, GP_WHY_stopped),
+		15 * S);
 }
 
 static void words(void **state)
 {
 	struct hang_place alone = {0}, fetching = {.fetching = true, .distributed = true},
-			  ranks = {.distributed = true}, nccl = {.distributed = true, .collectives = true};
+			  ranks = {.distributed = true},
+			  nccl = {.distributed = true, .collectives = true};
 
 	(void)state;
 	assert_int_equal(hang_conclude(&alone, GP_WHY_lock, GP_ROLE_none), GP_WHY_lock);
@@ -96,12 +104,13 @@ static void words(void **state)
 	assert_int_equal(hang_conclude(&alone, GP_WHY_lock, GP_ROLE_comm_init), GP_WHY_collective);
 }
 
-/* By what has not returned: a copy waits for the device as a wait does, a communicator's end for its peers.
+/* By what has not returned: a copy waits for the device as a wait does, a communicator's end for
+ * its peers.
  */
 static void calls(void **state)
 {
-	static const unsigned waits[] = {GP_ROLE_sync, GP_ROLE_copy, GP_ROLE_copy_in, GP_ROLE_copy_out,
-					 GP_ROLE_error};
+	static const unsigned waits[] = {GP_ROLE_sync, GP_ROLE_copy, GP_ROLE_copy_in,
+					 GP_ROLE_copy_out, GP_ROLE_error};
 	static const unsigned meets[] = {GP_ROLE_collective, GP_ROLE_comm_init, GP_ROLE_comm_end,
 					 GP_ROLE_comm_abort};
 	struct hang_place alone = {0}, nccl = {.collectives = true}, group = {.between = true};

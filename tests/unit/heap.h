@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heap.h - what a program has on its heap, by who asked for it, and a heap that has no more. For one file of
- * a program that is linked with HEAP_WRAP (Makefile); what libraries allocate for themselves is not seen. */
+/* heap.h - what a program has on its heap, by who asked for it, and a heap that has no more. For
+ * one file of a program that is linked with HEAP_WRAP (Makefile); what libraries allocate for
+ * themselves is not seen. */
 #ifndef TESTS_UNIT_HEAP_H
 #define TESTS_UNIT_HEAP_H
 

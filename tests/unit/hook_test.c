@@ -24,17 +24,20 @@
 
 #define S 1000000000ull
 
-/* ---- the option ---------------------------------------------------------------------------------- */
+/* ---- the option
+ * ---------------------------------------------------------------------------------- */
 
 static void test_a_command_is_split_at_blanks_and_quotes_keep_them(void **state)
 {
-	static const char *const want[] = {"/bin/page", "a b", "", "c'd", "e f", "$HOME", "x\\", NULL};
+	static const char *const want[] = {"/bin/page", "a b",	 "",	"c'd",
+					   "e f",	"$HOME", "x\\", NULL};
 	struct hook h = {0};
 	int i;
 
 	(void)state;
-	assert_int_equal(hook_parse(&h, "hang,disruption=/bin/page  \"a b\" '' \"c'd\" e' 'f\t$HOME x\\ "),
-			 0);
+	assert_int_equal(
+		hook_parse(&h, "hang,disruption=/bin/page  \"a b\" '' \"c'd\" e' 'f\t$HOME x\\ "),
+		0);
 	assert_int_equal(h.events, 1u << HOOK_HANG | 1u << HOOK_DISRUPTION);
 	for (i = 0; want[i]; i++)
 		assert_string_equal(h.words[i], want[i]);
@@ -80,7 +83,8 @@ static void test_what_follows_a_host_is_not_shown(void **state)
 	struct hook h = {0};
 
 	(void)state;
-	assert_int_equal(hook_parse(&h, "recovered=https://pager.example:8443/hook/SECRET?token=SECRET"), 0);
+	assert_int_equal(
+		hook_parse(&h, "recovered=https://pager.example:8443/hook/SECRET?token=SECRET"), 0);
 	assert_string_equal(h.label, "https://pager.example:8443");
 	assert_string_equal(h.url, "https://pager.example:8443/hook/SECRET?token=SECRET");
 	assert_string_equal(h.headers[0], "Content-Type: application/json");
@@ -107,8 +111,10 @@ static void test_a_file_holds_url_and_headers(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/pager", folder);
 	snprintf(spec, sizeof(spec), "hang=@%s", path);
-	file_write(path, "# pager\n\n https://pager.example/SECRET \r\nAuthorization: Bearer X\nX-Team:\t1",
-		   0600);
+	file_write(
+		path,
+		"# pager\n\n https://pager.example/SECRET \r\nAuthorization: Bearer X\nX-Team:\t1",
+		0600);
 	assert_int_equal(hook_parse(&h, spec), 0);
 	assert_string_equal(h.url, "https://pager.example/SECRET");
 	assert_string_equal(h.label, "https://pager.example");
@@ -155,7 +161,8 @@ static void test_facts_that_are_events(void **state)
 	assert_int_equal(hook_event_of(&f), HOOK_EVENTS);
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------ */
+/* ---- the queue
+ * ------------------------------------------------------------------------------------ */
 
 static int put(struct hook_queue *q, uint64_t at_ns, int event, const char *job, const char *line)
 {
@@ -232,7 +239,8 @@ static void test_it_is_bounded(void **state)
 	hook_queue_free(&q);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------- */
+/* ---- files
+ * ---------------------------------------------------------------------------------------- */
 
 static void test_a_program_that_others_can_change_is_refused(void **state)
 {
@@ -271,7 +279,8 @@ static void test_a_program_that_others_can_change_is_refused(void **state)
 	rmdir(folder);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------- */
+/* ---- commands
+ * ------------------------------------------------------------------------------------- */
 
 static uint64_t limit_ns = HOOK_LIMIT_NS;
 
@@ -306,8 +315,9 @@ static void test_a_command_gets_little(void **state)
 	(void)state;
 	assert_int_equal(shell("cat", &open, -1, why), HOOK_DONE);
 	assert_string_equal(why, "{\"type\":\"health\"}");
-	assert_int_equal(shell("echo $GP_BPF_EVENT $GP_BPF_JOB $(pwd) $(env | wc -l) $HOME", &open, -1, why),
-			 HOOK_DONE);
+	assert_int_equal(
+		shell("echo $GP_BPF_EVENT $GP_BPF_JOB $(pwd) $(env | wc -l) $HOME", &open, -1, why),
+		HOOK_DONE);
 	assert_string_equal(why, "hang a?job / 5"); /* and PWD, which is the shell's own */
 	assert_int_equal(shell("echo $(ls /proc/self/fd)", &open, -1, why), HOOK_DONE);
 	assert_string_equal(why, "0 1 2 3"); /* the last is the folder's that is listed */
@@ -328,7 +338,8 @@ static void test_how_a_command_ends(void **state)
 	char why[HOOK_WHY_MAX];
 
 	(void)state;
-	assert_int_equal(shell("echo 'no\033 way'; echo more; exit 3", &open, -1, why), HOOK_FAILED);
+	assert_int_equal(shell("echo 'no\033 way'; echo more; exit 3", &open, -1, why),
+			 HOOK_FAILED);
 	assert_string_equal(why, "exit status 3: no? way");
 	assert_int_equal(shell("kill -9 $$", &open, -1, why), HOOK_FAILED);
 	assert_string_equal(why, "ended by signal 9");
@@ -336,7 +347,8 @@ static void test_how_a_command_ends(void **state)
 	assert_non_null(strstr(why, "1 MiB"));
 }
 
-/* Runs it with ever more time, until it had enough to begin: a machine may be busy, or an emulator. */
+/* Runs it with ever more time, until it had enough to begin: a machine may be busy, or an emulator.
+ */
 static enum hook_end shell_longer(const char *script, const char *want, char *why)
 {
 	_Atomic uint64_t open = 0;
@@ -355,13 +367,15 @@ static void test_who_takes_too_long_is_told_to_end_and_then_killed(void **state)
 	char why[HOOK_WHY_MAX], limit[16], want[64];
 
 	(void)state;
-	assert_int_equal(shell_longer("trap 'echo bye; exit' TERM; echo hi; sleep 1000 & wait", ": hi", why),
-			 HOOK_TIMEOUT);
+	assert_int_equal(
+		shell_longer("trap 'echo bye; exit' TERM; echo hi; sleep 1000 & wait", ": hi", why),
+		HOOK_TIMEOUT);
 	snprintf(want, sizeof(want), "had not ended after %s and was told to: hi",
 		 clock_duration(limit, sizeof(limit), limit_ns));
 	assert_string_equal(why, want);
-	assert_int_equal(shell_longer("trap '' TERM; echo deaf; sleep 1000; sleep 1000", "deaf", why),
-			 HOOK_TIMEOUT);
+	assert_int_equal(
+		shell_longer("trap '' TERM; echo deaf; sleep 1000; sleep 1000", "deaf", why),
+		HOOK_TIMEOUT);
 	limit_ns = HOOK_LIMIT_NS;
 }
 
@@ -397,8 +411,8 @@ static void test_who_hangs_at_the_end_is_killed_with_all_it_started(void **state
 
 	(void)state;
 	close(fd);
-	snprintf(script, sizeof(script), "trap '' TERM; sleep 1000 & echo $! > %s; wait; wait; sleep 1000",
-		 file);
+	snprintf(script, sizeof(script),
+		 "trap '' TERM; sleep 1000 & echo $! > %s; wait; wait; sleep 1000", file);
 	for (uint64_t left_ns = S / 5; !pid && left_ns < 60 * S;
 	     left_ns *= 4) { /* as much as it needs to begin */
 		_Atomic uint64_t closed = clock_mono_ns() + left_ns;

@@ -17,17 +17,20 @@ static const struct {
 	{NULL, PROMETHEUS_TEXT},
 	{"", PROMETHEUS_TEXT},
 	{"*/*", PROMETHEUS_TEXT},
-	{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", PROMETHEUS_TEXT}, /* a browser */
+	{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+	 PROMETHEUS_TEXT}, /* a browser */
 	/* Prometheus 2.42, 2.20, 3.x, and 3.x with native histograms */
 	{OM ";version=1.0.0," OM ";version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
 	 PROMETHEUS_OPENMETRICS},
 	{OM "; version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", PROMETHEUS_TEXT},
-	{OM ";version=1.0.0;escaping=allow-utf-8;q=0.6," OM ";version=0.0.1;q=0.5,text/plain;version=1.0.0;"
+	{OM ";version=1.0.0;escaping=allow-utf-8;q=0.6," OM
+	    ";version=0.0.1;q=0.5,text/plain;version=1.0.0;"
 	    "escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
 	 PROMETHEUS_OPENMETRICS},
 	{"application/"
 	 "vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6," OM
-	 ";version=1.0.0;escaping=allow-utf-8;q=0.5," OM ";version=0.0.1;q=0.4,text/plain;version=1.0.0;"
+	 ";version=1.0.0;escaping=allow-utf-8;q=0.5," OM
+	 ";version=0.0.1;q=0.4,text/plain;version=1.0.0;"
 	 "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
 	 PROMETHEUS_OPENMETRICS},
 	/* Prometheus told to scrape text 0.0.4 first */

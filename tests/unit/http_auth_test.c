@@ -78,9 +78,10 @@ static void make_certificate(void)
 	size_t len = sizeof(text);
 
 	assert_int_equal(gnutls_x509_privkey_init(&key), 0);
-	assert_int_equal(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
-						      GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0),
-			 0);
+	assert_int_equal(
+		gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
+					     GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0),
+		0);
 	assert_int_equal(gnutls_x509_crt_init(&crt), 0);
 	gnutls_x509_crt_set_version(crt, 3);
 	gnutls_x509_crt_set_serial(crt, "\1", 1);
@@ -105,9 +106,10 @@ static struct http_server *serve(const char *tls, int cost)
 	struct http_server *h;
 	int n;
 
-	assert_non_null(crypt_gensalt_rn("$2b$", (unsigned long)cost, "0123456789abcdef", 16, setting,
-					 sizeof(setting)));
-	n = snprintf(text, sizeof(text), "%sbasic_auth_users:\n  prom: %s\n", tls, crypt("right", setting));
+	assert_non_null(crypt_gensalt_rn("$2b$", (unsigned long)cost, "0123456789abcdef", 16,
+					 setting, sizeof(setting)));
+	n = snprintf(text, sizeof(text), "%sbasic_auth_users:\n  prom: %s\n", tls,
+		     crypt("right", setting));
 	write_file("web.yml", text, (size_t)n);
 	assert_int_equal(http_open(&h, "127.0.0.1:0", file, &source), 0);
 	return h;
@@ -157,8 +159,8 @@ static void who_is_let_in(void **state)
 	http_close(h);
 }
 
-/* Wrong passwords without an end, at a price that lets nobody through: who is known is answered all the same,
- * and the server ends at once, whoever waits. */
+/* Wrong passwords without an end, at a price that lets nobody through: who is known is answered all
+ * the same, and the server ends at once, whoever waits. */
 static void a_flood_starves_nobody(void **state)
 {
 	struct http_server *h = serve("", 10);
@@ -169,8 +171,8 @@ static void a_flood_starves_nobody(void **state)
 	assert_int_equal(status_of(port, RIGHT), 200);
 	for (int i = 0; i < 60; i++) {
 		/* prom: and three characters that differ */
-		snprintf(header, sizeof(header), "Authorization: Basic cHJvbTpB%c%c%c=\r\n", 'A' + i % 26,
-			 'a' + i / 26, 'U');
+		snprintf(header, sizeof(header), "Authorization: Basic cHJvbTpB%c%c%c=\r\n",
+			 'A' + i % 26, 'a' + i / 26, 'U');
 		http_ask(fd[i] = http_dial(port), "GET", "/metrics", header);
 	}
 	for (int i = 0; i < 20; i++)
@@ -204,8 +206,8 @@ static void answered(struct http_auth_ask *q)
 }
 
 /* With place: that of its answer among all. */
-static void ask(struct http_auth *a, const struct web_config *c, struct http_auth_ask *q, int *place,
-		uint64_t address, const char *header)
+static void ask(struct http_auth *a, const struct web_config *c, struct http_auth_ask *q,
+		int *place, uint64_t address, const char *header)
 {
 	*q = (struct http_auth_ask){.ctx = place, .address = address, .done = answered};
 	*place = 0;
@@ -226,8 +228,8 @@ static int answers_so_far(int least)
 	return n;
 }
 
-/* Every place is taken by those who try; a right password from elsewhere is looked at all the same, and it is
- * not the last. */
+/* Every place is taken by those who try; a right password from elsewhere is looked at all the same,
+ * and it is not the last. */
 static void a_flood_of_many_addresses_leaves_room(void **state)
 {
 	static struct http_auth_ask q[HTTP_AUTH_WAITING], right, again;
@@ -238,7 +240,8 @@ static void a_flood_of_many_addresses_leaves_room(void **state)
 
 	(void)state;
 	strcpy(c.user[0].hash, crypt("right", "$2b$06$0123456789abcdefghijku"));
-	/* Addresses of which each asks often; then more of them, each of which has been wrong before. */
+	/* Addresses of which each asks often; then more of them, each of which has been wrong
+	 * before. */
 	for (int each = HTTP_AUTH_ADDRESS; each > 0; each -= HTTP_AUTH_ADDRESS - 1) {
 		assert_int_equal(http_auth_open(&a), 0);
 		got.answers = 0;
@@ -255,14 +258,18 @@ static void a_flood_of_many_addresses_leaves_room(void **state)
 		before = answers_so_far(0);
 		answers_so_far(HTTP_AUTH_WAITING * (each == 1 ? 2 : 1) + 1);
 		assert_int_equal(right.answer, HTTP_AUTH_YES);
-		/* The one that is being looked at comes before it, who is refused, and who asks first. */
+		/* The one that is being looked at comes before it, who is refused, and who asks
+		 * first. */
 		assert_true(its - before <= 2 + HTTP_AUTH_WAITING / HTTP_AUTH_ADDRESS);
 		again = (struct http_auth_ask){0};
-		assert_int_equal(http_auth_ask(a, &c, "Basic cHJvbTpyaWdodA==", &again), HTTP_AUTH_YES);
+		assert_int_equal(http_auth_ask(a, &c, "Basic cHJvbTpyaWdodA==", &again),
+				 HTTP_AUTH_YES);
 		c.user[1] = c.user[0];
 		c.users = 2;
-		c.user[0].name = (char *)"new"; /* the file was read again, with one more before it */
-		assert_int_equal(http_auth_ask(a, &c, "Basic cHJvbTpyaWdodA==", &again), HTTP_AUTH_YES);
+		c.user[0].name =
+			(char *)"new"; /* the file was read again, with one more before it */
+		assert_int_equal(http_auth_ask(a, &c, "Basic cHJvbTpyaWdodA==", &again),
+				 HTTP_AUTH_YES);
 		c.user[0] = c.user[1];
 		c.users = 1;
 		http_auth_close(a);
@@ -321,7 +328,8 @@ static void *tls_client(void *arg)
 
 static void many_over_tls(void **state)
 {
-	struct http_server *h = serve("tls_server_config: {cert_file: a.crt, key_file: a.key}\n", 4);
+	struct http_server *h = serve("tls_server_config: {cert_file: a.crt, key_file: a.key}\n",
+				      4);
 	struct client client[8];
 	int done = 0, fd;
 	char *text;
@@ -329,7 +337,8 @@ static void many_over_tls(void **state)
 	(void)state;
 	assert_string_equal(http_protection(h), "TLS and basic auth");
 	assert_int_equal(tls_status(port_of(h)), 200); /* the password is known from here on */
-	fd = http_dial(port_of(h)); /* who speaks HTTP is told what is wrong, and what is neither is not */
+	fd = http_dial(
+		port_of(h)); /* who speaks HTTP is told what is wrong, and what is neither is not */
 	http_ask(fd, "GET", "/metrics", RIGHT);
 	text = http_answered(fd);
 	assert_memory_equal(text, "HTTP/1.1 400 ", 13);
@@ -342,7 +351,8 @@ static void many_over_tls(void **state)
 	free(text);
 	for (size_t i = 0; i < 8; i++) {
 		client[i] = (struct client){.port = port_of(h)};
-		assert_int_equal(pthread_create(&client[i].thread, NULL, tls_client, &client[i]), 0);
+		assert_int_equal(pthread_create(&client[i].thread, NULL, tls_client, &client[i]),
+				 0);
 	}
 	for (size_t i = 0; i < 8; i++) {
 		http_tick(h);
@@ -371,8 +381,9 @@ static void slow_ones_are_ended(void **state)
 	slow.next = &quick;
 	slow.since_ns = 1;
 	quick.since_ns = clock_mono_ns();
-	http_conns_tick(&all, HTTP_REQUEST_S * 1000000000ull < quick.since_ns ? HTTP_REQUEST_S * 1000000000ull
-									      : quick.since_ns / 2);
+	http_conns_tick(&all, HTTP_REQUEST_S * 1000000000ull < quick.since_ns
+				      ? HTTP_REQUEST_S * 1000000000ull
+				      : quick.since_ns / 2);
 	assert_int_equal(recv(pair[1], &c, 1, MSG_DONTWAIT), 0);
 	assert_int_equal(recv(other[1], &c, 1, MSG_DONTWAIT), -1);
 	for (int i = 0; i < 2; i++) {
@@ -447,7 +458,8 @@ static void addresses_are_counted_alike(void **state)
 	inet_pton(AF_INET6, "::ffff:192.0.2.1", &v6.sin6_addr);
 	inet_pton(AF_INET6, "::ffff:192.0.2.2", &other.sin6_addr);
 	assert_true(http_conn_address((struct sockaddr *)&v4));
-	assert_true(http_conn_address((struct sockaddr *)&v4) == http_conn_address((struct sockaddr *)&v6));
+	assert_true(http_conn_address((struct sockaddr *)&v4) ==
+		    http_conn_address((struct sockaddr *)&v6));
 	assert_false(http_conn_address((struct sockaddr *)&v6) ==
 		     http_conn_address((struct sockaddr *)&other));
 	inet_pton(AF_INET6, "2001:db8::1", &v6.sin6_addr);

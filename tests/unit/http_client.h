@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_client.h - a client of HTTP on 127.0.0.1, or on any descriptor, that sends what it is told. */
+/* http_client.h - a client of HTTP on 127.0.0.1, or on any descriptor, that sends what it is told.
+ */
 #ifndef TESTS_HTTP_CLIENT_H
 #define TESTS_HTTP_CLIENT_H
 
@@ -29,8 +30,8 @@ static inline void http_ask(int fd, const char *method, const char *path, const 
 {
 	char text[4096];
 	int n = snprintf(text, sizeof(text),
-			 "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", method, path,
-			 headers);
+			 "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", method,
+			 path, headers);
 
 	assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
 }

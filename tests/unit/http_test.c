@@ -65,7 +65,8 @@ static int port_of(void)
 	return atoi(at + strlen("127.0.0.1:"));
 }
 
-static void expect(int port, const char *method, const char *path, const char *status, const char *body)
+static void expect(int port, const char *method, const char *path, const char *status,
+		   const char *body)
 {
 	char *text;
 	int fd = http_dial(port);
@@ -112,7 +113,8 @@ static void paths(void **state)
 	assert_int_equal(fx.s.references, 1 << 20);
 }
 
-/* 64 readers and 20 that ask and never read: all readers get whole pages, while snapshots go on coming. */
+/* 64 readers and 20 that ask and never read: all readers get whole pages, while snapshots go on
+ * coming. */
 static void many_clients(void **state)
 {
 	struct export_set *set = serve("127.0.0.1:0");
@@ -167,9 +169,10 @@ static void one_rendering_per_snapshot(void **state)
 	int port;
 
 	(void)state;
-	assert_int_equal(http_open(&h, "127.0.0.1:0", NULL,
-				   &(struct http_source){&c, counted_version, counted_render, NULL, 0}),
-			 0);
+	assert_int_equal(
+		http_open(&h, "127.0.0.1:0", NULL,
+			  &(struct http_source){&c, counted_version, counted_render, NULL, 0}),
+		0);
 	port = atoi(strrchr(http_address(h), ':') + 1);
 	for (int i = 0; i < 64; i++)
 		expect(port, "GET", "/metrics", "200", "x 1");
@@ -225,9 +228,10 @@ static void garbage_is_refused(void **state)
 
 static void addresses(void **state)
 {
-	static const char *const bad[] = {
-		"",	     "9847",	       "[]:9847",	  "127.0.0.1", "127.0.0.1:", "::1:9847",
-		"[::1:9847", "127.0.0.1:http", "127.0.0.1:99999", "unix:",     "256.1.1.1:1"};
+	static const char *const bad[] = {"",	       "9847",		 "[]:9847",
+					  "127.0.0.1", "127.0.0.1:",	 "::1:9847",
+					  "[::1:9847", "127.0.0.1:http", "127.0.0.1:99999",
+					  "unix:",     "256.1.1.1:1"};
 	struct export_set *set = serve("127.0.0.1:0"), *second;
 	char taken[32];
 
@@ -242,7 +246,8 @@ static void addresses(void **state)
 	export_set_close(set);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		captured[0] = '\0';
-		assert_int_equal(export_set_new(&second, &(struct export_options){.listen = bad[i]}), 0);
+		assert_int_equal(
+			export_set_new(&second, &(struct export_options){.listen = bad[i]}), 0);
 		assert_int_equal(export_set_add(second, "prometheus"), -EINVAL);
 		assert_non_null(strstr(captured, "--listen"));
 		export_set_close(second);
@@ -268,9 +273,10 @@ static void formats(void **state)
 	(void)state;
 	fixture_trainer(&fx, 4242, 0, 2);
 	export_set_snapshot(set, &fx.s);
-	text = get(port, "/metrics", "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1\r\n");
-	assert_non_null(
-		strstr(text, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8"));
+	text = get(port, "/metrics",
+		   "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1\r\n");
+	assert_non_null(strstr(
+		text, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8"));
 	assert_non_null(strstr(text, "\n# EOF\n"));
 	assert_non_null(strstr(text, "Vary: Accept, Accept-Encoding\r\n"));
 	assert_non_null(strstr(text, "X-Content-Type-Options: nosniff\r\n"));
@@ -321,8 +327,9 @@ static void state_is_for_us(void **state)
 	assert_non_null(strstr(text, "Content-Type: application/json"));
 	assert_non_null(strstr(text, "{\"number\":77}\n"));
 	free(text);
-	text = http_text(port,
-			 "GET /debug/state HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+	text = http_text(
+		port,
+		"GET /debug/state HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
 	assert_memory_equal(text + 9, "403", 3); /* a name that somebody else pointed here */
 	free(text);
 	export_set_close(set);
@@ -372,7 +379,8 @@ static void long_headers(void **state)
 
 	(void)state;
 	for (size_t n = 4096; n <= 65536; n *= 2) {
-		int at = sprintf(head, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nA: ");
+		int at = sprintf(head,
+				 "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nA: ");
 
 		memset(head + at, 'a', n);
 		strcpy(head + at + n, "\r\n\r\n");

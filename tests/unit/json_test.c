@@ -27,8 +27,8 @@ static void text_is_escaped(void **state)
 		{"a\"b\\c", "\"a\\\"b\\\\c\""},
 		{"\n\t\x01\x1f", "\"\\u000a\\u0009\\u0001\\u001f\""},
 		{"\x7f", "\"\\u007f\""},
-		/* What turns a line round or ends it, where it is shown: right-to-left override, line
-		   separator, a tag. */
+		/* What turns a line round or ends it, where it is shown: right-to-left override,
+		   line separator, a tag. */
 		{"a\342\200\256b\342\200\250", "\"a\\u202eb\\u2028\""},
 		{"\363\240\200\201", "\"\\udb40\\udc01\""},
 		{"\302\233", "\"\\u009b\""},	    /* C1: drives terminals */
@@ -89,9 +89,10 @@ static void numbers_and_commas(void **state)
 	json_known(&b, "empty", "");
 	json_nonzero(&b, "none", 0);
 	json_close(&b, '}');
-	assert_string_equal(b.data, "{\"max\":18446744073709551615,\"min\":-9223372036854775808,\"zero\":0,"
-				    "\"real\":0.1,\"nan\":null,\"inf\":null,\"list\":[true,null,{}],"
-				    "\"empty\":null,\"none\":null}");
+	assert_string_equal(b.data,
+			    "{\"max\":18446744073709551615,\"min\":-9223372036854775808,\"zero\":0,"
+			    "\"real\":0.1,\"nan\":null,\"inf\":null,\"list\":[true,null,{}],"
+			    "\"empty\":null,\"none\":null}");
 	buffer_free(&b);
 }
 
@@ -253,7 +254,8 @@ static void step_line(void **state)
 static void other_lines(void **state)
 {
 	struct fact_checkpoint c = {.start_ns = 5, .files = 1, .file = "ckpt \"1\".pt"};
-	struct fact_range r = {.name = "evaluate", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
+	struct fact_range r = {
+		.name = "evaluate", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
 	struct job_fall d = {.number = 1, .why = {.cause = "killed", .exit_code = -1, .signal = 9}};
 	struct gp_loss loss = {.cause = 200, .count = 4};
 	struct ledger_view l = {.start_ns = 5, .now_ns = 105};
@@ -373,7 +375,8 @@ static void probe_line(void **state)
 		a.group = a.at.state & 3;
 		j = line(&f, NULL);
 		assert_string_equal(get(j, "probe")->valuestring, "cuda.launch");
-		assert_string_equal(get(j, "state")->valuestring, event_attach_state_name(a.at.state));
+		assert_string_equal(get(j, "state")->valuestring,
+				    event_attach_state_name(a.at.state));
 		assert_string_equal(get(j, "group")->valuestring, event_group_name(a.group));
 		cJSON_Delete(j);
 	}
@@ -419,11 +422,12 @@ static void schema_is_complete(void **state)
 	cJSON_ArrayForEach(i, cJSON_GetObjectItem(schema, "oneOf"))
 	{
 		const char *ref = cJSON_GetObjectItem(i, "$ref")->valuestring;
-		const cJSON *def = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItem(schema, "$defs"),
-								    ref + 8);
+		const cJSON *def = cJSON_GetObjectItemCaseSensitive(
+			cJSON_GetObjectItem(schema, "$defs"), ref + 8);
 
 		assert_non_null(def);
-		assert_string_equal(get(get(get(def, "properties"), "type"), "const")->valuestring, ref + 8);
+		assert_string_equal(get(get(get(def, "properties"), "type"), "const")->valuestring,
+				    ref + 8);
 		/* The validator above refuses: nothing that is required may be absent. */
 		bad = cJSON_CreateObject();
 		assert_false(schema_validates(schema, def, bad));

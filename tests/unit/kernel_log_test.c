@@ -29,8 +29,9 @@ static void test_faults(void **state)
 		{"4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 48", 48, 0, "PCI:0000:3b:00", ""},
 		{"3,1,2,-;amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3",
 		 -1, 0, "0000:03:00.0", "ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3"},
-		{"3,1,2,-;[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring sdma0 timeout, signaled seq=1", -1,
-		 0, "", "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring sdma0 timeout, signaled seq=1"},
+		{"3,1,2,-;[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring sdma0 timeout, signaled seq=1",
+		 -1, 0, "",
+		 "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring sdma0 timeout, signaled seq=1"},
 		{"3,1,2,-;amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 "
 		 "pasid:32770, for process python pid 99 thread python pid 100)",
 		 -1, 99, "0000:03:00.0", NULL},

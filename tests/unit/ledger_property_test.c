@@ -42,7 +42,8 @@ static void seen_span(void *ctx, const struct ledger_span *s)
 		return;
 	}
 	for (uint64_t i = s->from_ns; i < s->to_ns && left; i++) {
-		uint64_t at = s->bucket == BUCKET_PROGRAM_STARTUP ? i : s->to_ns - 1 - (i - s->from_ns);
+		uint64_t at = s->bucket == BUCKET_PROGRAM_STARTUP ? i
+								  : s->to_ns - 1 - (i - s->from_ns);
 
 		if (seen->bucket[at] != s->was)
 			continue;
@@ -84,7 +85,8 @@ static void check_seen(const struct ledger *l, const struct seen *seen)
 	v.ns[BUCKET_OTHER] -= v.unsettled_ns;
 	for (uint64_t i = v.start_ns; i < seen->edge_ns; i++) /* whatever was moved since */
 		assert_int_equal(seen->bucket[i] == BUCKET_EXCLUDED, is_away(i));
-	for (uint64_t i = seen->edge_ns; i < v.now_ns; i++) /* shown, not settled: only a hang and this are */
+	for (uint64_t i = seen->edge_ns; i < v.now_ns;
+	     i++) /* shown, not settled: only a hang and this are */
 		if (is_away(i))
 			v.ns[BUCKET_EXCLUDED]--;
 		else if (v.ns[BUCKET_HANG] > ns[BUCKET_HANG])
@@ -253,7 +255,8 @@ static void test_runs(void **state)
 	(void)state;
 	ledger_ideal(l, 1000, 10); /* known before the first step */
 	ledger_step(l, 5000, 9000, 1, false);
-	ledger_step(l, 9000, 10031, 2, false); /* more than the ideal and three MAD: startup still */
+	ledger_step(l, 9000, 10031, 2,
+		    false); /* more than the ideal and three MAD: startup still */
 	ledger_step(l, 10031, 11031, 3, false);
 	ledger_step(l, 11031, 13031, 4, false); /* no more */
 	check(l, &v);

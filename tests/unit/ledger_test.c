@@ -167,7 +167,8 @@ static void test_midway(void **state)
 		ledger_ideal(l, step_ns, 0);
 		check(l);
 		assert_int_equal(bucket(l, BUCKET_PROGRAM_STARTUP), all[k].startup ? lead_ns : 0);
-		assert_int_equal(bucket(l, BUCKET_UNOBSERVED), 10 * S + (all[k].startup ? 0 : lead_ns));
+		assert_int_equal(bucket(l, BUCKET_UNOBSERVED),
+				 10 * S + (all[k].startup ? 0 : lead_ns));
 		ledger_free(l);
 	}
 }
@@ -224,7 +225,8 @@ static void test_slow_step(void **state)
 	assert_int_equal(bucket(l, BUCKET_OTHER), 0);
 	at_ns += 2 * S;
 	ledger_interval(l, BUCKET_DATA_LOADING, at_ns, at_ns + 3 * S);
-	ledger_step(l, at_ns, at_ns + 5 * S, 10, false); /* two seconds of it are its own: no excess */
+	ledger_step(l, at_ns, at_ns + 5 * S, 10,
+		    false); /* two seconds of it are its own: no excess */
 	assert_int_equal(bucket(l, BUCKET_OTHER), 0);
 	at_ns += 5 * S;
 	ledger_step(l, at_ns, at_ns + 7 * S, 11, false);
@@ -258,7 +260,8 @@ static void test_hang(void **state)
 
 	(void)state;
 	ledger_step(l, 0, 1000, 1, false);
-	for (uint64_t at = 1200; at < 1200 + 5000; at++) { /* longer than what is kept, in one piece */
+	for (uint64_t at = 1200; at < 1200 + 5000;
+	     at++) { /* longer than what is kept, in one piece */
 		assert_int_equal(ledger_interval(l, BUCKET_HANG, at, at + 1), 0);
 		check(l);
 	}
@@ -349,13 +352,14 @@ static void test_against_model(void **state)
 
 				ledger_interval(l, b, a, z);
 				for (uint64_t n = a; n < z && n < LINE; n++)
-					owner[n] = owner[n] < (unsigned char)b ? owner[n] : (unsigned char)b;
+					owner[n] = owner[n] < (unsigned char)b ? owner[n]
+									       : (unsigned char)b;
 			}
 			for (uint64_t n = at; n < to; n++)
 				want[owner[n] < BUCKET_GOODPUT ? owner[n]
 				     : n >= from	       ? (unsigned char)BUCKET_GOODPUT
 				     : any		       ? (unsigned char)BUCKET_OTHER
-							       : (unsigned char)BUCKET_PROGRAM_STARTUP]++;
+					   : (unsigned char)BUCKET_PROGRAM_STARTUP]++;
 			ledger_step(l, from, to, (uint64_t)i + 1, false);
 			check(l);
 			any = true;

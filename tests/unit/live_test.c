@@ -134,7 +134,8 @@ static void any_size(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 9; i++) {
-		r = i % 3 == 2 ? fixture_process(&fx, 5000 + i) : fixture_trainer(&fx, 4000 + i, (int)i, 9);
+		r = i % 3 == 2 ? fixture_process(&fx, 5000 + i)
+			       : fixture_trainer(&fx, 4000 + i, (int)i, 9);
 		memset(r->command, 'y', sizeof(r->command) - 1);
 		memcpy(r->command, "\346\227\245\346\234\254\033[31m", 11);
 		memset(r->job, 'j', sizeof(r->job) - 1);
@@ -187,7 +188,8 @@ static void a_job_that_was_restarted(void **state)
 	assert_int_equal(frame_first(&fx.s), 1);
 	text = frame(100, 30, frame_first(&fx.s), NULL);
 	assert_non_null(strstr(
-		text, "job running, run 2, step 240   goodput 72.4 %   disruptions 1   wasted 5.00 s"));
+		text,
+		"job running, run 2, step 240   goodput 72.4 %   disruptions 1   wasted 5.00 s"));
 	free(text);
 	next->alive = false;
 	assert_int_equal(frame_first(&fx.s), 1); /* the last to live */
@@ -249,7 +251,8 @@ static void color_is_optional(void **state)
 	buffer_free(&color);
 }
 
-/* ---- on a terminal -------------------------------------------------------------------------------- */
+/* ---- on a terminal
+ * -------------------------------------------------------------------------------- */
 
 struct terminal {
 	int master, slave;
@@ -359,8 +362,10 @@ static void needs_a_terminal(void **state)
 
 static void plain_lines(void **state)
 {
-	struct step_state st = {
-		.state = STATE_LOCKED, .tier = TIER_A, .steps = 3, .marker = "Optimizer.step#AdamW"};
+	struct step_state st = {.state = STATE_LOCKED,
+				.tier = TIER_A,
+				.steps = 3,
+				.marker = "Optimizer.step#AdamW"};
 	struct fact_checkpoint c = {.start_ns = 1 * S,
 				    .end_ns = 1 * S + 41 * MS,
 				    .closed = true,
@@ -378,7 +383,8 @@ static void plain_lines(void **state)
 				.phase = "data",
 				.evidence = "reads a\033b"};
 	struct gp_loss loss = {.cause = GP_LOSS_ring_call, .count = 4};
-	struct fact f = {.type = FACT_RANK, .real_ns = fx.s.real_ns, .pid = 4242, .rank = 0, .job = ""};
+	struct fact f = {
+		.type = FACT_RANK, .real_ns = fx.s.real_ns, .pid = 4242, .rank = 0, .job = ""};
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);

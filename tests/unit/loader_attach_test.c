@@ -84,8 +84,8 @@ static void others_are_not_told(void **state)
 
 static void begin(const char *name)
 {
-	char copy[GP_NAME_MAX]; /* a constant's page may not be in memory yet, and then the kernel cannot read
-				   it */
+	char copy[GP_NAME_MAX]; /* a constant's page may not be in memory yet, and then the kernel
+				   cannot read it */
 	struct text text = {.at = copy, .len = strlen(name)};
 
 	snprintf(copy, sizeof(copy), "%s", name);
@@ -132,7 +132,8 @@ static void ranges_pair(void **state)
 
 		pos += (rec->len + 7u) & ~7u;
 		assert_int_equal(event_decode(rec, rec->len, &ev), 0);
-		if (rec->kind == GP_KIND_range_begin && ev.range_begin->flags & GP_RANGE_ANONYMOUS) {
+		if (rec->kind == GP_KIND_range_begin &&
+		    ev.range_begin->flags & GP_RANGE_ANONYMOUS) {
 			anonymous++;
 		} else if (rec->kind == GP_KIND_range_begin) {
 			assert_true(ev.range_begin->depth < GP_RANGE_DEPTH);
@@ -164,7 +165,8 @@ static void ranges_pair(void **state)
 	watch_close(w);
 }
 
-/* ---- names that users choose --------------------------------------------------------------------- */
+/* ---- names that users choose
+ * --------------------------------------------------------------------- */
 
 static void body_names(void)
 {
@@ -191,7 +193,8 @@ static size_t names_sent(const struct watch *w, const char *end)
 	return n;
 }
 
-/* The hot name has the first half of 40 a second (but for the first rare one), the rare one all it needs. */
+/* The hot name has the first half of 40 a second (but for the first rare one), the rare one all it
+ * needs. */
 static void hot_names_leave_room(void **state)
 {
 	struct watch *w;
@@ -250,14 +253,16 @@ static void full_name_tables_are_told(void **state)
 	child_run(&c);
 	watch_collect(w); /* and takes out what is old */
 	assert_int_equal(w->losses[GP_LOSS_names_full], 40);
-	assert_int_equal(names_sent(w, "record") + names_sent(w, "or rare"), 40); /* the row's bound holds */
+	assert_int_equal(names_sent(w, "record") + names_sent(w, "or rare"),
+			 40); /* the row's bound holds */
 	key.hash = 0;
 	assert_int_not_equal(bpf_map_lookup_elem(fd, &key, &name), 0);
 	close(fd);
 	watch_close(w);
 }
 
-/* ---- entry and return, strings ---------------------------------------------------------------- */
+/* ---- entry and return, strings ----------------------------------------------------------------
+ */
 
 static void body_calls(void)
 {
@@ -302,9 +307,11 @@ static void calls_have_length_and_result(void **state)
 	expect_calls("multi");
 }
 
-/* ---- rules, states, what stays behind ------------------------------------------------------------ */
+/* ---- rules, states, what stays behind
+ * ------------------------------------------------------------ */
 
-static void expect_state(const struct watch *w, const char *probe, enum gp_attach_state state, int error)
+static void expect_state(const struct watch *w, const char *probe, enum gp_attach_state state,
+			 int error)
 {
 	const struct gp_attach *a = attached(w, probe);
 

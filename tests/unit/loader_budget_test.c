@@ -52,13 +52,15 @@ static int stop(void **state)
 }
 
 /* What one process spends in a second; what is detached hits no more. */
-static void spend(uint32_t pid, uint32_t unit, uint64_t marker_ns, uint64_t confirm_ns, uint64_t bulk_ns)
+static void spend(uint32_t pid, uint32_t unit, uint64_t marker_ns, uint64_t confirm_ns,
+		  uint64_t bulk_ns)
 {
 	enum budget_level level = budget_level(b, unit);
 
 	assert_int_equal(budget_add(b, pid, unit, GP_GROUP_marker, marker_ns, true), 0);
 	if (level < BUDGET_NO_CONFIRM && confirm_ns)
-		assert_int_equal(budget_add(b, pid, unit, GP_GROUP_confirm, confirm_ns, level < BUDGET_COUNT),
+		assert_int_equal(budget_add(b, pid, unit, GP_GROUP_confirm, confirm_ns,
+					    level < BUDGET_COUNT),
 				 0);
 	if (level < BUDGET_NO_BULK && bulk_ns)
 		assert_int_equal(budget_add(b, pid, unit, GP_GROUP_bulk, bulk_ns, false), 0);
@@ -73,7 +75,8 @@ static void seconds(int n, uint32_t pid, uint64_t marker_ns, uint64_t confirm_ns
 }
 
 /* Seconds until the unit is at the level; fails after max. */
-static int until(enum budget_level level, int max, uint64_t marker_ns, uint64_t confirm_ns, uint64_t bulk_ns)
+static int until(enum budget_level level, int max, uint64_t marker_ns, uint64_t confirm_ns,
+		 uint64_t bulk_ns)
 {
 	int n = 0;
 
@@ -84,7 +87,8 @@ static int until(enum budget_level level, int max, uint64_t marker_ns, uint64_t 
 	return n;
 }
 
-/* ---- down ---------------------------------------------------------------------------------------- */
+/* ---- down
+ * ---------------------------------------------------------------------------------------- */
 
 static void under_the_limit_nothing_changes(void **state)
 {
@@ -122,10 +126,12 @@ static void steps_are_taken_in_order(void **state)
 static void each_step_waits(void **state)
 {
 	(void)state;
-	assert_in_range(until(BUDGET_NO_BULK, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED + 1);
+	assert_in_range(until(BUDGET_NO_BULK, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED,
+			SUSTAINED + 1);
 	assert_in_range(until(BUDGET_COUNT, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED);
 	/* Bulk was the most of it, but what is left is over the limit too. */
-	assert_in_range(until(BUDGET_NO_CONFIRM, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED, SUSTAINED);
+	assert_in_range(until(BUDGET_NO_CONFIRM, 10, 0, 3 * LIMIT, 4 * LIMIT), SUSTAINED,
+			SUSTAINED);
 }
 
 static void one_step_that_is_enough_is_the_last(void **state)
@@ -179,7 +185,8 @@ static void what_finds_steps_is_kept(void **state)
 	assert_int_equal(budget_level(b, TORCH), BUDGET_NO_CONFIRM);
 }
 
-/* It goes when nothing is found by it any more, though its unit is lower by then, and comes back when it is.
+/* It goes when nothing is found by it any more, though its unit is lower by then, and comes back
+ * when it is.
  */
 static void what_bulk_finds_is_kept(void **state)
 {
@@ -254,7 +261,8 @@ static void no_limit_gives_nothing_up(void **state)
 	assert_int_equal(told.n, 0);
 }
 
-/* ---- and back ------------------------------------------------------------------------------------ */
+/* ---- and back
+ * ------------------------------------------------------------------------------------ */
 
 static void calm_brings_all_back(void **state)
 {
@@ -331,7 +339,8 @@ static void the_dead_hold_nothing_back(void **state)
 	assert_in_range(n, 3 * PAUSE - 3, 3 * PAUSE);
 }
 
-/* ---- hits ---------------------------------------------------------------------------------------- */
+/* ---- hits
+ * ---------------------------------------------------------------------------------------- */
 
 struct sums {
 	uint64_t sent, counted;
@@ -359,10 +368,11 @@ static void tallies_tell_processes_apart(void **state)
 	for (uint32_t pid = 7; pid < 12; pid++) {
 		for (int i = 0; i < 4 + (pid == 7);
 		     i++) { /* 3 of one probe, the others of one that shares its place */
-			*(struct gp_rec *)(data + len) = (struct gp_rec){.pid = pid,
-									 .len = sizeof(struct gp_rec) + 20,
-									 .kind = GP_KIND_hit,
-									 .probe = i < 3 ? 5 : 5 + 256};
+			*(struct gp_rec *)(data +
+					   len) = (struct gp_rec){.pid = pid,
+								  .len = sizeof(struct gp_rec) + 20,
+								  .kind = GP_KIND_hit,
+								  .probe = i < 3 ? 5 : 5 + 256};
 			len += (sizeof(struct gp_rec) + 20 + 7) & ~7u;
 		}
 	}

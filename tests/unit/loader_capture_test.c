@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows capture of a call, and which calls they tell: along a path of pointers, after the call, unless it
- * ended as usual, texts of interest only. Real probes on this very program; needs root. */
+/* What rows capture of a call, and which calls they tell: along a path of pointers, after the call,
+ * unless it ended as usual, texts of interest only. Real probes on this very program; needs root.
+ */
 
-/* As PJRT passes arguments: one pointer to a struct of pointers, some of which the callee fills in. */
-#define PROBE_ROWS                                                                                           \
-	"  - {id: call, symbol: gpt_late, group: confirm, role: execute, return: true, captures: [\n"        \
-	"     {name: id, arg: 0, path: [16]}, {name: deep, arg: 0, path: [24, 8, 4], width: 4},\n"           \
-	"     {name: out, arg: 0, path: [32], late: true}, {name: event, arg: 0, path: [40, 0], late: "      \
-	"true},\n"                                                                                           \
-	"     {name: early, arg: 0, path: [32]}, {name: far, arg: 0, path: [16], width: 2}], why: w}\n"      \
-	"  - {id: usual, symbol: gpt_poll, group: fault, role: comm_error, return: true,\n"                  \
-	"     unless: {of: result, is: [0, -7]},\n"                                                          \
-	"     captures: [{name: comm, arg: 0}, {name: result, arg: 1, deref: 1, width: 4, late: true}], "    \
-	"why: w}\n"                                                                                          \
-	"  - {id: failed, symbol: gpt_call, group: fault, role: error, return: true,\n"                      \
-	"     unless: {of: return, is: [6]}, why: w}\n"                                                      \
-	"  - {id: named, symbol: gpt_named, group: marker, role: execute, wake: true,\n"                     \
-	"     only_names: [__inference_, Save], string: {arg: 0, as: chars}, why: w}\n"                      \
-	"  - {id: module, symbol: gpt_begin, group: marker, role: compile_begin,\n"                          \
+/* As PJRT passes arguments: one pointer to a struct of pointers, some of which the callee fills in.
+ */
+#define PROBE_ROWS                                                                                        \
+	"  - {id: call, symbol: gpt_late, group: confirm, role: execute, return: true, captures: [\n"     \
+	"     {name: id, arg: 0, path: [16]}, {name: deep, arg: 0, path: [24, 8, 4], width: 4},\n"        \
+	"     {name: out, arg: 0, path: [32], late: true}, {name: event, arg: 0, path: [40, 0], late: "   \
+	"true},\n"                                                                                        \
+	"     {name: early, arg: 0, path: [32]}, {name: far, arg: 0, path: [16], width: 2}], why: w}\n"   \
+	"  - {id: usual, symbol: gpt_poll, group: fault, role: comm_error, return: true,\n"               \
+	"     unless: {of: result, is: [0, -7]},\n"                                                       \
+	"     captures: [{name: comm, arg: 0}, {name: result, arg: 1, deref: 1, width: 4, late: true}], " \
+	"why: w}\n"                                                                                       \
+	"  - {id: failed, symbol: gpt_call, group: fault, role: error, return: true,\n"                   \
+	"     unless: {of: return, is: [6]}, why: w}\n"                                                   \
+	"  - {id: named, symbol: gpt_named, group: marker, role: execute, wake: true,\n"                  \
+	"     only_names: [__inference_, Save], string: {arg: 0, as: chars}, why: w}\n"                   \
+	"  - {id: module, symbol: gpt_begin, group: marker, role: compile_begin,\n"                       \
 	"     string: {arg: 1, as: chars, deref: 2, offset: 8}, why: w}\n"
 #include "tests/unit/probed.h"
 

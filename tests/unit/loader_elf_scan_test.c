@@ -16,8 +16,10 @@
 
 #include "loader/elf_private.h"
 
-#define SYMBOLS	 20011
-#define STRIDE	 61 /* bytes from name to name: some lie across the edge of a piece, wherever it is */
+#define SYMBOLS 20011
+#define STRIDE                                                                                     \
+	61 /* bytes from name to name: some lie across the edge of a piece, wherever it is         \
+	    */
 #define STRINGS	 (SYMBOLS * STRIDE)
 #define FUNC	 ELF64_ST_INFO(STB_LOCAL, STT_FUNC)
 #define CODE	 0x1000
@@ -47,10 +49,11 @@ static struct library *library_make(void)
 					      .st_shndx = 1,
 					      .st_value = CODE + i,
 					      .st_size = i + 1};
-		snprintf(name_at(lib, i), STRIDE, "_ZN4lots2of9functions%06uEvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv",
-			 i);
+		snprintf(name_at(lib, i), STRIDE,
+			 "_ZN4lots2of9functions%06uEvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv", i);
 	}
-	lib->ef.segments[0] = (struct elf_segment){.vaddr = CODE, .size = SYMBOLS, .executable = true};
+	lib->ef.segments[0] = (struct elf_segment){
+		.vaddr = CODE, .size = SYMBOLS, .executable = true};
 	lib->ef.segments_count = 1;
 	lib->ef.full = (struct elf_table){.symbols = 0,
 					  .count = SYMBOLS,
@@ -65,9 +68,11 @@ static struct library *library_make(void)
 
 static void library_write(struct library *lib)
 {
-	assert_int_equal(pwrite(lib->ef.fd, lib->symbols, sizeof(lib->symbols), 0), sizeof(lib->symbols));
-	assert_int_equal(pwrite(lib->ef.fd, lib->strings, sizeof(lib->strings), sizeof(lib->symbols)),
-			 sizeof(lib->strings));
+	assert_int_equal(pwrite(lib->ef.fd, lib->symbols, sizeof(lib->symbols), 0),
+			 sizeof(lib->symbols));
+	assert_int_equal(
+		pwrite(lib->ef.fd, lib->strings, sizeof(lib->strings), sizeof(lib->symbols)),
+		sizeof(lib->strings));
 }
 
 static void library_free(struct library *lib)
@@ -146,7 +151,8 @@ static void test_ends_early(void **state)
 	library_free(lib);
 }
 
-/* ---- what is found ------------------------------------------------------------------------------- */
+/* ---- what is found
+ * ------------------------------------------------------------------------------- */
 
 static int find(struct library *lib, const struct elf_want *wants, size_t n, struct elf_found **ret)
 {
@@ -215,7 +221,8 @@ static void test_same_twice(void **state)
 	library_free(lib);
 }
 
-/* ---- a file that does not hold still --------------------------------------------------------------- */
+/* ---- a file that does not hold still
+ * --------------------------------------------------------------- */
 
 struct writer {
 	struct library *lib;

@@ -52,9 +52,11 @@ static uint32_t text(struct image *im, const char *s)
 #define ADDRESS(member) (BASE + offsetof(struct image, member))
 #define FUNC		ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
 
-static void add_symbol(struct image *im, Elf64_Sym *sym, const char *name, uint8_t info, uint64_t value)
+static void add_symbol(struct image *im, Elf64_Sym *sym, const char *name, uint8_t info,
+		       uint64_t value)
 {
-	*sym = (Elf64_Sym){.st_name = text(im, name), .st_info = info, .st_shndx = 4, .st_value = value};
+	*sym = (Elf64_Sym){
+		.st_name = text(im, name), .st_info = info, .st_shndx = 4, .st_value = value};
 	sym->st_size = 8;
 }
 
@@ -66,7 +68,8 @@ static void make_symbols(struct image *im)
 	s[1].st_shndx = SHN_UNDEF;
 	add_symbol(im, &s[2], "fake_one", FUNC, ADDRESS(code));
 	add_symbol(im, &s[3], "fake_weak", ELF64_ST_INFO(STB_WEAK, STT_FUNC), ADDRESS(code[8]));
-	add_symbol(im, &s[4], "fake_ifunc", ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC), ADDRESS(code));
+	add_symbol(im, &s[4], "fake_ifunc", ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC),
+		   ADDRESS(code));
 	add_symbol(im, &s[5], "fake_data", ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), ADDRESS(code));
 	add_symbol(im, &s[6], "fake_zero", FUNC, 0);
 	add_symbol(im, &s[7], "fake_one_two", FUNC, ADDRESS(code[16]));
@@ -77,7 +80,8 @@ static void make_symbols(struct image *im)
 	add_symbol(im, &s[12], "fake_absolute", FUNC, ADDRESS(code));
 	s[12].st_shndx = SHN_ABS;
 	add_symbol(im, &f[1], "fake_static", ELF64_ST_INFO(STB_LOCAL, STT_FUNC), ADDRESS(code[32]));
-	add_symbol(im, &f[2], "fake_static.cold", ELF64_ST_INFO(STB_LOCAL, STT_FUNC), ADDRESS(code[40]));
+	add_symbol(im, &f[2], "fake_static.cold", ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+		   ADDRESS(code[40]));
 	add_symbol(im, &f[3], "fake_versioned@@V1.2", FUNC, ADDRESS(code[48]));
 	add_symbol(im, &f[4], "fake_one", FUNC, ADDRESS(code[56]));
 	add_symbol(im, &f[5], "fake_static.part.0", FUNC, ADDRESS(code[56]));
@@ -218,8 +222,8 @@ static void check_cases(const struct image *im, bool full)
 		while (cases[i].at[expected] != -1)
 			expected++;
 		if (n != expected || memcmp(at, cases[i].at, (size_t)(expected + 1) * sizeof(int)))
-			fail_msg("%s%s: %d found, first at %d", cases[i].name, cases[i].prefix ? "*" : "", n,
-				 at[0]);
+			fail_msg("%s%s: %d found, first at %d", cases[i].name,
+				 cases[i].prefix ? "*" : "", n, at[0]);
 	}
 }
 
@@ -239,7 +243,8 @@ static void test_parts_missing(void **state)
 	struct image im;
 
 	(void)state;
-	make_image(&im); /* section headers stripped: the hash table tells how many symbols there are */
+	make_image(&im); /* section headers stripped: the hash table tells how many symbols there
+			    are */
 	im.head.e_shoff = 0;
 	check_cases(&im, false);
 	make_image(&im); /* no hash table */
@@ -268,8 +273,10 @@ static void test_parts_missing(void **state)
 
 static void test_several_wants(void **state)
 {
-	static const struct elf_want wants[] = {
-		{"fake_static", false}, {"nothing", false}, {"fake_weak", false}, {"fake_on", true}};
+	static const struct elf_want wants[] = {{"fake_static", false},
+						{"nothing", false},
+						{"fake_weak", false},
+						{"fake_on", true}};
 	static const struct {
 		size_t want;
 		int at;
@@ -287,7 +294,8 @@ static void test_several_wants(void **state)
 	assert_int_equal(elf_symbols_find(ef, wants, 4, 5, &found), 5);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(found[i].want, expected[i].want);
-		assert_int_equal(found[i].offset, offsetof(struct image, code) + (size_t)expected[i].at);
+		assert_int_equal(found[i].offset,
+				 offsetof(struct image, code) + (size_t)expected[i].at);
 		assert_int_equal(found[i].size, 8);
 	}
 	free(found);
@@ -443,7 +451,8 @@ static void test_truncated(void **state)
 /* Words of the headers and tables replaced by values that are likely to hurt. */
 static void test_mutated(void **state)
 {
-	static const uint64_t values[] = {0, 1, 0xff, 0xffff, 0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX};
+	static const uint64_t values[] = {0,	      1,	  0xff,	     0xffff,
+					  0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX};
 	struct image im, bad;
 	int fd;
 

@@ -37,7 +37,8 @@ static void file_read(const char *name)
 }
 
 /* Next file record of the process; its path ends so. */
-static const struct gp_file *file_next(const struct watch *w, size_t *pos, unsigned int op, const char *name)
+static const struct gp_file *file_next(const struct watch *w, size_t *pos, unsigned int op,
+				       const char *name)
 {
 	char path[GP_PATH_MAX];
 	struct event ev;
@@ -92,7 +93,8 @@ static void a_save_is_told(void **state)
 	assert_int_equal(f->bytes, 5000);
 	assert_int_equal(stat(in_folder("w.safetensors"), &st), 0);
 	assert_int_equal(f->ino, st.st_ino);
-	assert_int_equal(f->mtime_ns, st.st_mtim.tv_sec * 1000000000ull + (uint64_t)st.st_mtim.tv_nsec);
+	assert_int_equal(f->mtime_ns,
+			 st.st_mtim.tv_sec * 1000000000ull + (uint64_t)st.st_mtim.tv_nsec);
 	assert_true(f->since_ns > 0);
 	f = file_next(w, &pos, GP_FILE_WRITTEN, "large");
 	assert_int_equal(f->flags, 0);
@@ -149,7 +151,8 @@ static void body_names(void)
 	if (chdir(folder))
 		_exit(9);
 	for (int i = 0; i < 12; i++)
-		if (mkdir("dddddddddddddddddddddddddddddd", 0700) || chdir("dddddddddddddddddddddddddddddd"))
+		if (mkdir("dddddddddddddddddddddddddddddd", 0700) ||
+		    chdir("dddddddddddddddddddddddddddddd"))
 			_exit(9);
 	close(open("deep.pt", O_WRONLY | O_CREAT, 0600));
 	_exit(0);
@@ -210,7 +213,8 @@ static void a_flood_is_counted(void **state)
 	watch_collect(w);
 	told = files_count(w, c.pid);
 	assert_in_range(told, 128, FLOOD);
-	assert_int_equal(told + w->losses[GP_LOSS_file_limited] + w->losses[GP_LOSS_ring_life], 2 * FLOOD);
+	assert_int_equal(told + w->losses[GP_LOSS_file_limited] + w->losses[GP_LOSS_ring_life],
+			 2 * FLOOD);
 	watch_close(w);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes where only a call tells a function is, on real processes; values along paths. Needs root. */
-#define PROBE_ROWS                                                                                           \
-	"  - {id: run, symbol: gpt_call, group: marker, role: execute, captures: [{name: deep, arg: 0, "     \
-	"width: 4}], why: w}\n"                                                                              \
-	"  - {id: ask, symbol: gpt_hit, group: confirm, role: on_ready, return: true,\n"                     \
-	"     captures: [{name: deep, arg: 0, path: [0, 8]}, {name: none, arg: 0, path: [16, 8]},\n"         \
-	"                {name: callback, arg: 0, path: [8]}, {name: late, arg: 0, path: [24], late: "       \
-	"true},\n"                                                                                           \
-	"                {name: bad, arg: 0, path: [32, 0]}], why: w}\n"                                     \
-	"  - {id: ready, follow: {probe: ask, capture: callback, join: deep, with: run}, group: confirm, "   \
-	"role: completion,\n"                                                                                \
+/* Probes where only a call tells a function is, on real processes; values along paths. Needs root.
+ */
+#define PROBE_ROWS                                                                                         \
+	"  - {id: run, symbol: gpt_call, group: marker, role: execute, captures: [{name: deep, arg: 0, "   \
+	"width: 4}], why: w}\n"                                                                            \
+	"  - {id: ask, symbol: gpt_hit, group: confirm, role: on_ready, return: true,\n"                   \
+	"     captures: [{name: deep, arg: 0, path: [0, 8]}, {name: none, arg: 0, path: [16, 8]},\n"       \
+	"                {name: callback, arg: 0, path: [8]}, {name: late, arg: 0, path: [24], late: "     \
+	"true},\n"                                                                                         \
+	"                {name: bad, arg: 0, path: [32, 0]}], why: w}\n"                                   \
+	"  - {id: ready, follow: {probe: ask, capture: callback, join: deep, with: run}, group: confirm, " \
+	"role: completion,\n"                                                                              \
 	"     captures: [{name: error, arg: 0}, {name: token, arg: 1}], why: w}\n"
 #include "tests/unit/probed.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs root. */
+/* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs root.
+ */
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <linux/sched.h>
@@ -10,7 +11,8 @@
 
 #include "tests/unit/probed.h"
 
-/* ---- process life ------------------------------------------------------------------------------ */
+/* ---- process life ------------------------------------------------------------------------------
+ */
 
 static void hits(int n)
 {
@@ -113,8 +115,8 @@ static void a_number_used_again_is_a_stranger(void **state)
 	watch_close(w);
 }
 
-/* Its exit is told before its memory is let go of, which takes a while: who is watched in between would be
- * for ever. */
+/* Its exit is told before its memory is let go of, which takes a while: who is watched in between
+ * would be for ever. */
 static void who_is_on_its_way_out_is_not_watched(void **state)
 {
 	const size_t size = 64 << 20;
@@ -197,7 +199,8 @@ static void body_handles(void)
 		pause();
 }
 
-/* Flooded with a signal that it handles, and killed at the end: who killed it is told all the same. */
+/* Flooded with a signal that it handles, and killed at the end: who killed it is told all the same.
+ */
 static void signals_are_bounded(void **state)
 {
 	char stdin_path[64], link[8];
@@ -240,7 +243,8 @@ static void body_maps(void)
 		munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0), 4096);
 }
 
-/* A process that maps all the time tells so a thousand times a second at most, and loses nobody's end. */
+/* A process that maps all the time tells so a thousand times a second at most, and loses nobody's
+ * end. */
 static void mappings_are_bounded(void **state)
 {
 	struct event ev;
@@ -335,7 +339,8 @@ static void refusals_are_clean(void **state)
 	assert_int_equal(run_self("in-pid-namespace"), EPERM);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end
+ * ------------------------------------------------------------------------------------- */
 
 #define PROGRAMS_MAX 64
 

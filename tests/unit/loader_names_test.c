@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of libraries, told from others by their first letters; and by the kernel. The latter needs root. */
+/* Names of libraries, told from others by their first letters; and by the kernel. The latter needs
+ * root. */
 #include <sys/mman.h>
 
-#define PROBE_ROWS                                                                                           \
-	"  - {id: a, symbol: gpt_hit, group: fault, why: w, libraries: [gpt_library.so*, gpt_library-*]}\n"  \
-	"  - {id: b, symbol: gpt_hit, group: fault, why: w, libraries: [gpt_.*.so, \"lib*.so\"]}\n"          \
+#define PROBE_ROWS                                                                                          \
+	"  - {id: a, symbol: gpt_hit, group: fault, why: w, libraries: [gpt_library.so*, gpt_library-*]}\n" \
+	"  - {id: b, symbol: gpt_hit, group: fault, why: w, libraries: [gpt_.*.so, \"lib*.so\"]}\n"         \
 	"  - {id: c, symbol: gpt_hit, group: fault, why: w, libraries: [gpt_a_name_that_is_long.so.?]}\n"
 #include "tests/unit/probed.h"
 
@@ -44,8 +45,9 @@ static struct probe_names *names_open(struct probe_table **ret)
 
 static void names_are_told_by_their_rows(void **state)
 {
-	static const char *const ours[] = {"gpt_library.so", "gpt_library.so.1", "gpt_library-12.so",
-					   "gpt_.x.so", "gpt_a_name_that_is_long.so.1"},
+	static const char *const ours[] = {"gpt_library.so", "gpt_library.so.1",
+					   "gpt_library-12.so", "gpt_.x.so",
+					   "gpt_a_name_that_is_long.so.1"},
 				 *const not [] = {"",
 						  "g",
 						  "gpt_",
@@ -102,7 +104,8 @@ static void a_prefix_is_what_comes_before_the_first_wildcard(void **state)
 	assert_true(!p.mask[0] && !p.mask[1]);
 }
 
-/* ---- by the kernel ---------------------------------------------------------------------------------- */
+/* ---- by the kernel
+ * ---------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/gp-meet-XXXXXX";
 

@@ -22,8 +22,8 @@ static int setup(void **state)
 	(void)state;
 	rows[2].flags = GP_ROW_MAY_BLOCK;
 	calls = open_calls_new();
-	map_fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, sizeof(uint64_t), sizeof(struct gp_open_call),
-				GP_OPEN_MAX, NULL);
+	map_fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, sizeof(uint64_t),
+				sizeof(struct gp_open_call), GP_OPEN_MAX, NULL);
 	return calls ? 0 : -1;
 }
 
@@ -38,7 +38,8 @@ static int teardown(void **state)
 static void put(uint32_t tid, uint32_t row, uint64_t ts_ns)
 {
 	uint64_t key = (uint64_t)tid << 32 | row;
-	struct gp_open_call call = {.ts_ns = ts_ns, .pid = tid / 10, .probe = 100 + row, .arg = {tid, 8}};
+	struct gp_open_call call = {
+		.ts_ns = ts_ns, .pid = tid / 10, .probe = 100 + row, .arg = {tid, 8}};
 
 	assert_int_equal(bpf_map_update_elem(map_fd, &key, &call, BPF_ANY), 0);
 }

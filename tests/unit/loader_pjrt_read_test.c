@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of a plugin in a file that is read slowly, and the names that its functions have in them. Time
- * and disk are the test's own: a piece of the file takes a second the first time, and is in memory from then
- * on. */
+/* The table of a plugin in a file that is read slowly, and the names that its functions have in
+ * them. Time and disk are the test's own: a piece of the file takes a second the first time, and is
+ * in memory from then on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -67,8 +67,8 @@ static int plugin_open(const char *how)
 	return fd;
 }
 
-/* A copy with much more code, which is nothing but zeros: a header that nobody needs becomes that of a
- * segment. */
+/* A copy with much more code, which is nothing but zeros: a header that nobody needs becomes that
+ * of a segment. */
 static int large_make(const char *how)
 {
 	int from = plugin_open(how), fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -107,7 +107,8 @@ static void disk_set(bool slow, int cpu_s)
 	disk.cpu_s = cpu_s;
 }
 
-/* Each try reads some seconds of the disk further, and there is an answer once all of it is in memory. */
+/* Each try reads some seconds of the disk further, and there is an answer once all of it is in
+ * memory. */
 static void test_slow(void **state)
 {
 	int fd = large_make("clang-O2"), tries = 0, err;

@@ -22,7 +22,8 @@
 
 #define PATIENCE 100
 
-/* The stand-ins of tests/fake; what the dynamic linker and GetPjrtApi() make of them is the truth. */
+/* The stand-ins of tests/fake; what the dynamic linker and GetPjrtApi() make of them is the truth.
+ */
 
 static char plugins[PATH_MAX], root[] = "/tmp/gp-pjrt-XXXXXX";
 
@@ -53,7 +54,8 @@ static void plugin_close(struct opened *o)
 	close(o->fd);
 }
 
-/* ---- what is true: the table of this process, as file offsets --------------------------------------- */
+/* ---- what is true: the table of this process, as file offsets
+ * --------------------------------------- */
 
 struct truth {
 	uint64_t size, map_start, offset[PJRT_SLOTS_MAX];
@@ -68,7 +70,8 @@ static uint64_t map_offset(const char *path, uint64_t address, uint64_t *ret_sta
 
 	assert_non_null(maps);
 	while (fgets(line, sizeof(line), maps))
-		if (strstr(line, path) && sscanf(line, "%lx-%lx r-xp %lx", &from, &to, &offset) == 3 &&
+		if (strstr(line, path) &&
+		    sscanf(line, "%lx-%lx r-xp %lx", &from, &to, &offset) == 3 &&
 		    ((address >= from && address < to) || !address)) {
 			found = offset + (address - from);
 			*ret_start = from;
@@ -114,7 +117,8 @@ static size_t wrong(const struct truth *t, const struct pjrt_slots *s, size_t *r
 	return n;
 }
 
-/* ---- the code that fills the table ------------------------------------------------------------------ */
+/* ---- the code that fills the table
+ * ------------------------------------------------------------------ */
 
 static void test_decode(void **state)
 {
@@ -132,8 +136,10 @@ static void test_decode(void **state)
 		assert_int_equal(slots.size, truth.size);
 		assert_int_equal(slots.minor, truth.minor);
 		assert_int_equal(wrong(&truth, &slots, &known), 0);
-		/* Those that the plugin hands over are five; the last two came with 0.35 and later. */
-		assert_int_equal(known, (truth.size - PJRT_HEAD_BYTES) / 8 - (truth.size > 824 ? 5 : 4));
+		/* Those that the plugin hands over are five; the last two came with 0.35 and later.
+		 */
+		assert_int_equal(known,
+				 (truth.size - PJRT_HEAD_BYTES) / 8 - (truth.size > 824 ? 5 : 4));
 		assert_int_equal(slots.offset[120 / 8], 0);
 		assert_int_equal(slots.offset[480 / 8], truth.offset[480 / 8]);
 		plugin_close(&o);
@@ -178,7 +184,8 @@ static void test_function_begins(void **state)
 	plugin_close(&o);
 }
 
-/* ---- what is a table ---------------------------------------------------------------------------------- */
+/* ---- what is a table
+ * ---------------------------------------------------------------------------------- */
 
 static bool place_all(void *ctx, uint64_t address, uint64_t *ret)
 {
@@ -219,7 +226,8 @@ static void test_judge(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
-		t = (struct pjrt_table){of[i].size, of[i].version_size, of[i].major, of[i].minor, {0}};
+		t = (struct pjrt_table){
+			of[i].size, of[i].version_size, of[i].major, of[i].minor, {0}};
 		for (size_t s = 0; s < PJRT_SLOTS_MAX; s++)
 			t.slot[s] = s + 1;
 		assert_int_equal(pjrt_table_judge(&t, place_all, NULL, &slots, &here), -of[i].why);
@@ -230,7 +238,8 @@ static void test_judge(void **state)
 	}
 }
 
-/* ---- the memory of a process ----------------------------------------------------------------------------
+/* ---- the memory of a process
+ * ----------------------------------------------------------------------------
  */
 
 struct child {
@@ -238,8 +247,8 @@ struct child {
 	uint64_t map_start, table;
 };
 
-/* The program again, so that it maps nothing else: maps the plugin, asks it for its table unless told not to,
- * and writes where both are. */
+/* The program again, so that it maps nothing else: maps the plugin, asks it for its table unless
+ * told not to, and writes where both are. */
 static int child_main(const char *path, const char *spoil)
 {
 	uint64_t said[2] = {0};
@@ -365,7 +374,8 @@ static void test_elsewhere(void **state)
 	plugin_open("gxx-O2", &o);
 	child_start("gxx-O2", "", &child);
 	child_start("v81", "", &other);
-	/* No address, one that cannot be read, one of no table, one that is not aligned, another library's.
+	/* No address, one that cannot be read, one of no table, one that is not aligned, another
+	 * library's.
 	 */
 	assert_int_equal(pjrt_scan(o.ef, child.pid, child.map_start, 8, &slots), -GP_TABLE_unseen);
 	assert_int_equal(pjrt_scan(o.ef, child.pid, child.map_start, UINT64_MAX - 7, &slots),
@@ -382,7 +392,8 @@ static void test_elsewhere(void **state)
 	plugin_close(&o);
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------------
+/* ---- the cache
+ * ------------------------------------------------------------------------------------------
  */
 
 static void cache_entry(const char *dir, char path[PATH_MAX])
@@ -459,7 +470,8 @@ static int setup(void **state)
 		return -1;
 	self[n] = 0;
 	*strrchr(self, '/') = 0;
-	return snprintf(plugins, sizeof(plugins), "%s/../fake/pjrt", self) >= (int)sizeof(plugins) ||
+	return snprintf(plugins, sizeof(plugins), "%s/../fake/pjrt", self) >=
+		       (int)sizeof(plugins) ||
 	       !realpath(plugins, self) || !strcpy(plugins, self);
 }
 

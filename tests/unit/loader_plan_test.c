@@ -23,13 +23,14 @@ __attribute__((noinline)) int gp_plan_test_function(int n)
 	return n;
 }
 
-static const char rows[] = "runtime: fake\n"
-			   "libraries: [gp-plan-library.so.1*]\n"
-			   "probes:\n"
-			   "  - {id: here, symbol: gp_plan_test_function, group: fault, why: x}\n"
-			   "  - {id: gone, symbol: gp_plan_test_no_function, group: fault, why: x}\n"
-			   "  - {id: other, symbol: gp_plan_test_function, group: fault, why: x,\n"
-			   "     libraries: [gp-plan-other.so]}\n";
+static const char rows[] =
+	"runtime: fake\n"
+	"libraries: [gp-plan-library.so.1*]\n"
+	"probes:\n"
+	"  - {id: here, symbol: gp_plan_test_function, group: fault, why: x}\n"
+	"  - {id: gone, symbol: gp_plan_test_no_function, group: fault, why: x}\n"
+	"  - {id: other, symbol: gp_plan_test_function, group: fault, why: x,\n"
+	"     libraries: [gp-plan-other.so]}\n";
 
 static char root[] = "/tmp/gp-plan-XXXXXX";
 static char library[64], link_to_it[64], probe_file[64];

@@ -148,8 +148,8 @@ static void test_more(void **state)
 	assert_int_equal(load_one(FILE_HEAD ROW("a") ROW("b"), &t), 0);
 	snprintf(more, sizeof(more), "%s/more", dir);
 	assert_int_equal(mkdir(more, 0700), 0);
-	write_file("more/a.yaml",
-		   FILE_HEAD "  - id: b\n    symbol: other\n    group: fault\n    why: x\n" ROW("c"));
+	write_file("more/a.yaml", FILE_HEAD
+		   "  - id: b\n    symbol: other\n    group: fault\n    why: x\n" ROW("c"));
 	assert_int_equal(probe_table_add(t, more), 0);
 	assert_int_equal(probe_table_count(t), 3);
 	assert_string_equal(probe_table_row(t, 0)->symbol, "fake_a");

@@ -19,9 +19,10 @@ static void test_captures(void **state)
 		.hash = gp_probe_hash("fake.all"),
 		.may_block = true,
 		.captures = 3,
-		.capture = {{.arg = 0, .arg_arm64 = 0, .width = 8},
-			    {.arg = 2, .arg_arm64 = 3, .width = 4},
-			    {.arg = 1, .arg_arm64 = 1, .derefs = 2, .offset = {0, -16}, .width = 2}},
+		.capture =
+			{{.arg = 0, .arg_arm64 = 0, .width = 8},
+			 {.arg = 2, .arg_arm64 = 3, .width = 4},
+			 {.arg = 1, .arg_arm64 = 1, .derefs = 2, .offset = {0, -16}, .width = 2}},
 		.only = {.arg = 4, .arg_arm64 = 4, .width = 1},
 		.has_only = true,
 		.only_value = 7,

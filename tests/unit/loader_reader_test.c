@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers of libraries, asked for more than they can do at once. That a wait ends is told by what it waits
- * for: poll() is this file's own here. */
+/* Readers of libraries, asked for more than they can do at once. That a wait ends is told by what
+ * it waits for: poll() is this file's own here. */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -72,7 +72,8 @@ static uint64_t answers_take(struct reader *r)
 	return tickets;
 }
 
-/* All that work have answered before anybody looks, so none is busy, and the rest is with nobody. */
+/* All that work have answered before anybody looks, so none is busy, and the rest is with nobody.
+ */
 static void test_no_idle_wait(void **state)
 {
 	pid_t pid = pid_gone();

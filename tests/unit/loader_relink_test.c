@@ -12,8 +12,9 @@
 #define HITS	    500000 /* likewise: a machine that is busy needs more swaps for them */
 #define PATIENCE_NS UINT64_C(20000000000)
 #define THREADS	    2
-#define NOPS_EACH   4  /* the cheapest hits there are: for as many as a machine can make */
-#define HITS_APART  64 /* hits that are sent, not counted, are made this rarely: the ring must hold them */
+#define NOPS_EACH   4 /* the cheapest hits there are: for as many as a machine can make */
+#define HITS_APART                                                                                 \
+	64 /* hits that are sent, not counted, are made this rarely: the ring must hold them */
 
 /* Shared with the child: what it did, and when to stop. */
 struct tally {
@@ -57,7 +58,8 @@ static void body_hammer(void)
 
 static void tally_new(void)
 {
-	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	assert_true(tally != MAP_FAILED);
 }
 
@@ -94,8 +96,8 @@ static void tally_print(int swaps, uint64_t took_ns)
 {
 	uint64_t all = hits();
 
-	print_message("# %d swaps, %llu hits, %.2f million a second\n", swaps, (unsigned long long)all,
-		      (double)all * 1e3 / (double)took_ns);
+	print_message("# %d swaps, %llu hits, %.2f million a second\n", swaps,
+		      (unsigned long long)all, (double)all * 1e3 / (double)took_ns);
 }
 
 /* While the child runs a record may be half written: then the rest comes next time. */

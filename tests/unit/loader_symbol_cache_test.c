@@ -32,8 +32,9 @@ __attribute__((noinline)) void symbol_cache_test_two(void)
 static char root[] = "/tmp/gp-cache-XXXXXX";
 static char dir[64], library[64];
 
-static const struct elf_want wants[] = {
-	{"symbol_cache_test_one", false}, {"symbol_cache_test_", true}, {"symbol_cache_test_none", false}};
+static const struct elf_want wants[] = {{"symbol_cache_test_one", false},
+					{"symbol_cache_test_", true},
+					{"symbol_cache_test_none", false}};
 #define WANTS (sizeof(wants) / sizeof(wants[0]))
 
 static int find(int flags, size_t n, size_t max, struct elf_found **ret)
@@ -144,7 +145,8 @@ static void test_key(void **state)
 	remember();
 	assert_true(is_remembered());
 	assert_int_equal(find_remembered(WANTS - 1, 10, &found), -EBADF); /* other wants */
-	assert_int_equal(find_remembered(WANTS, 2, &found), -EBADF);	  /* more than there is room for */
+	assert_int_equal(find_remembered(WANTS, 2, &found),
+			 -EBADF); /* more than there is room for */
 	assert_int_equal(utimensat(AT_FDCWD, library, times, 0), 0);
 	assert_false(is_remembered());
 	remember();

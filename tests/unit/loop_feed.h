@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop_feed.h - ranks of one job that run a plain training loop, told to a model record by record: a loader,
- * backward, a fused operator, optimizer, zero_grad and a wait for the device in each step; evaluations,
- * checkpoints, a range of the job's own now and then; a tick a second. */
+/* loop_feed.h - ranks of one job that run a plain training loop, told to a model record by record:
+ * a loader, backward, a fused operator, optimizer, zero_grad and a wait for the device in each
+ * step; evaluations, checkpoints, a range of the job's own now and then; a tick a second. */
 #ifndef TESTS_UNIT_LOOP_FEED_H
 #define TESTS_UNIT_LOOP_FEED_H
 
@@ -73,8 +73,9 @@ static inline void loop_move(struct loop_feed *f, uint32_t pid, enum loop_probe 
 			     uint64_t after_ns)
 {
 	static const unsigned kinds[LOOP_PROBES] = {
-		[BEGIN] = GP_KIND_range_begin, [END] = GP_KIND_range_end, [BACKWARD] = GP_KIND_hit,
-		[LIST_OP] = GP_KIND_hit,       [SYNC] = GP_KIND_call,	  [SAVE_BEGIN] = GP_KIND_named,
+		[BEGIN] = GP_KIND_range_begin, [END] = GP_KIND_range_end,
+		[BACKWARD] = GP_KIND_hit,      [LIST_OP] = GP_KIND_hit,
+		[SYNC] = GP_KIND_call,	       [SAVE_BEGIN] = GP_KIND_named,
 		[SAVE_END] = GP_KIND_hit};
 	void *payload;
 

@@ -61,8 +61,8 @@ static void feed(void *buf, uint32_t tid, unsigned role, const char *runtime)
 	marker_feed(m, &ev, role ? &probe : NULL, remember, NULL);
 }
 
-static void call(unsigned role, const char *runtime, int64_t ret, uint64_t a, uint64_t b, uint64_t event,
-		 uint64_t input, uint64_t output)
+static void call(unsigned role, const char *runtime, int64_t ret, uint64_t a, uint64_t b,
+		 uint64_t event, uint64_t input, uint64_t output)
 {
 	_Alignas(8) char buf[GP_RECORD_MAX];
 	struct gp_call *c = event_init(buf, GP_KIND_call, 0, 7, 1);
@@ -173,8 +173,8 @@ static void test_names(void **state)
 	assert_int_equal(run(0x40), train);
 }
 
-/* Modules that are loaded and linked while a plugin compiles end nothing of it: its name may come behind
- * them. */
+/* Modules that are loaded and linked while a plugin compiles end nothing of it: its name may come
+ * behind them. */
 static void test_within(void **state)
 {
 	(void)state;
@@ -188,7 +188,8 @@ static void test_within(void **state)
 	assert_string_equal(seen.text[seen.n - 1], "jit_train_step");
 	run(0x10);
 	assert_string_equal(seen.text[seen.n - 1], "jit_train_step");
-	/* The call is over: a name of its code is not that of a later one that is loaded from a cache. */
+	/* The call is over: a name of its code is not that of a later one that is loaded from a
+	 * cache. */
 	program(0xc0de, 12000, "jit_other");
 	took_ns = 1;
 	call(GP_ROLE_compile, "pjrt", 0, 0x50, 12000, 0, 0, 0);
@@ -221,7 +222,8 @@ static void test_handles(void **state)
 	assert_int_equal(run(0x10), other);
 }
 
-/* From a cache of compiled ones: by its bytes through the table, by its module in JAX's own client. */
+/* From a cache of compiled ones: by its bytes through the table, by its module in JAX's own client.
+ */
 static void test_cached(void **state)
 {
 	uint64_t train;
@@ -279,8 +281,8 @@ static void test_cached_client(void **state)
 	assert_false(last(SIGNAL_COMPILE)->cached);
 }
 
-/* The compiler says the name, the layer above the handle; where the table shows runs that layer's are not
- * counted once more. */
+/* The compiler says the name, the layer above the handle; where the table shows runs that layer's
+ * are not counted once more. */
 static void test_layers(void **state)
 {
 	uint64_t ident;
@@ -337,7 +339,8 @@ static void test_completion(void **state)
 	assert_int_equal(last(SIGNAL_EXECUTE)->number, 0);
 }
 
-/* The end of a run was not seen, and what it would have been told by is used again: for the run that has it.
+/* The end of a run was not seen, and what it would have been told by is used again: for the run
+ * that has it.
  */
 static void test_completion_lost(void **state)
 {

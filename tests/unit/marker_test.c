@@ -113,8 +113,8 @@ static void kinds_are(const enum signal_kind *want, uint32_t n)
 		assert_int_equal(seen.s[i].kind, want[i]);
 }
 
-#define KINDS_ARE(...)                                                                                       \
-	kinds_are((const enum signal_kind[]){__VA_ARGS__},                                                   \
+#define KINDS_ARE(...)                                                                             \
+	kinds_are((const enum signal_kind[]){__VA_ARGS__},                                         \
 		  sizeof((const enum signal_kind[]){__VA_ARGS__}) / sizeof(enum signal_kind))
 
 static void test_plain(void **state)
@@ -125,8 +125,9 @@ static void test_plain(void **state)
 	range(1, 0, "Optimizer.step#AdamW.step");
 	range(1, 0, "Optimizer.zero_grad#AdamW.zero_grad");
 	range(1, 0, "DistributedDataParallel.forward");
-	KINDS_ARE(SIGNAL_FETCH_BEGIN, SIGNAL_FETCH, SIGNAL_BACKWARD, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE,
-		  SIGNAL_ZERO_GRAD_BEGIN, SIGNAL_ZERO_GRAD, SIGNAL_FORWARD, SIGNAL_RANGE);
+	KINDS_ARE(SIGNAL_FETCH_BEGIN, SIGNAL_FETCH, SIGNAL_BACKWARD, SIGNAL_UPDATE_BEGIN,
+		  SIGNAL_UPDATE, SIGNAL_ZERO_GRAD_BEGIN, SIGNAL_ZERO_GRAD, SIGNAL_FORWARD,
+		  SIGNAL_RANGE);
 	assert_int_equal(seen.s[4].begin_ns, seen.s[3].ts_ns);
 	assert_int_equal(seen.s[4].ts_ns, seen.s[3].ts_ns + 10);
 	assert_int_equal(seen.s[4].name, 1);
@@ -147,9 +148,9 @@ static void test_names(void **state)
 	range(1, 0, "Optimizer.step#a.b.step"); /* .+ takes dots */
 	range(1, 0, lengthy);			/* cut by the kernel side */
 	range(1, 0, "Optimizer.step#\033[31m.step");
-	KINDS_ARE(SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_RANGE_BEGIN,
-		  SIGNAL_RANGE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE,
-		  SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE);
+	KINDS_ARE(SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_RANGE_BEGIN, SIGNAL_RANGE,
+		  SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE,
+		  SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE, SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE);
 	assert_string_equal(seen.text[0], "my Optimizer.step#SGD.step");
 	assert_string_equal(seen.text[7], "a.b");
 	assert_null(strchr(seen.text[11], '\033'));
@@ -165,8 +166,8 @@ static void test_nested_optimizer(void **state)
 	end(1, 2);
 	end(1, 1);
 	end(1, 0);
-	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_RANGE_BEGIN, SIGNAL_UPDATE_BEGIN, SIGNAL_LIST_OP, SIGNAL_UPDATE,
-		  SIGNAL_RANGE, SIGNAL_UPDATE);
+	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_RANGE_BEGIN, SIGNAL_UPDATE_BEGIN, SIGNAL_LIST_OP,
+		  SIGNAL_UPDATE, SIGNAL_RANGE, SIGNAL_UPDATE);
 	assert_int_equal(seen.s[4].depth, 1);
 	assert_int_equal(seen.s[6].depth, 0);
 	assert_int_equal(seen.s[6].ident, 0xabc);
@@ -181,8 +182,8 @@ static void test_lost_end(void **state)
 	begin(1, 0, "enumerate(DataLoader)#X.__next__");
 	end(1, 0);
 	end(1, 0); /* its begin was lost: nothing is known of it */
-	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_UPDATE, SIGNAL_FETCH_BEGIN,
-		  SIGNAL_FETCH);
+	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_RANGE_BEGIN, SIGNAL_RANGE, SIGNAL_UPDATE,
+		  SIGNAL_FETCH_BEGIN, SIGNAL_FETCH);
 	assert_true(seen.s[2].tainted);
 	assert_false(seen.s[4].tainted);
 }
@@ -385,7 +386,8 @@ static void test_anonymous(void **state)
 /* Any records: bounded, no crash, step ranges never more often closed than opened. */
 static void test_garbage(void **state)
 {
-	static const char *const names[] = {"Optimizer.step#A.step", "Optimizer.zero_grad#B.zero_grad",
+	static const char *const names[] = {"Optimizer.step#A.step",
+					    "Optimizer.zero_grad#B.zero_grad",
 					    "enumerate(DataLoader)#C", "x"};
 	uint64_t x = 88172645463325252ull;
 
@@ -410,7 +412,8 @@ static void test_garbage(void **state)
 			hit(tid, (enum gp_role)(x >> 32 & 31), x, x);
 		}
 		for (uint32_t k = 0; k < seen.n; k++)
-			assert_true(seen.s[k].kind != SIGNAL_UPDATE || seen.s[k].depth < GP_RANGE_DEPTH);
+			assert_true(seen.s[k].kind != SIGNAL_UPDATE ||
+				    seen.s[k].depth < GP_RANGE_DEPTH);
 	}
 }
 
@@ -423,7 +426,8 @@ static void gap(uint64_t from_ns)
 	feed(buf, 0, NULL);
 }
 
-/* What was open is closed where we ceased to watch, tainted; its end, when it comes, is nothing's. */
+/* What was open is closed where we ceased to watch, tainted; its end, when it comes, is nothing's.
+ */
 static void test_gap(void **state)
 {
 	uint64_t from_ns;
@@ -442,8 +446,8 @@ static void test_gap(void **state)
 	hit(3, GP_ROLE_save_end, SP, 0);
 	range(1, 0, "Optimizer.step#SGD.step");
 	KINDS_ARE(SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE_BEGIN, SIGNAL_FETCH_BEGIN, SIGNAL_SAVE_BEGIN,
-		  SIGNAL_UPDATE, SIGNAL_UPDATE, SIGNAL_FETCH, SIGNAL_GAP, SIGNAL_SAVE, SIGNAL_UPDATE_BEGIN,
-		  SIGNAL_UPDATE);
+		  SIGNAL_UPDATE, SIGNAL_UPDATE, SIGNAL_FETCH, SIGNAL_GAP, SIGNAL_SAVE,
+		  SIGNAL_UPDATE_BEGIN, SIGNAL_UPDATE);
 	for (uint32_t i = 4; i < 7; i++) {
 		assert_true(seen.s[i].tainted);
 		assert_int_equal(seen.s[i].ts_ns, from_ns);
@@ -463,12 +467,23 @@ static void test_gap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_plain),	TEST(test_names),	    TEST(test_nested_optimizer),
-		TEST(test_lost_end),	TEST(test_threads_apart),   TEST(test_reentrant_checkpoint),
-		TEST(test_deeper_path), TEST(test_closure),	    TEST(test_optimizer_in_backward),
-		TEST(test_calls),	TEST(test_losses),	    TEST(test_anonymous),
-		TEST(test_garbage),	TEST(test_deeper_function), TEST(test_many_checkpoints),
-		TEST(test_gap),		TEST(test_init_failed),
+		TEST(test_plain),
+		TEST(test_names),
+		TEST(test_nested_optimizer),
+		TEST(test_lost_end),
+		TEST(test_threads_apart),
+		TEST(test_reentrant_checkpoint),
+		TEST(test_deeper_path),
+		TEST(test_closure),
+		TEST(test_optimizer_in_backward),
+		TEST(test_calls),
+		TEST(test_losses),
+		TEST(test_anonymous),
+		TEST(test_garbage),
+		TEST(test_deeper_function),
+		TEST(test_many_checkpoints),
+		TEST(test_gap),
+		TEST(test_init_failed),
 	};
 
 	return cmocka_run_group_tests_name("marker", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the model keeps of a rank, that it does not keep asking for more, and what it does without any. */
+/* What the model keeps of a rank, that it does not keep asking for more, and what it does without
+ * any. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +127,8 @@ static void test_hostile(void **state)
 	assert_int_equal(heap.bytes, before);
 }
 
-/* No memory the n-th time that it is asked for, or from then on for a while: it goes on, and gives all back.
+/* No memory the n-th time that it is asked for, or from then on for a while: it goes on, and gives
+ * all back.
  */
 static void test_refused(void **state)
 {

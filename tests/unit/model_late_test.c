@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told late: who a process is, after its first records; a probe's place, when there are many already.
+/* What is told late: who a process is, after its first records; a probe's place, when there are
+ * many already.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +16,8 @@ static void see(void *ctx, const struct fact *f)
 	(void)f;
 }
 
-/* Its ledger then begins earlier than when it became its job's reference: the job's does not run ahead of
- * now. */
+/* Its ledger then begins earlier than when it became its job's reference: the job's does not run
+ * ahead of now. */
 static void test_reference_introduced(void **state)
 {
 	struct model *m = model_new(see, NULL);

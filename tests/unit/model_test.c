@@ -114,7 +114,8 @@ static struct snapshot *look(struct world *w)
 	return s;
 }
 
-/* ---- identity ------------------------------------------------------------------------------------ */
+/* ---- identity
+ * ------------------------------------------------------------------------------------ */
 
 /* The kernel side tells a start to the nanosecond, /proc in ticks of 10 ms: still one process. */
 static void test_start_in_ticks(void **state)
@@ -200,7 +201,8 @@ static void test_order_of_ranks(void **state)
 	close_world(&w);
 }
 
-/* ---- bounds -------------------------------------------------------------------------------------- */
+/* ---- bounds
+ * -------------------------------------------------------------------------------------- */
 
 static void test_too_many_processes(void **state)
 {
@@ -252,7 +254,8 @@ static void test_many_ended(void **state)
 	close_world(&w);
 }
 
-/* ---- what concerns all --------------------------------------------------------------------------- */
+/* ---- what concerns all
+ * --------------------------------------------------------------------------- */
 
 static void clock_at(struct world *w, uint64_t ts_ns, int64_t real_ns)
 {
@@ -288,10 +291,12 @@ static void test_wall_time(void **state)
 	for (uint64_t at_ns = 15 * S; at_ns <= 25 * S; at_ns += 10 * S) {
 		((struct gp_loss *)make(&w, GP_KIND_loss, at_ns, 0, NULL))->count = 1;
 		feed(&w);
-		assert_int_equal(w.last.real_ns, at_ns < 20 * S ? 5005 * (int64_t)S - 5 : 9005 * (int64_t)S);
+		assert_int_equal(w.last.real_ns,
+				 at_ns < 20 * S ? 5005 * (int64_t)S - 5 : 9005 * (int64_t)S);
 	}
 	assert_int_equal(w.count[FACT_LOSS], 2);
-	for (uint64_t i = 0; i < 2ull * ANCHORS; i++) /* nor does it when the clock of then is forgotten */
+	for (uint64_t i = 0; i < 2ull * ANCHORS;
+	     i++) /* nor does it when the clock of then is forgotten */
 		clock_at(&w, (30 + i) * S, (int64_t)((9010 + i) * S));
 	assert_int_equal(model_save(w.model, &saved), 0);
 	model_free(w.model);
@@ -335,7 +340,8 @@ static void test_attach(void **state)
 	close_world(&w);
 }
 
-/* ---- snapshots ----------------------------------------------------------------------------------- */
+/* ---- snapshots
+ * ----------------------------------------------------------------------------------- */
 
 static void test_snapshot_is_still(void **state)
 {
@@ -382,7 +388,8 @@ static void test_snapshot_threads(void **state)
 	open_world(&w);
 	s = look(&w);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, hold_and_let_go, snapshot_ref(s)), 0);
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, hold_and_let_go, snapshot_ref(s)), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(s->references, 1);
@@ -390,7 +397,8 @@ static void test_snapshot_threads(void **state)
 	close_world(&w);
 }
 
-/* ---- anything at all ----------------------------------------------------------------------------- */
+/* ---- anything at all
+ * ----------------------------------------------------------------------------- */
 
 static const char *const names[] = {
 	"Optimizer.step#SGD.step",
@@ -401,19 +409,22 @@ static const char *const names[] = {
 static const char *const probes[] = {"begin",	"end", "backward", "save",   "saved",
 				     "restore", "op",  "sync",	   "launch", "?"};
 static const unsigned kinds[] = {
-	GP_KIND_hit,	   GP_KIND_hit,	      GP_KIND_hit,	   GP_KIND_range_begin, GP_KIND_range_begin,
-	GP_KIND_range_end, GP_KIND_range_end, GP_KIND_named,	   GP_KIND_call,	GP_KIND_counter,
-	GP_KIND_tick,	   GP_KIND_hit,	      GP_KIND_range_begin, GP_KIND_range_end,
+	GP_KIND_hit,	     GP_KIND_hit,	GP_KIND_hit,	   GP_KIND_range_begin,
+	GP_KIND_range_begin, GP_KIND_range_end, GP_KIND_range_end, GP_KIND_named,
+	GP_KIND_call,	     GP_KIND_counter,	GP_KIND_tick,	   GP_KIND_hit,
+	GP_KIND_range_begin, GP_KIND_range_end,
 };
-static const unsigned rare[] = {GP_KIND_fork,  GP_KIND_exec, GP_KIND_exit,    GP_KIND_signal, GP_KIND_oom,
-				GP_KIND_map,   GP_KIND_loss, GP_KIND_process, GP_KIND_attach, GP_KIND_config,
-				GP_KIND_clock, GP_KIND_end,  GP_KIND_gap};
+static const unsigned rare[] = {GP_KIND_fork,	GP_KIND_exec,	GP_KIND_exit,  GP_KIND_signal,
+				GP_KIND_oom,	GP_KIND_map,	GP_KIND_loss,  GP_KIND_process,
+				GP_KIND_attach, GP_KIND_config, GP_KIND_clock, GP_KIND_end,
+				GP_KIND_gap};
 
 /* A record with random bytes in it, most of them such as a process could bring about. */
 static void random_record(struct world *w, unsigned *seed, uint64_t ts_ns)
 {
 	bool seldom = rand_r(seed) % 40 == 0;
-	unsigned kind = seldom ? rare[(unsigned)rand_r(seed) % 13] : kinds[(unsigned)rand_r(seed) % 14];
+	unsigned kind = seldom ? rare[(unsigned)rand_r(seed) % 13]
+			       : kinds[(unsigned)rand_r(seed) % 14];
 	uint32_t pid = (uint32_t)(rand_r(seed) % 4), tid = pid * 10 + (uint32_t)(rand_r(seed) % 3);
 	char *payload = make(w, kind, ts_ns, pid, probes[(unsigned)rand_r(seed) % 10]);
 	size_t len = event_length(kind) - sizeof(struct gp_rec);

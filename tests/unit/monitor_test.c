@@ -90,7 +90,8 @@ static void moves(struct world *w, const char *fmt, ...)
 	w->s.count = 0;
 }
 
-static struct gp_monitor *record(void *room, uint64_t ts_ns, uint32_t tid, unsigned index, unsigned count)
+static struct gp_monitor *record(void *room, uint64_t ts_ns, uint32_t tid, unsigned index,
+				 unsigned count)
 {
 	struct gp_monitor *m = event_init(room, GP_KIND_monitor, SCRIPT_BASE_NS + ts_ns, 1000,
 					  gp_probe_hash("t.monitor"));
@@ -113,13 +114,15 @@ static struct snapshot *look(struct world *w)
 	return s;
 }
 
-/* ---- joining ------------------------------------------------------------------------------------- */
+/* ---- joining
+ * ------------------------------------------------------------------------------------- */
 
 static void whole_event(void **state)
 {
 	struct world *w = *state;
 
-	moves(w, "0ms process target | 1s monitor mine double=1.5 int=-42 yes=true no=false text=word");
+	moves(w,
+	      "0ms process target | 1s monitor mine double=1.5 int=-42 yes=true no=false text=word");
 	assert_int_equal(w->ntold, 1);
 	assert_string_equal(w->told[0].name, "mine");
 	assert_int_equal(w->told[0].nentries, 5);
@@ -259,7 +262,8 @@ static void cut_texts(void **state)
 	assert_null(strchr(w->lines.data, '\x1b'));
 }
 
-/* ---- figures ------------------------------------------------------------------------------------- */
+/* ---- figures
+ * ------------------------------------------------------------------------------------- */
 
 static void figures_are_kept(void **state)
 {
@@ -267,7 +271,8 @@ static void figures_are_kept(void **state)
 	struct snapshot *s;
 	const struct rank_view *r;
 
-	moves(w, "0ms process target | 1s monitor torch.monitor.Stat loss.mean=2.0 loss.count=5 a.b.max=nan");
+	moves(w,
+	      "0ms process target | 1s monitor torch.monitor.Stat loss.mean=2.0 loss.count=5 a.b.max=nan");
 	moves(w,
 	      "+1s monitor torch.monitor.Stat loss.mean=0.5 loss.count=4 | +1s monitor other loss.mean=9.0");
 	s = look(w);
@@ -281,7 +286,8 @@ static void figures_are_kept(void **state)
 	assert_string_equal(r->monitor[1].name, "loss");
 	assert_true(r->monitor[1].aggregation == MONITOR_MEAN && r->monitor[1].value == 0.5);
 	assert_true(r->monitor[2].aggregation == MONITOR_COUNT && r->monitor[2].value == 4);
-	assert_non_null(strstr(w->lines.data, "\"a.b.max\":null},\"not_finite\":{\"a.b.max\":\"nan\"}"));
+	assert_non_null(
+		strstr(w->lines.data, "\"a.b.max\":null},\"not_finite\":{\"a.b.max\":\"nan\"}"));
 	snapshot_unref(s);
 }
 
@@ -324,7 +330,8 @@ static void makes_no_trainer(void **state)
 	snapshot_unref(s);
 }
 
-/* ---- page ---------------------------------------------------------------------------------------- */
+/* ---- page
+ * ---------------------------------------------------------------------------------------- */
 
 static void on_the_page(void **state)
 {
@@ -332,13 +339,15 @@ static void on_the_page(void **state)
 	struct buffer page = {0};
 	struct snapshot *s;
 
-	moves(w, "0ms process rank 3 8 job j target | 1s monitor torch.monitor.Stat a\"b.mean=0.1 l.max=nan "
-		 "l.min=-inf "
-		 "l.sum=inf l.count=12345678901");
+	moves(w,
+	      "0ms process rank 3 8 job j target | 1s monitor torch.monitor.Stat a\"b.mean=0.1 l.max=nan "
+	      "l.min=-inf "
+	      "l.sum=inf l.count=12345678901");
 	s = look(w);
 	prometheus_text(&page, s, PROMETHEUS_TEXT);
 	assert_false(page.failed);
-#define SERIES(name, rest) "gpbpf_monitor_value{job_id=\"j\",rank=\"3\",name=\"" name "\",aggregation=\"" rest
+#define SERIES(name, rest)                                                                         \
+	"gpbpf_monitor_value{job_id=\"j\",rank=\"3\",name=\"" name "\",aggregation=\"" rest
 	assert_non_null(strstr(page.data, SERIES("a\\\"b", "mean\"} 0.1\n")));
 	assert_non_null(strstr(page.data, SERIES("l", "max\"} NaN\n")));
 	assert_non_null(strstr(page.data, SERIES("l", "min\"} -Inf\n")));
@@ -346,7 +355,8 @@ static void on_the_page(void **state)
 	assert_non_null(strstr(page.data, SERIES("l", "count\"} 12345678901\n")));
 #undef SERIES
 	assert_non_null(strstr(page.data, "\ngpbpf_monitor_values_left_out 0\n"));
-	assert_non_null(strstr(page.data, "\ngpbpf_monitor_events_total{job_id=\"j\",rank=\"3\"} 1\n"));
+	assert_non_null(
+		strstr(page.data, "\ngpbpf_monitor_events_total{job_id=\"j\",rank=\"3\"} 1\n"));
 	snapshot_unref(s);
 	buffer_free(&page);
 }

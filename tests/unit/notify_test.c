@@ -45,9 +45,10 @@ static int listener(const char *path)
 	memcpy(at.sun_path, path, len);
 	if (*path == '@')
 		at.sun_path[0] = '\0';
-	assert_int_equal(bind(fd, (struct sockaddr *)&at,
-			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (*path == '/'))),
-			 0);
+	assert_int_equal(
+		bind(fd, (struct sockaddr *)&at,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (*path == '/'))),
+		0);
 	return fd;
 }
 

@@ -53,7 +53,8 @@ static inline struct fact step_of(uint64_t number, uint64_t start_ns, uint64_t n
 	return f;
 }
 
-static inline void step(struct otlp_tree *t, uint64_t number, uint64_t start_ns, uint64_t ns, uint32_t flags)
+static inline void step(struct otlp_tree *t, uint64_t number, uint64_t start_ns, uint64_t ns,
+			uint32_t flags)
 {
 	struct fact f = step_of(number, start_ns, ns, flags);
 
@@ -111,7 +112,8 @@ static inline const cJSON *find(const cJSON *all, const char *name, int n)
 static inline void over(struct otlp_tree *t, uint64_t at_ns)
 {
 	struct ledger_view ledger = {.ended = true};
-	struct fact f = fact_of(FACT_LEDGER, at_ns), last = {.type = FACT_END, .mono_ns = at_ns, .job = ""};
+	struct fact f = fact_of(FACT_LEDGER, at_ns),
+		    last = {.type = FACT_END, .mono_ns = at_ns, .job = ""};
 
 	f.ledger = &ledger;
 	otlp_tree_fact(t, &f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans of OpenTelemetry: what is told of saves and evaluations, and what the user's figures make of steps.
+/* Spans of OpenTelemetry: what is told of saves and evaluations, and what the user's figures make
+ * of steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,8 @@ static void saved(struct otlp_tree *t, uint64_t step, uint64_t from_ns, uint64_t
 
 static void looked(struct otlp_tree *t, const char *name, uint64_t from_ns, uint64_t to_ns)
 {
-	struct fact_range r = {.name = name, .bucket = BUCKET_EVAL, .start_ns = from_ns, .end_ns = to_ns};
+	struct fact_range r = {
+		.name = name, .bucket = BUCKET_EVAL, .start_ns = from_ns, .end_ns = to_ns};
 	struct fact f = fact_of(FACT_RANGE, to_ns);
 
 	f.range = &r;
@@ -95,7 +97,8 @@ static void saves_add_up(void **state)
 	drop(t, all);
 }
 
-/* What a save covers is what was done when it began: steps went on. Nobody waited, so it has no time of that.
+/* What a save covers is what was done when it began: steps went on. Nobody waited, so it has no
+ * time of that.
  */
 static void a_save_aside_covers_what_was_done(void **state)
 {
@@ -112,14 +115,15 @@ static void a_save_aside_covers_what_was_done(void **state)
 	e = event(find(all, "training_loop", 0), "save_checkpoint_success");
 	assert_string_equal(attribute(e, "productive_train_iterations"), "4");
 	assert_true(real_of(e, "productive_train_iterations_sec") == 2);
-	assert_non_null(
-		attribute(find(all, "checkpoint_save_finalization", 0), "save_checkpoint_attempt_count"));
-	assert_null(event(find(all, "checkpoint_save_finalization", 0), "sync_checkpoint_metrics_update"));
+	assert_non_null(attribute(find(all, "checkpoint_save_finalization", 0),
+				  "save_checkpoint_attempt_count"));
+	assert_null(event(find(all, "checkpoint_save_finalization", 0),
+			  "sync_checkpoint_metrics_update"));
 	drop(t, all);
 }
 
-/* Earlier runs of the job did iterations, and this process took no time for them; where its own first steps
- * went unseen how long they took is not known. */
+/* Earlier runs of the job did iterations, and this process took no time for them; where its own
+ * first steps went unseen how long they took is not known. */
 static void steps_that_were_not_seen_have_no_time(void **state)
 {
 	struct otlp_tree *t = tree(1);
@@ -179,7 +183,8 @@ static void evaluations_say_after_which_step(void **state)
 	drop(t, all);
 }
 
-/* Samples and operations of a step are the user's word: the loop's begin, and what is done since, follow. */
+/* Samples and operations of a step are the user's word: the loop's begin, and what is done since,
+ * follow. */
 static void the_users_figures_count_from_the_first_step(void **state)
 {
 	const struct program_config c = {.samples = 32, .flops = 2e12};

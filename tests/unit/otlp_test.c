@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans of OpenTelemetry: how values are written, who has which identifier, what a queue holds, which steps
- * are told, and what the environment may say. */
+/* Spans of OpenTelemetry: how values are written, who has which identifier, what a queue holds,
+ * which steps are told, and what the environment may say. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -55,7 +55,8 @@ static int end(void **state)
 	return 0;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values
+ * ---------------------------------------------------------------------------------------- */
 
 static void values_are_those_of_the_json_form(void **state)
 {
@@ -74,12 +75,13 @@ static void values_are_those_of_the_json_form(void **state)
 	otlp_bits(&b, "bits", 5, names, 3);
 	otlp_bits(&b, "none", 0, names, 3);
 	assert_string_equal(
-		b.data, "{\"key\":\"text\",\"value\":{\"stringValue\":\"say \\\"hi\\\"\\u000a\"}},"
-			"{\"key\":\"least\",\"value\":{\"intValue\":\"-9223372036854775808\"}},"
-			"{\"key\":\"real\",\"value\":{\"doubleValue\":0.5}},"
-			"{\"key\":\"yes\",\"value\":{\"boolValue\":true}},"
-			"{\"key\":\"bits\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":\"a\"},"
-			"{\"stringValue\":\"c\"}]}}}");
+		b.data,
+		"{\"key\":\"text\",\"value\":{\"stringValue\":\"say \\\"hi\\\"\\u000a\"}},"
+		"{\"key\":\"least\",\"value\":{\"intValue\":\"-9223372036854775808\"}},"
+		"{\"key\":\"real\",\"value\":{\"doubleValue\":0.5}},"
+		"{\"key\":\"yes\",\"value\":{\"boolValue\":true}},"
+		"{\"key\":\"bits\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":\"a\"},"
+		"{\"stringValue\":\"c\"}]}}}");
 	buffer_clear(&b);
 	otlp_uint64(&b, "most", UINT64_MAX);
 	otlp_trace_id(&b, "trace", trace);
@@ -90,7 +92,8 @@ static void values_are_those_of_the_json_form(void **state)
 	buffer_free(&b);
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------- */
+/* ---- the queue
+ * ------------------------------------------------------------------------------------- */
 
 static void a_queue_holds_the_newest(void **state)
 {
@@ -121,7 +124,8 @@ static void a_queue_holds_the_newest(void **state)
 	otlp_queue_free(q);
 }
 
-/* ---- spans ----------------------------------------------------------------------------------------- */
+/* ---- spans
+ * ----------------------------------------------------------------------------------------- */
 
 static void of_many_steps_the_odd_ones_are_told(void **state)
 {
@@ -135,11 +139,12 @@ static void of_many_steps_the_odd_ones_are_told(void **state)
 	step(t, 31, 31 * S, 100 * MS, STEP_ambiguous);
 	all = taken();
 	for (int i = 0; i < 5; i++)
-		assert_string_equal(attribute(find(all, "training_single_iteration", i), "current_iteration"),
-				    told[i]);
+		assert_string_equal(
+			attribute(find(all, "training_single_iteration", i), "current_iteration"),
+			told[i]);
 	assert_null(find(all, "training_single_iteration", 5));
-	assert_string_equal(attribute(find(all, "training_single_iteration", 1), "gpbpf.left_out_before"),
-			    "9");
+	assert_string_equal(
+		attribute(find(all, "training_single_iteration", 1), "gpbpf.left_out_before"), "9");
 	assert_non_null(attribute(find(all, "training_single_iteration", 2), "gpbpf.slow"));
 	drop(t, all);
 }
@@ -196,16 +201,19 @@ static void what_goes_on_at_the_end_says_so(void **state)
 	over(t, 5 * S);
 	all = taken();
 	assert_null(attribute(find(all, "application", 0), "gpbpf.unfinished"));
-	assert_string_equal(field(cJSON_GetObjectItem(find(all, "application", 0), "status"), "message"),
-			    "ended by signal 9");
+	assert_string_equal(
+		field(cJSON_GetObjectItem(find(all, "application", 0), "status"), "message"),
+		"ended by signal 9");
 	drop(t, all);
 }
 
-/* A save between steps lies in the loop; one before the first step, or behind the last, in the application.
+/* A save between steps lies in the loop; one before the first step, or behind the last, in the
+ * application.
  */
 static void parents_hold_their_children(void **state)
 {
-	struct fact_checkpoint c = {.closed = true, .start_ns = 2 * S, .end_ns = 3 * S, .file = "/srv/a.pt"};
+	struct fact_checkpoint c = {
+		.closed = true, .start_ns = 2 * S, .end_ns = 3 * S, .file = "/srv/a.pt"};
 	struct fact f = fact_of(FACT_CHECKPOINT, 3 * S);
 	struct otlp_tree *t = tree(1);
 	const char *root, *loop;
@@ -277,7 +285,8 @@ static void what_was_told_is_not_sent_again(void **state)
 	drop(t, all);
 }
 
-/* ---- the environment ------------------------------------------------------------------------------- */
+/* ---- the environment
+ * ------------------------------------------------------------------------------- */
 
 static void the_environment_counts_as_it_is_specified(void **state)
 {
@@ -335,8 +344,8 @@ static void another_form_is_told_once(void **state)
 
 static void secrets_are_never_told(void **state)
 {
-	static const char *const bad[] = {"s3cr3t", "a=s3cr3t%0d%0ax: y", "a b=s3cr3t", "a=1,=s3cr3t",
-					  "a=s3cr3t%00"};
+	static const char *const bad[] = {"s3cr3t", "a=s3cr3t%0d%0ax: y", "a b=s3cr3t",
+					  "a=1,=s3cr3t", "a=s3cr3t%00"};
 	struct otlp_config c;
 
 	(void)state;
@@ -369,7 +378,8 @@ int main(void)
 		cmocka_unit_test(parents_hold_their_children),
 		cmocka_unit_test(averages_are_bounded),
 		cmocka_unit_test(what_was_told_is_not_sent_again),
-		cmocka_unit_test_setup_teardown(the_environment_counts_as_it_is_specified, begin, end),
+		cmocka_unit_test_setup_teardown(the_environment_counts_as_it_is_specified, begin,
+						end),
 		cmocka_unit_test_setup_teardown(another_form_is_told_once, begin, end),
 		cmocka_unit_test_setup_teardown(secrets_are_never_told, begin, end),
 	};

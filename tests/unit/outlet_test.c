@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are written aside: what a disk that is full, and has room again, leaves in them; one that never
- * answers; whoever kills the process that writes. */
+/* Files that are written aside: what a disk that is full, and has room again, leaves in them; one
+ * that never answers; whoever kills the process that writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -79,8 +79,9 @@ static pid_t writer(void)
 static void limit(struct rlimit *was, rlim_t bytes)
 {
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, was), 0);
-	assert_int_equal(
-		setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = bytes, .rlim_max = was->rlim_max}), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE,
+				   &(struct rlimit){.rlim_cur = bytes, .rlim_max = was->rlim_max}),
+			 0);
 }
 
 static void room_again(const struct rlimit *was)
@@ -268,7 +269,8 @@ static void never_answered(void **state)
 	assert_int_equal(outlet_close(o, 100), -ETIMEDOUT);
 }
 
-/* ---- exporters ----------------------------------------------------------------------------------- */
+/* ---- exporters
+ * ----------------------------------------------------------------------------------- */
 
 static void tell(struct export_set *set, uint64_t number)
 {
@@ -306,8 +308,8 @@ static uint64_t dropped(const struct export_view *v)
 	return n;
 }
 
-/* A disk that is full for longer than what is kept lasts, and then is not: lines that were told, that are
- * missing. */
+/* A disk that is full for longer than what is kept lasts, and then is not: lines that were told,
+ * that are missing. */
 static uint64_t gap_of(const char *format, uint64_t *ret_dropped)
 {
 	uint64_t number = 0, told;
@@ -365,7 +367,8 @@ static void lines_go_on_behind_a_gap(void **state)
 		if (!strcmp(cJSON_GetObjectItem(j, "type")->valuestring, "loss")) {
 			assert_false(marked);
 			marked = true;
-			assert_string_equal(cJSON_GetObjectItem(j, "source")->valuestring, "export");
+			assert_string_equal(cJSON_GetObjectItem(j, "source")->valuestring,
+					    "export");
 			assert_int_equal(cJSON_GetObjectItem(j, "count")->valuedouble, missing);
 			assert_int_equal(seq->valuedouble, last + missing);
 		} else {
@@ -404,9 +407,9 @@ static void a_trace_goes_on_behind_a_gap(void **state)
 		if (strncmp(name, "lines are missing here", 22) != 0)
 			continue;
 		marks++;
-		assert_int_equal(
-			cJSON_GetObjectItem(cJSON_GetObjectItem(event, "args"), "count")->valuedouble,
-			missing);
+		assert_int_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(event, "args"), "count")
+					 ->valuedouble,
+				 missing);
 	}
 	cJSON_Delete(all);
 	free(text);
@@ -438,7 +441,8 @@ static void the_end_waits_no_longer(void **state)
 	holds("");
 }
 
-/* What cannot be written by the end is told with its reason, not given up in the middle of a try. */
+/* What cannot be written by the end is told with its reason, not given up in the middle of a try.
+ */
 static void full_to_the_end(void **state)
 {
 	struct rlimit full = {ROOM, RLIM_INFINITY}, had;

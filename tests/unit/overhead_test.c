@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What observing costs: ever, lately, of which part; what the budget took, from the tape to what is shown. */
+/* What observing costs: ever, lately, of which part; what the budget took, from the tape to what is
+ * shown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,8 @@ static void has(const char *text, const char *what)
 		fail_msg("'%s' is not in:\n%s", what, text);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------- */
+/* ---- sums
+ * ---------------------------------------------------------------------------------------- */
 
 static void lately_is_the_last_ticks(void **state)
 {
@@ -52,7 +54,8 @@ static void lately_is_the_last_ticks(void **state)
 	assert_int_equal(v.recent.marker_ns, 9 * 3);
 }
 
-/* ---- the model ----------------------------------------------------------------------------------- */
+/* ---- the model
+ * ----------------------------------------------------------------------------------- */
 
 struct told {
 	uint8_t state[8];
@@ -223,7 +226,8 @@ static void runs(struct model *m, uint64_t program, int n)
 	feed(m, buf);
 }
 
-/* What tells which program trains is kept while that is looked for, and asked for when another one comes. */
+/* What tells which program trains is kept while that is looked for, and asked for when another one
+ * comes. */
 static void what_a_program_is_fed_with_is_kept_while_it_matters(void **state)
 {
 	const uint64_t flow = 1ull << GP_ROLE_buffer_in;
@@ -256,7 +260,8 @@ static void what_a_program_is_fed_with_is_kept_while_it_matters(void **state)
 	model_free(m);
 }
 
-/* ---- shown --------------------------------------------------------------------------------------- */
+/* ---- shown
+ * --------------------------------------------------------------------------------------- */
 
 static struct fixture fx;
 
@@ -292,8 +297,10 @@ static void metrics_show_it(void **state)
 
 	(void)state;
 	prometheus_text(&text, &fx.s, PROMETHEUS_TEXT);
-	has(text.data, "gpbpf_overhead_seconds_total{job_id=\"mnist\",rank=\"3\",part=\"marker\"} 0.3\n");
-	has(text.data, "gpbpf_overhead_seconds_total{job_id=\"mnist\",rank=\"3\",part=\"other\"} 0.1\n");
+	has(text.data,
+	    "gpbpf_overhead_seconds_total{job_id=\"mnist\",rank=\"3\",part=\"marker\"} 0.3\n");
+	has(text.data,
+	    "gpbpf_overhead_seconds_total{job_id=\"mnist\",rank=\"3\",part=\"other\"} 0.1\n");
 	has(text.data, "gpbpf_overhead_budget_ratio 0.001\n");
 	has(text.data, "gpbpf_probe_unsent_total{probe=\"torch.reducer\"} 5\n");
 	has(text.data, "gpbpf_probes{group=\"confirm\",state=\"counted\"} 1\n");
@@ -313,7 +320,8 @@ static void reports_say_it(void **state)
 	char words[256];
 
 	(void)state;
-	assert_string_equal(view_given_up(words, sizeof(words), &fx.s), "confirm of torch counted, not sent");
+	assert_string_equal(view_given_up(words, sizeof(words), &fx.s),
+			    "confirm of torch counted, not sent");
 	report_text(&text, &fx.s, false);
 	has(text.data, "0.400 % of the time (the marker 0.300 %)");
 	has(text.data, "the marker alone costs more than the budget of 0.1 %");
@@ -340,8 +348,9 @@ static void lines_tell_it(void **state)
 	(void)state;
 	json_line(&text, &f, NULL);
 	has(text.data, "\"type\":\"probe\"");
-	has(text.data, "\"probe\":\"torch.reducer\",\"library\":\"libtorch_cpu.so\",\"group\":\"confirm\","
-		       "\"state\":\"counted\"}");
+	has(text.data,
+	    "\"probe\":\"torch.reducer\",\"library\":\"libtorch_cpu.so\",\"group\":\"confirm\","
+	    "\"state\":\"counted\"}");
 	buffer_free(&text);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a full disk had not taken when gp-bpf was killed: its successor writes it, or says how much is
- * missing.
+/* What a full disk had not taken when gp-bpf was killed: its successor writes it, or says how much
+ * is missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -163,8 +163,8 @@ static bool up(struct export_set *set, struct fixture *fx, uint64_t *ret_waiting
 	return all;
 }
 
-/* Facts up to `told` are in what was saved; more come after, and the disk has room for those that are not
- * kept back, where again says so. */
+/* Facts up to `told` are in what was saved; more come after, and the disk has room for those that
+ * are not kept back, where again says so. */
 static void killed(rlim_t bytes, uint64_t told, bool again, uint64_t more)
 {
 	pid_t pid = fork();
@@ -305,7 +305,8 @@ static void what_was_dropped_is_told(void **state)
 	assert_true(missing);
 	assert_int_equal(last, told);
 	assert_int_equal(lines + missing, told);
-	snprintf(line, sizeof(line), "/lines: %d lines are missing: an earlier gp-bpf could not write them\n",
+	snprintf(line, sizeof(line),
+		 "/lines: %d lines are missing: an earlier gp-bpf could not write them\n",
 		 (int)missing);
 	assert_non_null(strstr(captured, line));
 	b = content("trace");
@@ -332,7 +333,8 @@ static void what_nobody_has_is_missing(void **state)
 	assert_non_null(strstr(b.data, "\"source\":\"export\",\"count\":15}\n"));
 	buffer_free(&b);
 	assert_non_null(
-		strstr(captured, "/lines: 15 lines are missing: an earlier gp-bpf could not write them\n"));
+		strstr(captured,
+		       "/lines: 15 lines are missing: an earlier gp-bpf could not write them\n"));
 }
 
 /* Cut anywhere, or with any byte another one, it is refused or harmless. */

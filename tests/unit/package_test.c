@@ -63,8 +63,8 @@ static void test_version(void **state)
 	folder("site-packages/liar-9.dist-info/RECORD");
 	file("site-packages/aaa-0.1.dist-info/RECORD", "not/torch/lib/libtorch_cpu.so,,\n", 0);
 	/* The line lies where a piece that is read ends. */
-	file("site-packages/torch-2.15.0+cpu.dist-info/RECORD", "torch/lib/libtorch_cpu.so,sha256=1,2\n",
-	     2621);
+	file("site-packages/torch-2.15.0+cpu.dist-info/RECORD",
+	     "torch/lib/libtorch_cpu.so,sha256=1,2\n", 2621);
 	version_is("site-packages/torch/lib/libtorch_cpu.so", "2.15.0+cpu", "package");
 	version_is("site-packages/torch/lib/libtorch_cpu.so.1.13", "1.13", "file name");
 	version_is("site-packages/torch/lib/libtorch_gpu.so", "", NULL);

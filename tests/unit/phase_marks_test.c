@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps with ever more calls in them: the ring of what was called grows, and each step's phases are known; of
- * where it blocked the longest ones are kept. */
+/* Steps with ever more calls in them: the ring of what was called grows, and each step's phases are
+ * known; of where it blocked the longest ones are kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,8 @@ static void test_more_and_more(void **state)
 		assert_int_equal(last.step.number, before + 1);
 		assert_true(last.phases_known & 1u << PHASE_SYNC);
 		/* the one in the update is among them, or is not */
-		assert_in_range(last.phase_ns[PHASE_SYNC], (waits - 1) * WAIT_NS, (waits + 1) * WAIT_NS);
+		assert_in_range(last.phase_ns[PHASE_SYNC], (waits - 1) * WAIT_NS,
+				(waits + 1) * WAIT_NS);
 	}
 	assert_false(f.refused);
 	model_free(m);
@@ -67,8 +68,8 @@ static void no_span(void *ctx, const struct span *s)
 	(void)s;
 }
 
-/* Nothing was called where the step before ended: the first call that the ring has is the step's, or one of
- * it is missing. */
+/* Nothing was called where the step before ended: the first call that the ring has is the step's,
+ * or one of it is missing. */
 static void test_between_calls(void **state)
 {
 	struct phase_finder *pf = phase_new(no_span, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place_test - where a process runs and what its job is called, from made-up files of /proc and made-up pods.
+/* place_test - where a process runs and what its job is called, from made-up files of /proc and
+ * made-up pods.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,8 @@
 #define ID2  "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define HASH "00112233445566778899aabbccddeeff"
 
-/* ---- stands in for userspace/kubernetes -------------------------------------------------------------- */
+/* ---- stands in for userspace/kubernetes
+ * -------------------------------------------------------------- */
 
 static struct pod stand_pod;
 static int stand_err;
@@ -37,7 +39,8 @@ int pods_get(const struct pods *p, const char *uid, struct pod *ret)
 	return stand_err;
 }
 
-/* ---- paths ------------------------------------------------------------------------------------------ */
+/* ---- paths
+ * ------------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *path;
@@ -51,29 +54,33 @@ static const struct {
 	{"/kubepods/burstable/pod" UID, GP_CONTAINER_none, "", UID, "", ""},
 	{"/kubepods/burstable/pod" UID "/crio-" ID, GP_CONTAINER_crio, ID, UID, "", ""},
 	/* systemd */
-	{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID
-	 ".scope",
+	{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_
+	 ".slice/cri-containerd-" ID ".scope",
 	 GP_CONTAINER_containerd, ID, UID, "", ""},
-	{"/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope", GP_CONTAINER_crio, ID, UID, "", ""},
-	{"/kubepods.slice/kubepods-pod" UID_ ".slice/crio-conmon-" ID ".scope", GP_CONTAINER_none, "", UID,
+	{"/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope", GP_CONTAINER_crio, ID, UID,
 	 "", ""},
-	{"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" HASH ".slice/docker-" ID
-	 ".scope",
+	{"/kubepods.slice/kubepods-pod" UID_ ".slice/crio-conmon-" ID ".scope", GP_CONTAINER_none,
+	 "", UID, "", ""},
+	{"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" HASH
+	 ".slice/docker-" ID ".scope",
 	 GP_CONTAINER_docker, ID, HASH, "", ""},
 	{"/system.slice/containerd.service/kubepods-burstable-pod" UID_ ".slice:cri-containerd:" ID,
 	 GP_CONTAINER_containerd, ID, UID, "", ""},
-	{"/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" ID ".scope/system.slice/train.service",
+	{"/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" ID
+	 ".scope/system.slice/train.service",
 	 GP_CONTAINER_containerd, ID, UID, "", ""},
 	/* kind: a node that is a container */
 	{"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/"
 	 "kubelet-kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope",
 	 GP_CONTAINER_containerd, ID, UID, "", ""},
-	{"/system.slice/docker-" ID2 ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" UID_
+	{"/system.slice/docker-" ID2
+	 ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" UID_
 	 ".slice/cri-containerd-" ID ".scope",
 	 GP_CONTAINER_containerd, ID, UID, "", ""},
 	{"/docker/" ID2 "/kubepods/pod" UID "/" ID, GP_CONTAINER_unknown, ID, UID, "", ""},
 	/* of another cgroup namespace */
-	{"/../../kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope",
+	{"/../../kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID
+	 ".scope",
 	 GP_CONTAINER_containerd, ID, UID, "", ""},
 	{"/../pod" UID "/" ID, GP_CONTAINER_unknown, ID, UID, "", ""},
 	{"/../../..", GP_CONTAINER_none, "", "", "", ""},
@@ -86,25 +93,30 @@ static const struct {
 	{"/libpod_parent/libpod-" ID, GP_CONTAINER_podman, ID, "", "", ""},
 	{"/machine.slice/libpod-conmon-" ID ".scope", GP_CONTAINER_none, "", "", "", ""},
 	{"/machine.slice/machine-libpod_pod_" ID ".slice", GP_CONTAINER_none, "", "", "", ""},
-	{"/system.slice/train.service/libpod-payload-" ID, GP_CONTAINER_podman, ID, "", "", "train"},
-	{"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope", GP_CONTAINER_podman,
-	 ID, "", "", ""},
+	{"/system.slice/train.service/libpod-payload-" ID, GP_CONTAINER_podman, ID, "", "",
+	 "train"},
+	{"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope",
+	 GP_CONTAINER_podman, ID, "", "", ""},
 	{"/system.slice/docker-" ID ".scope (deleted)", GP_CONTAINER_docker, ID, "", "", ""},
 	{"/some/thing-" ID ".scope", GP_CONTAINER_unknown, ID, "", "", ""},
 	/* Slurm */
 	{"/slurm/uid_1000/job_4711/step_0/task_0", GP_CONTAINER_none, "", "", "4711", ""},
 	{"/slurm_node7/uid_1000/job_4711/step_batch", GP_CONTAINER_none, "", "", "4711", ""},
-	{"/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0", GP_CONTAINER_none, "", "", "4711", ""},
-	{"/system.slice/node7_slurmstepd.scope/job_4711/step_extern", GP_CONTAINER_none, "", "", "4711", ""},
+	{"/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0", GP_CONTAINER_none, "", "",
+	 "4711", ""},
+	{"/system.slice/node7_slurmstepd.scope/job_4711/step_extern", GP_CONTAINER_none, "", "",
+	 "4711", ""},
 	{"/system.slice/slurmd.service", GP_CONTAINER_none, "", "", "", ""},
 	{"/slurm/uid_1000/job_47x1/step_0", GP_CONTAINER_none, "", "", "", ""},
 	{"/elsewhere/job_4711", GP_CONTAINER_none, "", "", "", ""},
 	/* services and sessions */
 	{"/system.slice/train.service", GP_CONTAINER_none, "", "", "", "train"},
-	{"/system.slice/system-train.slice/train@gpt.service", GP_CONTAINER_none, "", "", "", "train@gpt"},
-	{"/user.slice/user-1000.slice/user@1000.service/app.slice/notebook.service", GP_CONTAINER_none, "",
-	 "", "", "notebook"},
-	{"/user.slice/user-1000.slice/user@1000.service/init.scope", GP_CONTAINER_none, "", "", "", ""},
+	{"/system.slice/system-train.slice/train@gpt.service", GP_CONTAINER_none, "", "", "",
+	 "train@gpt"},
+	{"/user.slice/user-1000.slice/user@1000.service/app.slice/notebook.service",
+	 GP_CONTAINER_none, "", "", "", "notebook"},
+	{"/user.slice/user-1000.slice/user@1000.service/init.scope", GP_CONTAINER_none, "", "", "",
+	 ""},
 	{"/user.slice/user-1000.slice/session-3.scope", GP_CONTAINER_none, "", "", "", ""},
 	{"/system.slice/ssh.service", GP_CONTAINER_none, "", "", "", ""},
 	{"/system.slice/cron.service", GP_CONTAINER_none, "", "", "", ""},
@@ -131,12 +143,13 @@ static void test_paths(void **state)
 		memset(&p, 0xff, sizeof(p));
 		cgroup_place_parse(paths[i].path, &p);
 		if (p.container != paths[i].container || strcmp(p.container_id, paths[i].id) != 0 ||
-		    strcmp(p.pod_uid, paths[i].pod) != 0 || strcmp(p.slurm_job, paths[i].slurm) != 0 ||
+		    strcmp(p.pod_uid, paths[i].pod) != 0 ||
+		    strcmp(p.slurm_job, paths[i].slurm) != 0 ||
 		    strcmp(p.service, paths[i].service) != 0)
 			fail_msg("%s: container %d %s, pod %s, slurm %s, service %s", paths[i].path,
 				 p.container, p.container_id, p.pod_uid, p.slurm_job, p.service);
-		assert_int_equal(p.shared,
-				 !*paths[i].id && !*paths[i].pod && !*paths[i].slurm && !*paths[i].service);
+		assert_int_equal(p.shared, !*paths[i].id && !*paths[i].pod && !*paths[i].slurm &&
+						   !*paths[i].service);
 	}
 }
 
@@ -146,11 +159,13 @@ static void test_lines(void **state)
 		const char *text, *pod, *id, *slurm;
 	} cases[] = {
 		{"0::/kubepods/pod" UID "/" ID "\n", UID, ID, ""},
-		{"12:pids:/kubepods/pod" UID "/" ID "\n11:memory:/\n1:name=systemd:/\n0::/\n", UID, ID, ""},
-		{"13:cpu,cpuacct:/kubepods/pod" UID "\n1:name=systemd:/kubepods/pod" UID "/" ID "\n0::/", UID,
+		{"12:pids:/kubepods/pod" UID "/" ID "\n11:memory:/\n1:name=systemd:/\n0::/\n", UID,
 		 ID, ""},
-		{"5:freezer:/slurm/uid_1/job_7/step_0\n1:name=systemd:/system.slice/slurmd.service\n", "", "",
-		 "7"},
+		{"13:cpu,cpuacct:/kubepods/pod" UID "\n1:name=systemd:/kubepods/pod" UID "/" ID
+		 "\n0::/",
+		 UID, ID, ""},
+		{"5:freezer:/slurm/uid_1/job_7/step_0\n1:name=systemd:/system.slice/slurmd.service\n",
+		 "", "", "7"},
 		{"0::/docker/" ID, "", ID, ""}, /* no newline */
 		{"nothing\n\n:\n::\n0::\n0::/docker/" ID "\n", "", ID, ""},
 		{"", "", "", ""},
@@ -181,8 +196,10 @@ static void test_hostile_lines(void **state)
 	memset(text, '/', len);
 	cgroup_place_parse(text, &p);
 	assert_true(p.shared);
-	memset(text, '\n', len); /* thousands of lines; and what comes behind them is not looked at */
-	memcpy(text + len - sizeof("0::/docker/" ID), "0::/docker/" ID "\n", sizeof("0::/docker/" ID));
+	memset(text, '\n',
+	       len); /* thousands of lines; and what comes behind them is not looked at */
+	memcpy(text + len - sizeof("0::/docker/" ID), "0::/docker/" ID "\n",
+	       sizeof("0::/docker/" ID));
 	cgroup_place_of(text, &p);
 	assert_true(p.shared);
 	memset(text, ':', len);
@@ -198,7 +215,8 @@ static void test_hostile_lines(void **state)
 	free(text);
 }
 
-/* ---- processes -------------------------------------------------------------------------------------- */
+/* ---- processes
+ * -------------------------------------------------------------------------------------- */
 
 static char root[64];
 
@@ -247,7 +265,8 @@ static void test_environment(void **state)
 
 	(void)state;
 	PUT_TEXT("cgroup", "0::/user.slice/user-0.slice/session-3.scope\n");
-	PUT_TEXT("environ", "TORCHELASTIC_RUN_ID=run\0TORCHELASTIC_RESTART_COUNT=2\0SLURM_JOB_ID=5");
+	PUT_TEXT("environ",
+		 "TORCHELASTIC_RUN_ID=run\0TORCHELASTIC_RESTART_COUNT=2\0SLURM_JOB_ID=5");
 	assert_int_equal(place_read(root, 5, NULL, NULL, &p), 0);
 	assert_string_equal(p.job, "5");
 	assert_int_equal(p.job_from, GP_JOB_FROM_slurm);
@@ -307,7 +326,8 @@ static void test_slices(void **state)
 	}
 	len = snprintf(many, sizeof(many), "TPU_WORKER_ID=3%cTPU_WORKER_HOSTNAMES=", 0);
 	for (int i = 0; i < 1021; i++)
-		len += snprintf(many + len, sizeof(many) - (size_t)len, "%st-%07d.local", i ? "," : "", i);
+		len += snprintf(many + len, sizeof(many) - (size_t)len, "%st-%07d.local",
+				i ? "," : "", i);
 	put("environ", many, (size_t)len);
 	assert_int_equal(place_read(root, 5, NULL, NULL, &p), 0);
 	assert_int_equal(p.world_size, 1021);
@@ -335,7 +355,8 @@ static void test_pod(void **state)
 		.world_size = 4,
 		.created_ns = 10,
 		.scheduled_ns = 20,
-		.containers = {{.name = "sidecar", .id = ID2}, {.name = "main", .id = ID, .started_ns = 30}},
+		.containers = {{.name = "sidecar", .id = ID2},
+			       {.name = "main", .id = ID, .started_ns = 30}},
 		.ncontainers = 2,
 	};
 	assert_int_equal(place_read(root, 5, NULL, pods, &p), 0);
@@ -373,7 +394,8 @@ static void test_pod(void **state)
 	assert_int_equal(p.job_from, GP_JOB_FROM_pod);
 }
 
-/* The index in the environment is within one of the Jobs of a set; its pod knows what it is in all. */
+/* The index in the environment is within one of the Jobs of a set; its pod knows what it is in all.
+ */
 static void test_pod_of_a_set(void **state)
 {
 	struct pods *pods = (struct pods *)&stand_pod;
@@ -467,9 +489,10 @@ static void test_secret(void **state)
 
 	(void)state;
 	PUT_TEXT("cgroup", "0::/\n");
-	PUT_TEXT("environ", "AWS_SECRET=hunter2-very-secret\0RANK=1\0TOKEN=hunter2-very-secret\0JOBSET_NAMEX="
-			    "hunter2-very-"
-			    "secret\0HUGE=hunter2-very-secret,hunter2-very-secret");
+	PUT_TEXT("environ",
+		 "AWS_SECRET=hunter2-very-secret\0RANK=1\0TOKEN=hunter2-very-secret\0JOBSET_NAMEX="
+		 "hunter2-very-"
+		 "secret\0HUGE=hunter2-very-secret,hunter2-very-secret");
 	memset(&p, 0, sizeof(p));
 	assert_int_equal(place_look(root, 5, &facts), 0);
 	assert_int_equal(place_make(&facts, NULL, NULL, &p), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods and nodes in the shapes that JobSet, Job, RayJob, PyTorchJob, a kubelet and GKE give them; others; and
- * streams of them in pieces. Written by hand; ' stands for ". */
+/* Pods and nodes in the shapes that JobSet, Job, RayJob, PyTorchJob, a kubelet and GKE give them;
+ * others; and streams of them in pieces. Written by hand; ' stands for ". */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,9 +52,9 @@ static bool parse(const char *meta, const char *spec, const char *status)
 }
 
 #define LABELS(labels) ",'labels':{" labels "}"
-#define OWNER(kind, name, uid)                                                                               \
-	",'ownerReferences':[{'kind':'Other','name':'x','uid':'y'},{'kind':'" kind "','name':'" name         \
-	"','uid':'" uid "','controller':true}]"
+#define OWNER(kind, name, uid)                                                                     \
+	",'ownerReferences':[{'kind':'Other','name':'x','uid':'y'},{'kind':'" kind                 \
+	"','name':'" name "','uid':'" uid "','controller':true}]"
 
 static void job_is(enum gp_job_from from, const char *owner, const char *job, const char *uid)
 {
@@ -81,8 +81,10 @@ static void of_a_set(void **state)
 									 "io/job-completion-index':'3',"
 									 "'jobset.sigs.k8s.io/"
 									 "in-place-restart-attempt':'4'"
-									 "}" OWNER("Job", "llama-workers-0",
-										   "job-uid"),
+									 "}" OWNER(
+										 "Job",
+										 "llama-workers-0",
+										 "job-uid"),
 		"", ""));
 	job_is(GP_JOB_FROM_jobset, "JobSet", "llama", "set-uid");
 	assert_int_equal(pod.attempt, 7);
@@ -119,7 +121,8 @@ static void of_a_job(void **state)
 		       "'batch.kubernetes.io/job-completion-index':'5'") ",'annotations':{'batch.kubernetes."
 									 "io/"
 									 "job-index-failure-count':'1'"
-									 "}" OWNER("Job", "sweep", "job-uid"),
+									 "}" OWNER("Job", "sweep",
+										   "job-uid"),
 		"", ""));
 	job_is(GP_JOB_FROM_controller, "Job", "sweep", "job-uid");
 	assert_int_equal(pod.rank, 5);
@@ -150,16 +153,19 @@ static void of_operators(void **state)
 				  OWNER("Job", "mpi-launcher", "launcher-uid"),
 			  "", ""));
 	job_is(GP_JOB_FROM_controller, "MPIJob", "mpi", "");
-	assert_true(parse(LABELS("'ray.io/cluster':'tune-x7k2p','ray.io/originated-from-crd':'RayJob',"
-				 "'ray.io/originated-from-cr-name':'tune'")
-				  OWNER("RayCluster", "tune-x7k2p", "cluster-uid"),
-			  "", ""));
+	assert_true(
+		parse(LABELS("'ray.io/cluster':'tune-x7k2p','ray.io/originated-from-crd':'RayJob',"
+			     "'ray.io/originated-from-cr-name':'tune'")
+			      OWNER("RayCluster", "tune-x7k2p", "cluster-uid"),
+		      "", ""));
 	job_is(GP_JOB_FROM_controller, "RayJob", "tune", "");
-	assert_true(parse(LABELS("'ray.io/cluster':'shared'") OWNER("RayCluster", "shared", "cluster-uid"),
+	assert_true(parse(LABELS("'ray.io/cluster':'shared'")
+				  OWNER("RayCluster", "shared", "cluster-uid"),
 			  "", ""));
 	job_is(GP_JOB_FROM_controller, "RayCluster", "shared", "cluster-uid");
-	assert_true(
-		parse(LABELS("'pod-template-hash':'6d4f'") OWNER("ReplicaSet", "serve-6d4f", "rs"), "", ""));
+	assert_true(parse(LABELS("'pod-template-hash':'6d4f'")
+				  OWNER("ReplicaSet", "serve-6d4f", "rs"),
+			  "", ""));
 	job_is(GP_JOB_FROM_controller, "Deployment", "serve", "");
 	assert_true(parse(OWNER("StatefulSet", "db", "sts"), "", ""));
 	job_is(GP_JOB_FROM_controller, "StatefulSet", "db", "sts");
@@ -174,10 +180,10 @@ static void of_nobody(void **state)
 	assert_string_equal(pod.node, "gke-h100-1");
 	assert_string_equal(alias, "");
 	/* A static pod's mirror: the kubelet knows it by its file's hash. */
-	assert_true(
-		parse(",'annotations':{'kubernetes.io/config.hash':'0123456789abcdef0123456789abcdef'}" OWNER(
-			      "Node", "gke-h100-1", "n"),
-		      "", ""));
+	assert_true(parse(
+		",'annotations':{'kubernetes.io/config.hash':'0123456789abcdef0123456789abcdef'}" OWNER(
+			"Node", "gke-h100-1", "n"),
+		"", ""));
 	job_is(GP_JOB_FROM_pod, "Pod", "train-0", pod.uid);
 	assert_string_equal(alias, "0123456789abcdef0123456789abcdef");
 }
@@ -189,14 +195,14 @@ static void instants(void **state)
 	int64_t base = INT64_C(1795341600) * SECOND; /* 10:00:00 */
 
 	(void)state;
-	assert_true(
-		parse(",'deletionTimestamp':'2026-11-22T11:00:30Z','deletionGracePeriodSeconds':30", "",
-		      ",'conditions':["
-		      "{'type':'PodScheduled','status':'True','lastTransitionTime':'2026-11-22T10:00:01Z'},"
-		      "{'type':'Initialized','status':'True','lastTransitionTime':'2026-11-22T10:00:02Z'},"
-		      "{'type':'Ready','status':'False','lastTransitionTime':'2026-11-22T10:00:03Z'},"
-		      "{'type':'DisruptionTarget','status':'True','reason':'PreemptionByScheduler',"
-		      "'lastTransitionTime':'2026-11-22T10:59:59.5Z'}]"));
+	assert_true(parse(
+		",'deletionTimestamp':'2026-11-22T11:00:30Z','deletionGracePeriodSeconds':30", "",
+		",'conditions':["
+		"{'type':'PodScheduled','status':'True','lastTransitionTime':'2026-11-22T10:00:01Z'},"
+		"{'type':'Initialized','status':'True','lastTransitionTime':'2026-11-22T10:00:02Z'},"
+		"{'type':'Ready','status':'False','lastTransitionTime':'2026-11-22T10:00:03Z'},"
+		"{'type':'DisruptionTarget','status':'True','reason':'PreemptionByScheduler',"
+		"'lastTransitionTime':'2026-11-22T10:59:59.5Z'}]"));
 	assert_int_equal(pod.created_ns, base);
 	assert_int_equal(pod.scheduled_ns, base + SECOND);
 	assert_int_equal(pod.initialized_ns, base + 2 * SECOND);
@@ -215,15 +221,16 @@ static void containers(void **state)
 	const struct pod_container *c = pod.containers;
 
 	(void)state;
-	assert_true(parse("", "",
-			  ",'containerStatuses':[{'name':'train','containerID':'containerd://" ID "',"
-			  "'restartCount':2,'state':{'running':{'startedAt':'2026-11-22T10:05:00Z'}},"
-			  "'lastState':{'terminated':{'exitCode':137,'reason':'OOMKilled',"
-			  "'finishedAt':'2026-11-22T10:04:00Z','containerID':'containerd://old'}}},"
-			  "{'name':'pull','state':{'waiting':{'reason':'ImagePullBackOff'}}},"
-			  "{'name':'done','state':{'terminated':{'exitCode':0,'reason':'Completed',"
-			  "'startedAt':'2026-11-22T10:01:00Z','finishedAt':'2026-11-22T10:02:00Z',"
-			  "'containerID':'cri-o://ffff'}}}]"));
+	assert_true(
+		parse("", "",
+		      ",'containerStatuses':[{'name':'train','containerID':'containerd://" ID "',"
+		      "'restartCount':2,'state':{'running':{'startedAt':'2026-11-22T10:05:00Z'}},"
+		      "'lastState':{'terminated':{'exitCode':137,'reason':'OOMKilled',"
+		      "'finishedAt':'2026-11-22T10:04:00Z','containerID':'containerd://old'}}},"
+		      "{'name':'pull','state':{'waiting':{'reason':'ImagePullBackOff'}}},"
+		      "{'name':'done','state':{'terminated':{'exitCode':0,'reason':'Completed',"
+		      "'startedAt':'2026-11-22T10:01:00Z','finishedAt':'2026-11-22T10:02:00Z',"
+		      "'containerID':'cri-o://ffff'}}}]"));
 	assert_int_equal(pod.ncontainers, 3);
 	assert_string_equal(c[0].id, ID);
 	assert_int_equal(c[0].restarts, 2);
@@ -246,10 +253,12 @@ static void of_other_types(void **state)
 	char many[4096] = ",'containerStatuses':[{}";
 
 	(void)state;
-	assert_true(parse(",'labels':[1,2],'annotations':'x','ownerReferences':{'kind':7}", ",'containers':7",
-			  ",'conditions':{'a':1},'containerStatuses':[7,'x',{'name':5,'restartCount':-1}]"));
+	assert_true(parse(
+		",'labels':[1,2],'annotations':'x','ownerReferences':{'kind':7}", ",'containers':7",
+		",'conditions':{'a':1},'containerStatuses':[7,'x',{'name':5,'restartCount':-1}]"));
 	assert_int_equal(pod.ncontainers, 1);
-	assert_true(parse(LABELS(SET ",'jobset.sigs.k8s.io/restart-attempt':'99999999999'"), "", ""));
+	assert_true(
+		parse(LABELS(SET ",'jobset.sigs.k8s.io/restart-attempt':'99999999999'"), "", ""));
 	assert_int_equal(pod.attempt, -1);
 	assert_true(parse(LABELS(SET ",'jobset.sigs.k8s.io/restart-attempt':'2147483647',"
 				     "'jobset.sigs.k8s.io/job-restart-attempt':'2147483647'"),
@@ -259,7 +268,8 @@ static void of_other_types(void **state)
 		strcat(many, ",{'name':'c'}");
 	assert_true(parse("", "", strcat(many, "]")));
 	assert_int_equal(pod.ncontainers, POD_CONTAINERS);
-	assert_true(parse(",'creationTimestamp':'1','deletionTimestamp':'9999-12-31T23:59:59Z'", "", ""));
+	assert_true(parse(",'creationTimestamp':'1','deletionTimestamp':'9999-12-31T23:59:59Z'", "",
+			  ""));
 	assert_int_equal(pod.deleted_ns, 0);
 }
 
@@ -282,7 +292,8 @@ static void names(void **state)
 			fail_msg("taken: %s", bad[i]);
 		cJSON_Delete(whole);
 	}
-	whole = json("{'metadata':{'uid':'u','name':'\\u001b[31m\\n%0300d','namespace':'\\u202e'}}", 1);
+	whole = json("{'metadata':{'uid':'u','name':'\\u001b[31m\\n%0300d','namespace':'\\u202e'}}",
+		     1);
 	assert_true(pods_parse(whole, &pod, alias));
 	assert_int_equal(strlen(pod.name), sizeof(pod.name) - 1);
 	assert_null(strpbrk(pod.name, "\033\n"));
@@ -313,7 +324,8 @@ static void nodes(void **state)
 	assert_int_equal(n, 5);
 	assert_int_equal(s[0].notice.what, GP_NOTICE_maintenance);
 	assert_int_equal(s[1].notice.what, GP_NOTICE_maintenance);
-	assert_string_equal(s[1].notice.text, "taint cloud.google.com/impending-node-termination:NoSchedule");
+	assert_string_equal(s[1].notice.text,
+			    "taint cloud.google.com/impending-node-termination:NoSchedule");
 	assert_int_equal(s[2].notice.what, GP_NOTICE_node);
 	assert_string_equal(s[3].notice.text, "Ready=Unknown: NodeStatusUnknown");
 	assert_string_equal(s[4].key, "condition XidCriticalError");
@@ -361,8 +373,9 @@ static void streams(void **state)
 	(void)state;
 	for (size_t piece = 1; piece < sizeof(text); piece++) {
 		assert_true(feed(true, text, piece));
-		assert_string_equal(seen.data,
-				    "meta {\"a\":\"}\\\"{[\"};{\"metadata\":{\"x\":[{}]}};{};{\"b\":\"]\"};");
+		assert_string_equal(
+			seen.data,
+			"meta {\"a\":\"}\\\"{[\"};{\"metadata\":{\"x\":[{}]}};{};{\"b\":\"]\"};");
 	}
 	assert_false(feed(true, "{\"items\":[{}", 3)); /* cut off */
 	assert_false(feed(true, "]", 1));
@@ -404,10 +417,12 @@ static int forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_a_set),	  cmocka_unit_test(of_a_job), cmocka_unit_test(of_operators),
-		cmocka_unit_test(of_nobody),	  cmocka_unit_test(instants), cmocka_unit_test(containers),
-		cmocka_unit_test(of_other_types), cmocka_unit_test(names),    cmocka_unit_test(nodes),
-		cmocka_unit_test(streams),	  cmocka_unit_test(too_long),
+		cmocka_unit_test(of_a_set),	  cmocka_unit_test(of_a_job),
+		cmocka_unit_test(of_operators),	  cmocka_unit_test(of_nobody),
+		cmocka_unit_test(instants),	  cmocka_unit_test(containers),
+		cmocka_unit_test(of_other_types), cmocka_unit_test(names),
+		cmocka_unit_test(nodes),	  cmocka_unit_test(streams),
+		cmocka_unit_test(too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_stand.h - what programs that test userspace/kubernetes/pods.h share: the stand-in for the API server
- * and the kubelet, and what is waited for. */
+/* pods_stand.h - what programs that test userspace/kubernetes/pods.h share: the stand-in for the
+ * API server and the kubelet, and what is waited for. */
 #ifndef TEST_PODS_STAND_H
 #define TEST_PODS_STAND_H
 
@@ -200,8 +200,8 @@ static inline void hear(void *ctx, const struct gp_notice *n)
 	size_t at = strlen(told);
 
 	(void)ctx;
-	snprintf(told + at, sizeof(told) - at, "%s%s %s %s\n", n->over ? "-" : "", names[n->what], n->pod_uid,
-		 n->text);
+	snprintf(told + at, sizeof(told) - at, "%s%s %s %s\n", n->over ? "-" : "", names[n->what],
+		 n->pod_uid, n->text);
 }
 
 static inline bool is_told(const char *text)
@@ -229,12 +229,12 @@ static inline int asked(const char *what, const char *more)
 	return stand_in_count(&s, (const char *const[]){what, more, NULL});
 }
 
-#define WAIT(what, arg)                                                                                      \
-	do {                                                                                                 \
-		const char *about = arg;                                                                     \
-		if (!wait_for(what, about))                                                                  \
-			fail_msg("never: %s(%s); log: %s; told: %s; trouble: %s", #what, about ? about : "", \
-				 logged, told, view.trouble);                                                \
+#define WAIT(what, arg)                                                                            \
+	do {                                                                                       \
+		const char *about = arg;                                                           \
+		if (!wait_for(what, about))                                                        \
+			fail_msg("never: %s(%s); log: %s; told: %s; trouble: %s", #what,           \
+				 about ? about : "", logged, told, view.trouble);                  \
 	} while (0)
 
 #endif

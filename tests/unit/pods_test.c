@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pods of a node and what is told of them, followed against a stand-in for the API server and the
- * kubelet. */
+/* The pods of a node and what is told of them, followed against a stand-in for the API server and
+ * the kubelet. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,8 @@ static bool is_answered(const char *status)
 
 static int watches(void)
 {
-	return stand_in_count(&s, (const char *const[]){"/api/v1/pods?", "watch=1", "\"status\": 200", NULL});
+	return stand_in_count(
+		&s, (const char *const[]){"/api/v1/pods?", "watch=1", "\"status\": 200", NULL});
 }
 
 static int watches_before;
@@ -155,7 +156,8 @@ static void notices(void **state)
 	WAIT(is_told, "-maintenance  taint");
 	WAIT(is_told, "node  Ready=False: KubeletNotReady");
 	is_told("");
-	assert_null(strstr(strstr(told, "oom uid-m") + 1, "oom uid-m")); /* once, and not of before */
+	assert_null(
+		strstr(strstr(told, "oom uid-m") + 1, "oom uid-m")); /* once, and not of before */
 	deed("{'delete':'Node//%s'}", NODE);
 	deed("{'delete':'Pod/ml/m'}");
 	deed("{'delete':'Pod/ml/n'}");
@@ -168,12 +170,14 @@ static void of_the_machine(void **state)
 	setenv("GCE_METADATA_HOST", g.base + strlen("http://"), 1);
 	assert_int_equal(
 		stand_in_set(
-			&g, "{\"texts\": {\"instance/preempted\": \"FALSE\", \"instance/maintenance-event\": "
-			    "\"TERMINATE_ON_HOST_MAINTENANCE\"}}"),
+			&g,
+			"{\"texts\": {\"instance/preempted\": \"FALSE\", \"instance/maintenance-event\": "
+			"\"TERMINATE_ON_HOST_MAINTENANCE\"}}"),
 		0);
 	pace.metadata_s = 0.05;
 	open_it();
-	WAIT(is_told, "maintenance  Compute Engine: maintenance-event TERMINATE_ON_HOST_MAINTENANCE");
+	WAIT(is_told,
+	     "maintenance  Compute Engine: maintenance-event TERMINATE_ON_HOST_MAINTENANCE");
 	assert_int_equal(stand_in_set(&g, "{\"texts\": {\"instance/preempted\": \"TRUE\", "
 					  "\"instance/maintenance-event\": \"NONE\"}}"),
 			 0);
@@ -220,14 +224,16 @@ static void too_many(void **state)
 	(void)state;
 	buffer_printf(&b, "{\"put\":[");
 	for (int i = 0; i < PODS_MAX + 10; i++)
-		buffer_printf(&b,
-			      "%s{\"kind\":\"Pod\",\"metadata\":{\"name\":\"x%d\",\"uid\":\"u%d\"},\"spec\":{"
-			      "\"nodeName\":\"full\"}}",
-			      i ? "," : "", i, i);
-	buffer_printf(&b,
-		      ",{\"kind\":\"Pod\",\"metadata\":{\"name\":\"large\",\"uid\":\"large\"},\"spec\":{"
-		      "\"nodeName\":\"full\",\"x\":\"%0*d\"}}]}",
-		      PODS_OBJECT_MAX, 1);
+		buffer_printf(
+			&b,
+			"%s{\"kind\":\"Pod\",\"metadata\":{\"name\":\"x%d\",\"uid\":\"u%d\"},\"spec\":{"
+			"\"nodeName\":\"full\"}}",
+			i ? "," : "", i, i);
+	buffer_printf(
+		&b,
+		",{\"kind\":\"Pod\",\"metadata\":{\"name\":\"large\",\"uid\":\"large\"},\"spec\":{"
+		"\"nodeName\":\"full\",\"x\":\"%0*d\"}}]}",
+		PODS_OBJECT_MAX, 1);
 	assert_int_equal(stand_in_set(&s, b.data), 0);
 	buffer_free(&b);
 	cfg.node = "full";

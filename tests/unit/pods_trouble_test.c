@@ -17,11 +17,14 @@ static void secrets(void)
 	assert_false(is_logged("Bearer"));
 }
 
-/* Replies that fail, of the list and of the watch: what is known stays, and what changes is seen later. */
+/* Replies that fail, of the list and of the watch: what is known stays, and what changes is seen
+ * later. */
 static void faults(void **state)
 {
-	static const char *const lists[] = {"503*2", "429/1*1", "half*1", "html*1", "410*1", "401*1"};
-	static const char *const watches[] = {"503*2", "429/1*1", "half*1", "html*1", "hang*1", "410*1"};
+	static const char *const lists[] = {"503*2",  "429/1*1", "half*1",
+					    "html*1", "410*1",	 "401*1"};
+	static const char *const watches[] = {"503*2",	"429/1*1", "half*1",
+					      "html*1", "hang*1",  "410*1"};
 	char uid[32], name[32];
 
 	(void)state;
@@ -55,7 +58,8 @@ static bool is_watched_again(const char *arg)
 	return asked("watch=1", arg) > watches;
 }
 
-/* A stream that ends, breaks off, says what is no event, or nothing for too long, is taken up where it was.
+/* A stream that ends, breaks off, says what is no event, or nothing for too long, is taken up where
+ * it was.
  */
 static void resumes(void **state)
 {
@@ -73,8 +77,8 @@ static void resumes(void **state)
 	WAIT(is_known, "uid-f");
 	watches = asked("watch=1", "/api/v1/pods");
 	deed("{'raw':'this is no JSON\\n'}");
-	WAIT(is_watched_again,
-	     "/api/v1/pods"); /* else what comes next could be told before it, and the rest to nobody */
+	WAIT(is_watched_again, "/api/v1/pods"); /* else what comes next could be told before it, and
+						   the rest to nobody */
 	put("g", "uid-g", NODE, "", "");
 	WAIT(is_known, "uid-g");
 	deed("{'error':{'code':500,'message':'etcd \\u001b[2J is away'}}");
@@ -143,10 +147,11 @@ static void certificates(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s", stand_in_path(&s, "other"));
-	snprintf(command, sizeof(command),
-		 "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -batch -days 2 "
-		 "-subj /CN=other -keyout %s.key -out %s >/dev/null 2>&1",
-		 path, path);
+	snprintf(
+		command, sizeof(command),
+		"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -batch -days 2 "
+		"-subj /CN=other -keyout %s.key -out %s >/dev/null 2>&1",
+		path, path);
 	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c)
 	cfg.ca_file = path;
 	open_it();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probed.h - what the tests that probe real processes share: functions to be probed in this very program,
- * children that call them, and one loader with what it told. */
+/* probed.h - what the tests that probe real processes share: functions to be probed in this very
+ * program, children that call them, and one loader with what it told. */
 #ifndef TESTS_UNIT_PROBED_H
 #define TESTS_UNIT_PROBED_H
 
@@ -23,11 +23,13 @@
 #include "userspace/ingest/event.h"
 #include "userspace/ingest/ring.h"
 
-/* ---- what is probed: real functions with a prologue that the kernel emulates ------------------ */
+/* ---- what is probed: real functions with a prologue that the kernel emulates ------------------
+ */
 
 #if defined(__x86_64__)
-#define PUSH_BODY    "push %rbp\n\tpop %rbp\n\tret"
-#define NOP5_BODY    ".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret" /* an assembler may choose a shorter nopl */
+#define PUSH_BODY "push %rbp\n\tpop %rbp\n\tret"
+#define NOP5_BODY                                                                                  \
+	".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret" /* an assembler may choose a shorter nopl */
 #define PRODUCT_BODY "push %rbp\n\tmov %edi,%eax\n\timul %esi,%eax\n\tpop %rbp\n\tret"
 #elif defined(__aarch64__)
 #define PUSH_BODY    "b 1f\n1:\tret"
@@ -35,8 +37,8 @@
 #define PRODUCT_BODY "b 1f\n1:\tmul w0, w0, w1\n\tret"
 #endif
 
-#define PROBED(name, body)                                                                                   \
-	asm(".pushsection .text,\"ax\",@progbits\n.balign 16\n.globl " #name "\n.type " #name                \
+#define PROBED(name, body)                                                                         \
+	asm(".pushsection .text,\"ax\",@progbits\n.balign 16\n.globl " #name "\n.type " #name      \
 	    ", %function\n" #name ":\n\t" body "\n.size " #name ", . - " #name "\n.popsection\n")
 
 struct text { /* as std::string begins: a pointer to the characters */
@@ -62,7 +64,8 @@ PROBED(gpt_scope, PUSH_BODY);
 PROBED(gpt_call, PRODUCT_BODY);
 PROBED(gpt_named, PUSH_BODY);
 
-/* ---- one loader and what it told -------------------------------------------------------------- */
+/* ---- one loader and what it told --------------------------------------------------------------
+ */
 
 #define ATTACHES_MAX 64
 
@@ -114,33 +117,34 @@ static inline void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, 
 	w->losses[cause] += count;
 }
 
-static const char probe_file[] = "runtime: test\n"
-				 "libraries: [loader_attach_test, loader_capture_test, loader_follow_test, "
-				 "loader_life_test, loader_relink_test]\n"
-				 "probes:\n"
+static const char probe_file[] =
+	"runtime: test\n"
+	"libraries: [loader_attach_test, loader_capture_test, loader_follow_test, "
+	"loader_life_test, loader_relink_test]\n"
+	"probes:\n"
 #if defined(PROBE_ROWS) /* a test with rows of its own */
 	PROBE_ROWS;
 #else
-				 "  - {id: hit, symbol: gpt_hit, group: marker, role: backward,\n"
-				 "     captures: [{name: a, arg: 0}, {name: b, arg: 1}], why: w}\n"
-				 "  - {id: twin, symbol: gpt_hit, group: confirm, role: backward, why: w}\n"
-				 "  - {id: count, symbol: gpt_count, group: bulk, role: launch, emit: count, "
-				 "why: w}\n"
-				 "  - {id: nop5, symbol: gpt_nop5, group: bulk, role: launch, emit: count, "
-				 "why: w}\n"
-				 "  - {id: begin, symbol: gpt_begin, group: marker, role: range_begin, "
-				 "max_hz: 40, keep: [Keep.],\n"
-				 "     string: {arg: 1, as: std_string}, why: w}\n"
-				 "  - {id: end, symbol: gpt_end, group: marker, role: range_end, why: w}\n"
-				 "  - {id: scope, symbol: gpt_scope, group: marker, role: range_begin, "
-				 "anonymous: true,\n"
-				 "     only: {arg: 0, width: 4, equals: 7}, why: w}\n"
-				 "  - {id: call, symbol: gpt_call, group: confirm, role: sync, return: true, "
-				 "may_block: true,\n"
-				 "     captures: [{name: a, arg: 0, width: 4}], why: w}\n"
-				 "  - {id: named, symbol: gpt_named, group: fault, role: save_begin,\n"
-				 "     string: {arg: 0, as: chars}, why: w}\n"
-				 "  - {id: absent, symbol: gpt_absent, group: fault, role: error, why: w}\n";
+	"  - {id: hit, symbol: gpt_hit, group: marker, role: backward,\n"
+	"     captures: [{name: a, arg: 0}, {name: b, arg: 1}], why: w}\n"
+	"  - {id: twin, symbol: gpt_hit, group: confirm, role: backward, why: w}\n"
+	"  - {id: count, symbol: gpt_count, group: bulk, role: launch, emit: count, "
+	"why: w}\n"
+	"  - {id: nop5, symbol: gpt_nop5, group: bulk, role: launch, emit: count, "
+	"why: w}\n"
+	"  - {id: begin, symbol: gpt_begin, group: marker, role: range_begin, "
+	"max_hz: 40, keep: [Keep.],\n"
+	"     string: {arg: 1, as: std_string}, why: w}\n"
+	"  - {id: end, symbol: gpt_end, group: marker, role: range_end, why: w}\n"
+	"  - {id: scope, symbol: gpt_scope, group: marker, role: range_begin, "
+	"anonymous: true,\n"
+	"     only: {arg: 0, width: 4, equals: 7}, why: w}\n"
+	"  - {id: call, symbol: gpt_call, group: confirm, role: sync, return: true, "
+	"may_block: true,\n"
+	"     captures: [{name: a, arg: 0, width: 4}], why: w}\n"
+	"  - {id: named, symbol: gpt_named, group: fault, role: save_begin,\n"
+	"     string: {arg: 0, as: chars}, why: w}\n"
+	"  - {id: absent, symbol: gpt_absent, group: fault, role: error, why: w}\n";
 #endif
 
 static char probe_folder[] = "/tmp/loader_attach_XXXXXX";
@@ -216,7 +220,8 @@ static inline void watch_collect(struct watch *w)
 }
 
 /* Next record of the kind at or after *pos. */
-static inline bool record_next(const struct watch *w, size_t *pos, unsigned int kind, struct event *ret)
+static inline bool record_next(const struct watch *w, size_t *pos, unsigned int kind,
+			       struct event *ret)
 {
 	while (*pos < w->records.len) {
 		const struct gp_rec *rec = (const struct gp_rec *)(w->records.data + *pos);
@@ -229,7 +234,8 @@ static inline bool record_next(const struct watch *w, size_t *pos, unsigned int 
 	return false;
 }
 
-static inline size_t records_count(const struct watch *w, unsigned int kind, const char *probe, pid_t pid)
+static inline size_t records_count(const struct watch *w, unsigned int kind, const char *probe,
+				   pid_t pid)
 {
 	size_t pos = 0, n = 0;
 	struct event ev;

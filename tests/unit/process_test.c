@@ -133,7 +133,8 @@ static void test_hostile_comm(void **state)
 
 static void test_owner_of_a_thread(void **state)
 {
-	static const char hostile[] = "Name:\tx\\nTgid:\t9\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t7\n";
+	static const char hostile[] =
+		"Name:\tx\\nTgid:\t9\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t7\n";
 
 	(void)state;
 	assert_int_equal(proc_owner("", getpid()), getpid());
@@ -146,7 +147,8 @@ static void test_owner_of_a_thread(void **state)
 
 static void test_bad_stat(void **state)
 {
-	static const char *const lines[] = {"5", "5 (x", "5 x) S 1", "5 (x)", "5 (x) S", "5 (x) S 1 2 3"};
+	static const char *const lines[] = {"5",     "5 (x",	"5 x) S 1",
+					    "5 (x)", "5 (x) S", "5 (x) S 1 2 3"};
 	struct gp_process p;
 
 	(void)state;
@@ -167,25 +169,26 @@ static void test_environment(void **state)
 		int rank, world_size, local_rank;
 		const char *job;
 	} cases[] = {
-		{ENVIRON("RANK=3\0WORLD_SIZE=8\0LOCAL_RANK=1\0TORCHELASTIC_RUN_ID=none\0SLURM_JOB_ID=77"), 3,
-		 8, 1, "77"},
+		{ENVIRON("RANK=3\0WORLD_SIZE=8\0LOCAL_RANK=1\0TORCHELASTIC_RUN_ID=none\0SLURM_JOB_ID=77"),
+		 3, 8, 1, "77"},
 		{ENVIRON("SLURM_PROCID=9\0RANK=2\0SLURM_NTASKS=16\0SLURM_JOB_ID=5\0TORCHELASTIC_RUN_ID=run"),
 		 2, 16, -1, "5"}, /* whatever runs in it is Slurm's job */
 		{ENVIRON("JOBSET_NAME=set\0SLURM_JOB_ID=5"), -1, -1, -1, "set"},
 		{ENVIRON("RANK=2\0LOCAL_RANK=0\0SLURM_PROCID=1\0SLURM_NTASKS=4\0SLURM_LOCALID=1"
 			 "\0WORLD_SIZE=32"),
 		 2, 32, 0, ""},
-		{ENVIRON("JAX_PROCESS_ID=1\0JAX_NUM_PROCESSES=4\0SLURM_PROCID=9\0SLURM_NTASKS=16"), 1, 4, -1,
-		 ""},
+		{ENVIRON("JAX_PROCESS_ID=1\0JAX_NUM_PROCESSES=4\0SLURM_PROCID=9\0SLURM_NTASKS=16"),
+		 1, 4, -1, ""},
 		{ENVIRON("JAX_PROCESS_INDEX=3\0JAX_PROCESS_COUNT=4"), 3, 4, -1, ""},
 		/* Of the pod or the host, which may hold several processes. */
-		{ENVIRON("JOB_COMPLETION_INDEX=3\0TPU_WORKER_ID=1\0TPU_WORKER_HOSTNAMES=a,b"), -1, -1, -1,
-		 ""},
-		{ENVIRON("OMPI_COMM_WORLD_RANK=0\0OMPI_COMM_WORLD_SIZE=2\0OMPI_COMM_WORLD_LOCAL_RANK=0"), 0,
-		 2, 0, ""},
+		{ENVIRON("JOB_COMPLETION_INDEX=3\0TPU_WORKER_ID=1\0TPU_WORKER_HOSTNAMES=a,b"), -1,
+		 -1, -1, ""},
+		{ENVIRON("OMPI_COMM_WORLD_RANK=0\0OMPI_COMM_WORLD_SIZE=2\0OMPI_COMM_WORLD_LOCAL_RANK=0"),
+		 0, 2, 0, ""},
 		{ENVIRON("PMI_RANK=1\0PMI_SIZE=4\0XRANK=9\0RANKX=9"), 1, 4, -1, ""},
 		{ENVIRON("RANK=-1\0WORLD_SIZE=0x8\0LOCAL_RANK= 1"), -1, -1, -1, ""},
-		{ENVIRON("RANK=2147483648\0WORLD_SIZE=99999999999999999999\0LOCAL_RANK="), -1, -1, -1, ""},
+		{ENVIRON("RANK=2147483648\0WORLD_SIZE=99999999999999999999\0LOCAL_RANK="), -1, -1,
+		 -1, ""},
 		{ENVIRON("RANK=1\0RANK=2"), 1, -1, -1, ""},
 		{ENVIRON("TORCHELASTIC_RUN_ID=a\nb\0noequals\0=x\0\0RANK=4"), 4, -1, -1, "a?b"},
 		{"RANK=6", 6, 6, -1, -1, ""}, /* the last one unterminated */
@@ -203,7 +206,8 @@ static void test_environment(void **state)
 	}
 }
 
-/* Wherever the entry falls on the chunks the file is read in, and however long its neighbours are. */
+/* Wherever the entry falls on the chunks the file is read in, and however long its neighbours are.
+ */
 static void test_large_environment(void **state)
 {
 	static const char entry[] = "\0RANK=1234";
@@ -318,10 +322,11 @@ static void test_descendants_live(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reads_itself),      TEST(test_no_such_process),   TEST(test_hostile_comm),
-		TEST(test_bad_stat),	      TEST(test_owner_of_a_thread), TEST(test_environment),
-		TEST(test_large_environment), TEST(test_long_command),	    TEST(test_descendants_by_parent),
-		TEST(test_descendants_live),
+		TEST(test_reads_itself),	  TEST(test_no_such_process),
+		TEST(test_hostile_comm),	  TEST(test_bad_stat),
+		TEST(test_owner_of_a_thread),	  TEST(test_environment),
+		TEST(test_large_environment),	  TEST(test_long_command),
+		TEST(test_descendants_by_parent), TEST(test_descendants_live),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

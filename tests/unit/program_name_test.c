@@ -29,12 +29,15 @@ static void of_bytecode(void **state)
 {
 	(void)state;
 	assert_string_equal(
-		LOOK(MLIR "mhlo.num_partitions\0mhlo.num_replicas\0jit_train_step\0result[0]\0main"),
+		LOOK(MLIR
+		     "mhlo.num_partitions\0mhlo.num_replicas\0jit_train_step\0result[0]\0main"),
 		"jit_train_step");
 	assert_true(found.sure);
-	assert_string_equal(LOOK(MLIR "x\0mhlo.num_replicas\0train.step-2\0jit_other"), "train.step-2");
+	assert_string_equal(LOOK(MLIR "x\0mhlo.num_replicas\0train.step-2\0jit_other"),
+			    "train.step-2");
 	/* no name of the module there: what looks like one */
-	assert_string_equal(LOOK(MLIR "mhlo.num_replicas\0result[0]\0jit_late\0jit_later"), "jit_late");
+	assert_string_equal(LOOK(MLIR "mhlo.num_replicas\0result[0]\0jit_late\0jit_later"),
+			    "jit_late");
 	assert_false(found.sure);
 	assert_string_equal(LOOK(MLIR "mhlo.num_replicas\0main\0p\0"), "");
 	assert_string_equal(LOOK(MLIR "a\0pjit_f\0"), "pjit_f");
@@ -59,8 +62,9 @@ static void of_a_protocol_buffer(void **state)
 static void of_text(void **state)
 {
 	(void)state;
-	assert_string_equal(LOOK("module @jit_train_step attributes {mhlo.num_partitions = 1 : i32} {"),
-			    "jit_train_step");
+	assert_string_equal(
+		LOOK("module @jit_train_step attributes {mhlo.num_partitions = 1 : i32} {"),
+		"jit_train_step");
 	assert_string_equal(LOOK("#loc1\nmodule @jit_f {"), "jit_f");
 	assert_string_equal(LOOK("module {"), "");
 	assert_string_equal(LOOK(""), "");
@@ -135,7 +139,8 @@ static void of_any_length(void **state)
 	for (size_t len = 1; len <= PROGRAM_NAME_MAX; len++) {
 		memset(code + head, 0, sizeof(code) - head);
 		memcpy(code + head, name, len);
-		assert_int_equal(strlen(look(code, sizeof(code))), len < PROGRAM_NAME_MAX ? len : 0);
+		assert_int_equal(strlen(look(code, sizeof(code))),
+				 len < PROGRAM_NAME_MAX ? len : 0);
 	}
 }
 

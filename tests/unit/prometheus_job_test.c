@@ -15,7 +15,8 @@ static void histogram_of_a_job(void **state)
 	fx.ranks[0] = fx.ranks[1];
 	fx.ranks[1] = fx.ranks[2];
 	text = page(PROMETHEUS_OPENMETRICS);
-	has(text, "# TYPE gpbpf_job_step_seconds histogram\n# UNIT gpbpf_job_step_seconds seconds\n# HELP ");
+	has(text,
+	    "# TYPE gpbpf_job_step_seconds histogram\n# UNIT gpbpf_job_step_seconds seconds\n# HELP ");
 	has(text, "gpbpf_job_step_seconds_bucket{job_id=\"llama\",le=\"0.0005\"} 0\n");
 	has(text, "gpbpf_job_step_seconds_bucket{job_id=\"llama\",le=\"0.025\"} 0\n");
 	has(text, "gpbpf_job_step_seconds_bucket{job_id=\"llama\",le=\"0.05\"} 1960\n");
@@ -27,7 +28,8 @@ static void histogram_of_a_job(void **state)
 		  "gpbpf_job_step_seconds_created{job_id=\"llama\"} 1795262430\n");
 	assert_int_equal(count(text, "\ngpbpf_job_step_seconds_bucket{"), DEVIATION_BOUNDS + 1);
 	free(text);
-	/* It ends, and another one goes on, which has counted about as many: they are no more steps. */
+	/* It ends, and another one goes on, which has counted about as many: they are no more
+	 * steps. */
 	ended(&fx.ranks[0], 1100 * S - PROMETHEUS_GRACE_NS - S);
 	fx.ranks[1].loops[0].time.bucket[0] = 5;
 	text = page(PROMETHEUS_TEXT);
@@ -87,8 +89,8 @@ static void beginnings_are_known_or_absent(void **state)
 	free(text);
 }
 
-/* What gp-bpf itself counts, after it was started again: what the model counts goes on since the session
- * began, what store and exporters count begins anew. A clock that is set moves neither. */
+/* What gp-bpf itself counts, after it was started again: what the model counts goes on since the
+ * session began, what store and exporters count begins anew. A clock that is set moves neither. */
 static void beginnings_over_a_restart(void **state)
 {
 	const int64_t session_ns = 1795250000ll * (int64_t)S, opened_ns = 1795262460ll * (int64_t)S;
@@ -111,7 +113,8 @@ static void beginnings_over_a_restart(void **state)
 	has(text, "gpbpf_events_total 0\ngpbpf_events_created 1795250000\n");
 	has(text, "gpbpf_records_lost_created{cause=\"late\"} 1795250000\n");
 	has(text, "gpbpf_probe_hits_created{probe=\"torch.a\"} 1795250000\n");
-	has(text, "gpbpf_store_transactions_total 3\ngpbpf_store_transactions_created 1795262460\n");
+	has(text,
+	    "gpbpf_store_transactions_total 3\ngpbpf_store_transactions_created 1795262460\n");
 	has(text, "gpbpf_store_failures_created{cause=\"disk_full\"} 1795262460\n");
 	has(text, "gpbpf_store_lost_created{what=\"facts\"} 1795262460\n");
 	has(text, "gpbpf_export_sent_total{exporter=\"json\"} 7\n"
@@ -140,10 +143,12 @@ static void a_job_of_other_nodes_is_told_there(void **state)
 		jobs[i].ledger.disruptions = 1;
 		jobs[i].accelerators = 8;
 		jobs[i].accelerator_ns[BUCKET_GOODPUT] = 5e9;
-		jobs[i].program.steps.mfu = jobs[i].program.elapsed.samples = jobs[i].program.program = 0.5;
+		jobs[i].program.steps.mfu = jobs[i].program.elapsed
+						    .samples = jobs[i].program.program = 0.5;
 	}
 	text = page(PROMETHEUS_OPENMETRICS);
-	assert_int_equal(count(text, "{job_id=\"other\""), count(text, "{job_id=\"other\",rank=") + 2);
+	assert_int_equal(count(text, "{job_id=\"other\""),
+			 count(text, "{job_id=\"other\",rank=") + 2);
 	has(text, "gpbpf_job_accelerators{job_id=\"own\"} 8\n"
 		  "gpbpf_job_accelerators{job_id=\"other\"} 8\n");
 	has(text, "gpbpf_job_accelerator_seconds{job_id=\"other\",bucket=\"GOODPUT\"} 5\n");

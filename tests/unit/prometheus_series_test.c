@@ -2,7 +2,8 @@
 /* Pages of Prometheus: who has series, under which names, in both formats. */
 #include "tests/unit/prometheus_page.h"
 
-/* ---- formats -------------------------------------------------------------------------------------- */
+/* ---- formats
+ * -------------------------------------------------------------------------------------- */
 
 static void openmetrics(void **state)
 {
@@ -71,7 +72,8 @@ static void everything(void)
 			r->loops[0].late[0].count = 3;
 	}
 	fx.loops[2].state.unit = UNIT_EXECUTION;
-	fx.s.store = (struct store_view){.kept = true, .up = true, .bytes = 5, .last_ns = 5 * (int64_t)S};
+	fx.s.store = (struct store_view){
+		.kept = true, .up = true, .bytes = 5, .last_ns = 5 * (int64_t)S};
 	e[0] = (struct export_view){.name = "json", .up = true, .sent = 7};
 	e[1] = (struct export_view){.name = "cloud-monitoring", .waiting = 3, .waiting_bytes = 300};
 	e[1].dropped[e[1].ndropped++].cause = "older";
@@ -85,7 +87,8 @@ static void exporters(void **state)
 	(void)state;
 	everything();
 	text = page(PROMETHEUS_TEXT);
-	has(text, "gpbpf_export_up{exporter=\"json\"} 1\ngpbpf_export_up{exporter=\"cloud-monitoring\"} 0\n");
+	has(text,
+	    "gpbpf_export_up{exporter=\"json\"} 1\ngpbpf_export_up{exporter=\"cloud-monitoring\"} 0\n");
 	has(text, "gpbpf_export_sent_total{exporter=\"json\"} 7\n");
 	has(text, "gpbpf_export_dropped_total{exporter=\"cloud-monitoring\",cause=\"older\"} 0\n");
 	has(text, "gpbpf_export_waiting{exporter=\"cloud-monitoring\"} 3\n");
@@ -128,7 +131,8 @@ static void readers_are_content(void **state)
 	filter("/usr/bin/python3 tests/tools/openmetrics.py >/dev/null", PROMETHEUS_OPENMETRICS);
 }
 
-/* ---- the list of metrics -------------------------------------------------------------------------- */
+/* ---- the list of metrics
+ * -------------------------------------------------------------------------- */
 
 /* The row of a sample's name, "" where there is none. */
 static void row_of(const char *list, const char *name, size_t len, char *out, size_t room)
@@ -195,7 +199,8 @@ static void list_has_all(void **state)
 		size_t n = strcspn(at, "\t");
 
 		assert_true(!strncmp(at, "gpbpf_", 6) || !strncmp(at, "process_", 8));
-		assert_int_equal(!strncmp(at + n - 6, "_total", 6), !strncmp(at + n, "\tcounter\t", 9));
+		assert_int_equal(!strncmp(at + n - 6, "_total", 6),
+				 !strncmp(at + n, "\tcounter\t", 9));
 		assert_int_equal(!strncmp(at + n - 5, "_info", 5), !strncmp(at + n, "\tinfo\t", 6));
 	}
 	buffer_free(&b);
@@ -217,15 +222,20 @@ static void own_process(void **state)
 	assert_true(start_ns > 0 && own.start_ns == start_ns);
 	prometheus_text_own(&b, NULL, &own, PROMETHEUS_TEXT);
 	has(b.data, "process_cpu_seconds_total ");
-	assert_int_equal(sscanf(strstr(b.data, "\nprocess_resident_memory_bytes "), "\n%*s %llu", &bytes), 1);
+	assert_int_equal(
+		sscanf(strstr(b.data, "\nprocess_resident_memory_bytes "), "\n%*s %llu", &bytes),
+		1);
 	assert_int_equal(sscanf(strstr(b.data, "\nprocess_open_fds "), "\n%*s %llu", &fds), 1);
-	assert_int_equal(sscanf(strstr(b.data, "\nprocess_start_time_seconds "), "\n%*s %lf", &start), 1);
-	assert_int_equal(sscanf(strstr(b.data, "\ngpbpf_scrape_duration_seconds "), "\n%*s %lf", &took), 1);
+	assert_int_equal(
+		sscanf(strstr(b.data, "\nprocess_start_time_seconds "), "\n%*s %lf", &start), 1);
+	assert_int_equal(
+		sscanf(strstr(b.data, "\ngpbpf_scrape_duration_seconds "), "\n%*s %lf", &took), 1);
 	assert_true(bytes > 100000 && fds >= 3 && start > 1e9 && took >= 0);
 	buffer_free(&b);
 }
 
-/* ---- who has series ------------------------------------------------------------------------------- */
+/* ---- who has series
+ * ------------------------------------------------------------------------------- */
 
 static void rank_goes_on_with_its_series(void **state)
 {

@@ -38,7 +38,8 @@ static void test_page(void **state)
 	s.store.failed[1].cause = "locked";
 	prometheus_text(&page, &s, PROMETHEUS_TEXT);
 	has(page.data, "gpbpf_store_up 0\n");
-	has(page.data, "# TYPE gpbpf_store_transactions_total counter\ngpbpf_store_transactions_total 17\n");
+	has(page.data,
+	    "# TYPE gpbpf_store_transactions_total counter\ngpbpf_store_transactions_total 17\n");
 	has(page.data, "gpbpf_store_failures_total{cause=\"room\"} 2\n");
 	has(page.data, "gpbpf_store_failures_total{cause=\"locked\"} 0\n");
 	has(page.data, "gpbpf_store_bytes 4096\n");

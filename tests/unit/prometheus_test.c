@@ -145,7 +145,8 @@ static void slow_loops(void **state)
 static void what_a_job_tells(void **state)
 {
 	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
-	static struct job_view j = {.key = 1, .name = "mnist", .told_here = true, .last_step = 2000};
+	static struct job_view j = {
+		.key = 1, .name = "mnist", .told_here = true, .last_step = 2000};
 	char *text;
 
 	(void)state;
@@ -155,7 +156,8 @@ static void what_a_job_tells(void **state)
 	memcpy(j.windows, r->windows, sizeof(j.windows));
 	text = page();
 	has(text, "gpbpf_window_goodput_ratio{job_id=\"mnist\",rank=\"0\",window=\"1h\"} 0.5\n");
-	has(text, "gpbpf_window_observed_seconds{job_id=\"mnist\",rank=\"0\",window=\"1h\"} 1800\n");
+	has(text,
+	    "gpbpf_window_observed_seconds{job_id=\"mnist\",rank=\"0\",window=\"1h\"} 1800\n");
 	has(text, "gpbpf_step_number{job_id=\"mnist\",rank=\"0\"} 2000\n");
 	has(text, "gpbpf_goodput_ratio{job_id=\"mnist\",rank=\"0\"} 0.724\n");
 	free(text);

@@ -28,8 +28,11 @@ static int teardown(void **state)
 
 static void begin(struct range_shares *rs, uint64_t ms, uint32_t tid, const char *name)
 {
-	struct signal s = {
-		.kind = SIGNAL_RANGE_BEGIN, .tid = tid, .ts_ns = ms * MS, .begin_ns = ms * MS, .text = name};
+	struct signal s = {.kind = SIGNAL_RANGE_BEGIN,
+			   .tid = tid,
+			   .ts_ns = ms * MS,
+			   .begin_ns = ms * MS,
+			   .text = name};
 
 	assert_int_equal(range_shares_feed(rs, &s), 0);
 }
@@ -67,8 +70,9 @@ static void parts_are(const char *want)
 	char have[2000] = "";
 
 	for (uint32_t i = 0; i < view.nparts; i++)
-		snprintf(have + strlen(have), sizeof(have) - strlen(have), "%s%s %llu", i ? ", " : "",
-			 view.part[i].name, (unsigned long long)(view.part[i].ns / MS));
+		snprintf(have + strlen(have), sizeof(have) - strlen(have), "%s%s %llu",
+			 i ? ", " : "", view.part[i].name,
+			 (unsigned long long)(view.part[i].ns / MS));
 	assert_string_equal(have, want);
 }
 

@@ -41,7 +41,8 @@ static void test_silence(void **state)
 	recent_free(r);
 }
 
-/* Against the steps themselves: within 1/32, in windows no shorter than their name nor longer by a slot. */
+/* Against the steps themselves: within 1/32, in windows no shorter than their name nor longer by a
+ * slot. */
 static void test_quantiles(void **state)
 {
 	enum { N = 40000 };
@@ -65,7 +66,9 @@ static void test_quantiles(void **state)
 		recent_view(r, now_ns, v);
 		for (int k = 0; k < RECENT_CLOCKS; k++) {
 			uint64_t slot_ns = k ? 60 * SECOND : 10 * SECOND;
-			uint64_t least_ns = now_ns > recent_clock_ns[k] ? now_ns - recent_clock_ns[k] : 0;
+			uint64_t least_ns = now_ns > recent_clock_ns[k]
+						    ? now_ns - recent_clock_ns[k]
+						    : 0;
 			uint64_t from_ns = least_ns / slot_ns * slot_ns, want;
 			uint32_t n = 0;
 

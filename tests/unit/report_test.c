@@ -27,7 +27,8 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, bounded width. */
+/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, bounded
+ * width. */
 static char *report(bool color)
 {
 	struct buffer b = {0};
@@ -140,10 +141,11 @@ static void hangs(void **state)
 	free(text);
 	report_json(&json, &fx.s);
 	buffer_add(&json, "", 1);
-	has(json.data, "\"hangs\":{\"count\":1,\"total_ns\":42000000000,\"hung\":false,\"silent\":false,"
-		       "\"onset_ns\":1050000000000,"
-		       "\"size\":42000000000,\"why\":\"collective\",\"phase\":\"backward\","
-		       "\"evidence\":\"thread 4242 waits on a futex\"}");
+	has(json.data,
+	    "\"hangs\":{\"count\":1,\"total_ns\":42000000000,\"hung\":false,\"silent\":false,"
+	    "\"onset_ns\":1050000000000,"
+	    "\"size\":42000000000,\"why\":\"collective\",\"phase\":\"backward\","
+	    "\"evidence\":\"thread 4242 waits on a futex\"}");
 	buffer_free(&json);
 }
 
@@ -296,7 +298,8 @@ static void shares(void **state)
 	assert_string_equal(view_percent(text, 1, 100000), "<0.1 %");
 	assert_string_equal(view_percent(text, 99999, 100000), ">99.9 %");
 	assert_string_equal(view_percent(text, 5, 5), "100.0 %");
-	assert_int_equal(view_phase_shows(0, 0) || view_phase_shows(0, 10000) || view_phase_shows(4, 10000),
+	assert_int_equal(view_phase_shows(0, 0) || view_phase_shows(0, 10000) ||
+				 view_phase_shows(4, 10000),
 			 0);
 	assert_int_equal(view_phase_shows(5, 10000), 1);
 	for (int width = 1; width < 300; width++) {
@@ -410,13 +413,14 @@ static void worth(void **state)
 	free(text);
 }
 
-/* Ranges that the job named and figures that it logged: the largest first, by name, nothing where there is
- * none. */
+/* Ranges that the job named and figures that it logged: the largest first, by name, nothing where
+ * there is none. */
 static void what_the_job_says(void **state)
 {
-	static struct monitor_value values[] = {{.name = "acc", .aggregation = MONITOR_MEAN, .value = 0.25},
-						{.name = "loss", .aggregation = MONITOR_MEAN},
-						{.name = "loss", .aggregation = MONITOR_COUNT, .value = 5}};
+	static struct monitor_value values[] = {
+		{.name = "acc", .aggregation = MONITOR_MEAN, .value = 0.25},
+		{.name = "loss", .aggregation = MONITOR_MEAN},
+		{.name = "loss", .aggregation = MONITOR_COUNT, .value = 5}};
 	struct loop_view *l;
 	char *text;
 
@@ -433,7 +437,8 @@ static void what_the_job_says(void **state)
 	fx.ranks[0].ranges_unsent = 7;
 	l->ranges.nparts = 2;
 	l->ranges.part[0] = (struct share_part){"mlp", 2000000, 1};
-	l->ranges.part[1] = (struct share_part){"atten\ttion", 9000000 * l->state.steps, l->state.steps};
+	l->ranges.part[1] = (struct share_part){"atten\ttion", 9000000 * l->state.steps,
+						l->state.steps};
 	text = report(false);
 	has(text, "  own ranges   atten?tion 9.00 ms (");
 	has(text, "%), mlp 2.00 ms (");

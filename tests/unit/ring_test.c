@@ -59,7 +59,8 @@ static char *fake_reserve(struct fake *f, uint32_t len, uint32_t bits)
 
 static void fake_hit(struct fake *f, uint64_t ts_ns, uint32_t bits)
 {
-	event_init(fake_reserve(f, (uint32_t)event_length(GP_KIND_hit), bits), GP_KIND_hit, ts_ns, 1, 1);
+	event_init(fake_reserve(f, (uint32_t)event_length(GP_KIND_hit), bits), GP_KIND_hit, ts_ns,
+		   1, 1);
 }
 
 static const struct gp_rec *peeked(const struct fake *f, size_t at)
@@ -183,12 +184,14 @@ static void test_untrusted_lengths(void **state)
 	rec = (void *)fake_reserve(&f, 100, 0);
 	memset(rec, 0xff, 100);
 	fake_hit(&f, 7, 0);
-	/* Three records that say nothing, each in a place of its own, and the good one behind them. */
+	/* Three records that say nothing, each in a place of its own, and the good one behind them.
+	 */
 	assert_int_equal(ring_peek(f.ring, &f.out, 1 << 20, &busy),
 			 3 * sizeof(struct gp_rec) + event_length(GP_KIND_hit));
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(peeked(&f, i * sizeof(*rec))->len, sizeof(*rec));
-		assert_int_equal(event_decode(peeked(&f, i * sizeof(*rec)), sizeof(*rec), &ev), -EBADMSG);
+		assert_int_equal(event_decode(peeked(&f, i * sizeof(*rec)), sizeof(*rec), &ev),
+				 -EBADMSG);
 	}
 	assert_int_equal(peeked(&f, 3 * sizeof(*rec))->ts_ns, 7);
 	ring_advance(f.ring);
@@ -202,7 +205,8 @@ static void test_untrusted_lengths(void **state)
 	assert_memory_equal(f.out.data + 28, "\xff\0\0", 4);
 	ring_advance(f.ring);
 
-	/* A record that would reach beyond what was written, and a ring that holds more than it can. */
+	/* A record that would reach beyond what was written, and a ring that holds more than it
+	 * can. */
 	fake_reserve(&f, 64, 0);
 	f.producer -= 8;
 	assert_int_equal(ring_peek(f.ring, &f.out, 1 << 20, &busy), -EBADMSG);
@@ -236,10 +240,11 @@ static void test_runs_round(void **state)
 	fake_teardown(&f);
 }
 
-#define INSN(c, d, s, o, i)                                                                                  \
+#define INSN(c, d, s, o, i)                                                                        \
 	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
 
-/* The smallest program that writes a hit (of stamp 77) to the ring: any type may, so a socket filter. */
+/* The smallest program that writes a hit (of stamp 77) to the ring: any type may, so a socket
+ * filter. */
 static int load_writer(int map_fd)
 {
 	int len = (int)event_length(GP_KIND_hit);
@@ -269,7 +274,8 @@ static int load_writer(int map_fd)
 /* The same against the kernel's own ring, round its end several times. */
 static void test_kernel_ring(void **state)
 {
-	size_t len = event_length(GP_KIND_hit), bytes = (size_t)sysconf(_SC_PAGESIZE), read_count = 0;
+	size_t len = event_length(GP_KIND_hit), bytes = (size_t)sysconf(_SC_PAGESIZE),
+	       read_count = 0;
 	union bpf_attr map = {.map_type = BPF_MAP_TYPE_RINGBUF, .max_entries = (__u32)bytes};
 	int map_fd = (int)syscall(__NR_bpf, BPF_MAP_CREATE, &map, sizeof(map)), prog_fd;
 	union bpf_attr once = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* save_streams.h - tapes to cut: the cases, and streams that take the model through what no case does. */
+/* save_streams.h - tapes to cut: the cases, and streams that take the model through what no case
+ * does. */
 #ifndef TESTS_UNIT_SAVE_STREAMS_H
 #define TESTS_UNIT_SAVE_STREAMS_H
 
@@ -42,8 +43,8 @@ static inline uint32_t tape_random(uint32_t *seed, uint32_t below)
 	return (*seed >> 8) % below;
 }
 
-/* Rings are not in order: records are swapped with near ones, and some come too late. The drain marks lie
- * well behind. */
+/* Rings are not in order: records are swapped with near ones, and some come too late. The drain
+ * marks lie well behind. */
 static inline void tape_script(struct tape *t, struct script *s, uint32_t *seed)
 {
 	_Alignas(8) char mark[GP_RECORD_MAX];
@@ -63,7 +64,8 @@ static inline void tape_script(struct tape *t, struct script *s, uint32_t *seed)
 		if (i < 8 || tape_random(seed, 8))
 			continue;
 		upto_ns = SCRIPT_BASE_NS + s->records[i - tape_random(seed, 8)].ts_ns;
-		((struct gp_drain *)event_init(mark, GP_KIND_drain, upto_ns, 0, 0))->upto_ns = upto_ns;
+		((struct gp_drain *)event_init(mark, GP_KIND_drain, upto_ns, 0, 0))
+			->upto_ns = upto_ns;
 		tape_add(t, mark);
 	}
 	s->count = 0;
@@ -89,9 +91,11 @@ static inline void tape_case(struct tape *t, const char *path)
 	free(s.records);
 }
 
-/* ---- streams made here ---------------------------------------------------------------------------- */
+/* ---- streams made here
+ * ---------------------------------------------------------------------------- */
 
-static inline void moves(struct script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static inline void moves(struct script *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static inline void moves(struct script *s, const char *fmt, ...)
 {
 	char line[2000];
@@ -155,7 +159,8 @@ static inline void stream_wild(struct script *s, uint32_t *seed)
 		moves(s, "+%uus p%u.t%u: %s", tape_random(seed, 40000), pid, tid,
 		      words[tape_random(seed, n)]);
 		if (!tape_random(seed, 40))
-			moves(s, "+1ms p%u: %s", 1 + tape_random(seed, 9), ends[tape_random(seed, 11)]);
+			moves(s, "+1ms p%u: %s", 1 + tape_random(seed, 9),
+			      ends[tape_random(seed, 11)]);
 	}
 }
 
@@ -163,12 +168,14 @@ static inline void stream_wild(struct script *s, uint32_t *seed)
 static inline void stream_turns(struct script *s, uint32_t *seed)
 {
 	for (int i = 0; i < 40; i++)
-		moves(s, "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms "
-			 "update SGD 1ms");
+		moves(s,
+		      "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms "
+		      "update SGD 1ms");
 	for (int i = 0; i < 40; i++)
-		moves(s, "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms "
-			 "update Adam 1ms "
-			 "| +5ms backward | +3ms update SGD 1ms | +1ms save 3ms turns.pt");
+		moves(s,
+		      "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms "
+		      "update Adam 1ms "
+		      "| +5ms backward | +3ms update SGD 1ms | +1ms save 3ms turns.pt");
 	for (int i = 0; i < 120; i++)
 		moves(s, "+5ms fetch 1ms | +5ms backward | +3ms update %s 1ms",
 		      tape_random(seed, 2) ? "Adam" : "SGD");
@@ -182,8 +189,9 @@ static inline void stream_turns(struct script *s, uint32_t *seed)
 static inline void stream_beside(struct script *s, uint32_t *seed)
 {
 	for (int i = 0; i < 60; i++)
-		moves(s, "+7ms t1: backward | +3ms t1: update SGD 1ms | +5ms t2: backward | +3ms t2: update "
-			 "SGD 1ms");
+		moves(s,
+		      "+7ms t1: backward | +3ms t1: update SGD 1ms | +5ms t2: backward | +3ms t2: update "
+		      "SGD 1ms");
 	for (int i = 0; i < 120; i++)
 		moves(s,
 		      "+7ms t1: backward | +%ums t2: backward | +2ms t1: update SGD 1ms | +4ms t2: update "
@@ -205,7 +213,8 @@ static inline void stream_nameless(struct script *s, uint32_t *seed)
 	moves(s, "+1ms exit 0 | +1ms p2: exit 1 | +1ms p4: exit 0");
 }
 
-/* No ranges of the optimizer: zero_grad, then fused kernels, a gradient scaler, updates in the backward. */
+/* No ranges of the optimizer: zero_grad, then fused kernels, a gradient scaler, updates in the
+ * backward. */
 static inline void stream_compiled(struct script *s, uint32_t *seed)
 {
 	for (int i = 0; i < 50; i++) {
@@ -215,8 +224,9 @@ static inline void stream_compiled(struct script *s, uint32_t *seed)
 		      "| +1ms p2: amp | +1ms p3: execute | +1ms p3: sync 1ms",
 		      1 + i % 3);
 		if (tape_random(seed, 4))
-			moves(s, "+1ms p4: backward | +1ms p4: update A | +0ms p4: update B | +0ms p4: "
-				 "update A | +1ms p4: amp");
+			moves(s,
+			      "+1ms p4: backward | +1ms p4: update A | +0ms p4: update B | +0ms p4: "
+			      "update A | +1ms p4: amp");
 		else
 			moves(s, "+1ms p4: backward | +1ms p4: amp | +1ms lose 2 late");
 	}
@@ -243,8 +253,9 @@ static inline void stream_set(struct script *s, uint32_t *seed)
 		      "+%ums p1: sync 2ms | +1ms p2: execute | +1ms p2: launch 4 | +3ms p3: steps 1 9ms data "
 		      "1ms",
 		      1 + tape_random(seed, 30));
-	moves(s, "+1s p2: exec | +1s p2: steps 9 20ms | +1s p2: fork p5 | +1s p5: exit 0 | +1s p5: process | "
-		 "+9s end");
+	moves(s,
+	      "+1s p2: exec | +1s p2: steps 9 20ms | +1s p2: fork p5 | +1s p5: exit 0 | +1s p5: process | "
+	      "+9s end");
 }
 
 /* Hangs: seen and unseen, over and not, within a checkpoint and a gap. */
@@ -257,28 +268,34 @@ static inline void stream_silent(struct script *s, uint32_t *seed)
 		      "it_waits",
 		      20 + tape_random(seed, 20), tape_random(seed, 900),
 		      i % 3 ? i % 2 ? "lock" : "stopped" : "input");
-		moves(s, "+1s p2: backward | +200ms p2: call %us | +7s %s", 2 + tape_random(seed, 7),
-		      i == 5 ? "gap 9s" : "launch 3");
-		moves(s, "+9s backward | +1s update | +1s save_begin silent.pt | +5s launch 2 | +1s p2: "
-			 "update Adam");
+		moves(s, "+1s p2: backward | +200ms p2: call %us | +7s %s",
+		      2 + tape_random(seed, 7), i == 5 ? "gap 9s" : "launch 3");
+		moves(s,
+		      "+9s backward | +1s update | +1s save_begin silent.pt | +5s launch 2 | +1s p2: "
+		      "update Adam");
 	}
 	moves(s, "+9s p2: kill 9 | +2s look device 9s | +9s kill 6 0");
 }
 
-/* A job's own monitoring, on several threads, with records lost, by a trainer and by one that is none. */
+/* A job's own monitoring, on several threads, with records lost, by a trainer and by one that is
+ * none. */
 static inline void stream_monitor(struct script *s, uint32_t *seed)
 {
 	for (int i = 0; i < 120; i++) {
-		moves(s, "+1us t%u: monitor torch.monitor.Stat s%u.mean=0.%u s%u.count=%d x.max=nan lost %u",
+		moves(s,
+		      "+1us t%u: monitor torch.monitor.Stat s%u.mean=0.%u s%u.count=%d x.max=nan lost %u",
 		      1 + tape_random(seed, 5), tape_random(seed, 40), tape_random(seed, 99),
 		      tape_random(seed, 40), i, tape_random(seed, 5));
-		moves(s, "+2us p2: monitor own word=text yes=true n=-%d of %u | +3ms backward | +2ms update",
+		moves(s,
+		      "+2us p2: monitor own word=text yes=true n=-%d of %u | +3ms backward | +2ms update",
 		      i, 3 + tape_random(seed, 2));
 		if (!tape_random(seed, 30))
-			moves(s, "+1us monitor own a=1 of 2 | +2s wait | +1us monitor own a=1 of 2 | +1ms "
-				 "gap 2ms");
+			moves(s,
+			      "+1us monitor own a=1 of 2 | +2s wait | +1us monitor own a=1 of 2 | +1ms "
+			      "gap 2ms");
 	}
-	moves(s, "+1us p2: monitor own a=1 of 2 | +1us p2: exit 0 | +1us monitor own a=1 of 2 | +1s exit 0");
+	moves(s,
+	      "+1us p2: monitor own a=1 of 2 | +1us p2: exit 0 | +1us monitor own a=1 of 2 | +1s exit 0");
 }
 
 static void (*const streams[])(struct script *s, uint32_t *seed) = {

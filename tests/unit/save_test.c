@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* save_test - state saved anywhere and loaded elsewhere goes on as if nothing had happened: for every case of
- * tests/cases and for streams made here, what is told and what is known at the end is the same to the byte.
- * Damaged state is refused; state made up by somebody who knows the checksum does no harm. */
+/* save_test - state saved anywhere and loaded elsewhere goes on as if nothing had happened: for
+ * every case of tests/cases and for streams made here, what is told and what is known at the end is
+ * the same to the byte. Damaged state is refused; state made up by somebody who knows the checksum
+ * does no harm. */
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -63,11 +64,13 @@ static void world_close(struct world *w)
 static void world_feed(struct world *w, const struct tape *t, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++)
-		assert_int_equal(stream_feed(w->stream, t->bytes.data + t->at[i], t->at[i + 1] - t->at[i]),
-				 0);
+		assert_int_equal(
+			stream_feed(w->stream, t->bytes.data + t->at[i], t->at[i + 1] - t->at[i]),
+			0);
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 struct saved {
 	struct buffer stream, model;
@@ -93,8 +96,8 @@ static void assert_same(const struct buffer *a, const struct buffer *b, const ch
 	while (at < a->len && at < b->len && a->data[at] == b->data[at])
 		at++;
 	if (at < a->len || at < b->len)
-		fail_msg("%s differs at byte %zu of %zu and %zu:\n%.200s\n%.200s", what, at, a->len, b->len,
-			 a->data ? a->data + (at > 100 ? at - 100 : 0) : "",
+		fail_msg("%s differs at byte %zu of %zu and %zu:\n%.200s\n%.200s", what, at, a->len,
+			 b->len, a->data ? a->data + (at > 100 ? at - 100 : 0) : "",
 			 b->data ? b->data + (at > 100 ? at - 100 : 0) : "");
 }
 
@@ -127,7 +130,8 @@ static void world_shown(struct world *w, struct buffer *out)
 	live_frame(out, s, 120, 60, false, "");
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		for (uint32_t k = 0; k < s->ranks[i].nevents; k++)
-			buffer_printf(out, "%llu %s\n", (unsigned long long)s->ranks[i].events[k].mono_ns,
+			buffer_printf(out, "%llu %s\n",
+				      (unsigned long long)s->ranks[i].events[k].mono_ns,
 				      s->ranks[i].events[k].text);
 	}
 	buffer_printf(out, "%llu %llu %llu %llu %llu\n", (unsigned long long)s->number,
@@ -172,7 +176,8 @@ static void assert_ending(struct world *w, const struct ending *want)
 	ending_free(&e);
 }
 
-/* ---- cuts ---------------------------------------------------------------------------------------- */
+/* ---- cuts
+ * ---------------------------------------------------------------------------------------- */
 
 #define CUTS   6   /* one at a time */
 #define REBORN 100 /* one after another, about */
@@ -246,7 +251,8 @@ static void test_numbers(void **state)
 	tape_free(&t);
 }
 
-/* ---- damage -------------------------------------------------------------------------------------- */
+/* ---- damage
+ * -------------------------------------------------------------------------------------- */
 
 /* The checksum and length of somebody who wants the content to be believed. */
 static void reseal(struct buffer *b)
@@ -256,12 +262,14 @@ static void reseal(struct buffer *b)
 
 	for (int i = 0; i < 8; i++)
 		b->data[8 + i] = (char)(len >> 8 * i);
-	crc = (uint32_t)crc32(crc32(0, (Bytef *)b->data, HEAD - 4), (Bytef *)b->data + HEAD, (uInt)len);
+	crc = (uint32_t)crc32(crc32(0, (Bytef *)b->data, HEAD - 4), (Bytef *)b->data + HEAD,
+			      (uInt)len);
 	for (int i = 0; i < 4; i++)
 		b->data[HEAD - 4 + i] = (char)(crc >> 8 * i);
 }
 
-/* In memory of just its size, so that a read beyond the end shows. Returns whether it was loaded. */
+/* In memory of just its size, so that a read beyond the end shows. Returns whether it was loaded.
+ */
 static bool world_try(struct world *w, const struct saved *s)
 {
 	char *stream = malloc(s->stream.len), *model = malloc(s->model.len);
@@ -372,7 +380,8 @@ static void test_flipped(void **state)
 	assert_true(believed > 0);
 }
 
-/* ---- main ---------------------------------------------------------------------------------------- */
+/* ---- main
+ * ---------------------------------------------------------------------------------------- */
 
 static int is_case(const struct dirent *d)
 {

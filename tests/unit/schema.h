@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - a validator of JSON Schema, as much of it as `gp-bpf schema` uses; stricter: what is written
- * must be described. */
+/* schema.h - a validator of JSON Schema, as much of it as `gp-bpf schema` uses; stricter: what is
+ * written must be described. */
 #ifndef TESTS_UNIT_SCHEMA_H
 #define TESTS_UNIT_SCHEMA_H
 
@@ -25,7 +25,8 @@ static inline bool schema_is_type(const char *type, const cJSON *v)
 	       (!strcmp(type, "array") && cJSON_IsArray(v)) ||
 	       (!strcmp(type, "string") && cJSON_IsString(v)) ||
 	       (!strcmp(type, "number") && cJSON_IsNumber(v)) ||
-	       (!strcmp(type, "boolean") && cJSON_IsBool(v)) || (!strcmp(type, "null") && cJSON_IsNull(v));
+	       (!strcmp(type, "boolean") && cJSON_IsBool(v)) ||
+	       (!strcmp(type, "null") && cJSON_IsNull(v));
 }
 
 static inline bool schema_any_type(const cJSON *types, const cJSON *v)
@@ -43,8 +44,10 @@ static inline bool schema_object_validates(const cJSON *root, const cJSON *schem
 	const cJSON *properties = cJSON_GetObjectItem(schema, "properties");
 	const cJSON *more = cJSON_GetObjectItem(schema, "additionalProperties"), *i, *p;
 
-	cJSON_ArrayForEach(i, cJSON_GetObjectItem(schema, "required")) if (!cJSON_GetObjectItemCaseSensitive(
-										   v, i->valuestring))
+	cJSON_ArrayForEach(
+		i, cJSON_GetObjectItem(
+			   schema,
+			   "required")) if (!cJSON_GetObjectItemCaseSensitive(v, i->valuestring))
 	{
 		print_message("missing: %s\n", i->valuestring);
 		return false;
@@ -69,7 +72,8 @@ static inline bool schema_validates(const cJSON *root, const cJSON *schema, cons
 	k = cJSON_GetObjectItem(schema, "$ref");
 	if (k) {
 		assert_memory_equal(k->valuestring, "#/$defs/", 8);
-		k = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItem(root, "$defs"), k->valuestring + 8);
+		k = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItem(root, "$defs"),
+						     k->valuestring + 8);
 		assert_non_null(k);
 		return schema_validates(root, k, v);
 	}

@@ -21,8 +21,12 @@
 
 static struct fact fact(enum fact_type type)
 {
-	return (struct fact){
-		.type = type, .mono_ns = 12 * S, .pid = 4242, .rank = 0, .world_size = 2, .job = ""};
+	return (struct fact){.type = type,
+			     .mono_ns = 12 * S,
+			     .pid = 4242,
+			     .rank = 0,
+			     .world_size = 2,
+			     .job = ""};
 }
 
 static char captured[4096];
@@ -122,8 +126,9 @@ static void full_disk_is_told_once(void **state)
 	assert_non_null(strstr(fx.s.exports[0].trouble, "json: No space"));
 	assert_int_equal(export_set_close(set), -ENOSPC);
 	assert_string_equal(
-		captured, "gp-bpf: export to /dev/full: No space left on device; the export ends here\n"
-			  "gp-bpf: export to /dev/full: 3 lines were not written: No space left on device\n");
+		captured,
+		"gp-bpf: export to /dev/full: No space left on device; the export ends here\n"
+		"gp-bpf: export to /dev/full: 3 lines were not written: No space left on device\n");
 }
 
 /* They share their series: a page has each once. */
@@ -247,7 +252,8 @@ static int end_beside(struct slow *r, const struct export_options *opt)
 	return err;
 }
 
-/* However often it takes a little: all of the end has one limit. Of a tape nobody waits for that. */
+/* However often it takes a little: all of the end has one limit. Of a tape nobody waits for that.
+ */
 static void a_slow_reader_does_not_hold_up_the_end(void **state)
 {
 	struct slow live = {.every_ms = 100}, replay = {.every_ms = 10};
@@ -281,7 +287,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(two_of_a_kind_are_one_view, quiet, loud),
 		cmocka_unit_test_setup_teardown(closed_pipe_ends_the_export, quiet, loud),
 		cmocka_unit_test_setup_teardown(stuck_reader_costs_lines, quiet, loud),
-		cmocka_unit_test_setup_teardown(a_slow_reader_does_not_hold_up_the_end, quiet, loud),
+		cmocka_unit_test_setup_teardown(a_slow_reader_does_not_hold_up_the_end, quiet,
+						loud),
 		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),
 	};
 

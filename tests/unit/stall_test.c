@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a thread does not get on: of real processes that are blocked in each way, and of a made-up /proc. */
+/* Why a thread does not get on: of real processes that are blocked in each way, and of a made-up
+ * /proc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -57,7 +58,8 @@ static const char *in_root(const char *name)
 	return path;
 }
 
-/* ---- real processes ------------------------------------------------------------------------------ */
+/* ---- real processes
+ * ------------------------------------------------------------------------------ */
 
 /* Nobody is left behind by a test that fails, or by a parent that was killed meanwhile. */
 static void die_with(pid_t parent)
@@ -263,7 +265,8 @@ static void stopped(void **state)
 	char mine[64];
 
 	(void)state;
-	until(pid, GP_WHY_sleep, "sleeps"); /* what goes on after the signals is not begun after them */
+	until(pid, GP_WHY_sleep,
+	      "sleeps"); /* what goes on after the signals is not begun after them */
 	kill(pid, SIGSTOP);
 	until(pid, GP_WHY_stopped, "is stopped by a signal");
 	kill(pid, SIGCONT);
@@ -317,10 +320,12 @@ static void gone(void **state)
 	(void)state;
 	finish(pid);
 	assert_int_equal(stalls_look(stalls, "", pid, pid, 1, &b), -ESRCH);
-	assert_int_equal(stalls_look(stalls, "", getpid(), pid, 1, &b), getpid()); /* a thread that is gone */
+	assert_int_equal(stalls_look(stalls, "", getpid(), pid, 1, &b),
+			 getpid()); /* a thread that is gone */
 }
 
-/* ---- a made-up /proc ----------------------------------------------------------------------------- */
+/* ---- a made-up /proc
+ * ----------------------------------------------------------------------------- */
 
 static void put(const char *name, const char *text)
 {
@@ -349,7 +354,8 @@ static void put_ticks(const char *name, char state, int ticks)
 	char line[200];
 
 	snprintf(line, sizeof(line),
-		 "7 (a) S (b) %c 1 7 7 0 -1 4194304 100 0 0 0 5 %d 0 0 20 0 1 0 77 1000\n", state, ticks - 5);
+		 "7 (a) S (b) %c 1 7 7 0 -1 4194304 100 0 0 0 5 %d 0 0 20 0 1 0 77 1000\n", state,
+		 ticks - 5);
 	put(name, line);
 }
 
@@ -404,7 +410,8 @@ static void hostile(void **state)
 	assert_int_equal(b.syscall, -1);
 	put("task/7/syscall", "99999999999999999999 0x1 0x2");
 	assert_int_equal(look().why, GP_WHY_unknown);
-	put("task/7/syscall", "4294967290 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n"); /* no number of this size */
+	put("task/7/syscall",
+	    "4294967290 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n"); /* no number of this size */
 	assert_int_equal(look().syscall, -1);
 	put("task/7/syscall", "running\n");
 	assert_int_equal(look().why, GP_WHY_unknown);

@@ -33,7 +33,8 @@ static inline char *stand_in_path(const struct stand_in *s, const char *name)
 	return out;
 }
 
-static inline void stand_in_child(pid_t parent, const char *script, const char *const *args, const char *dir)
+static inline void stand_in_child(pid_t parent, const char *script, const char *const *args,
+				  const char *dir)
 {
 	const char *argv[STAND_IN_ARGS + 6] = {"python3", script, "--port-file", "port"};
 	char whole[512];
@@ -50,7 +51,8 @@ static inline void stand_in_child(pid_t parent, const char *script, const char *
 	_exit(127);
 }
 
-/* args: NULL-terminated; files are named from its directory. 0: it listens; else it does not run. */
+/* args: NULL-terminated; files are named from its directory. 0: it listens; else it does not run.
+ */
 static inline int stand_in_start(struct stand_in *s, const char *script, const char *const *args)
 {
 	pid_t parent = getpid();

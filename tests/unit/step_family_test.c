@@ -28,7 +28,8 @@ static void test_compiled_optimizer(void **state)
 	}
 }
 
-/* An optimizer that steps once an epoch beside a compiled one; then a job whose ranges come late. */
+/* An optimizer that steps once an epoch beside a compiled one; then a job whose ranges come late.
+ */
 static void test_election_again(void **state)
 {
 	struct run r;
@@ -189,8 +190,8 @@ static void test_anonymous_no_loader(void **state)
 	check_steps(&r, 0, 50);
 }
 
-/* DDP's reducer opens ranges inside the backward, and its forward is one; with no_sync it is silent for all
- * but the last micro-batch. */
+/* DDP's reducer opens ranges inside the backward, and its forward is one; with no_sync it is silent
+ * for all but the last micro-batch. */
 static void test_anonymous_ddp(void **state)
 {
 	struct run r;

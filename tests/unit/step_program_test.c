@@ -56,8 +56,11 @@ static void test_names(void **state)
 
 static void execute(struct run *r, uint64_t ident, const char *name, uint32_t inputs)
 {
-	tell(r, (struct signal){
-			.kind = SIGNAL_EXECUTE, .ident = ident, .text = name, .inputs = inputs, .layer = 2});
+	tell(r, (struct signal){.kind = SIGNAL_EXECUTE,
+				.ident = ident,
+				.text = name,
+				.inputs = inputs,
+				.layer = 2});
 }
 
 /* Far more programs than are remembered run before the step does, and go on to. */
@@ -149,8 +152,8 @@ static void feed_runs(struct run *r, uint64_t ident, int n, enum flow flow)
 	}
 }
 
-/* What a program without a name is fed with could not be seen at first: nothing is said of it until it can,
- * and then its first run counts. Of one that takes its place likewise. */
+/* What a program without a name is fed with could not be seen at first: nothing is said of it until
+ * it can, and then its first run counts. Of one that takes its place likewise. */
 static void test_flow_unseen(void **state)
 {
 	struct run r;

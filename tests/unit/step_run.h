@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_run.h - a process that trains, told to a step finder signal by signal; what each kind of loop shows
- * was measured on real torch. */
+/* step_run.h - a process that trains, told to a step finder signal by signal; what each kind of
+ * loop shows was measured on real torch. */
 #ifndef TESTS_STEP_RUN_H
 #define TESTS_STEP_RUN_H
 
@@ -94,7 +94,8 @@ static inline void zero_grad(struct run *r, uint32_t name)
 		tell(r, (struct signal){.kind = SIGNAL_ZERO_GRAD_BEGIN, .name = name});
 	pass(r, 20 * US);
 	if (!r->deaf_zero_grad)
-		tell(r, (struct signal){.kind = SIGNAL_ZERO_GRAD, .name = name, .begin_ns = begin_ns});
+		tell(r,
+		     (struct signal){.kind = SIGNAL_ZERO_GRAD, .name = name, .begin_ns = begin_ns});
 }
 
 static inline void update_begin(struct run *r, uint32_t name)

@@ -93,7 +93,8 @@ static void test_accumulation_long(void **state)
 	check_steps(&r, 0, 10);
 }
 
-static void gan(struct run *r, uint32_t steps, uint32_t critics, bool fetch_each, uint64_t d, uint64_t g)
+static void gan(struct run *r, uint32_t steps, uint32_t critics, bool fetch_each, uint64_t d,
+		uint64_t g)
 {
 	for (uint32_t i = 0; i < steps; i++) {
 		for (uint32_t k = 0; k < critics; k++) {
@@ -431,8 +432,8 @@ static void test_garbage(void **state)
 	}
 }
 
-/* Nobody watched in the middle of a step: the group before it is done, the step is tainted, and what was not
- * seen is not silence. */
+/* Nobody watched in the middle of a step: the group before it is done, the step is tainted, and
+ * what was not seen is not silence. */
 static void test_gap(void **state)
 {
 	uint64_t from_ns;

@@ -87,8 +87,8 @@ static void test_hook_thread(void **state)
 	check_steps(&r, 0, 200);
 }
 
-/* Two loops, and a scheduler that interrupts them anywhere: bursts of random length, up to longest. Each
- * program is fetch, backward, update begun, update ended, zero_grad. */
+/* Two loops, and a scheduler that interrupts them anywhere: bursts of random length, up to longest.
+ * Each program is fetch, backward, update begun, update ended, zero_grad. */
 static void scheduled(struct run *r, uint32_t seed, uint32_t longest, const uint32_t *steps)
 {
 	static const uint64_t op_ns[] = {60 * US, 250 * US, 10 * US, 130 * US, 30 * US};
@@ -118,7 +118,8 @@ static void scheduled(struct run *r, uint32_t seed, uint32_t longest, const uint
 				update_end(r, 1 + who, 0, begin_ns[who]);
 				break;
 			default:
-				tell(r, (struct signal){.kind = SIGNAL_ZERO_GRAD_BEGIN, .name = 1 + who});
+				tell(r, (struct signal){.kind = SIGNAL_ZERO_GRAD_BEGIN,
+							.name = 1 + who});
 			}
 			pass(r, op_ns[at[who] % 5]);
 		}
@@ -160,7 +161,8 @@ static void test_any_schedule(void **state)
 	}
 }
 
-/* Bursts of some hundred steps: perhaps no step is ever interrupted. Nothing may get lost all the same. */
+/* Bursts of some hundred steps: perhaps no step is ever interrupted. Nothing may get lost all the
+ * same. */
 static void test_long_bursts(void **state)
 {
 	static const uint32_t steps[] = {1500, 1500};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store has of a job that another node had: all its time, once, also where it had a part of it before.
+/* What a store has of a job that another node had: all its time, once, also where it had a part of
+ * it before.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +76,8 @@ static void test_new_here(void **state)
 	has(&f, 3, 1);
 }
 
-/* Run 1 was here, run 2 elsewhere, run 3 here again: what was carried holds run 1, which counts once. */
+/* Run 1 was here, run 2 elsewhere, run 3 here again: what was carried holds run 1, which counts
+ * once. */
 static void test_back_here(void **state)
 {
 	static struct feed f;
@@ -137,7 +139,8 @@ static void test_uid(void **state)
 	free(job);
 }
 
-/* ---- time of accelerators ---------------------------------------------------------------------------- */
+/* ---- time of accelerators
+ * ---------------------------------------------------------------------------- */
 
 /* The job lost so much, and was down so long, before its run went on at that time. */
 static void fall(struct feed *f, uint32_t pid, uint64_t at_ns, uint64_t wasted_ns, uint64_t down_ns)
@@ -199,8 +202,8 @@ static void worth(double ret_ns[BUCKET_COUNT], struct sums *ret)
 	free(job);
 }
 
-/* What another node's runs lost, and how long the job was down there, is none of this node's accelerators;
- * what befell a run of this node is, and no more of it than the run had made. */
+/* What another node's runs lost, and how long the job was down there, is none of this node's
+ * accelerators; what befell a run of this node is, and no more of it than the run had made. */
 static void test_worth(void **state)
 {
 	struct store_writer_options o = {.path = path};
@@ -211,7 +214,8 @@ static void test_worth(void **state)
 	(void)state;
 	carried(&f, 2000 * S, 1, 700 * S);
 	outage(&f, 5 * S);
-	f.ranks[0].start_mono_ns = f.ranks[0].ledger.start_ns = f.ranks[0].ledger.now_ns = f.s.mono_ns;
+	f.ranks[0].start_mono_ns = f.ranks[0].ledger.start_ns = f.ranks[0].ledger.now_ns =
+		f.s.mono_ns;
 	assert_int_equal(store_writer_open(&f.writer, &o), 0);
 	feed_open(&f, f.writer);
 	fall(&f, 0, f.s.mono_ns - 5 * S, 300 * S, 5 * S);

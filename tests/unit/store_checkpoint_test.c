@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store knows of checkpoints: as they were told, and of a file that an older version made. */
+/* What a store knows of checkpoints: as they were told, and of a file that an older version made.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,12 +49,16 @@ static void tell(struct feed *f, struct fact_checkpoint *c)
 	feed_go(f, S);
 }
 
-/* A restore that is matched, one that is an estimate, and a save: all that a JSON line says of them. */
+/* A restore that is matched, one that is an estimate, and a save: all that a JSON line says of
+ * them. */
 static void test_told(void **state)
 {
-	struct checkpoint_match match = {.how = CHECKPOINT_BY_path, .confidence = 0.95, .step = 600};
-	struct checkpoint_match guess = {.how = CHECKPOINT_BY_newest, .confidence = 0.5, .step = 700};
-	struct fact_checkpoint restore = {.restore = true, .closed = true, .files = 1, .match = &match};
+	struct checkpoint_match match = {
+		.how = CHECKPOINT_BY_path, .confidence = 0.95, .step = 600};
+	struct checkpoint_match guess = {
+		.how = CHECKPOINT_BY_newest, .confidence = 0.5, .step = 700};
+	struct fact_checkpoint restore = {
+		.restore = true, .closed = true, .files = 1, .match = &match};
 	struct fact_checkpoint again = restore, save = {.closed = true,
 							.async = true,
 							.step = 650,
@@ -142,16 +147,17 @@ static void test_version3(void **state)
 	assert_int_equal(sqlite3_open(path, &sql), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(sql, version3, NULL, NULL, &why), SQLITE_OK);
 	assert_int_equal(
-		sqlite3_exec(sql,
-			     "PRAGMA application_id = 1735410256; PRAGMA user_version = 3;"
-			     "INSERT INTO jobs VALUES (1, 'name/old', 'old', NULL, 'ended', 5);"
-			     "INSERT INTO runs (id, job, attempt, boot_id, start_ns, start_mono_ns)"
-			     " VALUES (1, 1, 1, 'boot', 5, 5);"
-			     "INSERT INTO ranks VALUES (1, 0, 1, 1, 1, x'', 9, 5, 5, NULL, NULL, 'c',"
-			     " 'c', 'A', 'm', x'', 321, x'', 70, NULL, NULL, NULL, 321, NULL);"
-			     "INSERT INTO checkpoints VALUES (1, 1, 'restore', 0, 1, 10, 20, 10, 7, 99, 1,"
-			     " 'a.pt');",
-			     NULL, NULL, &why),
+		sqlite3_exec(
+			sql,
+			"PRAGMA application_id = 1735410256; PRAGMA user_version = 3;"
+			"INSERT INTO jobs VALUES (1, 'name/old', 'old', NULL, 'ended', 5);"
+			"INSERT INTO runs (id, job, attempt, boot_id, start_ns, start_mono_ns)"
+			" VALUES (1, 1, 1, 'boot', 5, 5);"
+			"INSERT INTO ranks VALUES (1, 0, 1, 1, 1, x'', 9, 5, 5, NULL, NULL, 'c',"
+			" 'c', 'A', 'm', x'', 321, x'', 70, NULL, NULL, NULL, 321, NULL);"
+			"INSERT INTO checkpoints VALUES (1, 1, 'restore', 0, 1, 10, 20, 10, 7, 99, 1,"
+			" 'a.pt');",
+			NULL, NULL, &why),
 		SQLITE_OK);
 	sqlite3_close(sql);
 	t = taken_of("old", &st, &job);
@@ -166,16 +172,17 @@ static void test_version3(void **state)
 	assert_false(t.at[0].estimated);
 	store_close(st);
 	assert_int_equal(sqlite3_open(path, &sql), SQLITE_OK);
-	assert_int_equal(
-		sqlite3_exec(sql, "SELECT source, imported_ns FROM jobs WHERE source = ''", NULL, NULL, &why),
-		SQLITE_OK);
+	assert_int_equal(sqlite3_exec(sql, "SELECT source, imported_ns FROM jobs WHERE source = ''",
+				      NULL, NULL, &why),
+			 SQLITE_OK);
 	sqlite3_close(sql);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
-	const struct CMUnitTest tests[] = {TEST(test_told), TEST(test_reported), TEST(test_version3)};
+	const struct CMUnitTest tests[] = {TEST(test_told), TEST(test_reported),
+					   TEST(test_version3)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

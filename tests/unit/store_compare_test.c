@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_compare_test - a run beside its peers, by tag and by name, as the store has them and people see it.
+/* store_compare_test - a run beside its peers, by tag and by name, as the store has them and people
+ * see it.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,7 +21,8 @@
 static char dir[64], path[96];
 
 /* A job of one rank: steps of half a second, and up to so much more. */
-static void put(const char *name, const char *tag, uint64_t at_s, uint32_t minutes, uint64_t jitter_ns)
+static void put(const char *name, const char *tag, uint64_t at_s, uint32_t minutes,
+		uint64_t jitter_ns)
 {
 	static struct feed f;
 	struct store_writer_options o = {.path = path, .named = true};
@@ -87,7 +89,8 @@ static void by_tag(void **state)
 	assert_string_equal(c.peers[3].job, "brief");
 	assert_int_equal(c.answer.verdict, COMPARE_SLOWER);
 	assert_true(c.answer.ratio > 1.08 && c.answer.ratio < 1.11);
-	assert_true(c.answer.low > 1 && c.answer.low < c.answer.ratio && c.answer.high > c.answer.ratio);
+	assert_true(c.answer.low > 1 && c.answer.low < c.answer.ratio &&
+		    c.answer.high > c.answer.ratio);
 	store_comparison_free(&c);
 	compared("other", "small", &c); /* has no tag itself */
 	assert_int_equal(c.npeers, 4);
@@ -129,8 +132,8 @@ static void excluded(void **state)
 
 	(void)state;
 	assert_int_equal(store_open(&st, path, STORE_NOTE), 0);
-	assert_int_equal(store_exclude(st, FEED_REAL + (int64_t)(1200 * S), FEED_REAL + (int64_t)(1620 * S),
-				       "maintenance"),
+	assert_int_equal(store_exclude(st, FEED_REAL + (int64_t)(1200 * S),
+				       FEED_REAL + (int64_t)(1620 * S), "maintenance"),
 			 0);
 	store_close(st);
 	compared("slow", "first", &c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_feed.h - a job made by hand that goes on second by second: what a model would tell of it, and the
- * truth to hold against what a store has of it. The same feed tells the same thing again, fact by fact. */
+/* store_feed.h - a job made by hand that goes on second by second: what a model would tell of it,
+ * and the truth to hold against what a store has of it. The same feed tells the same thing again,
+ * fact by fact. */
 #ifndef TESTS_UNIT_STORE_FEED_H
 #define TESTS_UNIT_STORE_FEED_H
 
@@ -37,7 +38,8 @@ struct feed {
 static inline void feed_init(struct feed *f, const char *name, uint32_t ranks, uint64_t session_ns)
 {
 	memset(f, 0, sizeof(*f));
-	snprintf(f->s.session.boot_id, sizeof(f->s.session.boot_id), "b00ab1e5-0000-0000-0000-000000000001");
+	snprintf(f->s.session.boot_id, sizeof(f->s.session.boot_id),
+		 "b00ab1e5-0000-0000-0000-000000000001");
 	snprintf(f->s.session.version, sizeof(f->s.session.version), "0.1.0");
 	snprintf(f->s.session.command, sizeof(f->s.session.command), "gp-bpf --pid 100");
 	f->s.session_ns = session_ns;
@@ -99,7 +101,8 @@ static inline void feed_look(struct feed *f)
 		store_writer_snapshot(f->writer, &f->s, f->wait);
 }
 
-/* Time goes on by ns: two thirds of it goodput, one third data loading; what ran before becomes goodput. */
+/* Time goes on by ns: two thirds of it goodput, one third data loading; what ran before becomes
+ * goodput. */
 static inline void feed_ledger(struct ledger_view *l, uint64_t ns)
 {
 	l->now_ns += ns;
@@ -121,9 +124,10 @@ static inline void feed_go(struct feed *f, uint64_t ns)
 		if (!r->alive)
 			continue;
 		for (uint64_t k = 0; k < f->per_second; k++) {
-			struct fact_step step = {.step = {.number = ++f->step[i],
-							  .start_ns = from_ns + ns * k / f->per_second,
-							  .end_ns = from_ns + ns * (k + 1) / f->per_second}};
+			struct fact_step step = {
+				.step = {.number = ++f->step[i],
+					 .start_ns = from_ns + ns * k / f->per_second,
+					 .end_ns = from_ns + ns * (k + 1) / f->per_second}};
 			struct fact told = {.type = FACT_STEP, .step = &step};
 
 			f->seed = f->seed * 6364136223846793005ull + 1442695040888963407ull;
@@ -155,7 +159,8 @@ static inline void feed_end(struct feed *f, int status)
 	f->s.ended = false;
 }
 
-/* ---- what a store has ---------------------------------------------------------------------------------- */
+/* ---- what a store has
+ * ---------------------------------------------------------------------------------- */
 
 struct feed_found {
 	struct store *store;
@@ -207,7 +212,8 @@ struct feed_minutes {
 	int64_t last_ns;
 };
 
-static inline int feed_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t)
+static inline int feed_minute(void *ctx, int64_t from_ns, int64_t to_ns,
+			      const struct store_totals *t)
 {
 	struct feed_minutes *m = ctx;
 
@@ -239,7 +245,8 @@ static inline void feed_remove(const char *dir)
 		fprintf(stderr, "%s stays\n", dir);
 }
 
-/* A job of so many seconds, in the store at path. Aborts where it cannot: the bench has no cmocka. */
+/* A job of so many seconds, in the store at path. Aborts where it cannot: the bench has no cmocka.
+ */
 static inline void feed_fill(struct feed *f, const char *path, const char *name, uint64_t seconds)
 {
 	struct store_writer_options o = {.path = path};

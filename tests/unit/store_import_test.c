@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a log tells of a job, as rows: sums stay whole, rows few, names bounded; it ages by when it came. */
+/* What a log tells of a job, as rows: sums stay whole, rows few, names bounded; it ages by when it
+ * came. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +51,8 @@ static int64_t number(const char *sql)
 	return n;
 }
 
-/* ---- a history made by hand ---------------------------------------------------------------------------- */
+/* ---- a history made by hand
+ * ---------------------------------------------------------------------------- */
 
 #define PIECES 128
 
@@ -90,8 +92,10 @@ static void told_steps(struct told *t, int64_t end_ns, uint64_t count)
 
 static int put(const struct told *t, int64_t now_ns, enum store_imported *ret)
 {
-	const struct store_import in = {
-		.command = "gp-bpf account log", .answer = &t->answer, .names = names, .now_ns = now_ns};
+	const struct store_import in = {.command = "gp-bpf account log",
+					.answer = &t->answer,
+					.names = names,
+					.now_ns = now_ns};
 
 	int64_t job;
 
@@ -107,9 +111,11 @@ static struct feed_minutes minutes_of(int64_t rank)
 	return m;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------- */
+/* ---- tests
+ * --------------------------------------------------------------------------------------------- */
 
-/* A year of silence is a few rows; each step lies in the minute in which it ended; minutes are the ledger. */
+/* A year of silence is a few rows; each step lies in the minute in which it ended; minutes are the
+ * ledger. */
 static void test_rows(void **state)
 {
 	enum store_imported fate = STORE_IMPORT_KNOWN;
@@ -173,7 +179,8 @@ static void test_names(void **state)
 	assert_int_equal(number("SELECT count(*) FROM names"), SUMS_NAMES_MAX);
 	assert_int_equal(job.totals.sums.ns[BUCKET_CUSTOM], 20 * (int64_t)S);
 	assert_int_equal(job.totals.sums.ns[BUCKET_OTHER], 0);
-	assert_int_equal(number("SELECT count(*) FROM names WHERE name LIKE '%' || char(27) || '%'"), 0);
+	assert_int_equal(
+		number("SELECT count(*) FROM names WHERE name LIKE '%' || char(27) || '%'"), 0);
 	assert_int_equal(store_job(st, "job 0", &job), 0);
 	assert_int_equal(job.totals.sums.ns[BUCKET_COUNT], (int64_t)S);
 }
@@ -223,7 +230,8 @@ static void test_no_room(void **state)
 	assert_int_equal(put(&t, START, &fate), -ENODATA);
 	told_piece(&t, BUCKET_GOODPUT, 0, 100 * (int64_t)S);
 	assert_int_equal(put(&t, START, &fate), 0);
-	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %lld", (long long)number("PRAGMA page_count"));
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %lld",
+		 (long long)number("PRAGMA page_count"));
 	assert_int_equal(store_exec(st, sql), 0);
 	for (int i = 0; i < 120; i++)
 		told_piece(&t, i % 2 ? BUCKET_GOODPUT : BUCKET_OTHER, 0, 3000 * (int64_t)S);
@@ -254,7 +262,8 @@ static int put_runs(const char *job, int64_t second_ns, int64_t ns, enum store_i
 	return put(&t, START, ret);
 }
 
-/* What began together is of one log only where the runs of the shorter one are those of the longer one. */
+/* What began together is of one log only where the runs of the shorter one are those of the longer
+ * one. */
 static void test_another_log(void **state)
 {
 	enum store_imported fate;
@@ -300,8 +309,9 @@ static void test_worth(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {TEST(test_rows),    TEST(test_names),       TEST(test_age),
-					   TEST(test_no_room), TEST(test_another_log), TEST(test_worth)};
+	const struct CMUnitTest tests[] = {TEST(test_rows),	   TEST(test_names),
+					   TEST(test_age),	   TEST(test_no_room),
+					   TEST(test_another_log), TEST(test_worth)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

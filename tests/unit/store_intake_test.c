@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is handed out to be written, and the number of facts that goes with it, are of the same moment. */
+/* What is handed out to be written, and the number of facts that goes with it, are of the same
+ * moment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +13,9 @@
 static void tell_steps(struct intake *t, struct feed *f, int n)
 {
 	for (int i = 0; i < n; i++) {
-		struct fact_step step = {
-			.step = {.number = ++f->step[0], .start_ns = i * MS, .end_ns = (i + 1) * MS}};
+		struct fact_step step = {.step = {.number = ++f->step[0],
+						  .start_ns = i * MS,
+						  .end_ns = (i + 1) * MS}};
 		struct fact told = {
 			.type = FACT_STEP,
 			.step = &step,
@@ -25,7 +27,8 @@ static void tell_steps(struct intake *t, struct feed *f, int n)
 	}
 }
 
-/* A place becomes known between two snapshots: a kill right after it must count no step twice, or never. */
+/* A place becomes known between two snapshots: a kill right after it must count no step twice, or
+ * never. */
 static void test_placed_between(void **state)
 {
 	struct intake_place place = {.id = 1};
@@ -59,7 +62,8 @@ static void test_placed_between(void **state)
 	intake_free(t);
 }
 
-/* The process runs another program before it was looked at again: what that does is not the first one's. */
+/* The process runs another program before it was looked at again: what that does is not the first
+ * one's. */
 static void test_replaced(void **state)
 {
 	struct intake *t = intake_new();
@@ -94,7 +98,8 @@ static void watch(struct feed *f)
 
 	feed_init(f, "away", 1, 1000 * S);
 	f->wait = true;
-	f->ranks[0].rank = -1; /* nobody knows it: only its end tells that the next one is of another run */
+	f->ranks[0].rank =
+		-1; /* nobody knows it: only its end tells that the next one is of another run */
 	assert_int_equal(store_writer_open(&f->writer, &o), 0);
 	feed_open(f, f->writer);
 }
@@ -121,7 +126,8 @@ static void test_ended_meanwhile(void **state)
 	f.ranks[1].pid++;
 	f.ranks[1].alive = true;
 	f.ranks[1].start_mono_ns = f.s.mono_ns + MS;
-	f.ranks[1].ledger = (struct ledger_view){.start_ns = f.s.mono_ns + MS, .now_ns = f.s.mono_ns + MS};
+	f.ranks[1].ledger = (struct ledger_view){.start_ns = f.s.mono_ns + MS,
+						 .now_ns = f.s.mono_ns + MS};
 	f.s.nranks = 2;
 	feed_go(&f, S);
 	assert_int_equal(store_writer_close(f.writer), 0);
@@ -140,8 +146,9 @@ static void found_of(struct store_job *ret_job, struct feed_found *ret)
 	store_close(st);
 }
 
-/* The next one trains in a process that is older than the end of the one before it, a shell's: which run it
- * is of the model says. One more of the same run is of that, though another one has ended. */
+/* The next one trains in a process that is older than the end of the one before it, a shell's:
+ * which run it is of the model says. One more of the same run is of that, though another one has
+ * ended. */
 static void test_older_process(void **state)
 {
 	static struct feed_found found;
@@ -174,7 +181,8 @@ static void test_older_process(void **state)
 	assert_int_equal(found.rank[0].pid, 100);
 }
 
-/* A process whose program was seen to begin goes on, for who comes late and knows the process's start alone.
+/* A process whose program was seen to begin goes on, for who comes late and knows the process's
+ * start alone.
  */
 static void test_program_late(void **state)
 {

@@ -47,7 +47,8 @@ static void test_exclusions(void **state)
 	assert_int_equal(sums_total(&t.sums), 18 * MINUTE);
 	assert_int_equal(store_exclusions(st, &whole, count_notes, &notes), 0);
 	assert_int_equal(notes, 2);
-	assert_int_equal(store_mark(st, job.id, f.s.real_ns, "lr halved'); DROP TABLE jobs; --"), 0);
+	assert_int_equal(store_mark(st, job.id, f.s.real_ns, "lr halved'); DROP TABLE jobs; --"),
+			 0);
 	notes = 0;
 	assert_int_equal(store_marks(st, job.id, &whole, count_notes, &notes), 0);
 	assert_int_equal(notes, 1);
@@ -100,7 +101,8 @@ static void test_taken_back(void **state)
 }
 
 /* What the story says of time that was left out: who did, and how exactly. */
-static void says_of_left_out(struct store *st, const struct store_job *job, bool watched, bool minutes)
+static void says_of_left_out(struct store *st, const struct store_job *job, bool watched,
+			     bool minutes)
 {
 	bool said_watched = false, said_minutes = false;
 	struct story *s;
@@ -115,7 +117,8 @@ static void says_of_left_out(struct store *st, const struct store_job *job, bool
 	story_close(s);
 }
 
-/* What a watch left out of the time between two runs, which no rank has: exact, and no minute of the store's.
+/* What a watch left out of the time between two runs, which no rank has: exact, and no minute of
+ * the store's.
  */
 static void test_left_out_between_runs(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store has of a job whose ledger gets shorter: it is over since it fell; and of one whose watch ends.
+/* What a store has of a job whose ledger gets shorter: it is over since it fell; and of one whose
+ * watch ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,8 @@ static int nothing(void *ctx, struct store *st)
 	return 0;
 }
 
-/* A job fell, was down over three minutes, and is over since it fell: minutes lose what they got since. */
+/* A job fell, was down over three minutes, and is over since it fell: minutes lose what they got
+ * since. */
 static void test_over(void **state)
 {
 	struct store_writer_options o = {.path = path};
@@ -75,7 +77,8 @@ static int watched_now(void)
 	return watched;
 }
 
-/* Nobody waits for three minutes to hear it: of a watch that was told to end its jobs go unwatched at once.
+/* Nobody waits for three minutes to hear it: of a watch that was told to end its jobs go unwatched
+ * at once.
  */
 static void test_watch_ends(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job whose name becomes known after some of it is stored: it is one job, and its time counts once. */
+/* A job whose name becomes known after some of it is stored: it is one job, and its time counts
+ * once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,8 +124,8 @@ static void test_at_once(void **state)
 	has("name/gpt/uid/uid-1", 1, &f.job.ledger, 0);
 }
 
-/* gp-bpf is killed between the name and the store's next transaction; a watch without a state knows nothing
- * of it, and takes nothing. */
+/* gp-bpf is killed between the name and the store's next transaction; a watch without a state knows
+ * nothing of it, and takes nothing. */
 static void test_killed(void **state)
 {
 	struct store_writer *writer;
@@ -152,8 +153,8 @@ static void after(const struct ledger_view *before, uint32_t runs, uint64_t unob
 	has("name/gpt/uid/uid-1", runs, &both, unobserved_ns);
 }
 
-/* The job of that name had a run before, and then nobody watched it: what was told without a name is its next
- * run. */
+/* The job of that name had a run before, and then nobody watched it: what was told without a name
+ * is its next run. */
 static void test_known_before(void **state)
 {
 	struct ledger_view before;
@@ -184,7 +185,8 @@ static void test_known_before(void **state)
 	after(&before, 2, 110 * S);
 }
 
-/* A watch before knew the name at once, and told of the same process: no second of that counts twice. */
+/* A watch before knew the name at once, and told of the same process: no second of that counts
+ * twice. */
 static void test_seen_before(void **state)
 {
 	struct feed_found *found = malloc(sizeof(*found));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and sketches: what is kept is what was put in, merged or not, and hostile bytes are refused. */
+/* Sums and sketches: what is kept is what was put in, merged or not, and hostile bytes are refused.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,8 @@ static int by_size(const void *a, const void *b)
 static void near(const struct sketch *s, const uint64_t *sorted, size_t n, double part)
 {
 	size_t rank = (size_t)(part * (double)n + 0.999999);
-	double truth = (double)sorted[rank ? rank - 1 : 0], found = (double)sketch_quantile(s, part);
+	double truth = (double)sorted[rank ? rank - 1 : 0],
+	       found = (double)sketch_quantile(s, part);
 	double off = found > truth ? found - truth : truth - found;
 
 	if (off > truth * sketch_error(s) + 1)

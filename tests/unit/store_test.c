@@ -24,7 +24,8 @@ static int64_t number(struct store *st, const char *sql)
 	return n;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------- */
+/* ---- the file
+ * ---------------------------------------------------------------------------------------- */
 
 static void test_made(void **state)
 {
@@ -57,13 +58,14 @@ static void make_first(void)
 	assert_int_equal(sqlite3_open(path, &sql), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(sql, store_steps[0], NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(
-		sqlite3_exec(sql,
-			     "PRAGMA application_id = 1735410256; PRAGMA user_version = 1;"
-			     "INSERT INTO jobs VALUES (1, 'name/old', 'old', NULL, '', 5);"
-			     "INSERT INTO runs VALUES (1, 1, 1, 'boot', 5, 5, NULL, NULL, NULL);"
-			     "INSERT INTO ranks VALUES (1, 0, 1, 1, 1, x'', 9, 5, 5, NULL, NULL, 'c',"
-			     " 'c', 'A', 'm', x'', 321, x'', 70, NULL, NULL, NULL)",
-			     NULL, NULL, NULL),
+		sqlite3_exec(
+			sql,
+			"PRAGMA application_id = 1735410256; PRAGMA user_version = 1;"
+			"INSERT INTO jobs VALUES (1, 'name/old', 'old', NULL, '', 5);"
+			"INSERT INTO runs VALUES (1, 1, 1, 'boot', 5, 5, NULL, NULL, NULL);"
+			"INSERT INTO ranks VALUES (1, 0, 1, 1, 1, x'', 9, 5, 5, NULL, NULL, 'c',"
+			" 'c', 'A', 'm', x'', 321, x'', 70, NULL, NULL, NULL)",
+			NULL, NULL, NULL),
 		SQLITE_OK);
 	sqlite3_close(sql);
 }
@@ -170,7 +172,8 @@ static void test_places(void **state)
 	assert_int_equal(access(at, X_OK), 0);
 }
 
-/* ---- questions --------------------------------------------------------------------------------------- */
+/* ---- questions
+ * --------------------------------------------------------------------------------------- */
 
 static void test_windows(void **state)
 {
@@ -196,7 +199,8 @@ static void test_windows(void **state)
 	assert_int_equal(store_job_totals(st, job.id, &last, true, &c), 0);
 	sums_add(&a.sums, &b.sums);
 	sums_add(&a.sums, &c.sums);
-	assert_true(feed_same(&a.sums, &f.job.ledger)); /* windows beside each other are the whole */
+	assert_true(
+		feed_same(&a.sums, &f.job.ledger)); /* windows beside each other are the whole */
 	assert_int_equal(store_job_totals(st, job.id, &whole, true, &t), 0);
 	assert_true(feed_same(&t.sums, &f.job.ledger));
 	store_close(st);
@@ -248,7 +252,8 @@ static int take_health(void *ctx, const struct store_health *h)
 
 static void tell_notes(struct feed *f)
 {
-	struct fact_checkpoint save = {.closed = true, .step = 50, .files = 1, .file = "a\033[2J/ckpt.pt"};
+	struct fact_checkpoint save = {
+		.closed = true, .step = 50, .files = 1, .file = "a\033[2J/ckpt.pt"};
 	struct fact_health hang = {
 		.kind = "hang", .why = "input", .phase = "data", .evidence = "reads a pipe"};
 	struct fact saved = {.type = FACT_CHECKPOINT, .checkpoint = &save};
@@ -303,7 +308,8 @@ static void test_notes(void **state)
 	store_close(st);
 }
 
-/* ---- retention --------------------------------------------------------------------------------------- */
+/* ---- retention
+ * --------------------------------------------------------------------------------------- */
 
 static void test_by_age(void **state)
 {
@@ -326,11 +332,13 @@ static void test_by_age(void **state)
 	assert_int_equal(store_job_totals(st, job.id, &whole, false, &t), 0);
 	assert_true(feed_same(&t.sums, &f.job.ledger)); /* as a whole it is known still */
 	assert_int_equal(number(st, "SELECT count(*) FROM marks"), 1);
-	assert_int_equal(store_retain(st, f.s.real_ns + 41 * (int64_t)MINUTE, 40 * (int64_t)MINUTE, 0), 0);
+	assert_int_equal(
+		store_retain(st, f.s.real_ns + 41 * (int64_t)MINUTE, 40 * (int64_t)MINUTE, 0), 0);
 	assert_int_equal(store_job(st, "aged", &job), -ENOENT);
-	assert_int_equal(number(st, "SELECT (SELECT count(*) FROM ranks) + (SELECT count(*) FROM minutes) +"
-				    " (SELECT count(*) FROM minute_now) + (SELECT count(*) FROM marks)"),
-			 0);
+	assert_int_equal(
+		number(st, "SELECT (SELECT count(*) FROM ranks) + (SELECT count(*) FROM minutes) +"
+			   " (SELECT count(*) FROM minute_now) + (SELECT count(*) FROM marks)"),
+		0);
 	store_close(st);
 }
 
@@ -398,9 +406,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_made),    TEST(test_migrated), TEST(test_newer),   TEST(test_foreign),
-		TEST(test_damaged), TEST(test_places),	 TEST(test_windows), TEST(test_long_minute),
-		TEST(test_notes),   TEST(test_by_age),	 TEST(test_by_size), TEST(test_by_size_in_part),
+		TEST(test_made),    TEST(test_migrated),    TEST(test_newer),
+		TEST(test_foreign), TEST(test_damaged),	    TEST(test_places),
+		TEST(test_windows), TEST(test_long_minute), TEST(test_notes),
+		TEST(test_by_age),  TEST(test_by_size),	    TEST(test_by_size_in_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,8 @@ static void test_no_room(void **state)
 	getrlimit(RLIMIT_FSIZE, &was);
 	small.rlim_max = was.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &small);
-	wait_failed(&f, STORE_TROUBLE_other); /* EFBIG, which SQLite takes for an error of the disk */
+	wait_failed(&f,
+		    STORE_TROUBLE_other); /* EFBIG, which SQLite takes for an error of the disk */
 	for (int i = 0; i < 600; i++)
 		feed_go(&f, S);
 	setrlimit(RLIMIT_FSIZE, &was);
@@ -90,7 +91,8 @@ static void test_full(void **state)
 	store_close(st);
 }
 
-/* Minutes that cannot be written are bounded: they become coarse, and none of their time is lost. */
+/* Minutes that cannot be written are bounded: they become coarse, and none of their time is lost.
+ */
 static void test_coarse(void **state)
 {
 	struct store_writer_stats stats;
@@ -131,7 +133,8 @@ static void test_removed(void **state)
 	agrees(&f);
 }
 
-/* ---- kill -9 ----------------------------------------------------------------------------------------- */
+/* ---- kill -9
+ * ----------------------------------------------------------------------------------------- */
 
 #define KILL_SECONDS 20000
 
@@ -152,7 +155,8 @@ static void feed_all(void)
 	_exit(store_writer_close(f.writer) ? 1 : 0);
 }
 
-/* Killed at random moments, fed again from the beginning each time: at the end everything is there once. */
+/* Killed at random moments, fed again from the beginning each time: at the end everything is there
+ * once. */
 static void test_killed(void **state)
 {
 	unsigned kills = getenv("FULL") ? 1000 : 200, alive = 0;

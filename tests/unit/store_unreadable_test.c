@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and step times that are damaged inside a file that is whole: told, counted, and nothing else is lost.
+/* Sums and step times that are damaged inside a file that is whole: told, counted, and nothing else
+ * is lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -44,7 +44,8 @@ static void test_told_late(void **state)
 {
 	static struct feed f;
 	struct fact_checkpoint save = {.closed = true, .step = 12, .files = 1, .file = "ckpt.pt"};
-	struct fact_step step = {.step = {.number = 11, .start_ns = 1001 * S, .end_ns = 1001 * S + MS}};
+	struct fact_step step = {
+		.step = {.number = 11, .start_ns = 1001 * S, .end_ns = 1001 * S + MS}};
 	struct step_state ended = {.state = STATE_ENDED};
 	struct fact told[] = {{.type = FACT_STEP, .step = &step},
 			      {.type = FACT_RANK, .state = &ended},
@@ -63,14 +64,16 @@ static void test_told_late(void **state)
 
 static void one_step(struct feed *f)
 {
-	struct fact_step step = {
-		.step = {.number = ++f->step[0], .start_ns = f->s.mono_ns, .end_ns = f->s.mono_ns + MS}};
+	struct fact_step step = {.step = {.number = ++f->step[0],
+					  .start_ns = f->s.mono_ns,
+					  .end_ns = f->s.mono_ns + MS}};
 	struct fact told = {.type = FACT_STEP, .step = &step};
 
 	feed_fact(f, &told, 0, f->s.mono_ns + MS);
 }
 
-/* Its records come before who it is: it began earlier than was known, and is the same all the same. */
+/* Its records come before who it is: it began earlier than was known, and is the same all the same.
+ */
 static void test_introduced_late(void **state)
 {
 	static struct feed f;
@@ -125,7 +128,8 @@ static void test_short_watch(void **state)
 	agrees(&f);
 }
 
-/* The same run of the model, played again from its beginning: nothing twice, and on from where it was. */
+/* The same run of the model, played again from its beginning: nothing twice, and on from where it
+ * was. */
 static void test_goes_on(void **state)
 {
 	static struct feed f;
@@ -196,7 +200,8 @@ static void test_another_watch(void **state)
 	store_close(st);
 }
 
-/* A job that falls, and is taken up by other processes: two runs, one job, and what became of the fall. */
+/* A job that falls, and is taken up by other processes: two runs, one job, and what became of the
+ * fall. */
 static int take_disruption(void *ctx, const struct store_disruption *d)
 {
 	struct store_disruption *all = ctx;
@@ -225,7 +230,8 @@ static void test_runs(void **state)
 	fall->why = (struct job_cause){
 		.cause = "killed", .rank = 1, .pid = 101, .exit_code = -1, .signal = 9};
 	snprintf(fall->why.sender_comm, sizeof(fall->why.sender_comm), "a\033[31mb'--");
-	fall->d = (struct disruption){.at_ns = f.s.mono_ns, .step = 700, .resumed_step = DISRUPTION_NO_STEP};
+	fall->d = (struct disruption){
+		.at_ns = f.s.mono_ns, .step = 700, .resumed_step = DISRUPTION_NO_STEP};
 	feed_end(&f, 9);
 	f.job.state = JOB_RUNNING;
 	for (int i = 0; i < 2; i++) { /* the next run, with their numbers and other pids */

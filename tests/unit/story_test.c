@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job in a store, told as text, as an object and as a page: the same numbers, and nothing of it is markup.
+/* A job in a store, told as text, as an object and as a page: the same numbers, and nothing of it
+ * is markup.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +58,11 @@ static int setup(void **state)
 	feed.job.nfalls = 1;
 	feed.job.falls[0] = (struct job_fall){
 		.number = 1,
-		.why = {.cause = "killed", .signal = 9, .sender_comm = "<b>", .rank = 1, .exit_code = -1},
+		.why = {.cause = "killed",
+			.signal = 9,
+			.sender_comm = "<b>",
+			.rank = 1,
+			.exit_code = -1},
 		.d = {.at_ns = feed.s.mono_ns - 2 * S,
 		      .step = 2990,
 		      .resumed_ns = feed.s.mono_ns - S,
@@ -74,7 +79,8 @@ static int setup(void **state)
 	assert_int_equal(store_writer_close(w), 0);
 	assert_int_equal(store_open(&store, path, STORE_NOTE), 0);
 	assert_int_equal(store_job(store, "1", &job), 0);
-	assert_int_equal(store_mark(store, job.id, FEED_REAL + (int64_t)(1100 * S), "</li><b>" HOSTILE), 0);
+	assert_int_equal(
+		store_mark(store, job.id, FEED_REAL + (int64_t)(1100 * S), "</li><b>" HOSTILE), 0);
 	return 0;
 }
 
@@ -115,15 +121,16 @@ static void shows(const char *page, const char *name, uint64_t value)
 {
 	char what[128];
 
-	snprintf(what, sizeof(what), "<data class=\"%s\" value=\"%llu\">", name, (unsigned long long)value);
+	snprintf(what, sizeof(what), "<data class=\"%s\" value=\"%llu\">", name,
+		 (unsigned long long)value);
 	if (!strstr(page, what))
 		fail_msg("no %s in the page", what);
 }
 
 static void same_numbers(void **state)
 {
-	static const char *const head[] = {"elapsed_ns", "observed_ns", "steps", "disruptions_count",
-					   "max_step"};
+	static const char *const head[] = {"elapsed_ns", "observed_ns", "steps",
+					   "disruptions_count", "max_step"};
 	static const char *const times[] = {"p50_ns", "p95_ns", "p99_ns", "max_ns", "ideal_ns"};
 	struct story *s = story_of(0, 0);
 	struct buffer json = {0}, page = {0};
@@ -153,7 +160,8 @@ static void same_numbers(void **state)
 	story_close(s);
 }
 
-/* A window ends where the report ends, begins at the edge of a minute, and is the same as a report of it. */
+/* A window ends where the report ends, begins at the edge of a minute, and is the same as a report
+ * of it. */
 static void windows(void **state)
 {
 	static const uint64_t lengths[WINDOWS_MAX] = {2 * MINUTE, 3600 * S};
@@ -200,19 +208,21 @@ static char *page_of(const struct story *s)
 	return page.data;
 }
 
-/* What accelerators did and cost is on the page where it is known, and no word of it where it is not. */
+/* What accelerators did and cost is on the page where it is known, and no word of it where it is
+ * not. */
 static void worth(void **state)
 {
-	static const char *const said[] = {"<dt>MFU</dt><dd>12.5 %</dd><dd>of observed time; in steps 25.0 %",
-					   ">3200<",
-					   ">50.0 T<",
-					   "Accelerators: 8 &lt;X&gt;",
-					   "<dt>Cost</dt><dd>€12.50</dd><dd>5.0000 accelerator-hours",
-					   "<td>goodput</td><td class=\"n\">4.0000",
-					   "<td>hang</td><td class=\"n\">&lt;0.0001",
-					   "20.0 %",
-					   "€10.00",
-					   ">sum<"};
+	static const char *const said[] = {
+		"<dt>MFU</dt><dd>12.5 %</dd><dd>of observed time; in steps 25.0 %",
+		">3200<",
+		">50.0 T<",
+		"Accelerators: 8 &lt;X&gt;",
+		"<dt>Cost</dt><dd>€12.50</dd><dd>5.0000 accelerator-hours",
+		"<td>goodput</td><td class=\"n\">4.0000",
+		"<td>hang</td><td class=\"n\">&lt;0.0001",
+		"20.0 %",
+		"€10.00",
+		">sum<"};
 	static const char *const unknown[] = {"h-worth", "h-rates", "MFU", "Cost", "ccelerator"};
 	struct story *s = story_of(0, 0);
 	char *page = page_of(s);
@@ -263,13 +273,14 @@ static void nothing_is_markup(void **state)
 	assert_null(strstr(page.data, "<i>"));
 	assert_null(strstr(page.data, "http:"));
 	assert_null(strstr(page.data, "https:"));
-	assert_non_null(
-		strstr(page.data, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;x&#39;"));
+	assert_non_null(strstr(
+		page.data, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;x&#39;"));
 	assert_null(strstr(page.data, "nan"));
 	assert_null(strstr(page.data, "inf\""));
 	assert_null(strstr(page.data, "inf "));
 	story_text(&text, s, false);
-	for (char *save = NULL, *at = strtok_r(text.data, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
+	for (char *save = NULL, *at = strtok_r(text.data, "\n", &save); at;
+	     at = strtok_r(NULL, "\n", &save))
 		assert_in_range(canvas_width(at), 0, 100);
 	buffer_free(&page);
 	buffer_free(&text);
@@ -283,7 +294,8 @@ static void escaping(void **state)
 	(void)state;
 	html_text(&b, "a<b>\"'&\x01\xff\xe2\x80\xae\xef\xbf\xbf\xc3\xa9");
 	assert_string_equal(
-		b.data, "a&lt;b&gt;&quot;&#39;&amp;\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xc3\xa9");
+		b.data,
+		"a&lt;b&gt;&quot;&#39;&amp;\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xc3\xa9");
 	buffer_free(&b);
 }
 
@@ -304,7 +316,8 @@ static void spans(void **state)
 }
 
 /* Without that time, for who has that store open. */
-static struct story *story_without(struct store **ret_other, int64_t from_ns, int64_t to_ns, const char *why)
+static struct story *story_without(struct store **ret_other, int64_t from_ns, int64_t to_ns,
+				   const char *why)
 {
 	struct store_job job;
 	struct story *s;
@@ -323,12 +336,14 @@ static void left_out_here(void **state)
 	struct buffer page = {0};
 
 	(void)state;
-	less = story_without(&other, FEED_REAL + 1100 * (int64_t)S, FEED_REAL + 1110 * (int64_t)S, "<u>");
+	less = story_without(&other, FEED_REAL + 1100 * (int64_t)S, FEED_REAL + 1110 * (int64_t)S,
+			     "<u>");
 	sums_up(less);
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.excluded_ns >= 60 * S);
 	assert_true(less->curve->count && less->curve->count < all->curve->count);
-	assert_int_equal(less->curve->count, less->totals.times.count); /* the charts are of the same steps */
+	assert_int_equal(less->curve->count,
+			 less->totals.times.count); /* the charts are of the same steps */
 	assert_int_equal(less->ledger.now_ns + less->totals.excluded_ns, all->ledger.now_ns);
 	html_report(&page, less);
 	assert_null(strstr(page.data, "<u>"));
@@ -341,7 +356,8 @@ static void left_out_here(void **state)
 	story_close(all);
 }
 
-/* A minute is left out as a whole, though the job was there for another part of it than the exclusion is. */
+/* A minute is left out as a whole, though the job was there for another part of it than the
+ * exclusion is. */
 static void left_out_beside(void **state)
 {
 	struct story *all = story_of(0, 0), *less;
@@ -351,8 +367,8 @@ static void left_out_beside(void **state)
 
 	(void)state;
 	assert_true(all->to_ns - minute_ns < STORE_MINUTE_NS - 2 * (int64_t)S);
-	less = story_without(&other, minute_ns + STORE_MINUTE_NS - (int64_t)S, minute_ns + STORE_MINUTE_NS,
-			     "beside");
+	less = story_without(&other, minute_ns + STORE_MINUTE_NS - (int64_t)S,
+			     minute_ns + STORE_MINUTE_NS, "beside");
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.cut_ns && less->totals.steps < all->totals.steps);
 	for (uint32_t i = 0; i < less->runs.count; i++)
@@ -375,7 +391,8 @@ static void all_left_out(void **state)
 	s = story_without(&other, FEED_REAL, FEED_REAL + 9000 * (int64_t)S, "all");
 	story_text(&text, s, false);
 	assert_non_null(strstr(text.data, " UTC, all of it left out: 5 m 01 s\n"));
-	assert_non_null(strstr(text.data, "All of the time was left out: nothing is told of its steps."));
+	assert_non_null(
+		strstr(text.data, "All of the time was left out: nothing is told of its steps."));
 	assert_null(strstr(text.data, "No step was seen"));
 	html_report(&page, s);
 	assert_non_null(strstr(page.data, ", all of it: "));
@@ -385,7 +402,8 @@ static void all_left_out(void **state)
 	store_close(other);
 }
 
-/* ---- step times in columns --------------------------------------------------------------------------- */
+/* ---- step times in columns
+ * --------------------------------------------------------------------------- */
 
 /* Whatever the length: all steps, least and greatest are there, in order, and medians are close. */
 static void columns(void **state)
@@ -414,7 +432,8 @@ static void columns(void **state)
 			seen += s->at[i].count;
 			slow |= s->at[i].max_ns == 900 * MS;
 			if (s->at[i].count > 2)
-				assert_in_range(sketch_quantile(&s->at[i], 0.5), 99 * MS / 10, 101 * MS / 10);
+				assert_in_range(sketch_quantile(&s->at[i], 0.5), 99 * MS / 10,
+						101 * MS / 10);
 		}
 		assert_int_equal(seen, steps[k]);
 		assert_true(slow);
@@ -453,24 +472,29 @@ static void ideal(void **state)
 	assert_in_range(story_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
 }
 
-/* A job that is watched now: its last run goes on, one before it of which no end is known does not. */
+/* A job that is watched now: its last run goes on, one before it of which no end is known does not.
+ */
 static void fates(void **state)
 {
-	static struct story s = {.job = {.state = "running", .last_ns = 1000 * S, .watched_ns = 1000 * S},
-				 .now_ns = 1001 * S};
+	static struct story s = {
+		.job = {.state = "running", .last_ns = 1000 * S, .watched_ns = 1000 * S},
+		.now_ns = 1001 * S};
 	char text[64];
 
 	(void)state;
-	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0), "still running");
+	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+			    "still running");
 	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 500 * S, 0),
 			    "its end was not seen");
 	assert_string_equal(story_fate(text, sizeof(text), &s, 999 * S, 999 * S, 0), "finished");
-	assert_string_equal(story_fate(text, sizeof(text), &s, 999 * S, 999 * S, 9), "killed by signal 9");
+	assert_string_equal(story_fate(text, sizeof(text), &s, 999 * S, 999 * S, 9),
+			    "killed by signal 9");
 	s.now_ns = 2000 * S;
 	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
 			    "its end was not seen");
 	s.now_ns = 0;
-	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0), "still running");
+	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+			    "still running");
 	strcpy(s.job.state, "down");
 	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
 			    "its end was not seen");

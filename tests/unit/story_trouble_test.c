@@ -71,9 +71,10 @@ static void slow_and_fast(void **state)
 	late = story_of(1120);
 	assert_int_equal(s->healths.count, 2);
 	story_text(&text, s, false);
-	assert_non_null(strstr(text.data, "12:18:20  slower steps of rank 0, a step takes 951 µs more\n"));
 	assert_non_null(
-		strstr(text.data, "12:19:10  fast again of rank 0, a step took 951 µs more for 50.0 s\n"));
+		strstr(text.data, "12:18:20  slower steps of rank 0, a step takes 951 µs more\n"));
+	assert_non_null(strstr(
+		text.data, "12:19:10  fast again of rank 0, a step took 951 µs more for 50.0 s\n"));
 	story_json(&json, s);
 	assert_non_null(strstr(json.data, "\"kind\":\"recovered\",\"time\":\"2026-11-21T12:19:10"));
 	assert_int_equal(late->healths.count, 1);

@@ -85,7 +85,8 @@ static void assert_hit(const struct world *w, size_t i, uint64_t ts_ns, uint64_t
 	assert_int_equal(w->seen[i].number, number);
 }
 
-static void assert_loss(const struct world *w, size_t i, uint64_t ts_ns, unsigned cause, uint64_t count)
+static void assert_loss(const struct world *w, size_t i, uint64_t ts_ns, unsigned cause,
+			uint64_t count)
 {
 	assert_true(i < w->count);
 	assert_int_equal(w->seen[i].kind, GP_KIND_loss);
@@ -110,7 +111,8 @@ static void test_holds_until_drained(void **state)
 	assert_int_equal(w.count, 0);
 	add_drain(&b, 30);
 	feed(&w, &b);
-	assert_int_equal(w.count, 3); /* strictly before the mark; the mark itself is not delivered */
+	assert_int_equal(w.count,
+			 3); /* strictly before the mark; the mark itself is not delivered */
 	assert_hit(&w, 0, 10, 1);
 	assert_hit(&w, 1, 10, 3); /* equal stamps keep their order of arrival */
 	assert_hit(&w, 2, 20, 2);
@@ -171,7 +173,8 @@ static void test_malformed_is_told(void **state)
 		add_hit(&b, 13, 3);
 		at = b.len;
 		add_hit(&b, 14, 4);
-		((struct gp_rec *)(void *)(b.data + at))->len = (__u16)len; /* the rest of it is lost */
+		((struct gp_rec *)(void *)(b.data + at))->len = (__u16)
+			len; /* the rest of it is lost */
 		add_hit(&b, 15, 5);
 		feed(&w, &b);
 	}
@@ -225,7 +228,8 @@ static int by_place(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Any order, any marks that keep their promise: what comes out is the stable sort of what went in. */
+/* Any order, any marks that keep their promise: what comes out is the stable sort of what went in.
+ */
 static void test_is_a_stable_sort(void **state)
 {
 	enum { COUNT = 20000 };
@@ -349,10 +353,14 @@ static void test_hostile_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_holds_until_drained), cmocka_unit_test(test_late_is_dropped_and_told),
-		cmocka_unit_test(test_malformed_is_told),   cmocka_unit_test(test_finish_tells_too),
-		cmocka_unit_test(test_is_a_stable_sort),    cmocka_unit_test(test_portions_do_not_matter),
-		cmocka_unit_test(test_memory_is_bounded),   cmocka_unit_test(test_hostile_bytes),
+		cmocka_unit_test(test_holds_until_drained),
+		cmocka_unit_test(test_late_is_dropped_and_told),
+		cmocka_unit_test(test_malformed_is_told),
+		cmocka_unit_test(test_finish_tells_too),
+		cmocka_unit_test(test_is_a_stable_sort),
+		cmocka_unit_test(test_portions_do_not_matter),
+		cmocka_unit_test(test_memory_is_bounded),
+		cmocka_unit_test(test_hostile_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

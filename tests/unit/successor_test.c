@@ -50,10 +50,10 @@ static bool comes(void)
 	return is;
 }
 
-#define NONE(text)                                                                                           \
-	do {                                                                                                 \
-		assert_false(comes());                                                                       \
-		assert_string_equal(why, text);                                                              \
+#define NONE(text)                                                                                 \
+	do {                                                                                       \
+		assert_false(comes());                                                             \
+		assert_string_equal(why, text);                                                    \
 	} while (0)
 
 static void update(void **state)
@@ -61,7 +61,9 @@ static void update(void **state)
 	(void)state;
 	assert_true(comes());
 	assert_string_equal(why, "");
-	assert_int_equal(stand_in_count(&s, (const char *const[]){"\"authorized\": false", "/api", NULL}), 0);
+	assert_int_equal(
+		stand_in_count(&s, (const char *const[]){"\"authorized\": false", "/api", NULL}),
+		0);
 	deed("{'rotate':true}");
 	assert_true(comes());
 	setenv("POD_NAME", of.pod, 1);

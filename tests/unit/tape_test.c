@@ -117,7 +117,8 @@ static void test_round_trip(void **state)
 
 static void test_appends_nothing_odd(void **state)
 {
-	struct tape_frame odd = {TAPE_USER, 0, 0, "1234567", 7}, huge = {TAPE_USER, 0, 0, "", 1u << 30};
+	struct tape_frame odd = {TAPE_USER, 0, 0, "1234567", 7},
+			  huge = {TAPE_USER, 0, 0, "", 1u << 30};
 	struct tape_writer *w;
 
 	(void)state;
@@ -141,7 +142,8 @@ static void test_torn_tail(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	for (off_t size = st.st_size; size >= HEADER_BYTES; size--) {
 		assert_int_equal(truncate(path, size), 0);
-		for (expect = whole = 0, at = HEADER_BYTES; at <= (size_t)size && expect < FRAMES; expect++) {
+		for (expect = whole = 0, at = HEADER_BYTES; at <= (size_t)size && expect < FRAMES;
+		     expect++) {
 			whole = at;
 			at += FRAME_BYTES + frames[expect].len;
 		}
@@ -243,7 +245,8 @@ static void test_no_such_file(void **state)
 
 	(void)state;
 	assert_int_equal(tape_open(&r, "/nonexistent/tape"), -ENOENT);
-	assert_string_equal(said, "gp-bpf: cannot open tape /nonexistent/tape: No such file or directory");
+	assert_string_equal(
+		said, "gp-bpf: cannot open tape /nonexistent/tape: No such file or directory");
 	assert_int_equal(tape_create(&w, "/nonexistent/tape"), -ENOENT);
 	assert_non_null(strstr(said, "cannot create tape"));
 	assert_int_equal(tape_open(&r, "/"), -EISDIR);

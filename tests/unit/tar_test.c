@@ -90,12 +90,14 @@ static void listed(void **state)
 	FILE *f;
 
 	(void)state;
-	snprintf(command, sizeof(command), "TZ=UTC tar --numeric-owner --full-time -tvzf %s 2>&1", archive);
+	snprintf(command, sizeof(command), "TZ=UTC tar --numeric-owner --full-time -tvzf %s 2>&1",
+		 archive);
 	f = popen(command, "re");
 	assert_non_null(f);
 	for (size_t i = 0; i <= FILES; i++) {
 		assert_non_null(fgets(line, sizeof(line), f));
-		assert_int_equal(sscanf(line, "%15s %31s %llu %*s %*s %159s", mode, owner, &bytes, is), 4);
+		assert_int_equal(
+			sscanf(line, "%15s %31s %llu %*s %*s %159s", mode, owner, &bytes, is), 4);
 		if (i < FILES)
 			name_of(name, i);
 		else
@@ -111,7 +113,8 @@ static void listed(void **state)
 	assert_int_equal(pclose(f), 0);
 }
 
-/* What is in each is what was put there; the sizes are told by the script, as the program above has them. */
+/* What is in each is what was put there; the sizes are told by the script, as the program above has
+ * them. */
 static void read_whole(void **state)
 {
 	static const char script[] =

@@ -16,7 +16,8 @@ static void test_over(void **state)
 	tb_board_over(b, "run");
 	tb_board_over(b, "never was");
 	tb_board_flush(b);
-	assert_int_equal(entries("/proc/self/fd"), open_before + 2); /* the folder, and the other one's */
+	assert_int_equal(entries("/proc/self/fd"),
+			 open_before + 2); /* the folder, and the other one's */
 	put(b, "run", 2);
 	tb_board_flush(b);
 	assert_int_equal(entries("/proc/self/fd"), open_before + 3);

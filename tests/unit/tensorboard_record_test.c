@@ -106,7 +106,8 @@ static void test_hostile(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const wrong[] = {"", "..", ".hidden", "a/b", "a b", "\xff", "/etc", "a\n"};
+	static const char *const wrong[] = {"",	   "..",   ".hidden", "a/b",
+					    "a b", "\xff", "/etc",    "a\n"};
 	char out[TB_NAME_MAX], other[TB_NAME_MAX], lengthy[300];
 
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_set.h - a folder for event files, what is in it, and an exporter that is told steps. */
+/* tensorboard_set.h - a folder for event files, what is in it, and an exporter that is told steps.
+ */
 #ifndef TESTS_TENSORBOARD_SET_H
 #define TESTS_TENSORBOARD_SET_H
 
@@ -112,7 +113,8 @@ static int entries(const char *path)
 
 static void put(struct tb_board *b, const char *run, int64_t number)
 {
-	tb_board_put(b, run, &(struct tb_scalar){.tag = "t", .step = number, .wall_s = 1, .value = 1});
+	tb_board_put(b, run,
+		     &(struct tb_scalar){.tag = "t", .step = number, .wall_s = 1, .value = 1});
 }
 
 static struct fact_step fact_step;
@@ -144,7 +146,8 @@ static struct snapshot *snapshot_of(uint64_t ideal_ns)
 	s->jobs = calloc(1, sizeof(*s->jobs));
 	s->ranks = calloc(1, sizeof(*s->ranks));
 	s->njobs = s->nranks = 1;
-	s->jobs[0] = (struct job_view){.key = 3, .told_here = true, .reference_pid = 7, .last_step = 10};
+	s->jobs[0] = (struct job_view){
+		.key = 3, .told_here = true, .reference_pid = 7, .last_step = 10};
 	strcpy(s->jobs[0].name, "job");
 	s->jobs[0].ledger.now_ns = 100 * S;
 	s->jobs[0].ledger.ns[BUCKET_GOODPUT] = 60 * S;

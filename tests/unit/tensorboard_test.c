@@ -98,7 +98,8 @@ static void test_restart(void **state)
 	assert_int_equal(records, 6);
 }
 
-/* Killed: what was told before the state was saved is in the files; of what is told again each is there once.
+/* Killed: what was told before the state was saved is in the files; of what is told again each is
+ * there once.
  */
 static void test_killed(void **state)
 {
@@ -368,8 +369,8 @@ static pid_t writer(void)
 	return pid;
 }
 
-/* One that is stopped stands for one that a disk holds: it is waited for once, and the end tells what it
- * cost. */
+/* One that is stopped stands for one that a disk holds: it is waited for once, and the end tells
+ * what it cost. */
 static void test_never_answers(void **state)
 {
 	struct export_set *set = opened(false);
@@ -389,7 +390,8 @@ static void test_never_answers(void **state)
 	export_set_end(set, true);
 	assert_int_equal(export_set_close(set), -EIO);
 	assert_true(clock_mono_ns() - from_ns < 3 * S);
-	assert_non_null(strstr(captured, "/board: 7 scalars were lost: its disk does not answer\n"));
+	assert_non_null(
+		strstr(captured, "/board: 7 scalars were lost: its disk does not answer\n"));
 	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
 	assert_int_equal(files("board/job/run-1/rank-0", &records), 1);
 	assert_int_equal(records, 1 + 5);

@@ -114,7 +114,8 @@ static void more_than_is_kept(void **state)
 	(void)state;
 	buffer_printf(&b, "{\"type\":\"report\",\"ranks\":[");
 	for (int i = 0; i < TOP_RANKS + 9; i++)
-		buffer_printf(&b, "%s{\"trainer\":true,\"alive\":true,\"pid\":%d,\"job_key\":\"k1\"}",
+		buffer_printf(&b,
+			      "%s{\"trainer\":true,\"alive\":true,\"pid\":%d,\"job_key\":\"k1\"}",
 			      i ? "," : "", i);
 	buffer_printf(&b, "],\"jobs\":[");
 	for (int i = 0; i < TOP_JOBS + 7; i++)

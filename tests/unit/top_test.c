@@ -3,7 +3,8 @@
 
 #include "tests/unit/top_node.h"
 
-/* ---- what is shown --------------------------------------------------------------------------------- */
+/* ---- what is shown
+ * --------------------------------------------------------------------------------- */
 
 static void eighty_columns(void **state)
 {
@@ -14,17 +15,18 @@ static void eighty_columns(void **state)
 	take();
 	text = frame(80, 24);
 	assert_string_equal(
-		text, "gp-bpf 0.1.0  node-7                                                    12:01:40\n"
-		      "jobs 2 running, 1 down, 3 in all   ranks 3   accelerators 3\n"
-		      "overhead 0.006 %   records lost none   watched 3\n"
-		      "sorted by trouble\n"
-		      "\n"
-		      "  JOB           STATE   RANKS    STEP      P50 GOODPUT TIME     TROUBLE     FELL\n"
-		      "> llama-70b     running     2    2000  31.2 ms  72.4 % ██████░▓ hung 1, st…    -\n"
-		      "  resnet        down        -    2000  31.2 ms  72.4 % ██████░▓                1\n"
-		      "  mnist         running     1    2000  31.2 ms  72.4 % ██████░▓                -\n"
-		      "\n"
-		      "q quit   ↑ ↓ choose   Enter open   < > sort   r reverse   / filter   ? help\n");
+		text,
+		"gp-bpf 0.1.0  node-7                                                    12:01:40\n"
+		"jobs 2 running, 1 down, 3 in all   ranks 3   accelerators 3\n"
+		"overhead 0.006 %   records lost none   watched 3\n"
+		"sorted by trouble\n"
+		"\n"
+		"  JOB           STATE   RANKS    STEP      P50 GOODPUT TIME     TROUBLE     FELL\n"
+		"> llama-70b     running     2    2000  31.2 ms  72.4 % ██████░▓ hung 1, st…    -\n"
+		"  resnet        down        -    2000  31.2 ms  72.4 % ██████░▓                1\n"
+		"  mnist         running     1    2000  31.2 ms  72.4 % ██████░▓                -\n"
+		"\n"
+		"q quit   ↑ ↓ choose   Enter open   < > sort   r reverse   / filter   ? help\n");
 	free(text);
 }
 
@@ -36,9 +38,10 @@ static void wider(void **state)
 	three_jobs();
 	take();
 	text = frame(120, 24);
-	has(text, "  JOB                  STATE    RANKS     STEP      P50 STEP TIMES GOODPUT WHERE TIME "
-		  "WENT TROUBLE "
-		  "       FELL\n");
+	has(text,
+	    "  JOB                  STATE    RANKS     STEP      P50 STEP TIMES GOODPUT WHERE TIME "
+	    "WENT TROUBLE "
+	    "       FELL\n");
 	has(text, "> llama-70b            running      2     2000  31.2 ms ");
 	has(text, "  72.4 % ███████████░░▓▒ hung 1, strag…    -\n");
 	free(text);
@@ -91,7 +94,8 @@ static void a_job_is_opened(void **state)
 	free(text);
 }
 
-/* How much slower a rank is now, where it is: the median of its last steps may be the usual one already. */
+/* How much slower a rank is now, where it is: the median of its last steps may be the usual one
+ * already. */
 static void slow_by(void **state)
 {
 	static const struct {
@@ -105,7 +109,8 @@ static void slow_by(void **state)
 
 	(void)state;
 	job("llama-70b", 1);
-	fx.ranks[0].loops[0].change = (struct change_view){.slow = true, .count = 1, .before_ns = 100 * MS};
+	fx.ranks[0].loops[0].change = (struct change_view){
+		.slow = true, .count = 1, .before_ns = 100 * MS};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fx.ranks[0].loops[0].change.after_ns = cases[i].after_ns;
 		take();
@@ -154,7 +159,8 @@ static void names_are_hostile(void **state)
 		struct job_view *j = job(names[i], 1);
 
 		memset(fx.ranks[i].command, i % 2 ? '\033' : 'y', sizeof(fx.ranks[i].command) - 1);
-		snprintf(fx.ranks[i].events[0].text, sizeof(fx.ranks[i].events[0].text), "%s", names[i]);
+		snprintf(fx.ranks[i].events[0].text, sizeof(fx.ranks[i].events[0].text), "%s",
+			 names[i]);
 		fixture_hang(&fx.ranks[i], GP_WHY_input, false, names[i]);
 		j->starts = 5;
 	}
@@ -212,7 +218,8 @@ static void five_hundred_jobs(void **state)
 	free(text);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------ */
+/* ---- keys
+ * ------------------------------------------------------------------------------------------ */
 
 static void orders(void **state)
 {

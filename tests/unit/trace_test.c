@@ -118,8 +118,11 @@ static void step_of(struct test *t, uint32_t loop, uint64_t from_ns, uint64_t to
 static void range_of(struct test *t, const char *name, uint64_t from_ns, uint64_t to_ns, bool async)
 {
 	static const struct type_names types;
-	struct fact_range r = {
-		.name = name, .bucket = BUCKET_CUSTOM, .start_ns = from_ns, .end_ns = to_ns, .async = async};
+	struct fact_range r = {.name = name,
+			       .bucket = BUCKET_CUSTOM,
+			       .start_ns = from_ns,
+			       .end_ns = to_ns,
+			       .async = async};
 	struct fact f = fact(t, FACT_RANGE);
 
 	f.types = &types;
@@ -154,10 +157,11 @@ static void a_step_to_the_byte(void **state)
 	begin(&t, "");
 	step_of(&t, 0, 10 * S + 1, 11 * S + 20, STEP_recompiled);
 	close_trace(&t);
-	assert_non_null(strstr(t.text, "{\"ph\":\"X\",\"cat\":\"step\",\"name\":\"step\",\"pid\":"));
-	assert_non_null(strstr(t.text,
-			       ",\"tid\":1,\"ts\":10000000.001,\"dur\":1000000.019,\"args\":{\"step\":1,"
-			       "\"recompiled\":true,\"data_ns\":5,\"seq\":1}},\n"));
+	assert_non_null(
+		strstr(t.text, "{\"ph\":\"X\",\"cat\":\"step\",\"name\":\"step\",\"pid\":"));
+	assert_non_null(strstr(
+		t.text, ",\"tid\":1,\"ts\":10000000.001,\"dur\":1000000.019,\"args\":{\"step\":1,"
+			"\"recompiled\":true,\"data_ns\":5,\"seq\":1}},\n"));
 	assert_non_null(strstr(t.text, "\"ts\":10000000.001,\"args\":{\"us\":1000000.019}}"));
 	assert_non_null(strstr(t.text, "{\"name\":\"llama rank 3\"}"));
 	assert_non_null(strstr(t.text, "{\"labels\":\"pid 4242\"}"));
@@ -182,7 +186,11 @@ static void phases_and_waits_to_the_byte(void **state)
 		"\"ts\":10000000.000,",
 	};
 	struct fact_step fs = {
-		.step = {.number = 1, .start_ns = 10 * S, .end_ns = 11 * S, .updates = 1, .tier = TIER_A},
+		.step = {.number = 1,
+			 .start_ns = 10 * S,
+			 .end_ns = 11 * S,
+			 .updates = 1,
+			 .tier = TIER_A},
 		.run_step = 1,
 		.phases_known = 1u << PHASE_DATA | 1u << PHASE_BACKWARD | 1u << PHASE_COLLECTIVE,
 		.piece = {{PHASE_DATA, 10 * S, 10 * S + 1005},
@@ -241,7 +249,8 @@ static void what_overlaps_gets_lanes_of_its_own(void **state)
 				 i);
 	assert_int_equal(number_of(event_of(&t, "X", "r", 4), "tid"),
 			 number_of(event_of(&t, "X", "r", 0), "tid"));
-	/* The fifth at once, the one of another thread, and the step of a loop that shares a lane. */
+	/* The fifth at once, the one of another thread, and the step of a loop that shares a lane.
+	 */
 	assert_non_null(event_of(&t, "b", "r", 0));
 	assert_null(event_of(&t, "b", "r", 1));
 	assert_int_equal(number_of(event_of(&t, "b", "aside", 0), "ts"), 1000000);
@@ -253,7 +262,8 @@ static void what_overlaps_gets_lanes_of_its_own(void **state)
 
 static void one_track_for_a_rank_over_its_runs(void **state)
 {
-	struct fact_checkpoint c = {.start_ns = 5 * S, .end_ns = 6 * S, .closed = true, .file = "a"};
+	struct fact_checkpoint c = {
+		.start_ns = 5 * S, .end_ns = 6 * S, .closed = true, .file = "a"};
 	struct test t;
 	struct fact f;
 	double pid;
@@ -261,7 +271,8 @@ static void one_track_for_a_rank_over_its_runs(void **state)
 	(void)state;
 	begin(&t, "");
 	step_of(&t, 0, 1 * S, 2 * S, 0);
-	for (uint32_t i = 0; i < 2; i++) { /* another process of that rank: the second while the first runs */
+	for (uint32_t i = 0; i < 2;
+	     i++) { /* another process of that rank: the second while the first runs */
 		f = fact(&t, FACT_CHECKPOINT);
 		f.pid = 5000 + i;
 		f.checkpoint = &c;
@@ -276,7 +287,8 @@ static void one_track_for_a_rank_over_its_runs(void **state)
 
 static struct fact of_process(uint32_t pid, uint64_t mono_ns)
 {
-	return (struct fact){.pid = pid, .start_ns = pid, .rank = -1, .job = "", .mono_ns = mono_ns};
+	return (struct fact){
+		.pid = pid, .start_ns = pid, .rank = -1, .job = "", .mono_ns = mono_ns};
 }
 
 /* Jobs come and go: there is room for new ones, and who tells again has the number of before. */
@@ -322,9 +334,11 @@ static void hostile_names_stay_names(void **state)
 	begin(&t, "");
 	range_of(&t, name, 2 * S, 1 * S, false); /* and time that runs backwards */
 	close_trace(&t);
-	assert_true(number_of(event_of(&t, "X",
-				       "\"}]\n\\,{\"ph\":\"X\"\x01\xef\xbf\xbd\x7f<script>\"seq\":99", 0),
-			      "dur") == 0);
+	assert_true(
+		number_of(event_of(&t, "X",
+				   "\"}]\n\\,{\"ph\":\"X\"\x01\xef\xbf\xbd\x7f<script>\"seq\":99",
+				   0),
+			  "dur") == 0);
 	for (const char *at = t.text; *at; at++)
 		assert_true(*at == '\n' || (unsigned char)*at >= 0x20);
 	end(&t);
@@ -351,7 +365,8 @@ static void the_size_is_kept_and_what_is_left_out_is_counted(void **state)
 	close_trace(&t);
 	assert_true(strlen(t.text) <= 1 << 20);
 	assert_true(strlen(t.text) > 900000);
-	assert_non_null(event_of(&t, "i", "from here on 1 step of 10 is drawn: the file nears its size", 0));
+	assert_non_null(event_of(&t, "i",
+				 "from here on 1 step of 10 is drawn: the file nears its size", 0));
 	while (event_of(&t, "X", "step", (int)steps))
 		steps += 997; /* a search each: some are enough */
 	last = cJSON_GetArrayItem(t.json, t.events - 1);
@@ -359,7 +374,8 @@ static void the_size_is_kept_and_what_is_left_out_is_counted(void **state)
 	last = cJSON_GetObjectItem(last, "args");
 	assert_true(number_of(last, "steps") > 1000 && number_of(last, "others_left_out") > 100);
 	assert_int_equal(number_of(last, "steps") + number_of(last, "steps_left_out"), 100000);
-	assert_int_equal(number_of(last, "steps_left_out") + number_of(last, "others_left_out"), dropped);
+	assert_int_equal(number_of(last, "steps_left_out") + number_of(last, "others_left_out"),
+			 dropped);
 	assert_true(steps >= number_of(last, "steps") && steps - number_of(last, "steps") < 1000);
 	assert_non_null(strstr(captured, "are not drawn"));
 	free(s);

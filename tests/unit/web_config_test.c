@@ -78,12 +78,13 @@ static void everything(void **state)
 
 	(void)state;
 	assert_int_equal(
-		config_of(&c, TLS VERIFIED
-			  "  client_allowed_sans: [prom.example, 10.0.0.1]\n  min_version: TLS13\n"
-			  "  prefer_server_cipher_suites: false\n  curve_preferences: [X25519, CurveP256]\n"
-			  "http_server_config:\n  http2: true\n  headers:\n    X-Frame-Options: sameorigin\n"
-			  "    Content-Security-Policy: \"\"\nbasic_auth_users:\n  a.b: " HASH
-			  "\n  x y: " HASH "\n"),
+		config_of(
+			&c, TLS VERIFIED
+			"  client_allowed_sans: [prom.example, 10.0.0.1]\n  min_version: TLS13\n"
+			"  prefer_server_cipher_suites: false\n  curve_preferences: [X25519, CurveP256]\n"
+			"http_server_config:\n  http2: true\n  headers:\n    X-Frame-Options: sameorigin\n"
+			"    Content-Security-Policy: \"\"\nbasic_auth_users:\n  a.b: " HASH
+			"\n  x y: " HASH "\n"),
 		0);
 	assert_string_equal(captured, "");
 	snprintf(at, sizeof(at), "%s/a.crt", folder);
@@ -93,8 +94,9 @@ static void everything(void **state)
 	assert_int_equal(c->client, WEB_CLIENT_VERIFIED);
 	assert_int_equal(c->sans.count, 2);
 	assert_string_equal(c->sans.name[1], "10.0.0.1");
-	assert_string_equal(c->priority,
-			    "NORMAL:-VERS-ALL:+VERS-TLS1.3:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1");
+	assert_string_equal(
+		c->priority,
+		"NORMAL:-VERS-ALL:+VERS-TLS1.3:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1");
 	assert_int_equal(c->users, 2);
 	assert_string_equal(c->user[0].name, "a.b");
 	assert_string_equal(c->user[1].name, "x y");
@@ -115,12 +117,15 @@ static void little(void **state)
 	assert_int_equal(config_of(&c, ""), 0);
 	assert_false(c->tls || c->users || web_config_protects(c));
 	web_config_free(c);
-	assert_int_equal(config_of(&c, "tls_server_config:\nbasic_auth_users:\nhttp_server_config: {}\n"), 0);
+	assert_int_equal(
+		config_of(&c, "tls_server_config:\nbasic_auth_users:\nhttp_server_config: {}\n"),
+		0);
 	assert_false(c->tls || c->users);
 	web_config_free(c);
 	assert_int_equal(config_of(&c, TLS), 0);
 	assert_false(web_config_protects(c)); /* encrypted, and for everybody */
-	assert_string_equal(c->priority, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE");
+	assert_string_equal(c->priority,
+			    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE");
 	web_config_free(c);
 	assert_int_equal(config_of(&c, "basic_auth_users: {prom: \"" HASH "\"}\n"), 0);
 	assert_true(web_config_protects(c) && !c->tls);
@@ -133,14 +138,16 @@ static void refused(void **state)
 	(void)state;
 	/* keys */
 	wrong("rate_limit:\n  burst: 20\n", "rate_limit.burst: this key is not supported");
-	wrong("tls_server_config:\n  cert_fil: a\n", "web.yml:2: tls_server_config.cert_fil: this key");
+	wrong("tls_server_config:\n  cert_fil: a\n",
+	      "web.yml:2: tls_server_config.cert_fil: this key");
 	wrong("tls_config:\n  cert_file: a\n", "tls_config.cert_file");
 	wrong("basic_auth_users: prom\n", "basic_auth_users: this key");
 	wrong("basic_auth_users: [prom]\n", "basic_auth_users: this key");
 	wrong(TLS "  auth_excluded_paths: [/x]\n", "auth_excluded_paths");
 	wrong(TLS "  cert_file: b\n", "given twice");
 	/* passwords that are none */
-	wrong("basic_auth_users:\n  prom: secret\n", "basic_auth_users.prom: expected the password's bcrypt");
+	wrong("basic_auth_users:\n  prom: secret\n",
+	      "basic_auth_users.prom: expected the password's bcrypt");
 	wrong("basic_auth_users:\n  prom: $2x$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG\n",
 	      "bcrypt");
 	wrong("basic_auth_users:\n  prom: $2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7z\n",
@@ -173,9 +180,11 @@ static void refused(void **state)
 	/* headers */
 	wrong("http_server_config:\n  headers:\n    Server: x\n",
 	      "headers.Server: this header cannot be set");
-	wrong("http_server_config:\n  headers:\n    X-Frame-Options: allow\n", "deny or sameorigin");
+	wrong("http_server_config:\n  headers:\n    X-Frame-Options: allow\n",
+	      "deny or sameorigin");
 	wrong("http_server_config:\n  headers:\n    X-Content-Type-Options: sniff\n", "nosniff");
-	wrong("http_server_config:\n  headers:\n    X-XSS-Protection: \"0\\r\\nX: y\"\n", "one line");
+	wrong("http_server_config:\n  headers:\n    X-XSS-Protection: \"0\\r\\nX: y\"\n",
+	      "one line");
 	/* no YAML */
 	wrong("basic_auth_users: {\n", "web.yml:");
 	wrong("prom\n", "mapping");
@@ -188,7 +197,8 @@ static void suites(void **state)
 
 	(void)state;
 	assert_int_equal(
-		config_of(&c, SUITES "[TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384]\n"),
+		config_of(&c, SUITES
+			  "[TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384]\n"),
 		-EINVAL); /* AES-256 with ECDHE and TLS 1.2 was not listed */
 	assert_non_null(strstr(captured, "would allow TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 too"));
 	assert_int_equal(config_of(&c, SUITES "[TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "
@@ -197,9 +207,10 @@ static void suites(void **state)
 	assert_int_equal(config_of(&c, SUITES "[TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA, "
 					      "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]\n"),
 			 0);
-	assert_string_equal(c->priority,
-			    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:-MAC-ALL:-KX-ALL"
-			    ":+AES-256-CBC:+SHA1:+ECDHE-RSA:+AES-128-GCM:+AEAD:%SERVER_PRECEDENCE");
+	assert_string_equal(
+		c->priority,
+		"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:-MAC-ALL:-KX-ALL"
+		":+AES-256-CBC:+SHA1:+ECDHE-RSA:+AES-128-GCM:+AEAD:%SERVER_PRECEDENCE");
 	assert_int_equal(gnutls_priority_init(&priority, c->priority, NULL), 0);
 	gnutls_priority_deinit(priority);
 	web_config_free(c);

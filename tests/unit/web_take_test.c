@@ -77,10 +77,12 @@ static int get(const struct stand_in *s, const char *fault, struct web_request r
 {
 	char knobs[128], address[128];
 
-	snprintf(knobs, sizeof(knobs), "{\"faults\": {\"/taken\": \"%s\"}}", fault ? fault : "none");
+	snprintf(knobs, sizeof(knobs), "{\"faults\": {\"/taken\": \"%s\"}}",
+		 fault ? fault : "none");
 	if (fault)
 		assert_int_equal(stand_in_set(s, knobs), 0);
-	snprintf(address, sizeof(address), fault ? "%s/taken" : "https%s/echo", s->base + (fault ? 0 : 4));
+	snprintf(address, sizeof(address), fault ? "%s/taken" : "https%s/echo",
+		 s->base + (fault ? 0 : 4));
 	rq.method = "GET";
 	rq.url = address;
 	rq.direct = true;
@@ -88,10 +90,10 @@ static int get(const struct stand_in *s, const char *fault, struct web_request r
 	return web_send(w, &rq, &r);
 }
 
-#define TAKE                                                                                                 \
-	(struct web_request)                                                                                 \
-	{                                                                                                    \
-		.take = take, .ctx = &taken                                                                  \
+#define TAKE                                                                                       \
+	(struct web_request)                                                                       \
+	{                                                                                          \
+		.take = take, .ctx = &taken                                                        \
 	}
 
 static void of_any_length(void **state)

@@ -30,9 +30,9 @@ static void quiet(void *ctx, enum log_level level, const char *text)
 
 static int start(void **state)
 {
-	static const char *const ours[] = {"http_proxy",    "https_proxy", "HTTPS_PROXY", "all_proxy",
-					   "ALL_PROXY",	    "no_proxy",	   "NO_PROXY",	  "CURL_CA_BUNDLE",
-					   "SSL_CERT_FILE", "SSL_CERT_DIR"};
+	static const char *const ours[] = {
+		"http_proxy", "https_proxy", "HTTPS_PROXY",    "all_proxy",	"ALL_PROXY",
+		"no_proxy",   "NO_PROXY",    "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"};
 	static const char *const none[] = {"--journal", "journal", NULL};
 	static const char *const secure[] = {"--tls", ".", "--journal", "journal", NULL};
 	static const char *const wrong[] = {"--tls", ".", "--tls-names", "DNS:example.com", NULL};
@@ -80,8 +80,9 @@ static char *url(const struct stand_in *s, const char *path)
 
 static int get(const char *address, uint64_t timeout_ms)
 {
-	return web_send(w, &(struct web_request){.method = "GET", .url = address, .timeout_ms = timeout_ms},
-			&r);
+	return web_send(
+		w, &(struct web_request){.method = "GET", .url = address, .timeout_ms = timeout_ms},
+		&r);
 }
 
 static void fault(const char *kind)
@@ -110,9 +111,12 @@ static void has(const char *text)
 
 static void requests(void **state)
 {
-	static const char *const headers[] = {"X-One: first", "Content-Type: application/json", NULL};
-	struct web_request rq = {
-		.method = "POST", .url = url(&plain, "/echo"), .headers = headers, .timeout_ms = LONG_MS};
+	static const char *const headers[] = {"X-One: first", "Content-Type: application/json",
+					      NULL};
+	struct web_request rq = {.method = "POST",
+				 .url = url(&plain, "/echo"),
+				 .headers = headers,
+				 .timeout_ms = LONG_MS};
 	char *peer, port[32];
 
 	(void)state;
@@ -329,7 +333,8 @@ static void certificates(void **state)
 	assert_int_equal(r.status, 200);
 	assert_int_equal(get_secure(&tls, "SSL_CERT_FILE", ca), 0);
 	assert_int_equal(stand_in_count(&tls, seen), 2);
-	assert_int_equal(get_secure(&other, "CURL_CA_BUNDLE", stand_in_path(&other, "ca.pem")), -EIO);
+	assert_int_equal(get_secure(&other, "CURL_CA_BUNDLE", stand_in_path(&other, "ca.pem")),
+			 -EIO);
 	assert_int_equal(r.failure, WEB_TLS); /* a certificate of another name */
 	assert_false(r.sent);
 	assert_int_equal(get_secure(&plain, "CURL_CA_BUNDLE", ca), -EIO);
@@ -338,7 +343,8 @@ static void certificates(void **state)
 
 static void proxies(void **state)
 {
-	struct web_request rq = {.method = "GET", .url = url(&plain, "/echo"), .timeout_ms = LONG_MS};
+	struct web_request rq = {
+		.method = "GET", .url = url(&plain, "/echo"), .timeout_ms = LONG_MS};
 
 	(void)state;
 	setenv("http_proxy", closed_port(), 1);

@@ -75,13 +75,15 @@ static void test_silence(void **state)
 	window_free(w);
 }
 
-/* What a restart disproves, what the first steps took too long, a hang known late: in its own slot. */
+/* What a restart disproves, what the first steps took too long, a hang known late: in its own slot.
+ */
 static void test_moves(void **state)
 {
 	struct window *w = window_new(0);
 	struct window_view v;
 	struct ledger_span waste = {0, 5 * HOUR, BUCKET_WASTED, BUCKET_GOODPUT, HOUR + HOUR / 2, 0};
-	struct ledger_span startup = {0, HOUR, BUCKET_PROGRAM_STARTUP, BUCKET_GOODPUT, 60 * SECOND, 0};
+	struct ledger_span startup = {0,	   HOUR, BUCKET_PROGRAM_STARTUP, BUCKET_GOODPUT,
+				      60 * SECOND, 0};
 
 	(void)state;
 	add(w, BUCKET_GOODPUT, 0, 3 * HOUR);
@@ -106,7 +108,8 @@ static void test_moves(void **state)
 	window_free(w);
 }
 
-/* ---- property: windows are what a ledger's spans add up to --------------------------------------- */
+/* ---- property: windows are what a ledger's spans add up to
+ * --------------------------------------- */
 
 #define PIECES 200000
 
@@ -121,7 +124,8 @@ static void truth_move(struct truth *t, const struct ledger_span *s)
 	uint64_t left_ns = s->ns;
 	bool first = s->bucket == BUCKET_PROGRAM_STARTUP;
 
-	/* The ledger moves within a step, or all of a range: pieces are not cut but at the one end. */
+	/* The ledger moves within a step, or all of a range: pieces are not cut but at the one end.
+	 */
 	for (uint32_t k = 0; left_ns && k < t->n; k++) {
 		struct ledger_span *p = &t->at[first ? k : t->n - 1 - k];
 		uint64_t len_ns = p->to_ns - p->from_ns;
@@ -134,7 +138,8 @@ static void truth_move(struct truth *t, const struct ledger_span *s)
 			memmove(p + 2, p + 1, (size_t)(rest - (p + 1)) * sizeof(*p));
 			t->n++;
 			p[1] = *p;
-			p[0].to_ns = p[1].from_ns = first ? p->from_ns + left_ns : p->to_ns - left_ns;
+			p[0].to_ns = p[1].from_ns = first ? p->from_ns + left_ns
+							  : p->to_ns - left_ns;
 			p[first ? 0 : 1].bucket = s->bucket;
 			return;
 		}
@@ -161,7 +166,8 @@ static void compare(const struct truth *t, const struct ledger *l, uint64_t leng
 	struct window_view v;
 
 	ledger_view(l, &lv);
-	window_view(t->w, lv.now_ns, length_ns, lv.ns[BUCKET_HANG] - window_total(t->w, BUCKET_HANG), &v);
+	window_view(t->w, lv.now_ns, length_ns,
+		    lv.ns[BUCKET_HANG] - window_total(t->w, BUCKET_HANG), &v);
 	assert_int_equal(sum_of(&v), v.to_ns - v.from_ns);
 	assert_true(v.to_ns - v.from_ns >= length_ns || v.whole);
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -193,7 +199,8 @@ static void test_random(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
-		uint64_t scale_us = seed % 3 ? 1000000ull * (1 + seed) : 60000000ull, now_ns = 7 * HOUR;
+		uint64_t scale_us = seed % 3 ? 1000000ull * (1 + seed) : 60000000ull,
+			 now_ns = 7 * HOUR;
 		struct truth t = {window_new(now_ns), calloc(PIECES, sizeof(*t.at)), 0};
 		struct ledger *l = ledger_new(now_ns, now_ns);
 
@@ -290,8 +297,9 @@ static void test_archive(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_name),   cmocka_unit_test(test_silence), cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_tiles),   cmocka_unit_test(test_archive),
+		cmocka_unit_test(test_name),  cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_moves), cmocka_unit_test(test_random),
+		cmocka_unit_test(test_tiles), cmocka_unit_test(test_archive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Custom events by type in windows: as a list of all pieces has them, also copied, saved, put behind others.
+/* Custom events by type in windows: as a list of all pieces has them, also copied, saved, put
+ * behind others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,8 @@ static void make(uint64_t seed)
 						.bucket = custom ? BUCKET_CUSTOM : BUCKET_GOODPUT,
 						.was = BUCKET_COUNT,
 						.ns = ns,
-						.type = custom ? (uint32_t)any(6) * 6 : LEDGER_REST};
+						.type = custom ? (uint32_t)any(6) * 6
+							       : LEDGER_REST};
 		at_ns += ns;
 	}
 }
@@ -134,7 +136,8 @@ static void test_archive(void **state)
 	buffer_free(&bytes);
 }
 
-/* One window ends where another, which began before, goes on: what that had by then does not count twice. */
+/* One window ends where another, which began before, goes on: what that had by then does not count
+ * twice. */
 static void test_merge(void **state)
 {
 	(void)state;

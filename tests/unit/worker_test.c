@@ -22,7 +22,8 @@ struct backend {
 	atomic_bool cancelled;
 };
 
-static bool work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last, struct export_view *told)
+static bool work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
+		 struct export_view *told)
 {
 	struct backend *b = ctx;
 
@@ -74,7 +75,8 @@ static void give(struct worker *w, uint64_t number)
 
 static struct worker *open_worker(struct backend *b, uint64_t interval_ns, uint64_t flush_ns)
 {
-	struct worker_job job = {.name = "test", .ctx = b, .interval_ns = interval_ns, .flush_ns = flush_ns};
+	struct worker_job job = {
+		.name = "test", .ctx = b, .interval_ns = interval_ns, .flush_ns = flush_ns};
 	struct worker *w;
 
 	job.work = work;

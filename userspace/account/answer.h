@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answer.h - what is asked about a job's log, and what is answered (gp-bpf account).
  *
- * Seconds and percent are doubles here and nowhere before: engines add integers. Names of badput are the
- * goodput library's, in its order.
+ * Seconds and percent are doubles here and nowhere before: engines add integers. Names of badput
+ * are the goodput library's, in its order.
  */
 #ifndef ACCOUNT_ANSWER_H
 #define ACCOUNT_ANSWER_H
@@ -14,22 +14,22 @@
 #include "userspace/model/disruption.h"
 #include "userspace/account/history.h"
 
-#define GOODPUT_BADPUTS(X) /* id, name */                                                                    \
-	X(INIT, "TPU_INITIALIZATION")                                                                        \
-	X(PREP, "TRAINING_PREP")                                                                             \
-	X(STARTUP, "PROGRAM_STARTUP")                                                                        \
-	X(LOAD_SYNC, "DATA_LOADING_SYNC")                                                                    \
-	X(LOAD_ASYNC, "DATA_LOADING_ASYNC") /* beside the sum */                                             \
-	X(SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME")                                                         \
-	X(RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME")                                                   \
-	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION")                                                         \
-	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION")                                               \
-	X(CUSTOM, "CUSTOM_BADPUT_EVENTS") /* the sum; by type in `custom` */                                 \
-	X(OTHER, "OTHER")                                                                                    \
-	X(SLICE_DOWN, "ELASTIC_SLICE_DOWN")                                                                  \
-	X(SCALE_UP, "ELASTIC_SCALE_UP")                                                                      \
-	X(REINIT, "ELASTIC_REINITIALIZATION")                                                                \
-	X(HANG, "HANG")		    /* closed semantics only */                                              \
+#define GOODPUT_BADPUTS(X) /* id, name */                                                          \
+	X(INIT, "TPU_INITIALIZATION")                                                              \
+	X(PREP, "TRAINING_PREP")                                                                   \
+	X(STARTUP, "PROGRAM_STARTUP")                                                              \
+	X(LOAD_SYNC, "DATA_LOADING_SYNC")                                                          \
+	X(LOAD_ASYNC, "DATA_LOADING_ASYNC") /* beside the sum */                                   \
+	X(SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME")                                               \
+	X(RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME")                                         \
+	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION")                                               \
+	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION")                                     \
+	X(CUSTOM, "CUSTOM_BADPUT_EVENTS") /* the sum; by type in `custom` */                       \
+	X(OTHER, "OTHER")                                                                          \
+	X(SLICE_DOWN, "ELASTIC_SLICE_DOWN")                                                        \
+	X(SCALE_UP, "ELASTIC_SCALE_UP")                                                            \
+	X(REINIT, "ELASTIC_REINITIALIZATION")                                                      \
+	X(HANG, "HANG")		    /* closed semantics only */                                    \
 	X(UNOBSERVED, "UNOBSERVED") /* closed semantics only */
 
 enum goodput_badput {
@@ -64,11 +64,12 @@ struct goodput_custom {
 
 /* Of the whole job, of a window, of what exclusions leave, or at an instant. */
 struct goodput_part {
-	int64_t from_us, to_us; /* the window asked for; cumulative: start of the job and the instant asked
-				   about */
-	const char *error, *error_type; /* library semantics, where the library raises and tells nothing:
-					   the numbers are then those without its check. NULL: they are
-					   the library's own. Static text; times are left out. */
+	int64_t from_us, to_us; /* the window asked for; cumulative: start of the job and the
+				   instant asked about */
+	const char *error,
+		*error_type; /* library semantics, where the library raises and tells nothing:
+				the numbers are then those without its check. NULL: they are
+				the library's own. Static text; times are left out. */
 	double goodput_pct, total_s, productive_s;
 	double badput_s[BADPUTS], badput_pct[BADPUTS];
 	uint32_t has_s, has_pct;       /* by 1 << enum goodput_badput: the rest is absent */
@@ -82,7 +83,8 @@ struct goodput_part {
 	double ideal_s, deviation_mean_s, deviation_cumulative_s, deviation_interval_s;
 	bool has_slices;
 	double stepping_efficiency, available_efficiency;
-	/* Of a window, library semantics: over what of it the job lived through, as its other numbers are. */
+	/* Of a window, library semantics: over what of it the job lived through, as its other
+	 * numbers are. */
 	double span_stepping, span_available;
 };
 
@@ -92,19 +94,19 @@ struct goodput_step_time { /* in order of first appearance */
 };
 
 /* Things that a reader of the numbers has to know, counted. */
-#define GOODPUT_WARNINGS(X) /* id, words after the count */                                                  \
-	X(DUPLICATE, "records that repeat another")                                                          \
-	X(DISORDER, "records out of order of time")                                                          \
-	X(WRITERS, "steps told by a second writer")                                                          \
-	X(GAPS, "steps without a record of their own")                                                       \
-	X(SKEW, "runs whose clock is behind that of the run before")                                         \
-	X(OPEN, "phases that have no end")                                                                   \
-	X(ORPHANS, "ends without a start")                                                                   \
-	X(NULLS, "checkpoints without a duration")                                                           \
-	X(STALE_END, "job ends that later records disprove")                                                 \
-	X(NO_START, "jobs without a start record")                                                           \
-	X(INSANE, "values that cannot be")                                                                   \
-	X(MERGED, "event types beyond those that are told apart")                                            \
+#define GOODPUT_WARNINGS(X) /* id, words after the count */                                        \
+	X(DUPLICATE, "records that repeat another")                                                \
+	X(DISORDER, "records out of order of time")                                                \
+	X(WRITERS, "steps told by a second writer")                                                \
+	X(GAPS, "steps without a record of their own")                                             \
+	X(SKEW, "runs whose clock is behind that of the run before")                               \
+	X(OPEN, "phases that have no end")                                                         \
+	X(ORPHANS, "ends without a start")                                                         \
+	X(NULLS, "checkpoints without a duration")                                                 \
+	X(STALE_END, "job ends that later records disprove")                                       \
+	X(NO_START, "jobs without a start record")                                                 \
+	X(INSANE, "values that cannot be")                                                         \
+	X(MERGED, "event types beyond those that are told apart")                                  \
 	X(CROWDED, "events in one step, too many to keep their places")
 
 enum goodput_warning {

@@ -21,9 +21,11 @@ void *closed_grow(void **array, size_t *count, size_t *cap, size_t size)
 	return (char *)*array + (*count)++ * size;
 }
 
-#define grow(c, name) closed_grow((void **)&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
+#define grow(c, name)                                                                              \
+	closed_grow((void **)&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
 
-static void *closed_create(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t), void *ctx)
+static void *closed_create(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
+			   void *ctx)
 {
 	struct closed *c = calloc(1, sizeof(*c));
 
@@ -49,7 +51,8 @@ static void closed_destroy(void *engine)
 	free(c);
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------- */
+/* ---- runs
+ * ---------------------------------------------------------------------------------------- */
 
 struct closed_run *closed_new_run(struct closed *c, int64_t time_us, bool started)
 {
@@ -99,7 +102,8 @@ void closed_touch(struct closed *c, struct closed_run *run, int64_t time_us, boo
 /* The run a record is of: the last one, or, where the record is older than that, the one before. */
 static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 {
-	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : closed_new_run(c, time_us, false);
+	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]
+					  : closed_new_run(c, time_us, false);
 
 	for (size_t i = 0; run && run > c->runs && i < CLOSED_LOOK_BACK; i++, run--)
 		if (time_us >= run->begin_us)
@@ -158,7 +162,8 @@ static int closed_job_end(struct closed *c, int64_t time_us)
 	return 0;
 }
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- events
+ * -------------------------------------------------------------------------------------- */
 
 static bool closed_is_training(uint8_t kind)
 {
@@ -212,7 +217,8 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 				   r->name,
 				   (uint32_t)c->nevents,
 				   r->kind};
-	if (c->nevents > 1 && (e[-1].run > e->run || (e[-1].run == e->run && e[-1].time_us > time_us)))
+	if (c->nevents > 1 &&
+	    (e[-1].run > e->run || (e[-1].run == e->run && e[-1].time_us > time_us)))
 		c->events_mixed = true;
 	return 0;
 }
@@ -223,15 +229,17 @@ static int closed_slices(struct closed *c, const struct goodput_record *r)
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct closed_sample){r->time_us, r->active, r->total, r->available, (uint32_t)c->nsamples};
+	*s = (struct closed_sample){r->time_us, r->active, r->total, r->available,
+				    (uint32_t)c->nsamples};
 	c->samples_mixed |= c->nsamples > 1 && s[-1].time_us > s->time_us;
 	return 0;
 }
 
-/* ---- which times can be ------------------------------------------------------------------------------ */
+/* ---- which times can be
+ * ------------------------------------------------------------------------------ */
 
-/* When: a checkpoint without a start ends when it was written, if the log says when that was; else it begins
- * at the one instant that it names. */
+/* When: a checkpoint without a start ends when it was written, if the log says when that was; else
+ * it begins at the one instant that it names. */
 static int64_t closed_instant(const struct goodput_record *r)
 {
 	if (r->time_us != GOODPUT_UNKNOWN || r->write_us == GOODPUT_UNKNOWN)
@@ -283,8 +291,9 @@ static int closed_believe(struct closed *c, const struct goodput_record *r)
 	int err = 0;
 
 	if (time_us < 0 || time_us > GOODPUT_TIME_MAX_US) { /* GOODPUT_UNKNOWN too */
-		c->warnings[closed_is_checkpoint(r->kind) && time_us == GOODPUT_UNKNOWN ? WARN_NULLS
-											: WARN_INSANE]++;
+		c->warnings[closed_is_checkpoint(r->kind) && time_us == GOODPUT_UNKNOWN
+				    ? WARN_NULLS
+				    : WARN_INSANE]++;
 		return 0;
 	}
 	if (!c->accepted || closed_near(time_us, c->anchor_us)) {
@@ -321,7 +330,8 @@ static int closed_feed(void *engine, const struct goodput_record *r)
 	return closed_believe(c, r);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------- */
+/* ---- answers
+ * ------------------------------------------------------------------------------------- */
 
 static void closed_work_free(struct closed_work *w)
 {

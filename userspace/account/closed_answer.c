@@ -43,7 +43,8 @@ static void sums_type(struct sums *s, uint32_t name, uint64_t ns)
 	while (i < s->ntypes && s->types[i].name != name)
 		i++;
 	if (i == s->ntypes)
-		s->types[s->ntypes++].name = name; /* the ledger tells no more than LEDGER_TYPES apart */
+		s->types[s->ntypes++]
+			.name = name; /* the ledger tells no more than LEDGER_TYPES apart */
 	s->types[i].ns += ns;
 }
 
@@ -63,7 +64,8 @@ static void sums_add(const struct closed_work *w, struct sums *s, int64_t from_u
 	}
 }
 
-/* ---- steps, slices ------------------------------------------------------------------------------- */
+/* ---- steps, slices
+ * ------------------------------------------------------------------------------- */
 
 /* After the last step of run r that had begun by to_us. */
 static size_t run_begun(const struct closed_work *w, size_t r, int64_t to_us)
@@ -125,7 +127,8 @@ static int sample_order(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static void slices(const struct closed_work *w, struct goodput_part *p, int64_t from_us, int64_t to_us)
+static void slices(const struct closed_work *w, struct goodput_part *p, int64_t from_us,
+		   int64_t to_us)
 {
 	const struct closed_sample *s = w->c->samples;
 	double active = 0, available = 0;
@@ -133,7 +136,8 @@ static void slices(const struct closed_work *w, struct goodput_part *p, int64_t 
 	p->has_slices = w->c->query->elastic || w->c->nsamples;
 	for (size_t i = 0; i < w->c->nsamples; i++) {
 		int64_t a_us = clamp(s[i].time_us, from_us, to_us);
-		int64_t b_us = i + 1 < w->c->nsamples ? clamp(s[i + 1].time_us, from_us, to_us) : to_us;
+		int64_t b_us = i + 1 < w->c->nsamples ? clamp(s[i + 1].time_us, from_us, to_us)
+						      : to_us;
 
 		if (!s[i].total)
 			continue;
@@ -146,7 +150,8 @@ static void slices(const struct closed_work *w, struct goodput_part *p, int64_t 
 	}
 }
 
-/* ---- parts --------------------------------------------------------------------------------------- */
+/* ---- parts
+ * --------------------------------------------------------------------------------------- */
 
 static double seconds(uint64_t ns)
 {
@@ -199,8 +204,9 @@ static int part_fill(const struct closed_work *w, const struct sums *s, uint64_t
 	return part_customs(s, whole, p);
 }
 
-/* Those that came in [from, to), at the very end of what is asked about too: of windows side by side one has
- * it. A run whose clock is behind was not disturbed before those that came before it. */
+/* Those that came in [from, to), at the very end of what is asked about too: of windows side by
+ * side one has it. A run whose clock is behind was not disturbed before those that came before it.
+ */
 static uint64_t disruptions(const struct closed_work *w, int64_t from_us, int64_t to_us)
 {
 	int64_t edge_us = w->start_us, at_us;
@@ -218,7 +224,8 @@ static uint64_t disruptions(const struct closed_work *w, int64_t from_us, int64_
 }
 
 /* [from, to) as it was asked for; of that, what the job lived through. */
-static int part_window(const struct closed_work *w, int64_t from_us, int64_t to_us, struct goodput_part *p)
+static int part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
+		       struct goodput_part *p)
 {
 	int64_t a_us = clamp(from_us, w->start_us, w->now_us), b_us = clamp(to_us, a_us, w->now_us);
 	struct sums s = {0};
@@ -261,7 +268,8 @@ static int part_excluded(const struct closed_work *w, const struct goodput_part 
 	p->custom = NULL;
 	p->custom_count = 0;
 	for (size_t i = 0; i <= q->exclude_count; i++) {
-		int64_t to_us = i < q->exclude_count ? clamp(cut[i].from_us, at_us, w->now_us) : w->now_us;
+		int64_t to_us = i < q->exclude_count ? clamp(cut[i].from_us, at_us, w->now_us)
+						     : w->now_us;
 
 		if (to_us > at_us) {
 			sums_add(w, &s, at_us, to_us);
@@ -308,7 +316,8 @@ int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 	ret->cumulative.disruptions = disruptions(w, INT64_MIN, INT64_MAX);
 	ret->excluded.disruptions = ret->cumulative.disruptions;
 	ret->disruptions = w->disruptions;
-	ret->disruption_count = w->ndisruptions < DISRUPTIONS_KEPT ? w->ndisruptions : DISRUPTIONS_KEPT;
+	ret->disruption_count = w->ndisruptions < DISRUPTIONS_KEPT ? w->ndisruptions
+								   : DISRUPTIONS_KEPT;
 	w->disruptions = NULL;
 	return err;
 }

@@ -10,7 +10,8 @@ static int64_t later(int64_t a_us, int64_t b_us)
 	return a_us > b_us ? a_us : b_us;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 static void done_add(struct goodput_history *h, int64_t end_us, int64_t each_us, uint64_t count)
 {
@@ -36,7 +37,8 @@ static void history_steps(const struct closed_work *w, size_t r, struct goodput_
 	run->dones = h->ndone - run->first_done;
 }
 
-/* ---- checkpoints --------------------------------------------------------------------------------- */
+/* ---- checkpoints
+ * --------------------------------------------------------------------------------- */
 
 static void history_saved(const struct closed_work *w, const struct closed_event *e,
 			  struct goodput_history *h)
@@ -48,7 +50,8 @@ static void history_saved(const struct closed_work *w, const struct closed_event
 	bool restore = e->kind != GOODPUT_SAVE;
 
 	to_us = later(from_us, to_us < until_us ? to_us : until_us);
-	if (last && last->restore == restore && last->number == e->number && from_us <= last->to_us) {
+	if (last && last->restore == restore && last->number == e->number &&
+	    from_us <= last->to_us) {
 		last->to_us = later(last->to_us, to_us);
 		last->copies++;
 		return;
@@ -65,12 +68,14 @@ static void history_checkpoints(const struct closed_work *w, size_t r, size_t *e
 	for (; *event < c->nevents && c->events[*event].run <= r; ++*event) {
 		uint8_t kind = c->events[*event].kind;
 
-		if (kind == GOODPUT_SAVE || kind == GOODPUT_RESTORE || kind == GOODPUT_EMERGENCY_RESTORE)
+		if (kind == GOODPUT_SAVE || kind == GOODPUT_RESTORE ||
+		    kind == GOODPUT_EMERGENCY_RESTORE)
 			history_saved(w, &c->events[*event], h);
 	}
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------- */
+/* ---- runs
+ * ---------------------------------------------------------------------------------------- */
 
 static void history_run(const struct closed_work *w, size_t r, struct goodput_history *h,
 			struct goodput_run *runs)

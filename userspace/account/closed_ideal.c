@@ -116,7 +116,8 @@ int closed_ideal(struct closed_work *w)
 	return 0;
 }
 
-/* ---- what is told of them ------------------------------------------------------------------------ */
+/* ---- what is told of them
+ * ------------------------------------------------------------------------ */
 
 static double seconds(int64_t us)
 {
@@ -144,7 +145,8 @@ int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 		struct closed_stretch t;
 
 		for (size_t i = 0; closed_stretch(w, r, i, &cover, &t); i++, n++) {
-			int64_t each_us = t.net_us / (int64_t)t.count, off_us = each_us - w->ideal_us;
+			int64_t each_us = t.net_us / (int64_t)t.count,
+				off_us = each_us - w->ideal_us;
 
 			times[n] = (struct goodput_step_time){t.number, seconds(each_us)};
 			off[n] = seconds(off_us < 0 ? -off_us : off_us);

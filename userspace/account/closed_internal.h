@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* closed_internal.h - what the closed semantics keep of a log, and how a question is worked out.
  *
- * Kept: runs, the steps that still count (a stack: numbers rise through all runs; a restart pops what it
- * disproves), events as they were told. Everything else is worked out when asked and thrown away. */
+ * Kept: runs, the steps that still count (a stack: numbers rise through all runs; a restart pops
+ * what it disproves), events as they were told. Everything else is worked out when asked and thrown
+ * away. */
 #ifndef ACCOUNT_CLOSED_INTERNAL_H
 #define ACCOUNT_CLOSED_INTERNAL_H
 
@@ -41,7 +42,7 @@ struct closed_run {
 	int64_t first_us, last_us;
 	int64_t waste, waste_us; /* disproved from this step, this instant on */
 	int64_t cost_us;	 /* progress of earlier runs that it disproved */
-	bool started;		 /* by a job_start; else it goes on in the process of the run before */
+	bool started; /* by a job_start; else it goes on in the process of the run before */
 };
 
 struct closed {
@@ -75,7 +76,8 @@ int closed_take_step(struct closed *c, const struct goodput_record *r);
 struct closed_run *closed_new_run(struct closed *c, int64_t time_us, bool started);
 void closed_touch(struct closed *c, struct closed_run *run, int64_t time_us, bool training);
 
-/* ---- a question ---------------------------------------------------------------------------------- */
+/* ---- a question
+ * ---------------------------------------------------------------------------------- */
 
 struct closed_interval {
 	int64_t from_us, to_us;
@@ -128,8 +130,8 @@ int64_t closed_run_until(const struct closed_work *w, size_t r); /* no event of 
 int64_t closed_sign_us(const struct closed *c, size_t r);	 /* last sign of life that counts */
 /* Events into intervals. */
 int closed_pair(struct closed_work *w);
-/* The next stretch of run r from its i-th step; false: there is none. *cover: a place in w->cover, which goes
- * along. */
+/* The next stretch of run r from its i-th step; false: there is none. *cover: a place in w->cover,
+ * which goes along. */
 bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cover,
 		    struct closed_stretch *ret);
 int64_t closed_covered_us(const struct closed_work *w, size_t r, size_t *cover, int64_t from_us,

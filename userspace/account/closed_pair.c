@@ -47,7 +47,8 @@ static enum bucket bucket_of(const struct closed *c, uint8_t kind, uint32_t name
 	case GOODPUT_LOAD_START:
 		return BUCKET_DATA_LOADING;
 	case GOODPUT_ELASTIC_WAIT_START:
-		return c->scale_up && c->scale_up(c->ctx, name) ? BUCKET_SCALE_UP : BUCKET_SLICE_DOWN;
+		return c->scale_up && c->scale_up(c->ctx, name) ? BUCKET_SCALE_UP
+								: BUCKET_SLICE_DOWN;
 	case GOODPUT_ELASTIC_REINIT_START:
 		return BUCKET_REINIT;
 	case GOODPUT_SAVE:
@@ -74,7 +75,8 @@ static void pair_interval(struct pairing *p, const struct open *o, int64_t to_us
 		w->error = -ENOMEM;
 		return;
 	}
-	*i = (struct closed_interval){from_us, to_us, o->name, o->seq, bucket_of(w->c, o->kind, o->name)};
+	*i = (struct closed_interval){from_us, to_us, o->name, o->seq,
+				      bucket_of(w->c, o->kind, o->name)};
 }
 
 static void pair_drop(struct pairing *p, unsigned i)
@@ -139,8 +141,9 @@ static int64_t next_step_us(const struct pairing *p, int64_t from_us)
 	return run->last != GOODPUT_UNKNOWN && run->last_us > from_us ? run->last_us : INT64_MAX;
 }
 
-/* What is open at the end of a run went on until the step that was told next: what blocks the trainer is over
- * then, whether or not that was told. Without one, as long as the run lived, or still. */
+/* What is open at the end of a run went on until the step that was told next: what blocks the
+ * trainer is over then, whether or not that was told. Without one, as long as the run lived, or
+ * still. */
 static void pair_rest(struct pairing *p)
 {
 	const struct closed *c = p->w->c;
@@ -220,8 +223,10 @@ static size_t pair_cover(struct closed_work *w, size_t first, size_t n)
 static void pair_run(struct closed_work *w, size_t r, size_t *at)
 {
 	const struct closed *c = w->c;
-	struct pairing p = {
-		.w = w, .run = r, .begin_us = c->runs[r].begin_us, .until_us = closed_run_until(w, r)};
+	struct pairing p = {.w = w,
+			    .run = r,
+			    .begin_us = c->runs[r].begin_us,
+			    .until_us = closed_run_until(w, r)};
 	size_t first = w->nintervals;
 	bool sorted = true;
 
@@ -231,7 +236,8 @@ static void pair_run(struct closed_work *w, size_t r, size_t *at)
 	for (size_t i = first + 1; i < w->nintervals && sorted; i++)
 		sorted = interval_order(&w->intervals[i - 1], &w->intervals[i]) <= 0;
 	if (!sorted)
-		qsort(&w->intervals[first], w->nintervals - first, sizeof(*w->intervals), interval_order);
+		qsort(&w->intervals[first], w->nintervals - first, sizeof(*w->intervals),
+		      interval_order);
 }
 
 int closed_pair(struct closed_work *w)

@@ -40,7 +40,8 @@ static void settle_piece(void *ctx, const struct ledger_span *s)
 	struct closed_work *w = ctx;
 	struct goodput_piece *last = w->npieces ? &w->pieces[w->npieces - 1] : NULL;
 
-	if (last && last->bucket == s->bucket && last->name == s->type && last->to_ns == s->from_ns) {
+	if (last && last->bucket == s->bucket && last->name == s->type &&
+	    last->to_ns == s->from_ns) {
 		last->to_ns = s->to_ns;
 		return;
 	}
@@ -62,7 +63,8 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 {
 	struct closed_work *w = s->w;
 
-	for (; s->interval < w->first_interval[s->run + 1] && w->intervals[s->interval].from_us < to_us;
+	for (; s->interval < w->first_interval[s->run + 1] &&
+	       w->intervals[s->interval].from_us < to_us;
 	     s->interval++) {
 		const struct closed_interval *i = &w->intervals[s->interval];
 		int err;
@@ -72,13 +74,15 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 		else if (i->bucket == BUCKET_CUSTOM)
 			err = ledger_custom(w->ledger, i->name, ns_of(i->from_us), ns_of(i->to_us));
 		else
-			err = ledger_interval(w->ledger, i->bucket, ns_of(i->from_us), ns_of(i->to_us));
+			err = ledger_interval(w->ledger, i->bucket, ns_of(i->from_us),
+					      ns_of(i->to_us));
 		if (err)
 			w->error = err;
 	}
 }
 
-/* ---- silence ------------------------------------------------------------------------------------- */
+/* ---- silence
+ * ------------------------------------------------------------------------------------- */
 
 /* Count: steps that one record stands for; so many may pass without a word. */
 static int64_t hang_limit_us(const struct settling *s, uint64_t count, bool open)
@@ -112,7 +116,8 @@ static void settle_p99(struct settling *s)
 	s->p99_at = s->timed;
 }
 
-/* Of what nothing is told between from and to: what is too long is a hang from its first instant. */
+/* Of what nothing is told between from and to: what is too long is a hang from its first instant.
+ */
 static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, uint64_t count)
 {
 	const struct closed_work *w = s->w;
@@ -145,7 +150,8 @@ static void settle_tail(struct settling *s)
 	const struct closed_run *run = &w->c->runs[s->run];
 	int64_t from_us = run->life_us;
 
-	for (size_t i = w->first_cover[s->run]; !w->open[s->run] && i < w->first_cover[s->run + 1]; i++)
+	for (size_t i = w->first_cover[s->run]; !w->open[s->run] && i < w->first_cover[s->run + 1];
+	     i++)
 		if (w->cover[i].to_us > from_us) /* a checkpoint goes on */
 			from_us = w->cover[i].to_us;
 	settle_p99(s);
@@ -153,9 +159,11 @@ static void settle_tail(struct settling *s)
 		settle_claim(s, BUCKET_HANG, from_us, w->until_us);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
-static void settle_step(struct settling *s, int64_t from_us, int64_t to_us, int64_t number, uint64_t count)
+static void settle_step(struct settling *s, int64_t from_us, int64_t to_us, int64_t number,
+			uint64_t count)
 {
 	struct closed_work *w = s->w;
 
@@ -166,8 +174,8 @@ static void settle_step(struct settling *s, int64_t from_us, int64_t to_us, int6
 	s->last_count = count;
 }
 
-/* The step in flight when a run ended, where the next one shows that it was done: it took what its run's
- * steps took, and no more than there was. */
+/* The step in flight when a run ended, where the next one shows that it was done: it took what its
+ * run's steps took, and no more than there was. */
 static int64_t settle_credit_us(struct settling *s, size_t resumed)
 {
 	const struct closed *c = s->w->c;
@@ -192,7 +200,8 @@ static void settle_last(struct settling *s)
 	int64_t number = n ? c->steps[run->base + n - 1].number : 0, to_us = GOODPUT_UNKNOWN;
 
 	if (run->waste != GOODPUT_UNKNOWN) {
-		w->ends[s->run] = (struct closed_end){n ? run->waste_us : GOODPUT_UNKNOWN, run->waste - 1};
+		w->ends[s->run] = (struct closed_end){n ? run->waste_us : GOODPUT_UNKNOWN,
+						      run->waste - 1};
 		return;
 	}
 	if (!n)
@@ -207,22 +216,24 @@ static void settle_last(struct settling *s)
 	w->ends[s->run] = (struct closed_end){to_us, number};
 }
 
-/* ---- disruptions --------------------------------------------------------------------------------- */
+/* ---- disruptions
+ * --------------------------------------------------------------------------------- */
 
 static int64_t later(int64_t a_us, int64_t b_us)
 {
 	return a_us > b_us ? a_us : b_us;
 }
 
-/* What stopped, and what was done about it. Returns until when the job was down; from_us: since when. */
+/* What stopped, and what was done about it. Returns until when the job was down; from_us: since
+ * when. */
 static void settle_disruption(struct settling *s, int64_t at_us)
 {
 	struct closed_work *w = s->w;
 	const struct closed *c = w->c;
 	const struct closed_run *run = &c->runs[s->run], *next;
 	size_t resumed = w->resumed[s->run];
-	struct disruption *d = closed_grow((void **)&w->disruptions, &w->ndisruptions, &w->cap_disruptions,
-					   sizeof(*d));
+	struct disruption *d = closed_grow((void **)&w->disruptions, &w->ndisruptions,
+					   &w->cap_disruptions, sizeof(*d));
 
 	if (!d) {
 		w->error = -ENOMEM;
@@ -260,7 +271,8 @@ static void settle_over(struct settling *s)
 
 	if (run->waste != GOODPUT_UNKNOWN)
 		settle_claim(s, BUCKET_WASTED, run->waste_us, sign_us);
-	if (run->first == GOODPUT_UNKNOWN) { /* a boot that came to nothing; after training it is covered */
+	if (run->first ==
+	    GOODPUT_UNKNOWN) { /* a boot that came to nothing; after training it is covered */
 		if (!s->trained)
 			settle_claim(s, BUCKET_RECOVERY, sign_us, next->begin_us);
 		return;
@@ -273,12 +285,14 @@ static void settle_over(struct settling *s)
 		settle_claim(s, BUCKET_RECOVERY, sign_us, c->runs[last].begin_us);
 	else
 		settle_claim(s, BUCKET_RECOVERY, sign_us,
-			     run->after_us != GOODPUT_UNKNOWN && run->after_us > sign_us ? run->after_us
-											 : next->begin_us);
+			     run->after_us != GOODPUT_UNKNOWN && run->after_us > sign_us
+				     ? run->after_us
+				     : next->begin_us);
 	settle_disruption(s, sign_us);
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------- */
+/* ---- runs
+ * ---------------------------------------------------------------------------------------- */
 
 static void settle_run(struct settling *s)
 {
@@ -311,7 +325,8 @@ static void settle_run(struct settling *s)
 		w->warnings[WARN_GAPS] += t.count - 1;
 	}
 	settle_last(s);
-	if (!s->steps && closed_steps_of(w->c, s->run)) { /* its first is in flight: startup is over */
+	if (!s->steps &&
+	    closed_steps_of(w->c, s->run)) { /* its first is in flight: startup is over */
 		settle_intervals(s, run->last_us);
 		ledger_step(w->ledger, ns_of(run->last_us), ns_of(run->last_us), 0, false);
 	}

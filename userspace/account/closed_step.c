@@ -32,15 +32,18 @@ static size_t closed_find(const struct closed *c, const struct closed_run *run, 
 	return low;
 }
 
-/* When a run began `number`, whose record is at i or, where that one has a higher number, was not written. */
-static int64_t closed_begun(const struct closed *c, const struct closed_run *run, size_t i, int64_t number)
+/* When a run began `number`, whose record is at i or, where that one has a higher number, was not
+ * written. */
+static int64_t closed_begun(const struct closed *c, const struct closed_run *run, size_t i,
+			    int64_t number)
 {
 	const struct closed_step *q = &c->steps[i], *p = q - 1;
 
 	if (i == run->base || q->number == number)
 		return q->time_us;
-	return p->time_us + (int64_t)((double)(q->time_us - p->time_us) * (double)(number - p->number) /
-				      (double)(q->number - p->number));
+	return p->time_us +
+	       (int64_t)((double)(q->time_us - p->time_us) * (double)(number - p->number) /
+			 (double)(q->number - p->number));
 }
 
 /* Steps [from, to) are no more. */
@@ -52,9 +55,10 @@ static void closed_remove(struct closed *c, size_t from, size_t to)
 		c->runs[i].base = c->runs[i].base >= to ? c->runs[i].base - (to - from) : from;
 }
 
-/* The run before `run` whose step is at i: of those that have it as their first place the last one, as the
- * others have no steps. */
-static struct closed_run *closed_owner(const struct closed *c, const struct closed_run *run, size_t i)
+/* The run before `run` whose step is at i: of those that have it as their first place the last one,
+ * as the others have no steps. */
+static struct closed_run *closed_owner(const struct closed *c, const struct closed_run *run,
+				       size_t i)
 {
 	size_t low = 0, high = (size_t)(run - c->runs);
 
@@ -173,10 +177,12 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 	return run ? closed_push(c, run, s) : -ENOMEM;
 }
 
-/* The run a step is of. A late one can be put into a run that is over as long as no later run has any. */
+/* The run a step is of. A late one can be put into a run that is over as long as no later run has
+ * any. */
 static struct closed_run *closed_run_of(struct closed *c, int64_t time_us)
 {
-	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : closed_new_run(c, time_us, false);
+	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]
+					  : closed_new_run(c, time_us, false);
 
 	for (int i = 0; run && run > c->runs && i < CLOSED_LOOK_BACK; i++, run--)
 		if (!run->started || time_us >= run->begin_us || run->first != GOODPUT_UNKNOWN)

@@ -137,8 +137,8 @@ static struct place *places_by_from(const struct goodput_range *spans, size_t co
 	return p;
 }
 
-/* From the last start to the first: the inner ones that start at or after an outer one's start are in the
- * tree, by their end. */
+/* From the last start to the first: the inner ones that start at or after an outer one's start are
+ * in the tree, by their end. */
 static void sum_lengths(const struct place *outer, size_t outer_count, const struct place *inner,
 			size_t inner_count, const int64_t *ends, struct tree *t, goodput_wide *ret)
 {
@@ -152,8 +152,8 @@ static void sum_lengths(const struct place *outer, size_t outer_count, const str
 	}
 }
 
-/* From the first start to the last: the outer ones that start at or before an inner one are in the tree, by
- * how many of the inner ends they reach. */
+/* From the first start to the last: the outer ones that start at or before an inner one are in the
+ * tree, by how many of the inner ends they reach. */
 static void count_holders(const struct place *outer, size_t outer_count, const struct place *inner,
 			  size_t inner_count, const int64_t *ends, struct tree *t, uint64_t *ret)
 {
@@ -175,8 +175,8 @@ static void count_holders(const struct place *outer, size_t outer_count, const s
 }
 
 bool goodput_contained(const struct goodput_range *outer, size_t outer_count,
-		       const struct goodput_range *inner, size_t inner_count, goodput_wide *ret_length,
-		       uint64_t *ret_holders)
+		       const struct goodput_range *inner, size_t inner_count,
+		       goodput_wide *ret_length, uint64_t *ret_holders)
 {
 	struct place *out = NULL, *in = NULL;
 	struct tree lengths = {0}, holders = {0};

@@ -27,11 +27,11 @@ void goodput_cover_free(struct goodput_cover *c);
 /* What [from, to] shares with the spans, added up; 0 if from >= to. */
 goodput_wide goodput_cover_shared(const struct goodput_cover *c, int64_t from, int64_t to);
 
-/* For each outer span the added lengths of the inner ones that lie wholly in it (ends may touch), and for
- * each inner span how many outer ones hold it. Inner spans have from < to. Both results are as many as
- * their spans; either may be NULL. false: no memory. */
+/* For each outer span the added lengths of the inner ones that lie wholly in it (ends may touch),
+ * and for each inner span how many outer ones hold it. Inner spans have from < to. Both results are
+ * as many as their spans; either may be NULL. false: no memory. */
 bool goodput_contained(const struct goodput_range *outer, size_t outer_count,
-		       const struct goodput_range *inner, size_t inner_count, goodput_wide *ret_length,
-		       uint64_t *ret_holders);
+		       const struct goodput_range *inner, size_t inner_count,
+		       goodput_wide *ret_length, uint64_t *ret_holders);
 
 #endif

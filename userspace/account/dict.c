@@ -96,7 +96,8 @@ struct goodput_entry *goodput_dict_put(struct goodput_dict *d, int64_t key)
 
 	if (e)
 		return e;
-	if (d->count >= UINT32_MAX || !goodput_room(&d->entries, d->count, &d->room, sizeof(*d->entries)))
+	if (d->count >= UINT32_MAX ||
+	    !goodput_room(&d->entries, d->count, &d->room, sizeof(*d->entries)))
 		return NULL;
 	if ((d->slots || !ascending) && !index_room(d))
 		return NULL;

@@ -10,7 +10,8 @@
 
 #include "userspace/model/ledger.h"
 
-struct goodput_piece { /* of time, settled; in order, without gaps; neighbours of one kind are one */
+struct goodput_piece { /* of time, settled; in order, without gaps; neighbours of one kind are one
+			*/
 	uint64_t from_ns, to_ns;
 	uint32_t name; /* of BUCKET_CUSTOM: number in the log's names; LEDGER_REST */
 	enum bucket bucket;

@@ -8,8 +8,8 @@ struct goodput_log {
 	void *state;
 };
 
-struct goodput_log *goodput_log_new(const struct goodput_query *q, bool (*scale_up)(void *ctx, uint32_t name),
-				    void *ctx)
+struct goodput_log *goodput_log_new(const struct goodput_query *q,
+				    bool (*scale_up)(void *ctx, uint32_t name), void *ctx)
 {
 	struct goodput_log *l = calloc(1, sizeof(*l));
 

@@ -7,8 +7,8 @@
 
 #include "userspace/account/job_log.h"
 
-/* A calculator that is asked more than once keeps what it last answered: while nothing new is written it
- * tells that, and not what another would find. */
+/* A calculator that is asked more than once keeps what it last answered: while nothing new is
+ * written it tells that, and not what another would find. */
 struct memory {
 	struct library_raw good; /* the last one without an error */
 	bool has_good;
@@ -63,7 +63,8 @@ static int compare_windows(const void *a, const void *b)
 {
 	const struct window *const *x = a, *const *y = b;
 
-	return (*x)->span.from_us < (*y)->span.from_us ? -1 : (*x)->span.from_us > (*y)->span.from_us;
+	return (*x)->span.from_us < (*y)->span.from_us ? -1
+						       : (*x)->span.from_us > (*y)->span.from_us;
 }
 
 static bool windows_new(struct engine *e, bool (*scale_up)(void *, uint32_t), void *ctx)
@@ -85,7 +86,8 @@ static bool windows_new(struct engine *e, bool (*scale_up)(void *, uint32_t), vo
 	return true;
 }
 
-static void *library_create(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t), void *ctx)
+static void *library_create(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
+			    void *ctx)
 {
 	struct engine *e = calloc(1, sizeof(*e));
 
@@ -106,8 +108,9 @@ static void *library_create(const struct goodput_query *q, bool (*scale_up)(void
 }
 
 /* As the step information of a calculator: kept where no step is new. */
-static int remember_steps(struct memory *m, const struct library_calc *c, const struct goodput_query *q,
-			  struct goodput_part *part, bool is_new, struct goodput_step_time **ret_deviations)
+static int remember_steps(struct memory *m, const struct library_calc *c,
+			  const struct goodput_query *q, struct goodput_part *part, bool is_new,
+			  struct goodput_step_time **ret_deviations)
 {
 	struct goodput_part found = m->step;
 	int err;
@@ -130,7 +133,8 @@ static int remember_steps(struct memory *m, const struct library_calc *c, const 
 	return 0;
 }
 
-static int keep_good(struct memory *m, const struct library_raw *raw, const struct goodput_part *part)
+static int keep_good(struct memory *m, const struct library_raw *raw,
+		     const struct goodput_part *part)
 {
 	struct library_raw good = *raw;
 
@@ -145,8 +149,9 @@ static int keep_good(struct memory *m, const struct library_raw *raw, const stru
 }
 
 /* What a calculator that has seen c's records answers at an instant. */
-static int ask(struct memory *m, const struct library_calc *c, const struct goodput_query *q, int64_t now_us,
-	       struct goodput_part *ret, struct goodput_step_time **ret_deviations, uint64_t *insane)
+static int ask(struct memory *m, const struct library_calc *c, const struct goodput_query *q,
+	       int64_t now_us, struct goodput_part *ret, struct goodput_step_time **ret_deviations,
+	       uint64_t *insane)
 {
 	double total_s = library_total_s(c, now_us);
 	bool is_new = c->records != m->records, new_steps = c->step_records != m->steps;
@@ -172,7 +177,8 @@ static int ask(struct memory *m, const struct library_calc *c, const struct good
 		err = remember_steps(m, c, q, ret, new_steps, ret_deviations);
 	if (!err && q->elastic && c->first_start != GOODPUT_UNKNOWN)
 		err = library_efficiency(c, c->first_start,
-					 c->end != GOODPUT_UNKNOWN ? c->end : library_ticks(now_us), ret);
+					 c->end != GOODPUT_UNKNOWN ? c->end : library_ticks(now_us),
+					 ret);
 	library_raw_free(&raw);
 	return err;
 }
@@ -188,8 +194,8 @@ static int feed_sequence(struct engine *e, const struct goodput_record *r)
 {
 	while (e->at_done < e->q->at_count && r->write_us > limit_of(e, e->at_done)) {
 		uint64_t insane = 0;
-		int err = ask(&e->memory, e->sequence, e->q, e->q->at_us[e->at_done], &e->at[e->at_done],
-			      NULL, &insane);
+		int err = ask(&e->memory, e->sequence, e->q, e->q->at_us[e->at_done],
+			      &e->at[e->at_done], NULL, &insane);
 
 		if (err) {
 			free(e->at[e->at_done].custom);
@@ -203,11 +209,12 @@ static int feed_sequence(struct engine *e, const struct goodput_record *r)
 
 static int feed_windows(struct engine *e, const struct goodput_record *r)
 {
-	/* The library drops entries by their first time once more, which is the write time where a log has no
-	 * word of its own on that. */
+	/* The library drops entries by their first time once more, which is the write time where a
+	 * log has no word of its own on that. */
 	int64_t told_us = r->written ? r->time_us : r->write_us;
 
-	for (size_t i = 0; i < e->q->window_count && e->by_start[i]->span.from_us < r->write_us; i++) {
+	for (size_t i = 0; i < e->q->window_count && e->by_start[i]->span.from_us < r->write_us;
+	     i++) {
 		struct window *w = e->by_start[i];
 		int err;
 
@@ -228,7 +235,8 @@ static int library_feed(void *engine, const struct goodput_record *r)
 	struct engine *e = engine;
 	int err = 0;
 
-	if (r->kind == GOODPUT_STEP && (r->number == GOODPUT_UNKNOWN || r->time_us == GOODPUT_UNKNOWN))
+	if (r->kind == GOODPUT_STEP &&
+	    (r->number == GOODPUT_UNKNOWN || r->time_us == GOODPUT_UNKNOWN))
 		return 0;
 	if (e->q->now_us == GOODPUT_UNKNOWN || r->write_us <= e->q->now_us) {
 		library_watch_feed(&e->watch, r);
@@ -252,7 +260,8 @@ static int answer_window(const struct engine *e, const struct window *w, struct 
 
 	if (err)
 		return err;
-	library_part(&raw, since < until ? library_seconds(until - since) : 0, e->q->elastic, ret, &insane);
+	library_part(&raw, since < until ? library_seconds(until - since) : 0, e->q->elastic, ret,
+		     &insane);
 	if (!w->calc->records)
 		ret->error = "No log entries found within the interval window";
 	else if (since >= until)
@@ -326,7 +335,8 @@ static int answer_steps(const struct engine *e, struct goodput_answer *a)
 		return -ENOMEM;
 	a->step_time_count = times->count;
 	for (size_t i = 0; i < times->count; i++)
-		a->step_times[i] = (struct goodput_step_time){times->entries[i].key, times->entries[i].real};
+		a->step_times[i] = (struct goodput_step_time){times->entries[i].key,
+							      times->entries[i].real};
 	return 0;
 }
 
@@ -347,8 +357,8 @@ static int library_answer(void *engine, struct goodput_answer *ret)
 		err = answer_steps(e, &a);
 	if (!err && q->exclude_count) {
 		a.has_excluded = true;
-		err = library_part_excluded(e->all, q, library_total_s(e->all, a.now_us), &a.excluded,
-					    &insane);
+		err = library_part_excluded(e->all, q, library_total_s(e->all, a.now_us),
+					    &a.excluded, &insane);
 		a.excluded.from_us = a.cumulative.from_us;
 		a.excluded.to_us = a.now_us;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.h - what the calculators of ml-goodput-measurement 0.2.3 make of a log, in parts: what the
- * engine of that name (job_log.h) is built from.
+/* library.h - what the calculators of ml-goodput-measurement 0.2.3 make of a log, in parts: what
+ * the engine of that name (job_log.h) is built from.
  *
- * Times are ticks of 2^-30 s. The library adds differences of doubles since the epoch, which between 2004
- * and 2038 are multiples of 2^-22 s; in ticks each is a whole number, so that sums and every comparison come
- * out as the library's own to the last bit. A calculator keeps the steps that may still change the answer:
- * those of the open segment, and of closed ones as long as they are fewer than CLOSED_MAX in all (a custom
- * event may be told of late); of older ones it keeps sums.
+ * Times are ticks of 2^-30 s. The library adds differences of doubles since the epoch, which
+ * between 2004 and 2038 are multiples of 2^-22 s; in ticks each is a whole number, so that sums and
+ * every comparison come out as the library's own to the last bit. A calculator keeps the steps that
+ * may still change the answer: those of the open segment, and of closed ones as long as they are
+ * fewer than CLOSED_MAX in all (a custom event may be told of late); of older ones it keeps sums.
  */
 #ifndef ACCOUNT_LIBRARY_H
 #define ACCOUNT_LIBRARY_H
@@ -21,7 +21,8 @@
 static inline int64_t library_ticks(int64_t us)
 {
 	us = us > GOODPUT_TIME_MAX_US ? GOODPUT_TIME_MAX_US : us < 0 ? 0 : us;
-	return (int64_t)((double)us / 1e6 * (double)(1 << 30)); /* both exact after the quotient's rounding */
+	return (int64_t)((double)us / 1e6 *
+			 (double)(1 << 30)); /* both exact after the quotient's rounding */
 }
 
 static inline double library_seconds(goodput_wide ticks)
@@ -35,7 +36,8 @@ struct library_segment {	     /* from one rewind to the next */
 	int64_t boundary; /* the number that came again */
 };
 
-/* Whether step i - 1 of a segment was followed by the next number, up to the boundary: it is productive. */
+/* Whether step i - 1 of a segment was followed by the next number, up to the boundary: it is
+ * productive. */
 static inline bool library_is_pair(const struct library_segment *s, size_t i)
 {
 	return s->steps[i].key <= s->boundary && s->steps[i].key - 1 == s->steps[i - 1].key;
@@ -98,7 +100,8 @@ struct library_calc {
 	bool has_last_load, sync, has_sync, has_recovery;
 	goodput_wide recovery, waits[2]; /* slice down, scale up */
 	bool has_wait[2];
-	struct goodput_dict open_customs, open_waits; /* by name: start, GOODPUT_UNKNOWN when over */
+	struct goodput_dict open_customs,
+		open_waits; /* by name: start, GOODPUT_UNKNOWN when over */
 	struct goodput_range *customs;
 	size_t custom_count, custom_room;
 	struct library_saves saves, restores;
@@ -126,8 +129,9 @@ void library_watch_feed(struct library_watch *w, const struct goodput_record *r)
 void library_watch_tell(const struct library_watch *w, const struct library_calc *c,
 			uint64_t ret_warnings[WARNINGS]);
 
-struct library_calc *library_calc_new(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
-				      void *ctx, bool keep_times);
+struct library_calc *library_calc_new(const struct goodput_query *q,
+				      bool (*scale_up)(void *, uint32_t), void *ctx,
+				      bool keep_times);
 /* The calculator's answer with these spans left out, too. -ENOMEM. */
 int library_calc_exclude(struct library_calc *c, const struct goodput_span *spans, size_t count);
 void library_calc_free(struct library_calc *c);
@@ -135,8 +139,8 @@ int library_calc_feed(struct library_calc *c, const struct goodput_record *r); /
 
 /* library_segment.c: adds what the segments make to s. x: as the path of exclusions has it.
  * -ENOMEM, and s is to be thrown away. */
-int library_segments(const struct library_calc *c, const struct library_segment *segments, size_t count,
-		     struct library_sums *s);
+int library_segments(const struct library_calc *c, const struct library_segment *segments,
+		     size_t count, struct library_sums *s);
 int library_segments_excluding(const struct library_calc *c, const struct library_segment *segments,
 			       size_t count, struct library_sums *s, struct goodput_dict *times);
 void library_sums_free(struct library_sums *s);
@@ -155,24 +159,26 @@ struct library_raw {
 
 int library_raw(const struct library_calc *c, struct library_raw *ret); /* -ENOMEM */
 /* ... on the path of exclusions; adds adjusted step times. */
-int library_raw_excluding(const struct library_calc *c, struct library_raw *ret, double *ret_excluded_s,
-			  struct goodput_dict *ret_times);
+int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
+			  double *ret_excluded_s, struct goodput_dict *ret_times);
 int library_raw_copy(const struct library_raw *from, struct library_raw *ret);
 void library_raw_free(struct library_raw *r);
 
-/* library_part.c: the job's total at now_us (0: no start), and the answer of raw for a total. Values
- * that the library puts to 0 are put to 0 in raw too, and counted. Takes raw's custom. */
+/* library_part.c: the job's total at now_us (0: no start), and the answer of raw for a total.
+ * Values that the library puts to 0 are put to 0 in raw too, and counted. Takes raw's custom. */
 double library_total_s(const struct library_calc *c, int64_t now_us);
 void library_part(struct library_raw *raw, double total_s, bool elastic, struct goodput_part *ret,
 		  uint64_t *insane);
-int library_part_excluded(const struct library_calc *c, const struct goodput_query *q, double total_s,
-			  struct goodput_part *ret, uint64_t *insane);
+int library_part_excluded(const struct library_calc *c, const struct goodput_query *q,
+			  double total_s, struct goodput_part *ret, uint64_t *insane);
 /* Ideal and deviations into part; *ret_deviations (count as times) may be NULL. */
-int library_deviation(const struct goodput_dict *times, const struct goodput_query *q, bool is_signed,
-		      struct goodput_part *part, struct goodput_step_time **ret_deviations);
+int library_deviation(const struct goodput_dict *times, const struct goodput_query *q,
+		      bool is_signed, struct goodput_part *part,
+		      struct goodput_step_time **ret_deviations);
 
 /* library_elastic.c: what of its own the elastic calculator adds to raw. -ENOMEM. */
 int library_elastic(const struct library_calc *c, struct library_raw *raw);
-int library_efficiency(const struct library_calc *c, int64_t from, int64_t to, struct goodput_part *part);
+int library_efficiency(const struct library_calc *c, int64_t from, int64_t to,
+		       struct goodput_part *part);
 
 #endif

@@ -11,8 +11,9 @@ static void phase_init(struct library_phase *p)
 	*p = (struct library_phase){.start = GOODPUT_UNKNOWN};
 }
 
-struct library_calc *library_calc_new(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
-				      void *ctx, bool keep_times)
+struct library_calc *library_calc_new(const struct goodput_query *q,
+				      bool (*scale_up)(void *, uint32_t), void *ctx,
+				      bool keep_times)
 {
 	struct library_calc *c = calloc(1, sizeof(*c));
 
@@ -109,7 +110,8 @@ static int fold(struct library_calc *c)
 	int err = library_segments(c, c->closed, c->closed_count, &c->folded);
 
 	if (!err && x)
-		err = library_segments_excluding(c, c->closed, c->closed_count, &x->folded, &x->times);
+		err = library_segments_excluding(c, c->closed, c->closed_count, &x->folded,
+						 &x->times);
 	if (err)
 		return err;
 	for (size_t i = 0; i < c->closed_count; i++) {
@@ -218,7 +220,8 @@ static void phase_start(struct library_calc *c, int64_t *start, int64_t at)
 	*start = at;
 }
 
-static int phase_end(struct library_calc *c, struct library_phase *p, int64_t at, goodput_wide *excluding)
+static int phase_end(struct library_calc *c, struct library_phase *p, int64_t at,
+		     goodput_wide *excluding)
 {
 	int64_t from = p->start;
 

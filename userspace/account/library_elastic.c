@@ -57,7 +57,8 @@ static int compare_slices(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-int library_efficiency(const struct library_calc *c, int64_t from, int64_t to, struct goodput_part *part)
+int library_efficiency(const struct library_calc *c, int64_t from, int64_t to,
+		       struct goodput_part *part)
 {
 	struct library_slices *sorted;
 	double total_s = library_seconds((goodput_wide)to - from);
@@ -75,7 +76,8 @@ int library_efficiency(const struct library_calc *c, int64_t from, int64_t to, s
 	qsort(sorted, c->slice_count, sizeof(*sorted), compare_slices);
 	for (size_t i = 0; i < c->slice_count; i++) {
 		int64_t since = sorted[i].at > from ? sorted[i].at : from;
-		int64_t until = i + 1 < c->slice_count && sorted[i + 1].at < to ? sorted[i + 1].at : to;
+		int64_t until = i + 1 < c->slice_count && sorted[i + 1].at < to ? sorted[i + 1].at
+										: to;
 		double s;
 
 		if (until <= since)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's second way through a log, which it takes when spans are excluded: other rules in places. */
+/* The library's second way through a log, which it takes when spans are excluded: other rules in
+ * places. */
 #include "userspace/account/library.h"
 
 #include <errno.h>
@@ -84,9 +85,10 @@ static int one_segment(const struct library_calc *c, const struct library_segmen
 	return err;
 }
 
-/* By type: a type is told of as soon as there is a productive step, with 0 where it shares nothing. */
-static int by_name(const struct library_calc *c, const struct library_segment *segments, size_t count,
-		   struct library_sums *s)
+/* By type: a type is told of as soon as there is a productive step, with 0 where it shares nothing.
+ */
+static int by_name(const struct library_calc *c, const struct library_segment *segments,
+		   size_t count, struct library_sums *s)
 {
 	struct goodput_range *spans = NULL;
 	struct goodput_cover steps = {0};

@@ -7,17 +7,19 @@
 #include "userspace/account/deviation_batch.h"
 
 /* What the library raises. */
-#define VALUE_ERROR   "ValueError"
-#define NO_TOTAL      "Total job time is zero, Goodput cannot be calculated. Please fix the logging entries."
+#define VALUE_ERROR "ValueError"
+#define NO_TOTAL                                                                                   \
+	"Total job time is zero, Goodput cannot be calculated. Please fix the logging entries."
 #define BAD_GOODPUT   "Productive training time is invalid. Please fix the logging entries."
 #define TYPE_ERROR    "TypeError"
 #define NULL_DURATION "float() argument must be a string or a real number, not 'NoneType'"
 
 /* Told as percent whether or not there is anything of it. */
-#define ALWAYS                                                                                               \
-	((1u << BADPUT_INIT) | (1u << BADPUT_PREP) | (1u << BADPUT_STARTUP) | (1u << BADPUT_LOAD_SYNC) |     \
-	 (1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_SAVE) | (1u << BADPUT_RESTORE) | (1u << BADPUT_WASTED) |  \
-	 (1u << BADPUT_RECOVERY) | (1u << BADPUT_CUSTOM) | (1u << BADPUT_OTHER))
+#define ALWAYS                                                                                     \
+	((1u << BADPUT_INIT) | (1u << BADPUT_PREP) | (1u << BADPUT_STARTUP) |                      \
+	 (1u << BADPUT_LOAD_SYNC) | (1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_SAVE) |              \
+	 (1u << BADPUT_RESTORE) | (1u << BADPUT_WASTED) | (1u << BADPUT_RECOVERY) |                \
+	 (1u << BADPUT_CUSTOM) | (1u << BADPUT_OTHER))
 #define ALWAYS_ELASTIC ((1u << BADPUT_SLICE_DOWN) | (1u << BADPUT_SCALE_UP) | (1u << BADPUT_REINIT))
 #define NOT_SUMMED     ((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_OTHER) | (1u << BADPUT_CUSTOM))
 
@@ -25,7 +27,9 @@ double library_total_s(const struct library_calc *c, int64_t now_us)
 {
 	int64_t until = c->end != GOODPUT_UNKNOWN ? c->end : library_ticks(now_us);
 
-	return c->first_start == GOODPUT_UNKNOWN ? 0 : library_seconds((goodput_wide)until - c->first_start);
+	return c->first_start == GOODPUT_UNKNOWN
+		       ? 0
+		       : library_seconds((goodput_wide)until - c->first_start);
 }
 
 static double percent(double s, double total_s)
@@ -93,8 +97,8 @@ void library_part(struct library_raw *raw, double total_s, bool elastic, struct 
 	}
 }
 
-int library_part_excluded(const struct library_calc *c, const struct goodput_query *q, double total_s,
-			  struct goodput_part *ret, uint64_t *insane)
+int library_part_excluded(const struct library_calc *c, const struct goodput_query *q,
+			  double total_s, struct goodput_part *ret, uint64_t *insane)
 {
 	struct goodput_dict times = {0};
 	struct library_raw raw;
@@ -117,8 +121,9 @@ int library_part_excluded(const struct library_calc *c, const struct goodput_que
 	return err;
 }
 
-int library_deviation(const struct goodput_dict *times, const struct goodput_query *q, bool is_signed,
-		      struct goodput_part *part, struct goodput_step_time **ret_deviations)
+int library_deviation(const struct goodput_dict *times, const struct goodput_query *q,
+		      bool is_signed, struct goodput_part *part,
+		      struct goodput_step_time **ret_deviations)
 {
 	size_t n = times->count;
 	double *s = calloc(n + 1, sizeof(*s));
@@ -132,8 +137,9 @@ int library_deviation(const struct goodput_dict *times, const struct goodput_que
 	for (size_t i = 0; i < n; i++)
 		s[i] = times->entries[i].real;
 	part->ideal_s = (double)q->ideal_us / 1e6;
-	part->has_ideal = n && (q->ideal_us ||
-				deviation_batch_ideal(s, n, DEVIATION_LIBRARY_LEAST_S, &part->ideal_s));
+	part->has_ideal = n &&
+			  (q->ideal_us ||
+			   deviation_batch_ideal(s, n, DEVIATION_LIBRARY_LEAST_S, &part->ideal_s));
 	part->has_deviation = part->has_ideal;
 	for (size_t i = 0; part->has_ideal && i < n; i++) {
 		s[i] -= part->ideal_s;

@@ -128,8 +128,8 @@ void library_raw_free(struct library_raw *r)
 }
 
 /* The exclusions' way: no checkpoints, nothing of the elastic calculator. */
-int library_raw_excluding(const struct library_calc *c, struct library_raw *ret, double *ret_excluded_s,
-			  struct goodput_dict *ret_times)
+int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
+			  double *ret_excluded_s, struct goodput_dict *ret_times)
 {
 	const struct library_exclusion *x = c->exclusion;
 	struct library_segment open = open_segment(c);

@@ -16,7 +16,8 @@ int library_sums_copy(const struct library_sums *from, struct library_sums *ret)
 	*ret = *from;
 	ret->custom = (struct goodput_dict){0};
 	for (size_t i = 0; i < from->custom.count; i++) {
-		struct goodput_entry *e = goodput_dict_put(&ret->custom, from->custom.entries[i].key);
+		struct goodput_entry *e = goodput_dict_put(&ret->custom,
+							   from->custom.entries[i].key);
 
 		if (!e)
 			return -ENOMEM;
@@ -25,8 +26,8 @@ int library_sums_copy(const struct library_sums *from, struct library_sums *ret)
 	return 0;
 }
 
-/* What custom events take of productive steps. Runs of one clock: steps and events follow each other, and one
- * walk over both does. Else (`lengths`) it was found for every step beforehand. */
+/* What custom events take of productive steps. Runs of one clock: steps and events follow each
+ * other, and one walk over both does. Else (`lengths`) it was found for every step beforehand. */
 struct walk {
 	struct goodput_range *events; /* by start */
 	size_t count, next;
@@ -50,10 +51,10 @@ static int add_custom(struct library_sums *s, uint32_t name, goodput_wide ticks)
 	return 0;
 }
 
-/* Productive steps of all segments as spans; without ret only their number. *ret_follow: each begins where
- * the one before ends, or later. */
-static size_t productive(const struct library_segment *segments, size_t count, struct goodput_range *ret,
-			 bool *ret_follow)
+/* Productive steps of all segments as spans; without ret only their number. *ret_follow: each
+ * begins where the one before ends, or later. */
+static size_t productive(const struct library_segment *segments, size_t count,
+			 struct goodput_range *ret, bool *ret_follow)
 {
 	int64_t until = INT64_MIN;
 	size_t n = 0;
@@ -66,9 +67,11 @@ static size_t productive(const struct library_segment *segments, size_t count, s
 			if (!library_is_pair(s, i))
 				continue;
 			if (ret)
-				ret[n] = (struct goodput_range){s->steps[i - 1].value, s->steps[i].value, 0};
+				ret[n] = (struct goodput_range){s->steps[i - 1].value,
+								s->steps[i].value, 0};
 			n++;
-			if (s->steps[i - 1].value < until || s->steps[i].value < s->steps[i - 1].value)
+			if (s->steps[i - 1].value < until ||
+			    s->steps[i].value < s->steps[i - 1].value)
 				*ret_follow = false;
 			until = s->steps[i].value;
 		}
@@ -76,8 +79,8 @@ static size_t productive(const struct library_segment *segments, size_t count, s
 	return n;
 }
 
-static int walk_apart(struct walk *w, const struct library_segment *segments, size_t count, size_t pairs,
-		      struct library_sums *s)
+static int walk_apart(struct walk *w, const struct library_segment *segments, size_t count,
+		      size_t pairs, struct library_sums *s)
 {
 	struct goodput_range *spans = calloc(pairs + 1, sizeof(*spans));
 	uint64_t *holders = calloc(w->count + 1, sizeof(*holders));
@@ -102,8 +105,8 @@ done:
 	return err;
 }
 
-static int walk_start(struct walk *w, const struct library_calc *c, const struct library_segment *segments,
-		      size_t count, struct library_sums *s)
+static int walk_start(struct walk *w, const struct library_calc *c,
+		      const struct library_segment *segments, size_t count, struct library_sums *s)
 {
 	size_t pairs;
 	bool follow;
@@ -127,7 +130,8 @@ static void walk_end(struct walk *w)
 }
 
 /* Of the productive step [from, to]: each step in turn is asked about. */
-static int walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s, goodput_wide *ret)
+static int walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s,
+		     goodput_wide *ret)
 {
 	*ret = 0;
 	if (w->lengths) {
@@ -164,7 +168,8 @@ struct tally { /* of one segment */
 
 static void settle(const struct tally *t, struct library_sums *s)
 {
-	double all_s = library_seconds(t->productive), first_s = library_seconds(t->first), extra_s = 0;
+	double all_s = library_seconds(t->productive), first_s = library_seconds(t->first),
+	       extra_s = 0;
 
 	s->wasted += t->wasted;
 	s->any = true;
@@ -182,8 +187,8 @@ static void settle(const struct tally *t, struct library_sums *s)
 	}
 }
 
-int library_segments(const struct library_calc *c, const struct library_segment *segments, size_t count,
-		     struct library_sums *s)
+int library_segments(const struct library_calc *c, const struct library_segment *segments,
+		     size_t count, struct library_sums *s)
 {
 	struct walk w;
 	int err = walk_start(&w, c, segments, count, s);

@@ -31,7 +31,8 @@ void library_watch_feed(struct library_watch *w, const struct goodput_record *r)
 		w->counts[WARN_DISORDER]++;
 	if (r->kind == GOODPUT_STEP)
 		watch_step(w, r);
-	if (r->kind == GOODPUT_JOB_START && step->time_us != GOODPUT_UNKNOWN && r->time_us < step->time_us)
+	if (r->kind == GOODPUT_JOB_START && step->time_us != GOODPUT_UNKNOWN &&
+	    r->time_us < step->time_us)
 		w->counts[WARN_SKEW]++;
 	if (w->ended && (r->kind == GOODPUT_STEP || r->kind == GOODPUT_JOB_START)) {
 		w->counts[WARN_STALE_END]++;
@@ -64,7 +65,10 @@ void library_watch_tell(const struct library_watch *w, const struct library_calc
 	ret_warnings[WARN_NO_START] = c->first_start == GOODPUT_UNKNOWN;
 	ret_warnings[WARN_ORPHANS] = c->orphans;
 	ret_warnings[WARN_MERGED] = c->merged;
-	ret_warnings[WARN_OPEN] = (c->init.start != GOODPUT_UNKNOWN) + (c->prep.start != GOODPUT_UNKNOWN) +
-				  (c->reinit.start != GOODPUT_UNKNOWN) + (c->load_start != GOODPUT_UNKNOWN) +
-				  open_names(&c->open_customs) + open_names(&c->open_waits) + c->reopened;
+	ret_warnings[WARN_OPEN] = (c->init.start != GOODPUT_UNKNOWN) +
+				  (c->prep.start != GOODPUT_UNKNOWN) +
+				  (c->reinit.start != GOODPUT_UNKNOWN) +
+				  (c->load_start != GOODPUT_UNKNOWN) +
+				  open_names(&c->open_customs) + open_names(&c->open_waits) +
+				  c->reopened;
 }

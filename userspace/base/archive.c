@@ -23,7 +23,8 @@ void archive_require(struct archive *a, bool holds)
 		archive_fail(a, -EBADMSG);
 }
 
-/* ---- envelope ------------------------------------------------------------------------------------ */
+/* ---- envelope
+ * ------------------------------------------------------------------------------------ */
 
 static void put_le(unsigned char *to, uint64_t value, int bytes)
 {
@@ -58,12 +59,14 @@ void archive_write(struct archive *a, struct buffer *out, const char *magic, uin
 	buffer_add(out, head, sizeof(head));
 }
 
-void archive_read(struct archive *a, const void *data, size_t len, const char *magic, uint32_t format)
+void archive_read(struct archive *a, const void *data, size_t len, const char *magic,
+		  uint32_t format)
 {
 	const unsigned char *head = data;
 
 	*a = (struct archive){0};
-	if (len < HEAD_BYTES || memcmp(head, magic, 8) != 0 || get_le(head + 8, 8) != len - HEAD_BYTES ||
+	if (len < HEAD_BYTES || memcmp(head, magic, 8) != 0 ||
+	    get_le(head + 8, 8) != len - HEAD_BYTES ||
 	    get_le(head + CRC_AT, 4) != archive_crc(head, len)) {
 		archive_fail(a, -EBADMSG);
 		return;
@@ -74,8 +77,9 @@ void archive_read(struct archive *a, const void *data, size_t len, const char *m
 	}
 	a->at = head + HEAD_BYTES;
 	a->end = head + len;
-	a->room = len < (SIZE_MAX - ARCHIVE_SLACK) / ARCHIVE_GROWTH ? len * ARCHIVE_GROWTH + ARCHIVE_SLACK
-								    : SIZE_MAX;
+	a->room = len < (SIZE_MAX - ARCHIVE_SLACK) / ARCHIVE_GROWTH
+			  ? len * ARCHIVE_GROWTH + ARCHIVE_SLACK
+			  : SIZE_MAX;
 }
 
 static void archive_seal(struct archive *a)
@@ -104,9 +108,11 @@ int archive_end(struct archive *a)
 	return a->error;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers
+ * ------------------------------------------------------------------------------------- */
 
-/* Seven bits a byte, lowest first, the eighth says that more follow (LEB128): most numbers are small. */
+/* Seven bits a byte, lowest first, the eighth says that more follow (LEB128): most numbers are
+ * small. */
 static void number_put(struct archive *a, uint64_t value)
 {
 	unsigned char bytes[NUMBER_BYTES];
@@ -233,7 +239,8 @@ void archive_double(struct archive *a, void *p, size_t size)
 	}
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------- */
+/* ---- bytes
+ * --------------------------------------------------------------------------------------- */
 
 void archive_bytes(struct archive *a, void *p, size_t len)
 {
@@ -265,7 +272,8 @@ void archive_chars(struct archive *a, char *text, size_t cap)
 		archive_require(a, (unsigned char)text[i] >= 0x20 && text[i] != 0x7f);
 }
 
-/* ---- structs ------------------------------------------------------------------------------------- */
+/* ---- structs
+ * ------------------------------------------------------------------------------------- */
 
 /* The checksum was right: what has another size was written by another version. */
 void archive_struct(struct archive *a, size_t size)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* archive.h - state as bytes and back. One function describes a struct, field by field; it writes when the
- * archive writes and reads when it reads, so the two cannot drift apart.
+/* archive.h - state as bytes and back. One function describes a struct, field by field; it writes
+ * when the archive writes and reads when it reads, so the two cannot drift apart.
  *
- * What is read is hostile: nothing is believed that a limit can bound. The first failure stays (`error`):
- * from then on numbers read as 0, counts as 0, objects as NULL, so whoever describes a struct need not
- * look. Reading allocates at most ARCHIVE_GROWTH bytes for each byte read, and ARCHIVE_SLACK. No pointer,
- * no padding and no byte order of the machine is ever written.
+ * What is read is hostile: nothing is believed that a limit can bound. The first failure stays
+ * (`error`): from then on numbers read as 0, counts as 0, objects as NULL, so whoever describes a
+ * struct need not look. Reading allocates at most ARCHIVE_GROWTH bytes for each byte read, and
+ * ARCHIVE_SLACK. No pointer, no padding and no byte order of the machine is ever written.
  */
 #ifndef BASE_ARCHIVE_H
 #define BASE_ARCHIVE_H
@@ -24,14 +24,15 @@ struct archive {
 	size_t start;		       /* of the archive in out */
 	const unsigned char *at, *end; /* reading */
 	size_t room;		       /* what reading may still allocate */
-	int error;		       /* 0; -EBADMSG damaged, -EPROTO of another version, -ENOMEM */
+	int error; /* 0; -EBADMSG damaged, -EPROTO of another version, -ENOMEM */
 };
 
-/* magic: 8 characters. format: raise it when the meaning of a field changes; a change of a struct's size
- * is noticed without. Both ends with archive_end(), which returns the archive's error; after a failure
- * out is as it was. */
+/* magic: 8 characters. format: raise it when the meaning of a field changes; a change of a struct's
+ * size is noticed without. Both ends with archive_end(), which returns the archive's error; after a
+ * failure out is as it was. */
 void archive_write(struct archive *a, struct buffer *out, const char *magic, uint32_t format);
-void archive_read(struct archive *a, const void *data, size_t len, const char *magic, uint32_t format);
+void archive_read(struct archive *a, const void *data, size_t len, const char *magic,
+		  uint32_t format);
 int archive_end(struct archive *a);
 static inline bool archive_reads(const struct archive *a)
 {
@@ -41,33 +42,33 @@ static inline bool archive_reads(const struct archive *a)
 void archive_require(struct archive *a, bool holds);
 
 /* A bool, integer or double; p points to it. What is read must fit its type. */
-#define archive_number(a, p)                                                                                 \
-	_Generic(*(p), bool                                                                                  \
-		 : archive_bool, double                                                                      \
-		 : archive_double, unsigned char                                                             \
-		 : archive_unsigned, unsigned short                                                          \
-		 : archive_unsigned, unsigned int                                                            \
-		 : archive_unsigned, unsigned long                                                           \
-		 : archive_unsigned, unsigned long long                                                      \
-		 : archive_unsigned, int                                                                     \
-		 : archive_signed, long                                                                      \
-		 : archive_signed, long long                                                                 \
+#define archive_number(a, p)                                                                       \
+	_Generic(*(p), bool                                                                        \
+		 : archive_bool, double                                                            \
+		 : archive_double, unsigned char                                                   \
+		 : archive_unsigned, unsigned short                                                \
+		 : archive_unsigned, unsigned int                                                  \
+		 : archive_unsigned, unsigned long                                                 \
+		 : archive_unsigned, unsigned long long                                            \
+		 : archive_unsigned, int                                                           \
+		 : archive_signed, long                                                            \
+		 : archive_signed, long long                                                       \
 		 : archive_signed)((a), (p), sizeof(*(p)))
 /* An index, a kind, a count: less than limit. */
-#define archive_below(a, p, limit)                                                                           \
-	do {                                                                                                 \
-		archive_number(a, p);                                                                        \
-		if (*(p) >= (limit)) {                                                                       \
-			archive_require(a, false);                                                           \
-			if (archive_reads(a))                                                                \
-				*(p) = 0;                                                                    \
-		}                                                                                            \
+#define archive_below(a, p, limit)                                                                 \
+	do {                                                                                       \
+		archive_number(a, p);                                                              \
+		if (*(p) >= (limit)) {                                                             \
+			archive_require(a, false);                                                 \
+			if (archive_reads(a))                                                      \
+				*(p) = 0;                                                          \
+		}                                                                                  \
 	} while (0)
 /* All elements of an array of numbers. */
-#define archive_numbers(a, array)                                                                            \
-	do {                                                                                                 \
-		for (size_t i_ = 0; i_ < sizeof(array) / sizeof((array)[0]); i_++)                           \
-			archive_number(a, &(array)[i_]);                                                     \
+#define archive_numbers(a, array)                                                                  \
+	do {                                                                                       \
+		for (size_t i_ = 0; i_ < sizeof(array) / sizeof((array)[0]); i_++)                 \
+			archive_number(a, &(array)[i_]);                                           \
 	} while (0)
 void archive_bool(struct archive *a, void *p, size_t size);
 void archive_double(struct archive *a, void *p, size_t size);

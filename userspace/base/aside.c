@@ -50,14 +50,15 @@ struct aside {
 	uint64_t cpu_ns;
 };
 
-/* ---- the other process ------------------------------------------------------------------------- */
+/* ---- the other process -------------------------------------------------------------------------
+ */
 
-/* What others run and map is read; of who carries histories or exports to files, a folder of somebody else's
- * is written, and what is made for TensorBoard there given to them. */
-#define CAPS_KEPT                                                                                            \
-	(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) |                                    \
-	 CONFINE_CAP(CAP_CHECKPOINT_RESTORE) | CONFINE_CAP(CAP_PERFMON) | CONFINE_CAP(CAP_DAC_OVERRIDE) |    \
-	 CONFINE_CAP(CAP_FOWNER) | CONFINE_CAP(CAP_CHOWN))
+/* What others run and map is read; of who carries histories or exports to files, a folder of
+ * somebody else's is written, and what is made for TensorBoard there given to them. */
+#define CAPS_KEPT                                                                                  \
+	(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) |                          \
+	 CONFINE_CAP(CAP_CHECKPOINT_RESTORE) | CONFINE_CAP(CAP_PERFMON) |                          \
+	 CONFINE_CAP(CAP_DAC_OVERRIDE) | CONFINE_CAP(CAP_FOWNER) | CONFINE_CAP(CAP_CHOWN))
 
 static bool confined, calls_denied;
 
@@ -70,7 +71,8 @@ void aside_confine(bool calls)
 /* keeps: a program of the kernel's that it runs. */
 static int confine(bool keeps)
 {
-	int err = confined ? confine_capabilities(CAPS_KEPT | (keeps ? CONFINE_CAP(CAP_BPF) : 0)) : 0;
+	int err = confined ? confine_capabilities(CAPS_KEPT | (keeps ? CONFINE_CAP(CAP_BPF) : 0))
+			   : 0;
 
 	return err || !calls_denied ? err : confine_calls(CONFINE_READER);
 }
@@ -87,8 +89,8 @@ int aside_settle(const char *name, int *fd, int keep)
 	/* Out of the way of the places that they go to. */
 	from = null < 0 ? -1 : fcntl(*fd, F_DUPFD, ASIDE_KEPT_FD + 1);
 	to = from < 0 ? -1 : fcntl(kept, F_DUPFD, ASIDE_KEPT_FD + 1);
-	if (to < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(from, 3) < 0 ||
-	    dup2(to, ASIDE_KEPT_FD) < 0)
+	if (to < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+	    dup2(from, 3) < 0 || dup2(to, ASIDE_KEPT_FD) < 0)
 		return -errno;
 	*fd = 3;
 	return syscall(SYS_close_range, ASIDE_KEPT_FD + 1, ~0u, 0) ? -errno : confine(keep >= 0);
@@ -112,15 +114,16 @@ static _Noreturn void serve(int fd, int keep, char *shared, size_t cap)
 	_exit(0);
 }
 
-/* ---- starting and ending it -------------------------------------------------------------------- */
+/* ---- starting and ending it --------------------------------------------------------------------
+ */
 
 static int start(struct aside *a)
 {
 	int pair[2], err;
 
 	/* Of its own: one that was killed may still write. */
-	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-			 0);
+	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (a->shared == MAP_FAILED)
 		return -errno;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
@@ -205,7 +208,8 @@ uint64_t aside_cpu_ns(const struct aside *a)
 	return a->cpu_ns;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------------------------
+ */
 
 static uint64_t patience_ns(struct aside *a, uint64_t now_ns)
 {
@@ -227,7 +231,8 @@ static bool busy(const struct aside *a)
 /* 0: *ret is the answer; -EIO: the other process is gone. */
 static int answer_await(struct aside *a, struct answer *ret)
 {
-	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + patience_ns(a, from_ns), now_ns = from_ns;
+	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + patience_ns(a, from_ns),
+		 now_ns = from_ns;
 	struct pollfd p = {.fd = a->fd, .events = POLLIN};
 	ssize_t n;
 
@@ -256,7 +261,8 @@ static int ask_send(struct aside *a, const struct ask *ask)
 
 	if (err)
 		return err;
-	if (send(a->fd, ask, offsetof(struct ask, arg) + ask->len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+	if (send(a->fd, ask, offsetof(struct ask, arg) + ask->len, MSG_NOSIGNAL | MSG_DONTWAIT) >=
+	    0)
 		return 0;
 	stop(a);
 	return -EIO;
@@ -279,9 +285,10 @@ static bool room(struct aside *a)
 	if (reap(a))
 		return true;
 	if (!a->stuck_told)
-		log_warn("%d processes that look at others hang and cannot be killed: no more are looked at "
-			 "until one of them ends",
-			 STUCK_MAX);
+		log_warn(
+			"%d processes that look at others hang and cannot be killed: no more are looked at "
+			"until one of them ends",
+			STUCK_MAX);
 	a->stuck_told = true;
 	return false;
 }

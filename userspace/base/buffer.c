@@ -32,7 +32,8 @@ char *buffer_reserve(struct buffer *b, size_t len)
 		b->data = data;
 		b->cap = cap;
 	}
-	/* The caller fills len bytes and moves b->len: terminate both where it is and where it will be. */
+	/* The caller fills len bytes and moves b->len: terminate both where it is and where it will
+	 * be. */
 	b->data[b->len] = '\0';
 	b->data[b->len + len] = '\0';
 	return b->data + b->len;
@@ -56,7 +57,8 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	b->len += len;
 }
 
-/* Lines of steps are mostly integers, and a replay writes a great many: printf would be half of its time. */
+/* Lines of steps are mostly integers, and a replay writes a great many: printf would be half of its
+ * time. */
 void buffer_uint(struct buffer *b, uint64_t value)
 {
 	static const char pairs[] =

@@ -71,8 +71,9 @@ uint64_t clock_suspended_ns(void)
 	return suspended < 1000 ? 0 : (uint64_t)suspended;
 }
 
-/* A day of the proleptic Gregorian calendar, counted from 1970-01-01. Years are counted from March on, so
- * that the day that not every one has is the last, and in eras of 400, which are all alike. */
+/* A day of the proleptic Gregorian calendar, counted from 1970-01-01. Years are counted from March
+ * on, so that the day that not every one has is the last, and in eras of 400, which are all alike.
+ */
 static void clock_date(int64_t day, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
 {
 	uint64_t at = (uint64_t)(day + 719468); /* from 0000-03-01: years before are not reached */
@@ -93,7 +94,8 @@ static char *clock_digits(char *to, unsigned value, int digits)
 	return to + digits;
 }
 
-/* By hand: each line has one, and printf and the C library's time zones take longer than the rest of it. */
+/* By hand: each line has one, and printf and the C library's time zones take longer than the rest
+ * of it. */
 char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns)
 {
 	int64_t s = real_ns / NS_PER_S, ns = real_ns % NS_PER_S, day;
@@ -131,9 +133,11 @@ static char *clock_long_duration(char *out, int out_len, uint64_t ns)
 	uint64_t m = (s + 30) / 60;
 
 	if (s < 3600)
-		snprintf(out, (size_t)out_len, "%u m %02u s", (unsigned)(s / 60), (unsigned)(s % 60));
+		snprintf(out, (size_t)out_len, "%u m %02u s", (unsigned)(s / 60),
+			 (unsigned)(s % 60));
 	else
-		snprintf(out, (size_t)out_len, "%u h %02u m", (unsigned)(m / 60), (unsigned)(m % 60));
+		snprintf(out, (size_t)out_len, "%u h %02u m", (unsigned)(m / 60),
+			 (unsigned)(m % 60));
 	return out;
 }
 
@@ -147,7 +151,8 @@ char *clock_duration(char *out, int out_len, uint64_t ns)
 		return out;
 	if (ns >= 59950000000ull) /* what would be rounded to 60.0 s */
 		return clock_long_duration(out, out_len, ns);
-	/* step: what the last of three digits is worth; 1 ns, then 10 ns (9.99 us), 100 ns (99.9 us)... */
+	/* step: what the last of three digits is worth; 1 ns, then 10 ns (9.99 us), 100 ns (99.9
+	 * us)... */
 	for (digits = 0;; digits++, step *= 10) {
 		q = (ns + step / 2) / step;
 		if (q < 1000)
@@ -157,8 +162,8 @@ char *clock_duration(char *out, int out_len, uint64_t ns)
 	if (tens == 1)
 		snprintf(out, (size_t)out_len, "%u %s", (unsigned)q, units[digits / 3]);
 	else
-		snprintf(out, (size_t)out_len, "%u.%0*u %s", (unsigned)q / tens, tens == 100 ? 2 : 1,
-			 (unsigned)q % tens, units[digits / 3 + 1]);
+		snprintf(out, (size_t)out_len, "%u.%0*u %s", (unsigned)q / tens,
+			 tens == 100 ? 2 : 1, (unsigned)q % tens, units[digits / 3 + 1]);
 	return out;
 }
 
@@ -172,7 +177,8 @@ static void duration_digits(char *out, int out_len, uint64_t ns, int decimals)
 
 	while (i < 3 && ns < units[i].ns)
 		i++;
-	snprintf(out, (size_t)out_len, "%.*f %s", decimals, (double)ns / (double)units[i].ns, units[i].unit);
+	snprintf(out, (size_t)out_len, "%.*f %s", decimals, (double)ns / (double)units[i].ns,
+		 units[i].unit);
 }
 
 void clock_durations(char *a, char *b, int out_len, uint64_t a_ns, uint64_t b_ns)

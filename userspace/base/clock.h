@@ -12,8 +12,8 @@ int64_t clock_real_ns(void);
 /* CPU time of the calling thread: prices that other programs on the CPU do not change. */
 uint64_t clock_thread_ns(void);
 
-/* The boot that stamps of CLOCK_MONOTONIC and CLOCK_BOOTTIME are of, as the kernel writes it; "" when it
- * cannot be read. */
+/* The boot that stamps of CLOCK_MONOTONIC and CLOCK_BOOTTIME are of, as the kernel writes it; ""
+ * when it cannot be read. */
 #define CLOCK_BOOT_ID_MAX 40
 void clock_boot_id(char out[CLOCK_BOOT_ID_MAX]);
 
@@ -26,7 +26,8 @@ char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns);
 
 /* "31.2 ms", "1.05 s", "850 ns", "2 h 03 m": three significant digits, aligned units. out >= 16. */
 char *clock_duration(char *out, int out_len, uint64_t ns);
-/* Two durations that are told beside each other, with as many digits as keep them apart where they differ. */
+/* Two durations that are told beside each other, with as many digits as keep them apart where they
+ * differ. */
 void clock_durations(char *a, char *b, int out_len, uint64_t a_ns, uint64_t b_ns);
 
 #endif

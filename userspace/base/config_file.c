@@ -141,7 +141,8 @@ int config_read_again(const char *file, config_fn *set, void *ctx)
 		err = -errno;
 	if (f)
 		return config_parse(f, file, set, ctx);
-	log_error("cannot read %s: %s", file, err == -EINVAL ? "it is no regular file" : strerror(-err));
+	log_error("cannot read %s: %s", file,
+		  err == -EINVAL ? "it is no regular file" : strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	return err;

@@ -14,14 +14,16 @@
 
 #define CAPS 64 /* more than there will be soon: the kernel says which is one too many */
 
-/* ---- capabilities -------------------------------------------------------------------------------- */
+/* ---- capabilities
+ * -------------------------------------------------------------------------------- */
 
 int confine_capabilities(uint64_t keep)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3];
 
-	/* Without CAP_SETPCAP it stays as it is, and no way leads to what is in it: see confine_privileges().
+	/* Without CAP_SETPCAP it stays as it is, and no way leads to what is in it: see
+	 * confine_privileges().
 	 */
 	for (unsigned long cap = 0; cap < CAPS; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
@@ -42,11 +44,12 @@ int confine_privileges(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 }
 
-/* ---- system calls -------------------------------------------------------------------------------- */
+/* ---- system calls
+ * -------------------------------------------------------------------------------- */
 
-/* What is denied is listed, not what is allowed: C libraries, and the commands of hooks, which inherit this,
- * make calls that nobody listed, and must not break by an update. By name: what the library or the machine
- * does not know is left out. */
+/* What is denied is listed, not what is allowed: C libraries, and the commands of hooks, which
+ * inherit this, make calls that nobody listed, and must not break by an update. By name: what the
+ * library or the machine does not know is left out. */
 static const char *const machine[] = {
 /* other processes */
 #if !defined(__SANITIZE_ADDRESS__) /* whose look for leaks is a tracer */
@@ -163,8 +166,9 @@ static int deny(scmp_filter_ctx f, const char *const *names)
 /* A user namespace of one's own has every capability in it. */
 static int deny_namespaces(scmp_filter_ctx f)
 {
-	static const scmp_datum_t kinds[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,	  CLONE_NEWNET,
-					     CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
+	static const scmp_datum_t kinds[] = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
+					     CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
+					     CLONE_NEWCGROUP};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -185,7 +189,8 @@ static int deny_typing(scmp_filter_ctx f)
 	return err;
 }
 
-/* Programs of the same machine's older kind are under the same rules; those of any other get ENOSYS. */
+/* Programs of the same machine's older kind are under the same rules; those of any other get
+ * ENOSYS. */
 static int other_kinds(scmp_filter_ctx f)
 {
 	uint32_t native = seccomp_arch_native(), other = 0;

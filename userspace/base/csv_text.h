@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv_text.h - writes rows of RFC 4180 onto a buffer, one cell after the other; commas come by themselves.
+/* csv_text.h - writes rows of RFC 4180 onto a buffer, one cell after the other; commas come by
+ * themselves.
  *
- * The first cell of a row is never empty, the buffer is empty or ends with a row when it begins. Text may
- * hold any bytes: control characters and what is not UTF-8 become '?', so that a row is one line; before a
- * text that begins with = + - @ or a space stands a ' (programs that calculate would take it for a formula).
+ * The first cell of a row is never empty, the buffer is empty or ends with a row when it begins.
+ * Text may hold any bytes: control characters and what is not UTF-8 become '?', so that a row is
+ * one line; before a text that begins with = + - @ or a space stands a ' (programs that calculate
+ * would take it for a formula).
  */
 #ifndef BASE_CSV_TEXT_H
 #define BASE_CSV_TEXT_H

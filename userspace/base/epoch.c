@@ -88,7 +88,8 @@ static bool text_date(struct text *t, int64_t *ret_s, int64_t *ret_us)
 	    !text_number(t, 2, 1, 31, &tm.tm_mday) || !text_one(t, "Tt ") ||
 	    !text_number(t, 2, 0, 23, &tm.tm_hour) || !text_one(t, ":") ||
 	    !text_number(t, 2, 0, 59, &tm.tm_min) || !text_one(t, ":") ||
-	    !text_number(t, 2, 0, 60, &tm.tm_sec) || !text_fraction(t, ret_us) || !text_offset(t, &offset_s))
+	    !text_number(t, 2, 0, 60, &tm.tm_sec) || !text_fraction(t, ret_us) ||
+	    !text_offset(t, &offset_s))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
@@ -119,8 +120,8 @@ int epoch_parse(const char *text, size_t len, int64_t *ret_us)
 	int64_t s, us;
 	bool date = len > 4 && text[4] == '-';
 
-	if (!(date ? text_date(&t, &s, &us) : text_seconds(&t, &s, &us)) || t.at != t.end || s < 0 ||
-	    s > SECOND_MAX)
+	if (!(date ? text_date(&t, &s, &us) : text_seconds(&t, &s, &us)) || t.at != t.end ||
+	    s < 0 || s > SECOND_MAX)
 		return -EINVAL;
 	*ret_us = s * US_PER_S + us;
 	return 0;

@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Epoch seconds ("1735725599.25") or RFC 3339 ("2025-01-01T10:00:00.5Z", "... 12:00:00+02:00"), the whole of
- * text. Rounded to a microsecond; from 1970 to 9999. -EINVAL. */
+/* Epoch seconds ("1735725599.25") or RFC 3339 ("2025-01-01T10:00:00.5Z", "... 12:00:00+02:00"), the
+ * whole of text. Rounded to a microsecond; from 1970 to 9999. -EINVAL. */
 int epoch_parse(const char *text, size_t len, int64_t *ret_us);
 
-/* "2025-01-01 10:00:00", UTC, `decimals` of a second (0 to 6), cut. out >= EPOCH_TEXT_MAX. Returns out. */
+/* "2025-01-01 10:00:00", UTC, `decimals` of a second (0 to 6), cut. out >= EPOCH_TEXT_MAX. Returns
+ * out. */
 #define EPOCH_TEXT_MAX 40
 char *epoch_text(char *out, int64_t us, int decimals);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.h - FNV-1a, 64 bits (Fowler, Noll, Vo; offset basis and prime as published). For names and for telling
- * whether something changed; not against who wants two things to have one hash. */
+/* hash.h - FNV-1a, 64 bits (Fowler, Noll, Vo; offset basis and prime as published). For names and
+ * for telling whether something changed; not against who wants two things to have one hash. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -15,7 +15,8 @@ static void json_raw(struct buffer *b, const char *text)
 }
 
 /* Bytes that do not stand for themselves in a text. */
-static const bool special[256] = {[0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true};
+static const bool special[256] = {
+	[0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true};
 
 static bool is_plain(const char *text, size_t len)
 {
@@ -52,7 +53,8 @@ static void json_escape(struct buffer *b, const char *text, size_t len)
 	buffer_add(b, text + plain, len - plain);
 }
 
-/* before, the text in quotes, after: of both, 0 is nothing. In one piece: lines are made of little else. */
+/* before, the text in quotes, after: of both, 0 is nothing. In one piece: lines are made of little
+ * else. */
 static void json_quote(struct buffer *b, char before, const char *text, char after)
 {
 	size_t len = strlen(text);

@@ -110,7 +110,8 @@ static void log_line(char *line, size_t len, enum log_level level, const char *m
 	bool colour;
 
 	if (state.format == LOG_TEXT) {
-		colour = !state.sink && *levels[level].colour && isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+		colour = !state.sink && *levels[level].colour && isatty(STDERR_FILENO) &&
+			 !getenv("NO_COLOR");
 		snprintf(line, len, "%sgp-bpf: %s%s%s", colour ? levels[level].colour : "",
 			 levels[level].text, colour ? "\033[0m" : "", message);
 		return;

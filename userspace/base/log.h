@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.h - diagnostics for people and machines, to standard error. Thread-safe. One call, one line:
- * what failed, on what, why, what to do. Text from a watched process must pass through log_escape(). */
+ * what failed, on what, why, what to do. Text from a watched process must pass through
+ * log_escape(). */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -11,7 +12,8 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_TEXT, LOG_LOGFMT, LOG_JSON };
 
 void log_setup(enum log_level max, enum log_format format);
-/* Another destination than standard error (the live view keeps the last lines itself); NULL: back. */
+/* Another destination than standard error (the live view keeps the last lines itself); NULL: back.
+ */
 void log_sink(void (*fn)(void *ctx, enum log_level level, const char *line), void *ctx);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

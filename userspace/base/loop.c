@@ -91,8 +91,8 @@ static void loop_sweep(struct loop *l)
 }
 
 /* On failure fd stays the caller's. */
-static int loop_add(struct loop *l, enum source_type type, int fd, uint32_t events, loop_fn *fn, void *ctx,
-		    struct source **ret)
+static int loop_add(struct loop *l, enum source_type type, int fd, uint32_t events, loop_fn *fn,
+		    void *ctx, struct source **ret)
 {
 	struct epoll_event ev = {.events = events};
 	struct source *s = calloc(1, sizeof(*s));
@@ -203,12 +203,13 @@ static void loop_dispatch(struct loop *l, struct source *s, uint32_t events)
 			s->fn(s->ctx, count);
 		break;
 	case SOURCE_SIGNAL:
-		/* One a round: level-triggered epoll brings us back, and other sources get their turn. */
-		if (read(s->fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo < LOOP_SIGNALS &&
-		    l->on_signal[info.ssi_signo].fn)
-			l->on_signal[info.ssi_signo].fn(l->on_signal[info.ssi_signo].ctx,
-							info.ssi_signo | (uint64_t)(uint32_t)info.ssi_code
-										 << 32);
+		/* One a round: level-triggered epoll brings us back, and other sources get their
+		 * turn. */
+		if (read(s->fd, &info, sizeof(info)) == sizeof(info) &&
+		    info.ssi_signo < LOOP_SIGNALS && l->on_signal[info.ssi_signo].fn)
+			l->on_signal[info.ssi_signo].fn(
+				l->on_signal[info.ssi_signo].ctx,
+				info.ssi_signo | (uint64_t)(uint32_t)info.ssi_code << 32);
 		break;
 	}
 }

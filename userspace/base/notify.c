@@ -107,7 +107,8 @@ void notify_send(struct notify *n, const char *fmt, ...)
 		return;
 	if ((size_t)len >= sizeof(text))
 		len = sizeof(text) - 1;
-	sent = sendto(n->fd, text, (size_t)len, MSG_NOSIGNAL, (const struct sockaddr *)&n->to, n->to_len);
+	sent = sendto(n->fd, text, (size_t)len, MSG_NOSIGNAL, (const struct sockaddr *)&n->to,
+		      n->to_len);
 	if (sent < 0 && !n->told && errno != EAGAIN) {
 		log_warn("the service manager cannot be told how it goes: %s", strerror(errno));
 		n->told = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pace.h - how often to look: often while things go on, seldom once all has been calm for a while. Pure. */
+/* pace.h - how often to look: often while things go on, seldom once all has been calm for a while.
+ * Pure. */
 #ifndef BASE_PACE_H
 #define BASE_PACE_H
 

@@ -32,7 +32,8 @@ int proc_error(int err)
 int proc_open(const char *root, pid_t pid, const char *name, int flags)
 {
 	char path[PROC_PATH_MAX];
-	int fd, len = snprintf(path, sizeof(path), "%s/proc/%d%s%s", root, (int)pid, *name ? "/" : "", name);
+	int fd, len = snprintf(path, sizeof(path), "%s/proc/%d%s%s", root, (int)pid,
+			       *name ? "/" : "", name);
 
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return -ENAMETOOLONG;
@@ -68,8 +69,8 @@ ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, siz
 	return n < 0 ? n : len;
 }
 
-/* proc(5): pid (comm) state ppid ... utime stime ... starttime; 4, 14, 15 and 22. comm may hold anything, ")"
- * and newlines too, but nothing after it does: the last ")" is its end. */
+/* proc(5): pid (comm) state ppid ... utime stime ... starttime; 4, 14, 15 and 22. comm may hold
+ * anything, ")" and newlines too, but nothing after it does: the last ")" is its end. */
 static int parse_stat(char *line, struct proc_stat *ret)
 {
 	char *open = strchr(line, '('), *close = strrchr(line, ')'), *at, *end;
@@ -111,7 +112,8 @@ int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_st
 
 	if (len < 0)
 		return (int)len;
-	/* The kernel gives an empty file, not an error, for a process that went between open and read. */
+	/* The kernel gives an empty file, not an error, for a process that went between open and
+	 * read. */
 	return len ? parse_stat(line, ret) : -ESRCH;
 }
 

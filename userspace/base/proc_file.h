@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc_file.h - the files of /proc/PID, bounded. They are the process's to shape: what is read is hostile.
- * root: "" or where /proc is looked for (--root). */
+/* proc_file.h - the files of /proc/PID, bounded. They are the process's to shape: what is read is
+ * hostile. root: "" or where /proc is looked for (--root). */
 #ifndef BASE_PROC_FILE_H
 #define BASE_PROC_FILE_H
 

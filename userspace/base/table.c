@@ -50,7 +50,8 @@ static size_t table_find(const struct table *t, uint64_t key)
 
 	if (!t->cap)
 		return SIZE_MAX;
-	for (at = table_mix(key ^ t->seed) & mask; t->slots[at] != SLOT_EMPTY; at = (at + 1) & mask) {
+	for (at = table_mix(key ^ t->seed) & mask; t->slots[at] != SLOT_EMPTY;
+	     at = (at + 1) & mask) {
 		if (t->slots[at] != SLOT_DEAD && t->entries[t->slots[at] - 1].key == key)
 			return at;
 	}
@@ -66,7 +67,8 @@ static void table_index(struct table *t, size_t entry)
 	t->slots[at] = (uint32_t)entry + 1;
 }
 
-/* Makes room for one more entry: squeezes out the removed ones, and doubles unless that freed half. */
+/* Makes room for one more entry: squeezes out the removed ones, and doubles unless that freed half.
+ */
 static int table_rebuild(struct table *t)
 {
 	size_t cap = !t->cap ? TABLE_MIN : t->count > t->cap / 2 ? t->cap * 2 : t->cap, used = 0;

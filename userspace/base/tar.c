@@ -10,8 +10,9 @@
 #define OCTAL_MAX 077777777777 /* eleven octal digits */
 
 struct header { /* ustar */
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[6],
-		version[2], user[32], group[32], major[8], minor[8], prefix[155], rest[12];
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100],
+		magic[6], version[2], user[32], group[32], major[8], minor[8], prefix[155],
+		rest[12];
 };
 _Static_assert(sizeof(struct header) == BLOCK, "a block");
 
@@ -21,8 +22,8 @@ int tar_add(struct buffer *tar, const char *name, const void *data, size_t len, 
 	struct header h = {.type = '0', .magic = "ustar", .version = {'0', '0'}};
 	unsigned sum = 0;
 
-	if (!*name || *name == '/' || strlen(name) > TAR_NAME_MAX || len > OCTAL_MAX || time_s < 0 ||
-	    time_s > OCTAL_MAX)
+	if (!*name || *name == '/' || strlen(name) > TAR_NAME_MAX || len > OCTAL_MAX ||
+	    time_s < 0 || time_s > OCTAL_MAX)
 		return -EINVAL;
 	memcpy(h.name, name, strlen(name));
 	memcpy(h.mode, "0000600", 8);

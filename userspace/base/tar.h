@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tar.h - a compressed archive of a few files, in memory: POSIX.1-1988 ustar within gzip, which every tar
- * reads. Files alone, of mode 0600 and owner 0. */
+/* tar.h - a compressed archive of a few files, in memory: POSIX.1-1988 ustar within gzip, which
+ * every tar reads. Files alone, of mode 0600 and owner 0. */
 #ifndef BASE_TAR_H
 #define BASE_TAR_H
 

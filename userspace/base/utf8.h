@@ -8,8 +8,8 @@
 
 /* Length of the well-formed sequence at s (Unicode 15, table 3-7) and its character; 0: none. */
 size_t utf8_decode(const char *s, size_t len, uint32_t *ret_c);
-/* 0 (combining), 1 or 2 (East Asian wide, emoji); -1: must not reach a terminal (controls, C1, marks
- * that change the direction or the line). */
+/* 0 (combining), 1 or 2 (East Asian wide, emoji); -1: must not reach a terminal (controls, C1,
+ * marks that change the direction or the line). */
 int utf8_columns(uint32_t c);
 
 #endif

@@ -40,7 +40,8 @@ void credentials_free(struct credentials *c)
 
 /* ---- the file */
 
-/* Waits for nothing: it may be a pipe. Returns its bytes or -errno; -EFBIG, -EINVAL: it is no such file. */
+/* Waits for nothing: it may be a pipe. Returns its bytes or -errno; -EFBIG, -EINVAL: it is no such
+ * file. */
 static ssize_t credentials_slurp(const char *path, char *text, size_t cap)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
@@ -94,8 +95,8 @@ static const char *credentials_field(const cJSON *json, const char *name, size_t
 }
 
 /* 0, -ENOMEM, or -EACCES after why. */
-static int credentials_need(const struct credentials *c, const cJSON *json, const char *name, char **ret,
-			    char *why, size_t len)
+static int credentials_need(const struct credentials *c, const cJSON *json, const char *name,
+			    char **ret, char *why, size_t len)
 {
 	const char *text = credentials_field(json, name, CREDENTIALS_TEXT_MAX);
 	char what[64];
@@ -122,7 +123,8 @@ static int credentials_take_uri(struct credentials *c, const cJSON *json, char *
 	if (cJSON_GetObjectItemCaseSensitive(json, "token_uri")) {
 		uri = credentials_field(json, "token_uri", 512);
 		if (!uri || !credentials_uri_fits(uri))
-			return credentials_wrong(c, "its token_uri is no https:// address", why, len);
+			return credentials_wrong(c, "its token_uri is no https:// address", why,
+						 len);
 	}
 	c->token_uri = strdup(uri);
 	return c->token_uri ? 0 : -ENOMEM;
@@ -130,7 +132,8 @@ static int credentials_take_uri(struct credentials *c, const cJSON *json, char *
 
 static int credentials_take_account(struct credentials *c, const cJSON *json, char *why, size_t len)
 {
-	const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "private_key"));
+	const char *key = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(json, "private_key"));
 	const char *id = credentials_field(json, "private_key_id", 128);
 	int err = credentials_need(c, json, "client_email", &c->email, why, len);
 
@@ -158,7 +161,8 @@ static int credentials_take_user(struct credentials *c, const cJSON *json, char 
 static int credentials_take_type(struct credentials *c, const cJSON *json, char *why, size_t len)
 {
 	static const char *const others[] = {"external_account", "external_account_authorized_user",
-					     "impersonated_service_account", "gdch_service_account"};
+					     "impersonated_service_account",
+					     "gdch_service_account"};
 	const char *type = credentials_field(json, "type", 64);
 	char what[160];
 
@@ -175,14 +179,16 @@ static int credentials_take_type(struct credentials *c, const cJSON *json, char 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(type, others[i]) != 0)
 			continue;
-		snprintf(what, sizeof(what),
-			 "type %s is not supported; use service_account, authorized_user or the metadata "
-			 "server",
-			 type);
+		snprintf(
+			what, sizeof(what),
+			"type %s is not supported; use service_account, authorized_user or the metadata "
+			"server",
+			type);
 		return credentials_wrong(c, what, why, len);
 	}
-	return credentials_wrong(c, "its type is unknown; service_account and authorized_user are supported",
-				 why, len);
+	return credentials_wrong(
+		c, "its type is unknown; service_account and authorized_user are supported", why,
+		len);
 }
 
 static void credentials_take_name(const cJSON *json, const char *name, char *out, size_t cap)
@@ -236,7 +242,8 @@ int credentials_read(struct credentials *ret, const char *path, char *why, size_
 		free(text);
 		if (n == -EFBIG || n == -EINVAL)
 			return credentials_wrong(
-				ret, n == -EFBIG ? "it is too long" : "it is no regular file", why, len);
+				ret, n == -EFBIG ? "it is too long" : "it is no regular file", why,
+				len);
 		credentials_wrong(ret, strerror((int)-n), why, len);
 		return n == -ENOENT || n == -ENOTDIR ? -ENOENT : -EACCES;
 	}
@@ -261,8 +268,8 @@ static int credentials_try(struct credentials *ret, const char *path, char *why,
 
 int credentials_find(struct credentials *ret, char *why, size_t len)
 {
-	const char *named = getenv("GOOGLE_APPLICATION_CREDENTIALS"), *folder = getenv("CLOUDSDK_CONFIG"),
-		   *home = getenv("HOME");
+	const char *named = getenv("GOOGLE_APPLICATION_CREDENTIALS"),
+		   *folder = getenv("CLOUDSDK_CONFIG"), *home = getenv("HOME");
 	char path[4096] = "";
 	int err = -ENOENT;
 
@@ -270,8 +277,9 @@ int credentials_find(struct credentials *ret, char *why, size_t len)
 	if (named && *named) {
 		err = credentials_read(ret, named, why, len);
 		if (err == -ENOENT)
-			err = credentials_wrong(ret, "there is no such file (GOOGLE_APPLICATION_CREDENTIALS)",
-						why, len);
+			err = credentials_wrong(
+				ret, "there is no such file (GOOGLE_APPLICATION_CREDENTIALS)", why,
+				len);
 		return err;
 	}
 	if (folder && *folder)

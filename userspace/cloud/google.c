@@ -18,10 +18,11 @@
 #include "userspace/cloud/metadata.h"
 #include "userspace/cloud/place.h"
 
-#define GOOGLE_ASK_MS	  10000
-#define GOOGLE_SKEW_S	  300		       /* Google takes no claims that are further off */
-#define GOOGLE_AGAIN_NS	  (10ULL * 1000000000) /* after a renewal that failed while the old token is good */
-#define GOOGLE_LIFE_S	  (24 * 3600)	       /* no token is believed to live longer */
+#define GOOGLE_ASK_MS 10000
+#define GOOGLE_SKEW_S 300 /* Google takes no claims that are further off */
+#define GOOGLE_AGAIN_NS                                                                            \
+	(10ULL * 1000000000)	      /* after a renewal that failed while the old token is good */
+#define GOOGLE_LIFE_S	  (24 * 3600) /* no token is believed to live longer */
 #define GOOGLE_TOKEN_MAX  8192
 #define GOOGLE_TOKEN_PATH "instance/service-accounts/default/token"
 
@@ -100,7 +101,8 @@ static void google_tell_skew(const struct web_reply *r, char *why, size_t len)
 /* What goes into a header: no spaces, no line breaks, one part. */
 static const char *google_access_token(const cJSON *json)
 {
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "access_token"));
+	const char *text = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(json, "access_token"));
 	size_t n = text ? strnlen(text, GOOGLE_TOKEN_MAX + 1) : 0;
 
 	if (!n || n > GOOGLE_TOKEN_MAX)
@@ -131,12 +133,13 @@ static bool google_take_token(struct google *g, const cJSON *json, uint64_t aske
 	return true;
 }
 
-/* {"error": "invalid_grant", "error_description": "..."}: for people. What holds a secret that was sent is
- * not. */
+/* {"error": "invalid_grant", "error_description": "..."}: for people. What holds a secret that was
+ * sent is not. */
 static void google_tell_error(const cJSON *json, const char *const *secrets, char *out, size_t len)
 {
 	const char *error = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "error"));
-	const char *more = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "error_description"));
+	const char *more = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(json, "error_description"));
 	char raw[256];
 
 	out[0] = '\0';
@@ -193,13 +196,15 @@ static int google_judge(struct google *g, const struct web_reply *r, const char 
 static int google_exchange(struct google *g, const struct credentials *c, const struct buffer *form,
 			   const char *const *secrets, char *why, size_t len)
 {
-	static const char *const headers[] = {"Content-Type: application/x-www-form-urlencoded", NULL};
+	static const char *const headers[] = {"Content-Type: application/x-www-form-urlencoded",
+					      NULL};
 	uint64_t asked_ns = clock_boot_ns();
 	struct web_reply r = {0};
 	char from[512];
 	int err;
 
-	snprintf(from, sizeof(from), "token for credentials %.200s from %.200s", c->path, c->token_uri);
+	snprintf(from, sizeof(from), "token for credentials %.200s from %.200s", c->path,
+		 c->token_uri);
 	if (form->failed) {
 		snprintf(why, len, "%s: out of memory", from);
 		return -EAGAIN;
@@ -239,10 +244,11 @@ static int google_from_account(struct google *g, const struct credentials *c, ch
 					    .issued_s = clock_real_ns() / 1000000000},
 		       c->key);
 	if (err == -EINVAL) {
-		snprintf(why, len,
-			 "credentials %s: its private_key is no RSA key of 2048 bits or more in PEM, without "
-			 "passphrase",
-			 c->path);
+		snprintf(
+			why, len,
+			"credentials %s: its private_key is no RSA key of 2048 bits or more in PEM, without "
+			"passphrase",
+			c->path);
 		err = -EACCES;
 	} else if (!err) {
 		secrets[0] = strrchr(form.data, '=') + 1;
@@ -282,13 +288,15 @@ static int google_from_machine(struct google *g, char *why, size_t len)
 	if (!err) {
 		err = google_judge(g, &r, "metadata server", &none, asked_ns, why, len);
 	} else if (err == -EAGAIN) {
-		snprintf(why, len, "no file of credentials (GOOGLE_APPLICATION_CREDENTIALS), and %s", text);
+		snprintf(why, len,
+			 "no file of credentials (GOOGLE_APPLICATION_CREDENTIALS), and %s", text);
 	} else if (err == -ENODATA) {
 		snprintf(why, len, "this machine or pod has no service account (%s)", text);
 	} else if (err == -ENOENT) {
-		snprintf(why, len,
-			 "no credentials of Google: set GOOGLE_APPLICATION_CREDENTIALS to a key file; %s",
-			 text);
+		snprintf(
+			why, len,
+			"no credentials of Google: set GOOGLE_APPLICATION_CREDENTIALS to a key file; %s",
+			text);
 	} else {
 		snprintf(why, len, "%s to the machine's service account", text);
 	}

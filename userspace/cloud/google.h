@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* google.h - who we are to Google Cloud: a token to write with, and where this machine is. Contract: Google's
- * "application default credentials" in their order: the file that GOOGLE_APPLICATION_CREDENTIALS names;
- * application_default_credentials.json in $CLOUDSDK_CONFIG or ~/.config/gcloud, then in /etc/google/auth; the
- * metadata server of GCE or GKE (see metadata.h). Types service_account (RS256 JWT, exchanged at its
- * token_uri) and authorized_user (refresh token); others are named as unsupported. Nothing secret is ever
- * logged or kept on disk. One thread's.
+/* google.h - who we are to Google Cloud: a token to write with, and where this machine is.
+ * Contract: Google's "application default credentials" in their order: the file that
+ * GOOGLE_APPLICATION_CREDENTIALS names; application_default_credentials.json in $CLOUDSDK_CONFIG or
+ * ~/.config/gcloud, then in /etc/google/auth; the metadata server of GCE or GKE (see metadata.h).
+ * Types service_account (RS256 JWT, exchanged at its token_uri) and authorized_user (refresh
+ * token); others are named as unsupported. Nothing secret is ever logged or kept on disk. One
+ * thread's.
  */
 #ifndef CLOUD_GOOGLE_H
 #define CLOUD_GOOGLE_H
@@ -24,17 +25,17 @@ struct google;
 int google_open(struct google **ret, struct web *web);
 void google_close(struct google *g); /* NULL is fine, as for web_close() */
 
-/* A token that lives on for a while, in the form of a header ("Authorization: Bearer ..."), asked for where
- * there is none. 0; -EAGAIN: it may work later (no network, a metadata server that is not up yet); -EACCES:
- * refused, or no credentials at all, or of an unsupported kind: it stays so until something changes; files
- * are read and the metadata server is asked again at each call. While a token is good, what fails is its
- * renewal, and nobody is told. why: one line, without secrets. Takes 10 s at most, 30 s with a metadata
- * server that breaks off. */
+/* A token that lives on for a while, in the form of a header ("Authorization: Bearer ..."), asked
+ * for where there is none. 0; -EAGAIN: it may work later (no network, a metadata server that is not
+ * up yet); -EACCES: refused, or no credentials at all, or of an unsupported kind: it stays so until
+ * something changes; files are read and the metadata server is asked again at each call. While a
+ * token is good, what fails is its renewal, and nobody is told. why: one line, without secrets.
+ * Takes 10 s at most, 30 s with a metadata server that breaks off. */
 int google_token(struct google *g, struct buffer *ret_header, char *why, size_t len);
 /* The service did not take it (401): the next call asks for another. */
 void google_token_refused(struct google *g);
-/* GOOGLE_CLOUD_QUOTA_PROJECT, else of the credentials that the last google_token() used: whose quota pays, ""
- * where they name none. Valid until the next google_token(). */
+/* GOOGLE_CLOUD_QUOTA_PROJECT, else of the credentials that the last google_token() used: whose
+ * quota pays, "" where they name none. Valid until the next google_token(). */
 const char *google_quota_project(const struct google *g);
 
 /* GOOGLE_CLOUD_PROJECT, else of the credentials, likewise: the project that they belong to. */
@@ -52,10 +53,11 @@ struct google_place {
 	char tpu_type[64];     /* accelerator-type of a TPU VM: "v5p-8" */
 	char tpu_worker[16];   /* agent-worker-number */
 };
-/* Asks the metadata server. 0; -EAGAIN: it does not answer yet; -ENOENT: there is none, this is no GCP. */
+/* Asks the metadata server. 0; -EAGAIN: it does not answer yet; -ENOENT: there is none, this is no
+ * GCP. */
 int google_place(struct google *g, struct google_place *ret);
-/* "NVIDIA-H100", as the goodput library calls the accelerators of a machine type (facts of its gcp_metrics):
- * the first match in its order, else "UNKNOWN". */
+/* "NVIDIA-H100", as the goodput library calls the accelerators of a machine type (facts of its
+ * gcp_metrics): the first match in its order, else "UNKNOWN". */
 const char *google_accelerator(const char *machine_type);
 
 #endif

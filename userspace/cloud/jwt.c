@@ -17,7 +17,8 @@
 
 void jwt_base64(struct buffer *out, const void *data, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	const unsigned char *in = data;
 	uint32_t bits;
 	char text[4];
@@ -25,7 +26,8 @@ void jwt_base64(struct buffer *out, const void *data, size_t len)
 
 	for (; len; in += n, len -= n) {
 		n = len < 3 ? len : 3;
-		bits = (uint32_t)in[0] << 16 | (n > 1 ? (uint32_t)in[1] << 8 : 0) | (n > 2 ? in[2] : 0);
+		bits = (uint32_t)in[0] << 16 | (n > 1 ? (uint32_t)in[1] << 8 : 0) |
+		       (n > 2 ? in[2] : 0);
 		for (unsigned i = 0; i < 4; i++)
 			text[i] = digits[bits >> (18 - 6 * i) & 63];
 		buffer_add(out, text, n + 1);
@@ -68,8 +70,8 @@ static int jwt_signature(struct buffer *out, size_t from, EVP_PKEY *key)
 		goto end;
 	err = -EINVAL;
 	if (EVP_DigestSignInit(md, NULL, EVP_sha256(), NULL, key) != 1 ||
-	    EVP_DigestSign(md, signature, &len, (const unsigned char *)out->data + from, out->len - from) !=
-		    1)
+	    EVP_DigestSign(md, signature, &len, (const unsigned char *)out->data + from,
+			   out->len - from) != 1)
 		goto end;
 	buffer_add(out, ".", 1);
 	jwt_base64(out, signature, len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jwt.h - signed claims of a service account (RFC 7519, RS256 of RFC 7518; the flow is RFC 7523's). Pure. */
+/* jwt.h - signed claims of a service account (RFC 7519, RS256 of RFC 7518; the flow is RFC 7523's).
+ * Pure. */
 #ifndef CLOUD_JWT_H
 #define CLOUD_JWT_H
 
@@ -16,8 +17,8 @@ struct jwt_claims {
 	int64_t issued_s;   /* UTC; ends JWT_LIFE_S later */
 };
 
-/* "HEADER.CLAIMS.SIGNATURE" behind what out holds. pem: an RSA key of 2048 bits or more, without passphrase.
- * 0; -EINVAL: the key is none such; -ENOMEM. */
+/* "HEADER.CLAIMS.SIGNATURE" behind what out holds. pem: an RSA key of 2048 bits or more, without
+ * passphrase. 0; -EINVAL: the key is none such; -ENOMEM. */
 int jwt_sign(struct buffer *out, const struct jwt_claims *claims, const char *pem);
 /* base64url, without padding. */
 void jwt_base64(struct buffer *out, const void *data, size_t len);

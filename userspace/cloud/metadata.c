@@ -18,7 +18,8 @@ static const char *metadata_environment(const char *name)
 /* NULL: what the environment names is no host[:port]. */
 static const char *metadata_host(bool *named)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._:[]";
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._:[]";
 	const char *host = metadata_environment("GCE_METADATA_HOST");
 
 	if (!host)
@@ -58,31 +59,35 @@ static enum metadata_hope metadata_hope(bool named)
 	if (mode && !strcmp(mode, "ping-only"))
 		return METADATA_MAYBE;
 	/* Of a pod's first seconds the metadata server is not there yet. */
-	return named || metadata_environment("KUBERNETES_SERVICE_HOST") || metadata_bios() ? METADATA_SURE
-											   : METADATA_MAYBE;
+	return named || metadata_environment("KUBERNETES_SERVICE_HOST") || metadata_bios()
+		       ? METADATA_SURE
+		       : METADATA_MAYBE;
 }
 
 static int metadata_judge(const struct web_reply *r, const char *host, char *why, size_t len)
 {
 	if (strcmp(r->flavor, "Google") != 0) {
-		snprintf(why, len,
-			 "%s is no metadata server of Google: its reply (%ld) has no Metadata-Flavor: Google",
-			 host, r->status);
+		snprintf(
+			why, len,
+			"%s is no metadata server of Google: its reply (%ld) has no Metadata-Flavor: Google",
+			host, r->status);
 		return -ENOENT;
 	}
 	if (r->status == 200 && !r->cut)
 		return 0;
 	snprintf(why, len,
-		 r->cut ? "metadata server %s: a reply without an end (%ld)" : "metadata server %s says %ld",
+		 r->cut ? "metadata server %s: a reply without an end (%ld)"
+			: "metadata server %s says %ld",
 		 host, r->status);
 	if (r->status == 404)
 		return -ENODATA;
-	return r->status >= 400 && r->status < 500 && r->status != 408 && r->status != 429 ? -EACCES
-											   : -EAGAIN;
+	return r->status >= 400 && r->status < 500 && r->status != 408 && r->status != 429
+		       ? -EACCES
+		       : -EAGAIN;
 }
 
-int metadata_get(struct web *web, const char *path, uint64_t timeout_ms, struct web_reply *ret, char *why,
-		 size_t len)
+int metadata_get(struct web *web, const char *path, uint64_t timeout_ms, struct web_reply *ret,
+		 char *why, size_t len)
 {
 	static const char *const headers[] = {"Metadata-Flavor: Google", NULL};
 	struct web_request rq = {
@@ -110,6 +115,8 @@ int metadata_get(struct web *web, const char *path, uint64_t timeout_ms, struct 
 	}
 	if (!err)
 		return metadata_judge(ret, host, why, len);
-	snprintf(why, len, "metadata server %s: %s", host, err == -ENOMEM ? "out of memory" : ret->why);
-	return hope == METADATA_SURE || ret->failure == WEB_CANCELLED || err == -ENOMEM ? -EAGAIN : -ENOENT;
+	snprintf(why, len, "metadata server %s: %s", host,
+		 err == -ENOMEM ? "out of memory" : ret->why);
+	return hope == METADATA_SURE || ret->failure == WEB_CANCELLED || err == -ENOMEM ? -EAGAIN
+											: -ENOENT;
 }

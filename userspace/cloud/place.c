@@ -48,7 +48,8 @@ int place_ask(struct web *web, struct google_place *ret)
 		{"instance/attributes/cluster-name", p.cluster, sizeof(p.cluster), false},
 		{"instance/attributes/cluster-location", p.location, sizeof(p.location), false},
 		{"instance/attributes/accelerator-type", p.tpu_type, sizeof(p.tpu_type), false},
-		{"instance/attributes/agent-worker-number", p.tpu_worker, sizeof(p.tpu_worker), false},
+		{"instance/attributes/agent-worker-number", p.tpu_worker, sizeof(p.tpu_worker),
+		 false},
 	};
 	struct web_reply r = {0};
 	char why[256];

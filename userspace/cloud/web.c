@@ -113,7 +113,8 @@ bool web_is_cancelled(const struct web *w)
 
 void web_escape(struct buffer *out, const char *text)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 
 	for (; *text; text++) {
 		if (strchr(plain, *text))
@@ -190,7 +191,8 @@ static void web_header(struct web_turn *t, const char *name, const char *value)
 		log_escape(r->flavor, sizeof(r->flavor), value, strlen(value));
 	} else if (!strcasecmp(name, "date")) {
 		date = curl_getdate(value, NULL);
-		r->date_ns = date > 0 && date < INT64_MAX / 1000000000 ? (int64_t)date * 1000000000 : 0;
+		r->date_ns = date > 0 && date < INT64_MAX / 1000000000 ? (int64_t)date * 1000000000
+								       : 0;
 	} else if (!strcasecmp(name, "retry-after")) {
 		t->retry_s = web_seconds(value);
 		t->retry_date_s = t->retry_s < 0 ? curl_getdate(value, NULL) : -1;
@@ -237,7 +239,8 @@ static size_t web_take_header(char *data, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-/* From here on what is written is the request, and no longer what leads to it (TLS, a proxy's CONNECT). */
+/* From here on what is written is the request, and no longer what leads to it (TLS, a proxy's
+ * CONNECT). */
 static int web_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
 	struct web_turn *t = ctx;
@@ -281,7 +284,8 @@ static struct curl_slist *web_headers(const struct web_request *rq, struct web_r
 
 	for (const char *const *h = rq->headers; list && h && *h; h++) {
 		if (!web_is_line(*h)) {
-			snprintf(r->why, sizeof(r->why), "a header of the request holds a line break");
+			snprintf(r->why, sizeof(r->why),
+				 "a header of the request holds a line break");
 			curl_slist_free_all(list);
 			return NULL;
 		}
@@ -407,8 +411,9 @@ static enum web_failure web_failure_of(CURLcode code, bool ready)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i].code != code)
 			continue;
-		/* Before the request a connection that ends is a proxy's refusal; after it, a connection that
-		 * cannot be made follows one that was kept and had ended, perhaps with the request. */
+		/* Before the request a connection that ends is a proxy's refusal; after it, a
+		 * connection that cannot be made follows one that was kept and had ended, perhaps
+		 * with the request. */
 		if (!ready && rows[i].failure == WEB_BROKEN)
 			return WEB_CONNECT;
 		if (ready && rows[i].failure >= WEB_RESOLVE && rows[i].failure <= WEB_TLS)
@@ -443,7 +448,8 @@ static void web_finish(struct web *w, struct web_turn *t, CURLcode code)
 
 int web_send(struct web *w, const struct web_request *rq, struct web_reply *ret)
 {
-	struct web_turn t = {.easy = w->easy, .request = rq, .reply = ret, .retry_s = -1, .retry_date_s = -1};
+	struct web_turn t = {
+		.easy = w->easy, .request = rq, .reply = ret, .retry_s = -1, .retry_date_s = -1};
 	struct curl_slist *headers;
 	sigset_t before;
 	CURLcode code;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web.h - HTTP/1.1 requests out: libcurl behind the few rules that every client of ours keeps. Certificates
- * are verified, by the system's list or by CURL_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR; redirects are
- * not followed (a token must not follow one); bodies are read up to a bound, or handed on as they come;
- * proxies come from the environment as curl reads it (https_proxy, no_proxy...). A struct web is one
- * thread's; connections are kept and used again, and a request is sent once more when one that was kept turns
- * out to have ended without a byte.
+/* web.h - HTTP/1.1 requests out: libcurl behind the few rules that every client of ours keeps.
+ * Certificates are verified, by the system's list or by CURL_CA_BUNDLE, else SSL_CERT_FILE and
+ * SSL_CERT_DIR; redirects are not followed (a token must not follow one); bodies are read up to a
+ * bound, or handed on as they come; proxies come from the environment as curl reads it
+ * (https_proxy, no_proxy...). A struct web is one thread's; connections are kept and used again,
+ * and a request is sent once more when one that was kept turns out to have ended without a byte.
  */
 #ifndef CLOUD_WEB_H
 #define CLOUD_WEB_H
@@ -17,8 +17,8 @@
 
 #define WEB_BODY_MAX (256u << 10) /* of a reply: what is longer is cut, and said to be */
 
-/* A piece of a body; the first, of no bytes, when the headers are there. false: enough, the rest is not
- * waited for. */
+/* A piece of a body; the first, of no bytes, when the headers are there. false: enough, the rest is
+ * not waited for. */
 typedef bool web_take_fn(void *ctx, const char *data, size_t len);
 
 struct web_request {
@@ -29,12 +29,14 @@ struct web_request {
 	size_t len;
 	uint64_t timeout_ms; /* of all of it; connecting takes a third at most, and 10 s */
 	bool direct;	     /* past any proxy: the metadata server */
-	const char *socket;  /* path of the unix socket to connect to, whatever url says; NULL: none */
-	const char *ca_file; /* certificates are verified by this file's alone, a minute old at most; NULL:
-				above */
+	const char
+		*socket; /* path of the unix socket to connect to, whatever url says; NULL: none */
+	const char *ca_file; /* certificates are verified by this file's alone, a minute old at
+				most; NULL: above */
 	bool unverified;     /* whoever answers is believed */
-	web_take_fn *take; /* of a reply 200 the body goes there, of any length, and not to body; NULL: not */
-	void *ctx;	   /* take's */
+	web_take_fn *take;   /* of a reply 200 the body goes there, of any length, and not to body;
+				NULL: not */
+	void *ctx;	     /* take's */
 };
 
 enum web_failure {
@@ -42,7 +44,8 @@ enum web_failure {
 	WEB_RESOLVE, /* nothing was sent, likewise the next two */
 	WEB_CONNECT, /* a proxy that refuses, too */
 	WEB_TLS,
-	WEB_TIMEOUT, /* what was sent, if anything was (see sent), may have arrived; likewise below */
+	WEB_TIMEOUT, /* what was sent, if anything was (see sent), may have arrived; likewise below
+		      */
 	WEB_BROKEN,
 	WEB_CANCELLED,
 	WEB_OTHER, /* the request itself is unfit: its address, a header */
@@ -65,17 +68,19 @@ struct web_reply {
 struct web;
 int web_open(struct web **ret); /* 0 or -errno after one line */
 void web_close(struct web *w);
-/* How much of an address may be told: what follows the host may be a secret, and so is a user; of one without
- * a scheme likewise. */
+/* How much of an address may be told: what follows the host may be a secret, and so is a user; of
+ * one without a scheme likewise. */
 size_t web_told(const char *url);
-/* 0: a whole reply came, of whatever status. -EIO: failure and why say what happened; what came before is
- * there. -ENOMEM. Frees what ret held, which must be zero or a reply. */
+/* 0: a whole reply came, of whatever status. -EIO: failure and why say what happened; what came
+ * before is there. -ENOMEM. Frees what ret held, which must be zero or a reply. */
 int web_send(struct web *w, const struct web_request *rq, struct web_reply *ret);
 void web_reply_free(struct web_reply *r);
-/* From any thread: what goes on ends within a tenth of a second, what is begun later fails at once. */
+/* From any thread: what goes on ends within a tenth of a second, what is begun later fails at once.
+ */
 void web_cancel(struct web *w);
 bool web_is_cancelled(const struct web *w);
-/* Of this machine: what goes there in the clear nobody else reads. Names other than localhost are not. */
+/* Of this machine: what goes there in the clear nobody else reads. Names other than localhost are
+ * not. */
 bool web_is_loopback(const char *url);
 /* Percent-encodes all but unreserved characters. */
 void web_escape(struct buffer *out, const char *text);

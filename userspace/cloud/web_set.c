@@ -26,7 +26,8 @@ static CURLcode web_set_method(CURL *e, const struct web_request *rq)
 	return curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, rq->method);
 }
 
-CURLcode web_set_trust(CURL *e, const struct web_request *rq, const char *ca_file, const char *ca_path)
+CURLcode web_set_trust(CURL *e, const struct web_request *rq, const char *ca_file,
+		       const char *ca_path)
 {
 	CURLcode err = CURLE_OK;
 

@@ -8,13 +8,14 @@
 #include "userspace/cloud/web.h"
 
 /* Until an option is refused. */
-#define SET(option, value)                                                                                   \
-	if (!err)                                                                                            \
+#define SET(option, value)                                                                         \
+	if (!err)                                                                                  \
 	err = curl_easy_setopt(e, option, value)
 
 /* Where to, how and with which method. */
 CURLcode web_set_ways(CURL *e, const struct web_request *rq);
 /* Whose certificates are believed: those of the request, else these, else the system's. */
-CURLcode web_set_trust(CURL *e, const struct web_request *rq, const char *ca_file, const char *ca_path);
+CURLcode web_set_trust(CURL *e, const struct web_request *rq, const char *ca_file,
+		       const char *ca_path);
 
 #endif

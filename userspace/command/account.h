@@ -20,7 +20,8 @@ int account_feed(struct account *a, const struct goodput_record *r); /* -ENOMEM 
 size_t account_jobs(const struct account *a);
 /* Records of jobs that are not told apart any more (GOODPUT_NAMES_MORE): of no job. */
 uint64_t account_refused(const struct account *a);
-/* *ret_answer is the caller's to free with goodput_answer_free(); *ret_view refers to it. -ENOMEM. */
+/* *ret_answer is the caller's to free with goodput_answer_free(); *ret_view refers to it. -ENOMEM.
+ */
 int account_answer(struct account *a, size_t job, struct goodput_answer *ret_answer,
 		   struct account_view *ret_view);
 

@@ -44,9 +44,10 @@ static int export_whole(const struct options *o, const struct goodput_query *q, 
 	}
 	if (!missing.len && !missing.failed)
 		return 0;
-	log_error("account --dry-run prints the goodput library's series as requests to Cloud Monitoring, "
-		  "and needs also %s",
-		  missing.failed ? "memory" : missing.data);
+	log_error(
+		"account --dry-run prints the goodput library's series as requests to Cloud Monitoring, "
+		"and needs also %s",
+		missing.failed ? "memory" : missing.data);
 	buffer_free(&missing);
 	return -EINVAL;
 }
@@ -56,8 +57,9 @@ static int export_fits(const struct options *o)
 {
 	if (o->follow || o->json || o->spans.count || o->excludes.count || o->ats.count ||
 	    (o->store && strcmp(o->store, "none") != 0))
-		return wrong("account --dry-run goes without --follow, --json, --store, --window, --exclude "
-			     "and --at; --rolling gives windows");
+		return wrong(
+			"account --dry-run goes without --follow, --json, --store, --window, --exclude "
+			"and --at; --rolling gives windows");
 	return 0;
 }
 
@@ -99,7 +101,8 @@ static int windows_put(const struct account_export *x, struct goodput_query *q)
 	if (!windows)
 		return -ENOMEM;
 	for (; n < GCM_ROLLING_MAX && x->options.rolling_s[n]; n++)
-		windows[n] = (struct goodput_span){q->now_us - x->options.rolling_s[n] * 1000000, q->now_us};
+		windows[n] = (struct goodput_span){q->now_us - x->options.rolling_s[n] * 1000000,
+						   q->now_us};
 	q->windows = windows;
 	q->window_count = n;
 	return 0;
@@ -118,24 +121,27 @@ int account_export_read(struct account_export *x, const struct options *o, struc
 	if (!o->exports.count)
 		return export_whole(o, q, *clock, project);
 	if (o->exports.count != 1 || strncmp(o->exports.item[0], NAME, strlen(NAME)) != 0)
-		return wrong("account has one --export: tensorboard:DIR, or cloud-monitoring[:project=ID] "
-			     "and with it --dry-run");
+		return wrong(
+			"account has one --export: tensorboard:DIR, or cloud-monitoring[:project=ID] "
+			"and with it --dry-run");
 	given = o->exports.item[0] + strlen(NAME);
 	if (!strncmp(given, PROJECT, strlen(PROJECT)))
 		project = given + strlen(PROJECT);
 	else if (*given)
 		return wrong("--export cloud-monitoring takes project=ID alone");
 	if (!o->dry_run)
-		return wrong("account writes nothing to Cloud Monitoring: points of a log would stand beside "
-			     "those of the library that wrote it, and be too old; --dry-run prints them");
+		return wrong(
+			"account writes nothing to Cloud Monitoring: points of a log would stand beside "
+			"those of the library that wrote it, and be too old; --dry-run prints them");
 	err = export_whole(o, q, *clock, project);
 	if (!err)
 		err = export_fits(o);
 	if (!err)
 		err = identity_read(&x->id, o, project);
 	if (!err && o->rolling && gcm_rolling_read(o->rolling, &x->options)) {
-		log_error("--rolling: '%s' is no list of up to %d different seconds, like 86400,3600",
-			  o->rolling, GCM_ROLLING_MAX);
+		log_error(
+			"--rolling: '%s' is no list of up to %d different seconds, like 86400,3600",
+			o->rolling, GCM_ROLLING_MAX);
 		err = -EINVAL;
 	}
 	if (err)
@@ -178,7 +184,8 @@ int account_export_print(const struct account_export *x, struct account *a)
 	series_set_init(&set);
 	err = set_fill(x, a, &set);
 	request_path(&path, x->id.project);
-	while (!err && !path.failed && request_next(&set, SERIES_OWN_PREFIX, NULL, &at, &body, NULL, &n)) {
+	while (!err && !path.failed &&
+	       request_next(&set, SERIES_OWN_PREFIX, NULL, &at, &body, NULL, &n)) {
 		buffer_clear(&line);
 		request_line(&line, path.data, &body);
 		err = line.failed ? -ENOMEM : 0;

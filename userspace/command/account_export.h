@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account_export.h - what gp-bpf account does for --export. Of tensorboard: account_tensorboard.h. Of
- * cloud-monitoring --dry-run: prints the requests that the goodput library would have made of a log at an
- * instant, but for what the service refuses of them. */
+/* account_export.h - what gp-bpf account does for --export. Of tensorboard: account_tensorboard.h.
+ * Of cloud-monitoring --dry-run: prints the requests that the goodput library would have made of a
+ * log at an instant, but for what the service refuses of them. */
 #ifndef GP_ACCOUNT_EXPORT_H
 #define GP_ACCOUNT_EXPORT_H
 
@@ -16,8 +16,8 @@ struct account_export {
 	struct gcm_options options;
 };
 
-/* What the options ask for; of q the windows and an instant that the clock says are filled in. clock: --now
- * now. 0; -EINVAL after one line, -ENOMEM. */
+/* What the options ask for; of q the windows and an instant that the clock says are filled in.
+ * clock: --now now. 0; -EINVAL after one line, -ENOMEM. */
 int account_export_read(struct account_export *x, const struct options *o, struct goodput_query *q,
 			bool *clock);
 /* All jobs, one line a request. 0 or -errno. */

@@ -9,8 +9,8 @@
 #include "userspace/base/log.h"
 #include "userspace/ingest/goodput_record.h"
 
-static int query_choice(const char *option, const char *value, const char *first, const char *second,
-			bool *ret_second)
+static int query_choice(const char *option, const char *value, const char *first,
+			const char *second, bool *ret_second)
 {
 	*ret_second = value && !strcmp(value, second);
 	if (!value || *ret_second || !strcmp(value, first))
@@ -23,8 +23,8 @@ static int query_time(const char *option, const char *text, size_t len, int64_t 
 {
 	if (!epoch_parse(text, len, ret_us) && *ret_us <= GOODPUT_TIME_MAX_US)
 		return 0;
-	log_error("--%s: '%.*s' is no time: epoch seconds, or like 2025-01-01T10:00:00Z", option, (int)len,
-		  text);
+	log_error("--%s: '%.*s' is no time: epoch seconds, or like 2025-01-01T10:00:00Z", option,
+		  (int)len, text);
 	return -EINVAL;
 }
 
@@ -47,8 +47,8 @@ static int query_span(const char *option, const char *text, struct goodput_span 
 }
 
 /* NULL for an empty list, and on failure. */
-static int query_spans(const char *option, const struct option_list *list, const struct goodput_span **ret,
-		       size_t *ret_count)
+static int query_spans(const char *option, const struct option_list *list,
+		       const struct goodput_span **ret, size_t *ret_count)
 {
 	struct goodput_span *spans;
 	int err = 0;

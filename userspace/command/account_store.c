@@ -49,22 +49,28 @@ static int job_put(struct account *a, size_t job, struct store *st, const struct
 	name = goodput_name(view.names, answer.job);
 	err = store_import(st, &in, &fate, &number);
 	if (err == -ENODATA)
-		log_warn("job %s: the log tells of no time of it: nothing was put into the store", name);
+		log_warn("job %s: the log tells of no time of it: nothing was put into the store",
+			 name);
 	else if (err == -EEXIST)
-		log_error("job %s: %s has a log of it that overlaps this one, and neither goes on from the "
-			  "other: nothing was changed; give all its logs at once, or another --store",
-			  name, store_path(st));
+		log_error(
+			"job %s: %s has a log of it that overlaps this one, and neither goes on from the "
+			"other: nothing was changed; give all its logs at once, or another --store",
+			name, store_path(st));
 	else if (err)
 		log_error("job %s: store %s: %s", name, store_path(st), store_why(err));
 	else if (fate == STORE_IMPORT_KNOWN)
-		log_warn("job %s: job %lld of %s knows more of it than this log tells: nothing was changed",
-			 name, (long long)number, store_path(st));
+		log_warn(
+			"job %s: job %lld of %s knows more of it than this log tells: nothing was changed",
+			name, (long long)number, store_path(st));
 	else if (!o->quiet)
-		log_warn("job %s: stored as job %lld in %s%s", name, (long long)number, store_path(st),
-			 fate == STORE_IMPORT_REPLACED ? ", in place of what was there of this log" : "");
+		log_warn("job %s: stored as job %lld in %s%s", name, (long long)number,
+			 store_path(st),
+			 fate == STORE_IMPORT_REPLACED ? ", in place of what was there of this log"
+						       : "");
 	if (!err && answer.cumulative.disruptions > answer.disruption_count)
 		log_warn("job %s: the first %zu of %llu disruptions were put into the store", name,
-			 answer.disruption_count, (unsigned long long)answer.cumulative.disruptions);
+			 answer.disruption_count,
+			 (unsigned long long)answer.cumulative.disruptions);
 	goodput_answer_free(&answer);
 	return err == -ENODATA ? 0 : err;
 }

@@ -22,9 +22,10 @@ int account_tensorboard_read(const struct options *o, const char **ret_dir)
 		return -EINVAL;
 	}
 	if (o->dry_run || o->follow) {
-		log_error("account --export tensorboard goes without --dry-run and --follow: it writes what "
-			  "the "
-			  "log tells at one instant, --now");
+		log_error(
+			"account --export tensorboard goes without --dry-run and --follow: it writes what "
+			"the "
+			"log tells at one instant, --now");
 		return -EINVAL;
 	}
 	*ret_dir = dir;
@@ -48,7 +49,8 @@ int account_tensorboard_write(const char *dir, struct account *a)
 		if (!tb_answer(board, &answer, view.names))
 			log_warn("job %s: nothing is written to TensorBoard: %s",
 				 goodput_name(view.names, answer.job),
-				 answer.cumulative.error ? answer.cumulative.error : "it has no time yet");
+				 answer.cumulative.error ? answer.cumulative.error
+							 : "it has no time yet");
 		goodput_answer_free(&answer);
 	}
 	if (err)

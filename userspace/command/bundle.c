@@ -19,8 +19,8 @@
 
 extern char **environ;
 
-static size_t masked_of(struct bundle *b, struct buffer *out, enum bundle_kind kind, const char *text,
-			size_t len)
+static size_t masked_of(struct bundle *b, struct buffer *out, enum bundle_kind kind,
+			const char *text, size_t len)
 {
 	switch (kind) {
 	case BUNDLE_OWN:
@@ -38,8 +38,8 @@ static size_t masked_of(struct bundle *b, struct buffer *out, enum bundle_kind k
 	}
 }
 
-void bundle_put(struct bundle *b, const char *name, enum bundle_kind kind, const char *from, const char *note,
-		const struct buffer *text)
+void bundle_put(struct bundle *b, const char *name, enum bundle_kind kind, const char *from,
+		const char *note, const struct buffer *text)
 {
 	struct bundle_file *f = &b->files[b->count];
 	size_t room = BUNDLE_BYTES - b->bytes;
@@ -67,7 +67,8 @@ void bundle_free(struct bundle *b)
 	mask_free(b->mask);
 }
 
-/* ---- other programs ---------------------------------------------------------------------------------- */
+/* ---- other programs
+ * ---------------------------------------------------------------------------------- */
 
 static int start(pid_t *ret, char *const argv[], const int ends[2])
 {
@@ -107,7 +108,8 @@ static bool take(struct buffer *to, int fd)
 
 static int listen_to(struct buffer *out, struct buffer *err, const int from[2], uint64_t until_ns)
 {
-	struct pollfd fds[] = {{.fd = from[0], .events = POLLIN}, {.fd = from[1], .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = from[0], .events = POLLIN},
+			       {.fd = from[1], .events = POLLIN}};
 
 	while (fds[0].fd >= 0 || fds[1].fd >= 0) {
 		uint64_t now_ns = clock_mono_ns();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle.h - what goes into a bug report, while it is collected: files in memory, each masked as it comes. */
+/* bundle.h - what goes into a bug report, while it is collected: files in memory, each masked as it
+ * comes. */
 #ifndef GP_BUNDLE_H
 #define GP_BUNDLE_H
 
@@ -39,20 +40,21 @@ struct bundle {
 };
 
 /* Adds a file of what is left of text, which may be none. note: NULL: none. */
-void bundle_put(struct bundle *b, const char *name, enum bundle_kind kind, const char *from, const char *note,
-		const struct buffer *text);
+void bundle_put(struct bundle *b, const char *name, enum bundle_kind kind, const char *from,
+		const char *note, const struct buffer *text);
 void bundle_free(struct bundle *b);
 
-/* Runs a program, of /usr/sbin:/usr/bin:/sbin:/bin unless its path is given, with nothing to read, and takes
- * what it says: at most BUNDLE_FILE_BYTES of each, within limit_ms; then it is killed. Its exit status;
- * -ETIME, -ENOENT, -errno. */
+/* Runs a program, of /usr/sbin:/usr/bin:/sbin:/bin unless its path is given, with nothing to read,
+ * and takes what it says: at most BUNDLE_FILE_BYTES of each, within limit_ms; then it is killed.
+ * Its exit status; -ETIME, -ENOENT, -errno. */
 int bundle_run(struct buffer *out, struct buffer *err, char *const argv[], unsigned limit_ms);
 
 /* This machine: kernel, its configuration and settings, mounts of control groups. JSON. */
 void bundle_host(struct mask *m, struct buffer *out);
 /* The process that watches, pid 0: none; its memory, descriptors, and how it was started. JSON. */
 void bundle_service(struct mask *m, struct buffer *out, pid_t pid);
-/* The file of settings that it was started with, as its command line says; false: none, or it cannot be read.
+/* The file of settings that it was started with, as its command line says; false: none, or it
+ * cannot be read.
  */
 bool bundle_service_config(pid_t pid, char *path, size_t len);
 /* What lies in the state folder. JSON; -errno. */

@@ -34,7 +34,8 @@ static const char *line_of(const char *path, char line[256])
 	return line;
 }
 
-static void put_text(struct mask *m, struct buffer *out, const char *key, const char *text, bool name)
+static void put_text(struct mask *m, struct buffer *out, const char *key, const char *text,
+		     bool name)
 {
 	struct buffer told = {0};
 
@@ -126,7 +127,8 @@ static void host_release(struct buffer *out)
 
 	json_open(out, "os_release", '[');
 	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "ID=", 3) || !strncmp(line, "VERSION", 7) || !strncmp(line, "PRETTY", 6)) {
+		if (!strncmp(line, "ID=", 3) || !strncmp(line, "VERSION", 7) ||
+		    !strncmp(line, "PRETTY", 6)) {
 			line[strcspn(line, "\n")] = 0;
 			json_string(out, NULL, line);
 		}
@@ -198,8 +200,8 @@ void bundle_host(struct mask *m, struct buffer *out)
 	free(words);
 }
 
-/* Of its settings' values what the file of settings would show: of URLs the host, hooks and reasons not at
- * all. */
+/* Of its settings' values what the file of settings would show: of URLs the host, hooks and reasons
+ * not at all. */
 static void environment_own(struct mask *m, struct buffer *out, const char *at, const char *end)
 {
 	static const char *const hidden[] = {"--on=", "--exclude="};
@@ -211,7 +213,8 @@ static void environment_own(struct mask *m, struct buffer *out, const char *at, 
 		struct buffer told = {0};
 		bool masked = false;
 
-		if (strncmp(at, own, sizeof(own) - 1) || !strchr(at, '=') || strlen(at) >= sizeof(word) - 8)
+		if (strncmp(at, own, sizeof(own) - 1) || !strchr(at, '=') ||
+		    strlen(at) >= sizeof(word) - 8)
 			continue;
 		snprintf(word, sizeof(word), "--%s", at + sizeof(own) - 1);
 		for (char *p = word; *p != '='; p++)
@@ -220,14 +223,18 @@ static void environment_own(struct mask *m, struct buffer *out, const char *at, 
 			masked |= !strncmp(word, hidden[i], strlen(hidden[i]));
 		word[option_told(NULL, word)] = 0;
 		buffer_printf(&told, "%.*s", (int)strcspn(at, "=") + 1, at);
-		buffer_printf(&told, "%s", masked ? MASKED : strchr(word, '=') ? strchr(word, '=') + 1 : "");
+		buffer_printf(&told, "%s",
+			      masked		  ? MASKED
+			      : strchr(word, '=') ? strchr(word, '=') + 1
+						  : "");
 		put_text(m, out, NULL, told.data, false);
 		buffer_free(&told);
 	}
 	json_close(out, ']');
 }
 
-/* ---- the process that watches ------------------------------------------------------------------------ */
+/* ---- the process that watches
+ * ------------------------------------------------------------------------ */
 
 static void service_words(struct mask *m, struct buffer *out, pid_t pid, char *words)
 {
@@ -263,7 +270,8 @@ bool bundle_service_config(pid_t pid, char *path, size_t len)
 	const char *said = NULL, *before = "";
 	ssize_t n = words && pid ? proc_slurp("", pid, "cmdline", words, WORDS_BYTES) : -1;
 
-	for (const char *at = words; n > 0 && at < words + n && strcmp(at, "--") != 0; at += strlen(at) + 1) {
+	for (const char *at = words; n > 0 && at < words + n && strcmp(at, "--") != 0;
+	     at += strlen(at) + 1) {
 		if (!strcmp(before, "--config") || !strcmp(before, "-c"))
 			said = at;
 		else if (!strncmp(at, "--config=", 9))
@@ -327,11 +335,13 @@ void bundle_service(struct mask *m, struct buffer *out, pid_t pid)
 	json_nonzero(out, "pid", (uint64_t)pid);
 	if (pid && text && proc_slurp("", pid, "status", text, WORDS_BYTES) > 0) {
 		json_open(out, "status", '{');
-		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		for (char *line = strtok_r(text, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest)) {
 			char *colon = strchr(line, ':');
 
-			if (!colon || (strncmp(line, "Vm", 2) != 0 && strncmp(line, "Cap", 3) != 0 &&
-				       strncmp(line, "Threads", 7) != 0 && strncmp(line, "Seccomp", 7) != 0))
+			if (!colon ||
+			    (strncmp(line, "Vm", 2) != 0 && strncmp(line, "Cap", 3) != 0 &&
+			     strncmp(line, "Threads", 7) != 0 && strncmp(line, "Seccomp", 7) != 0))
 				continue;
 			*colon = 0;
 			json_string(out, line, colon + 1 + strspn(colon + 1, " \t"));
@@ -345,7 +355,8 @@ void bundle_service(struct mask *m, struct buffer *out, pid_t pid)
 	free(text);
 }
 
-/* ---- the state folder -------------------------------------------------------------------------------- */
+/* ---- the state folder
+ * -------------------------------------------------------------------------------- */
 
 int bundle_folder(struct mask *m, struct buffer *out, const char *dir)
 {

@@ -20,14 +20,16 @@
 #define PEOPLE_FROM 1000 /* user ids */
 #define NOBODY	    65534
 
-/* ---- secrets in free text ---------------------------------------------------------------------------- */
+/* ---- secrets in free text
+ * ---------------------------------------------------------------------------- */
 
 #define SECRET                                                                                               \
 	"(token|secret|passw|pwd|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|credential|signature" \
 	"|auth|cookie|session[-_]?(id|key))"
 #define VALUE "(\"[^\"]*\"?|'[^']*'?|[^[:space:]\"',;&)}\001]+)"
 
-/* What of the match stays: the groups before and after what is masked (0: none). The order matters. */
+/* What of the match stays: the groups before and after what is masked (0: none). The order matters.
+ */
 static const struct {
 	const char *pattern;
 	int before, after;
@@ -40,8 +42,8 @@ static const struct {
 	{"((^|[[:space:]\"'])--?[a-z0-9_-]*" SECRET "[a-z0-9_-]*[[:space:]]+)" VALUE, 1, 0},
 	{"((bearer|basic|digest|negotiate)[[:space:]]+)[a-z0-9._~+/=-]{6,}", 1, 0},
 	{"\\$(2[abxy]|[1-7]|argon2[a-z]*|y|scrypt)\\$[^[:space:]\"']+", 0, 0},
-	{"(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-|hf_|AKIA|ASIA|AIza|ya29\\.|eyJ)[a-z0-9_./+-]{8,}", 0,
-	 0},
+	{"(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-|hf_|AKIA|ASIA|AIza|ya29\\.|eyJ)[a-z0-9_./+-]{8,}",
+	 0, 0},
 	{"[^[:space:]:@/\"']+:[^[:space:]@/\"']+@", 0, 0},
 	{"[a-z0-9_+=]{32,}", 0, 0},
 };
@@ -96,7 +98,8 @@ struct mask *mask_new(bool anonymize)
 	if (anonymize)
 		remember_users(m);
 	for (; m->ready < SECRETS; m->ready++)
-		if (regcomp(&m->patterns[m->ready], secrets[m->ready].pattern, REG_EXTENDED | REG_ICASE)) {
+		if (regcomp(&m->patterns[m->ready], secrets[m->ready].pattern,
+			    REG_EXTENDED | REG_ICASE)) {
 			mask_free(m);
 			return NULL;
 		}
@@ -144,7 +147,8 @@ static size_t secret_line(const struct mask *m, size_t i, struct buffer *out, co
 			buffer_add(out, line + from, to - from);
 		} else {
 			if (secrets[i].before)
-				buffer_add(out, line + at[1].rm_so, (size_t)(at[1].rm_eo - at[1].rm_so));
+				buffer_add(out, line + at[1].rm_so,
+					   (size_t)(at[1].rm_eo - at[1].rm_so));
 			buffer_add(out, &mark, 1);
 			if (line[to - 1] == '@')
 				buffer_add(out, "@", 1);
@@ -212,14 +216,16 @@ size_t mask_text(struct mask *m, struct buffer *out, const char *text, size_t le
 	return masked;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names
+ * ----------------------------------------------------------------------------------------- */
 
 static void put_hash(const struct mask *m, struct buffer *out, const char *name, size_t len)
 {
 	unsigned char hash[EVP_MAX_MD_SIZE];
 	unsigned n = 0;
 
-	if (!HMAC(EVP_sha256(), m->key, (int)m->key_len, (const unsigned char *)name, len, hash, &n) ||
+	if (!HMAC(EVP_sha256(), m->key, (int)m->key_len, (const unsigned char *)name, len, hash,
+		  &n) ||
 	    n < HASH_BYTES) {
 		buffer_printf(out, MASKED);
 		return;
@@ -261,7 +267,8 @@ static size_t names_line(const struct mask *m, struct buffer *out, const char *l
 			put_hash(m, out, line, len);
 		} else {
 			len = 1;
-			buffer_add(out, *line == MARK ? MASKED : line, *line == MARK ? strlen(MASKED) : 1);
+			buffer_add(out, *line == MARK ? MASKED : line,
+				   *line == MARK ? strlen(MASKED) : 1);
 		}
 	}
 	return masked;
@@ -276,23 +283,25 @@ size_t mask_name(struct mask *m, struct buffer *out, const char *name, size_t le
 	return 1;
 }
 
-/* ---- texts with keys --------------------------------------------------------------------------------- */
+/* ---- texts with keys
+ * --------------------------------------------------------------------------------- */
 
 /* Of these gp-bpf itself chooses the words, or they are the machine's. */
 static const char *const own_keys[] = {
-	"accelerator", "against",    "aggregation", "boundary",	     "bucket",	  "by",		  "cause",
-	"class",       "currency",   "error",	    "evidence",	     "exporter",  "fate",	  "fault",
-	"group",       "history",    "how",	    "job_from",	     "kernel",	  "kind",	  "le",
-	"loop",	       "marker",     "mode",	    "nothing_found", "numbering", "op",		  "origin",
-	"over",	       "part",	     "phase",	    "probe",	     "purpose",	  "quantile",	  "ratios",
-	"reason",      "role",	     "runtime",	    "series",	     "source",	  "state",	  "tier",
-	"trouble",     "type",	     "unit",	    "verdict",	     "version",	  "version_from", "versions",
-	"what",	       "why",	     "window",	    "without",	     "insn",	  "percentile",	  "pid",
-	"rank",	       "world_size", "features",    "name",
+	"accelerator",	 "against",   "aggregation", "boundary",   "bucket",   "by",
+	"cause",	 "class",     "currency",    "error",	   "evidence", "exporter",
+	"fate",		 "fault",     "group",	     "history",	   "how",      "job_from",
+	"kernel",	 "kind",      "le",	     "loop",	   "marker",   "mode",
+	"nothing_found", "numbering", "op",	     "origin",	   "over",     "part",
+	"phase",	 "probe",     "purpose",     "quantile",   "ratios",   "reason",
+	"role",		 "runtime",   "series",	     "source",	   "state",    "tier",
+	"trouble",	 "type",      "unit",	     "verdict",	   "version",  "version_from",
+	"versions",	 "what",      "why",	     "window",	   "without",  "insn",
+	"percentile",	 "pid",	      "rank",	     "world_size", "features", "name",
 };
-static const char *const name_keys[] = {"job",	    "key",	   "job_key", "uid",	   "job_uid",
-					"job_id",   "pod",	   "node",    "namespace", "container",
-					"perf_tag", "session_tag", "boot_id", "user"};
+static const char *const name_keys[] = {
+	"job",	"key",	     "job_key",	  "uid",      "job_uid",     "job_id",	"pod",
+	"node", "namespace", "container", "perf_tag", "session_tag", "boot_id", "user"};
 /* How gp-bpf's own events begin; cut: behind the first ": " is a file's name. */
 static const struct {
 	const char *begin;
@@ -432,7 +441,8 @@ static size_t metric_line(struct mask *m, struct buffer *out, const char *line, 
 		if (line[i] != '"')
 			continue;
 		n = quoted(line + i + 1, len - i - 1);
-		masked += mask_value(m, out, line + key, i > key ? i - 1 - key : 0, line + i + 1, n, true);
+		masked += mask_value(m, out, line + key, i > key ? i - 1 - key : 0, line + i + 1, n,
+				     true);
 		buffer_add(out, "\"", 1);
 		i += n + 1;
 	}

@@ -25,9 +25,11 @@ static size_t runtimes_count(const struct check_find *f)
 	return f->runtimes.len / sizeof(struct check_runtime);
 }
 
-/* ---- probes ------------------------------------------------------------------------------------- */
+/* ---- probes -------------------------------------------------------------------------------------
+ */
 
-static struct check_probe *probe_known(struct check_find *f, const char *id, const struct gp_attach *a)
+static struct check_probe *probe_known(struct check_find *f, const char *id,
+				       const struct gp_attach *a)
 {
 	struct check_probe *p = (struct check_probe *)f->probes.data;
 
@@ -76,7 +78,8 @@ void check_find_planned(void *ctx, const char *probe_id, const struct gp_attach 
 	check_find_attached(ctx, gp_probe_hash(probe_id), a);
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------
+ */
 
 static bool runtime_known(const struct check_find *f, const char *runtime, const char *library)
 {
@@ -149,10 +152,12 @@ void check_find_versions(struct check_find *f)
 
 	for (size_t i = 0; i < runtimes_count(f) && !f->paths.failed; i++)
 		if (paths[i])
-			r[i].version_from = package_version(paths[i], r[i].version, sizeof(r[i].version));
+			r[i].version_from = package_version(paths[i], r[i].version,
+							    sizeof(r[i].version));
 }
 
-/* ---- whole -------------------------------------------------------------------------------------- */
+/* ---- whole --------------------------------------------------------------------------------------
+ */
 
 struct check_target check_find_target(const struct check_find *f)
 {

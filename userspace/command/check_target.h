@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_target.h - what `gp-bpf check` finds in one process or one file, while it is being found. */
+/* check_target.h - what `gp-bpf check` finds in one process or one file, while it is being found.
+ */
 #ifndef GP_CHECK_TARGET_H
 #define GP_CHECK_TARGET_H
 
@@ -19,8 +20,8 @@ struct check_find {
 	struct buffer paths;	/* of char *: files of the runtimes, as they can be opened here */
 };
 
-/* One probe; as loader_plan_fn and, by its hash, as loader_attach_fn (ctx: struct check_find). A later word
- * on the same place replaces the one before. */
+/* One probe; as loader_plan_fn and, by its hash, as loader_attach_fn (ctx: struct check_find). A
+ * later word on the same place replaces the one before. */
 void check_find_planned(void *ctx, const char *probe_id, const struct gp_attach *a);
 void check_find_attached(void *ctx, uint32_t probe, const struct gp_attach *a);
 /* Which files they are in: of a process by its maps, of a file by its path. */

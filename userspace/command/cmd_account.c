@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf account LOG...: goodput of logs that the instrumented library wrote. No privilege, no kernel
- * support. */
+/* gp-bpf account LOG...: goodput of logs that the instrumented library wrote. No privilege, no
+ * kernel support. */
 #include <errno.h>
 #include <inttypes.h>
 #include <langinfo.h>
@@ -125,7 +125,8 @@ static int job_show(struct run *r, size_t job, struct buffer *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* As many lines as the terminal has, over those that stand there; the last one tells what more there is. */
+/* As many lines as the terminal has, over those that stand there; the last one tells what more
+ * there is. */
 static void live_write(const struct buffer *text)
 {
 	struct winsize size = {0};
@@ -277,16 +278,17 @@ static void tell_faults(const struct run *r)
 		log_warn("and %" PRIu64 " more warnings", r->warned - WARNINGS_MAX);
 	goodput_source_faults(r->source, &f);
 	if (f.bad)
-		log_warn("%" PRIu64 " of %" PRIu64 " entries are bad and not used; the first: %s", f.bad,
-			 f.entries, f.first);
+		log_warn("%" PRIu64 " of %" PRIu64 " entries are bad and not used; the first: %s",
+			 f.bad, f.entries, f.first);
 	if (f.cut)
 		log_warn("the log ends in the middle of an entry or of its gzip stream");
 	if (f.late)
 		log_warn("%" PRIu64 " records came too late to be put in order", f.late);
 	if (refused)
-		log_warn("%" PRIu64 " records are of jobs beyond the first %d names: not used", refused,
-			 GOODPUT_NAMES_MAX);
-	log_info("%" PRIu64 " entries, %" PRIu64 " of them no records of goodput, %" PRIu64 " duplicates",
+		log_warn("%" PRIu64 " records are of jobs beyond the first %d names: not used",
+			 refused, GOODPUT_NAMES_MAX);
+	log_info("%" PRIu64 " entries, %" PRIu64 " of them no records of goodput, %" PRIu64
+		 " duplicates",
 		 f.entries, f.foreign, f.duplicates);
 }
 
@@ -314,7 +316,8 @@ static int run(struct run *r)
 	if (r->o->follow)
 		stop_on_signals();
 	if (r->live)
-		fputs("\033[?1049h\033[?25l\033[?7l", stdout); /* another screen, no cursor; long lines end */
+		fputs("\033[?1049h\033[?25l\033[?7l",
+		      stdout); /* another screen, no cursor; long lines end */
 	err = r->o->follow ? follow(r) : read_records(r);
 	progress_clear(r);
 	shown = print_jobs(r);
@@ -346,7 +349,8 @@ int cmd_account(int argc, char **argv)
 	r.o = &o;
 	code = EXIT_USAGE;
 	if (!o.argc) {
-		log_error("account needs a log: gp-bpf account [options] LOG... (- is standard input)");
+		log_error(
+			"account needs a log: gp-bpf account [options] LOG... (- is standard input)");
 		goto done;
 	}
 	if (o.for_ns && !o.follow) {

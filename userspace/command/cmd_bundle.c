@@ -31,7 +31,8 @@
 #define CHECK_MS      30000
 #define NS_PER_S      1000000000
 
-/* ---- the parts --------------------------------------------------------------------------------------- */
+/* ---- the parts
+ * --------------------------------------------------------------------------------------- */
 
 static void why_of(char why[160], int code, unsigned limit_ms)
 {
@@ -46,8 +47,8 @@ static void why_of(char why[160], int code, unsigned limit_ms)
 }
 
 /* What a program says, and in a file of its own what it complains of. */
-static void put_program(struct bundle *b, const char *const names[2], enum bundle_kind kind, const char *from,
-			char *const argv[], unsigned limit_ms)
+static void put_program(struct bundle *b, const char *const names[2], enum bundle_kind kind,
+			const char *from, char *const argv[], unsigned limit_ms)
 {
 	struct buffer out = {0}, err = {0};
 	char why[160];
@@ -69,8 +70,8 @@ static bool take(void *ctx, const char *data, size_t len)
 	return !body->failed && body->len <= BUNDLE_FILE_BYTES;
 }
 
-static void put_page(struct bundle *b, struct web *w, const struct top_source *src, const char *name,
-		     enum bundle_kind kind, const char *path)
+static void put_page(struct bundle *b, struct web *w, const struct top_source *src,
+		     const char *name, enum bundle_kind kind, const char *path)
 {
 	struct buffer body = {0};
 	struct web_reply r = {0};
@@ -106,8 +107,8 @@ static void put_service(struct bundle *b, const char *state_dir)
 	struct web *w;
 
 	bundle_service(b->mask, &text, durable_owner(state_dir));
-	bundle_put(b, "service.json", BUNDLE_OWN, "the process that holds the lock of the state folder", NULL,
-		   &text);
+	bundle_put(b, "service.json", BUNDLE_OWN,
+		   "the process that holds the lock of the state folder", NULL, &text);
 	buffer_free(&text);
 	if (top_source(&src, NULL, state_dir) || web_open(&w))
 		return;
@@ -121,14 +122,16 @@ static void put_folder(struct bundle *b, const char *state_dir)
 	struct buffer text = {0};
 	int err = bundle_folder(b->mask, &text, state_dir);
 
-	bundle_put(b, "folder.json", BUNDLE_OWN, "the state folder", err ? strerror(-err) : NULL, &text);
+	bundle_put(b, "folder.json", BUNDLE_OWN, "the state folder", err ? strerror(-err) : NULL,
+		   &text);
 	buffer_free(&text);
 }
 
 /* Settings as node has them with that file, NULL: without one. */
 static int settings(struct buffer *out, struct buffer *err, const char *config)
 {
-	char *argv[] = {SELF, "node", "--print-config", config ? "--config" : NULL, (char *)config, NULL};
+	char *argv[] = {SELF,		"node", "--print-config", config ? "--config" : NULL,
+			(char *)config, NULL};
 
 	return bundle_run(out, err, argv, PROGRAM_MS);
 }
@@ -178,8 +181,8 @@ static void places_read(struct places *p, const char *config)
 	buffer_free(&err);
 }
 
-/* A path of the service's settings, as we may open it: from where the service works, pid 0: it is not known,
- * here, else from the root, where units work. */
+/* A path of the service's settings, as we may open it: from where the service works, pid 0: it is
+ * not known, here, else from the root, where units work. */
 static void place_from(char place[PATH_MAX], pid_t pid)
 {
 	char at[PATH_MAX], link[64], dir[1024] = "";
@@ -192,12 +195,14 @@ static void place_from(char place[PATH_MAX], pid_t pid)
 	if (n <= 0 && (!access(place, F_OK) || !getcwd(dir, sizeof(dir))))
 		return;
 	dir[n > 0 ? n : 0] = 0;
-	if (snprintf(at, sizeof(at), "%s/%s", strcmp(dir, "/") != 0 ? dir : "", place) < (int)sizeof(at))
+	if (snprintf(at, sizeof(at), "%s/%s", strcmp(dir, "/") != 0 ? dir : "", place) <
+	    (int)sizeof(at))
 		snprintf(place, PATH_MAX, "%s", at);
 }
 
 /* What store the service writes, as arguments of gp-bpf jobs. */
-static void jobs_of(char *args[2], const struct options *o, struct places *p, pid_t pid, const char *dir)
+static void jobs_of(char *args[2], const struct options *o, struct places *p, pid_t pid,
+		    const char *dir)
 {
 	bool named = *p->store && strcmp(p->store, "default") != 0 && strcmp(p->store, "none") != 0;
 
@@ -215,8 +220,10 @@ static void jobs_of(char *args[2], const struct options *o, struct places *p, pi
 static void collect(struct bundle *b, const struct options *o)
 {
 	const char *config = o->service_config, *dir;
-	char *check[] = {SELF, "check", "--json", NULL}, *jobs[] = {SELF, "jobs", "--json", NULL, NULL, NULL},
-	     *logs[] = {"journalctl", "-u", UNIT, "-n", LOG_LINES, "-o", "short-iso", "--no-pager", NULL};
+	char *check[] = {SELF, "check", "--json", NULL},
+	     *jobs[] = {SELF, "jobs", "--json", NULL, NULL, NULL},
+	     *logs[] = {"journalctl", "-u",	   UNIT,	 "-n", LOG_LINES,
+			"-o",	      "short-iso", "--no-pager", NULL};
 	char its[PATH_MAX], from[160];
 	struct places at, its_at;
 	struct buffer text = {0};
@@ -239,36 +246,41 @@ static void collect(struct bundle *b, const struct options *o)
 	bundle_put(b, "host.json", BUNDLE_OWN,
 		   "uname, /etc/os-release, /proc, /sys, the kernel's configuration", NULL, &text);
 	buffer_free(&text);
-	put_program(b, (const char *const[]){"check.json", "check.err"}, BUNDLE_JSON, "gp-bpf check --json",
-		    check, CHECK_MS);
+	put_program(b, (const char *const[]){"check.json", "check.err"}, BUNDLE_JSON,
+		    "gp-bpf check --json", check, CHECK_MS);
 	put_service(b, dir);
 	put_folder(b, dir);
-	put_program(b, (const char *const[]){"jobs.json", "jobs.err"}, BUNDLE_JOBS, from, jobs, PROGRAM_MS);
+	put_program(b, (const char *const[]){"jobs.json", "jobs.err"}, BUNDLE_JOBS, from, jobs,
+		    PROGRAM_MS);
 	put_settings(b, config);
 	/* Last: names that were met are found in what it says. */
 	put_program(b, (const char *const[]){"log.txt", "log.err"}, BUNDLE_TEXT,
 		    "journalctl -u " UNIT " -n " LOG_LINES, logs, PROGRAM_MS);
 }
 
-/* ---- the archive ------------------------------------------------------------------------------------- */
+/* ---- the archive
+ * ------------------------------------------------------------------------------------- */
 
 static void manifest(const struct bundle *b, struct buffer *out, bool anonymize)
 {
-	buffer_printf(out,
-		      "A bug report of gp-bpf " GP_VERSION ".\n\n"
-		      "Masked, as [masked]: what looks like a token, a password, a key, a header of "
-		      "authorization;\n"
-		      "of URLs user, path and query; of command lines all but the program; values of the\n"
-		      "environment but GP_BPF_*; texts of users. Not looked at: files of jobs, the files "
-		      "that settings name.\n");
-	buffer_printf(out,
-		      "Names of jobs, pods, users, hosts: %s.\nLook at each file before you send this.\n\n",
-		      anonymize ? "hashes (anon-...), the same in every bundle of this machine"
-				: "as they are (--anonymize)");
+	buffer_printf(
+		out,
+		"A bug report of gp-bpf " GP_VERSION ".\n\n"
+		"Masked, as [masked]: what looks like a token, a password, a key, a header of "
+		"authorization;\n"
+		"of URLs user, path and query; of command lines all but the program; values of the\n"
+		"environment but GP_BPF_*; texts of users. Not looked at: files of jobs, the files "
+		"that settings name.\n");
+	buffer_printf(
+		out,
+		"Names of jobs, pods, users, hosts: %s.\nLook at each file before you send this.\n\n",
+		anonymize ? "hashes (anon-...), the same in every bundle of this machine"
+			  : "as they are (--anonymize)");
 	for (int i = 0; i < b->count; i++) {
 		const struct bundle_file *f = &b->files[i];
 
-		buffer_printf(out, "%-13s %8zu bytes  %4zu masked  ", f->name, f->text.len, f->masked);
+		buffer_printf(out, "%-13s %8zu bytes  %4zu masked  ", f->name, f->text.len,
+			      f->masked);
 		mask_text(b->mask, out, f->from, strlen(f->from));
 		buffer_printf(out, "%s", *f->note ? ": " : "");
 		mask_text(b->mask, out, f->note, strlen(f->note));

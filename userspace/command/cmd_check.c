@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf check: what works on this host, where each probe would sit and what it would cost, and whether steps
- * can be found. */
+/* gp-bpf check: what works on this host, where each probe would sit and what it would cost, and
+ * whether steps can be found. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static void check_fail(struct check *c, int code)
 	c->code = c->code ? c->code : code;
 }
 
-/* ---- this host ---------------------------------------------------------------------------------- */
+/* ---- this host ----------------------------------------------------------------------------------
+ */
 
 static bool host_able(const struct check_host *h)
 {
@@ -70,7 +71,8 @@ static void check_host(struct check *c, const char *off, uint64_t budget_ns)
 		host_prices(c);
 }
 
-/* ---- one process, one file ---------------------------------------------------------------------- */
+/* ---- one process, one file ----------------------------------------------------------------------
+ */
 
 static struct check_find *check_find_new(struct check *c, const char *name)
 {
@@ -161,7 +163,8 @@ static void check_pid(struct check *c, const char *text)
 		check_process(c, f, &p);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------ */
+/* ---- telling ------------------------------------------------------------------------------------
+ */
 
 static void check_tell(struct check *c, bool json, bool color)
 {
@@ -229,7 +232,8 @@ int cmd_check(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc && !o.libraries.count) {
-		log_error("check takes no argument '%s'; did you mean --library or --pid?", o.argv[0]);
+		log_error("check takes no argument '%s'; did you mean --library or --pid?",
+			  o.argv[0]);
 		code = EXIT_USAGE;
 	} else {
 		code = check(&o);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf completion: the script for a shell; and, for those scripts, what may stand next on a command line.
+/* gp-bpf completion: the script for a shell; and, for those scripts, what may stand next on a
+ * command line.
  */
 #include <stdio.h>
 #include <string.h>

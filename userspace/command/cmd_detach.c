@@ -12,7 +12,8 @@
 
 static bool may_go(void *ctx, const char *folder, const char *state_dir, uint32_t user)
 {
-	pid_t locked = *state_dir ? durable_owner(state_dir) : 0, owner = locked ? locked : (pid_t)user;
+	pid_t locked = *state_dir ? durable_owner(state_dir) : 0,
+	      owner = locked ? locked : (pid_t)user;
 	int *busy = ctx;
 	char dir[512];
 
@@ -21,8 +22,8 @@ static bool may_go(void *ctx, const char *folder, const char *state_dir, uint32_
 		printf("%s (state in %s): detached\n", folder, *dir ? dir : "no known place");
 		return true;
 	}
-	log_error("%s: process %d watches with it (state in %s); stop that first: kill %d", folder, owner,
-		  dir, owner);
+	log_error("%s: process %d watches with it (state in %s); stop that first: kill %d", folder,
+		  owner, dir, owner);
 	++*busy;
 	return false;
 }
@@ -42,7 +43,8 @@ int cmd_detach(int argc, char **argv)
 	options_free(&o);
 	n = loader_detach(may_go, &busy);
 	if (n == -EPERM || n == -EACCES) {
-		log_error("detach: /sys/fs/bpf: %s; run as root (sudo gp-bpf detach)", strerror(-n));
+		log_error("detach: /sys/fs/bpf: %s; run as root (sudo gp-bpf detach)",
+			  strerror(-n));
 		return EXIT_LACKING;
 	}
 	if (n < 0) {

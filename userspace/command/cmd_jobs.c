@@ -68,8 +68,9 @@ static void columns_begin(struct listing *l, int cols)
 		[COL_GOODPUT] = {"GOODPUT", 8, true}, [COL_SEEN] = {"LAST SEEN (UTC)", 19, false},
 	};
 	static const struct column_way ways[] = {
-		{COL_SEEN, SEEN_BRIEF}, {COL_P50, 0},	{COL_RUNS, 0},	{COL_JOB, 13},	  {COL_SEEN, 0},
-		{COL_FELL, 0},		{COL_STEPS, 0}, {COL_STATE, 0}, {COL_ELAPSED, 0}, {COL_JOB, 9},
+		{COL_SEEN, SEEN_BRIEF}, {COL_P50, 0},  {COL_RUNS, 0},  {COL_JOB, 13},
+		{COL_SEEN, 0},		{COL_FELL, 0}, {COL_STEPS, 0}, {COL_STATE, 0},
+		{COL_ELAPSED, 0},	{COL_JOB, 9},
 	};
 
 	memcpy(l->columns, whole, sizeof(whole));
@@ -93,7 +94,8 @@ static void job_name(char out[168], const struct store_job *j, int width)
 	snprintf(out, 168, " %.*s%s", (int)len, name, tail);
 }
 
-static void job_line(struct listing *l, const struct store_job *j, const struct store_totals *counts)
+static void job_line(struct listing *l, const struct store_job *j,
+		     const struct store_totals *counts)
 {
 	const struct sums *s = &counts->sums;
 	char id[24], runs[16], fell[24], steps[24], name[168], goodput[WORD_MAX], step[WORD_MAX],
@@ -109,7 +111,8 @@ static void job_line(struct listing *l, const struct store_job *j, const struct 
 		[COL_STEPS] = steps,
 		[COL_P50] = view_duration(step, sketch_quantile(&j->totals.times, 0.5)),
 		[COL_ELAPSED] = took,
-		[COL_GOODPUT] = view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]), observed_ns(s)),
+		[COL_GOODPUT] = view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]),
+					     observed_ns(s)),
 		[COL_SEEN] = epoch_text(when, j->last_ns / 1000, 0) + (l->brief ? YEAR : 0),
 	};
 
@@ -139,7 +142,8 @@ static void times_json(struct buffer *out, const struct sketch *t)
 	json_close(out, '}');
 }
 
-static void job_json(struct listing *l, const struct store_job *j, const struct store_totals *counts)
+static void job_json(struct listing *l, const struct store_job *j,
+		     const struct store_totals *counts)
 {
 	struct buffer *out = &l->out;
 	int watched = store_watched(j, l->now_ns);
@@ -219,7 +223,8 @@ static int terminal_cols(void)
 
 static int jobs(const struct options *o)
 {
-	struct listing l = {.json = o->json, .only = o->argc ? o->argv[0] : NULL, .now_ns = clock_real_ns()};
+	struct listing l = {
+		.json = o->json, .only = o->argc ? o->argv[0] : NULL, .now_ns = clock_real_ns()};
 	int err = history_open(&l.store, o, STORE_READ);
 
 	if (err)

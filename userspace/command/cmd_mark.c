@@ -24,7 +24,8 @@ static int told(int err, const char *what)
 	return EXIT_RUNTIME;
 }
 
-/* ---- what is there ----------------------------------------------------------------------------------- */
+/* ---- what is there
+ * ----------------------------------------------------------------------------------- */
 
 struct listing {
 	struct store *store;
@@ -50,8 +51,8 @@ static int exclusion_show(void *ctx, const struct store_note *n)
 		return 0;
 	}
 	if (!l->any)
-		buffer_printf(&l->out, "%4s  %-19s  %-19s  %9s  %s\n", "ID", "FROM (UTC)", "TO (UTC)",
-			      "LENGTH", "WHY");
+		buffer_printf(&l->out, "%4s  %-19s  %-19s  %9s  %s\n", "ID", "FROM (UTC)",
+			      "TO (UTC)", "LENGTH", "WHY");
 	l->any = true;
 	buffer_printf(&l->out, "%4lld  %-19s  %-19s  %9s  %s\n", (long long)n->id,
 		      epoch_text(from, n->at_ns / 1000, 0), epoch_text(to, n->to_ns / 1000, 0),
@@ -80,7 +81,8 @@ static int mark_show(void *ctx, const struct store_note *n)
 		json_close(&l->out, '}');
 	} else {
 		if (!l->any)
-			buffer_printf(&l->out, "%4s  %-19s  %-24s  %s\n", "ID", "TIME (UTC)", "JOB", "TEXT");
+			buffer_printf(&l->out, "%4s  %-19s  %-24s  %s\n", "ID", "TIME (UTC)", "JOB",
+				      "TEXT");
 		buffer_printf(&l->out, "%4lld  %-19s  %-24.24s  %s\n", (long long)n->id,
 			      epoch_text(at, n->at_ns / 1000, 0), name, n->text);
 	}
@@ -114,7 +116,8 @@ static int list(const struct options *o, bool marks, const char *name)
 		json_uint(&l.out, "schema", NOTES_SCHEMA);
 		json_open(&l.out, what, '[');
 	}
-	err = marks ? marks_list(&l, name) : store_exclusions(l.store, &everything, exclusion_show, &l);
+	err = marks ? marks_list(&l, name)
+		    : store_exclusions(l.store, &everything, exclusion_show, &l);
 	if (l.json) {
 		json_close(&l.out, ']');
 		json_close(&l.out, '}');
@@ -124,13 +127,15 @@ static int list(const struct options *o, bool marks, const char *name)
 	if (!code && l.out.len)
 		fwrite(l.out.data, 1, l.out.len, stdout);
 	else if (!code)
-		log_warn("%s has no %s%s%s", store_path(l.store), what, name ? " of " : "", name ? name : "");
+		log_warn("%s has no %s%s%s", store_path(l.store), what, name ? " of " : "",
+			 name ? name : "");
 	buffer_free(&l.out);
 	store_close(l.store);
 	return code;
 }
 
-static int take_back(const struct options *o, const char *what, int (*take)(struct store *st, int64_t id))
+static int take_back(const struct options *o, const char *what,
+		     int (*take)(struct store *st, int64_t id))
 {
 	struct store *st;
 	int err;
@@ -148,7 +153,8 @@ static int take_back(const struct options *o, const char *what, int (*take)(stru
 	return err ? EXIT_RUNTIME : EXIT_OK;
 }
 
-/* ---- commands ---------------------------------------------------------------------------------------- */
+/* ---- commands
+ * ---------------------------------------------------------------------------------------- */
 
 static int mark(const struct options *o)
 {
@@ -172,8 +178,8 @@ static int exclude(const struct options *o)
 	struct store *st;
 	int code;
 
-	if (option_instant(o->argv[0], now_ns, &from_ns) || option_instant(o->argv[1], now_ns, &to_ns) ||
-	    to_ns <= from_ns) {
+	if (option_instant(o->argv[0], now_ns, &from_ns) ||
+	    option_instant(o->argv[1], now_ns, &to_ns) || to_ns <= from_ns) {
 		log_error("exclude: '%s' to '%s' is no time: FROM is before TO, each like "
 			  "2026-11-21T12:00:00Z, 2h "
 			  "(ago) or now",
@@ -197,7 +203,8 @@ static const char *wrong(const struct options *o, bool marks)
 	if (o->remove)
 		return o->argc ? "--remove takes an id and nothing else; see --list" : "";
 	if (o->list && o->argc > marks)
-		return marks ? "mark --list takes one job at most" : "exclude --list takes nothing else";
+		return marks ? "mark --list takes one job at most"
+			     : "exclude --list takes nothing else";
 	if (!o->list && (o->argc != (marks ? 2 : 3) || !*o->argv[o->argc - 1]))
 		return marks ? "mark needs a job and a text: gp-bpf mark JOB 'TEXT'"
 			     : "exclude needs two instants and a reason: gp-bpf exclude FROM TO 'WHY'";
@@ -217,7 +224,8 @@ static int noted(bool marks, int argc, char **argv)
 	} else if (o.list) {
 		code = list(&o, marks, o.argc ? o.argv[0] : NULL);
 	} else if (o.remove) {
-		code = take_back(&o, marks ? "mark" : "exclude", marks ? store_unmark : store_include);
+		code = take_back(&o, marks ? "mark" : "exclude",
+				 marks ? store_unmark : store_include);
 	} else {
 		code = marks ? mark(&o) : exclude(&o);
 	}

@@ -24,8 +24,8 @@ static int node_checked(const struct options *o, const char *command, int argc, 
 	if (filter_new(&f, o->allow.item, o->allow.count, o->deny.item, o->deny.count))
 		return EXIT_USAGE;
 	filter_free(f);
-	return watch_live(o,
-			  &(struct watch_live){.command = command, .node = true, .argc = argc, .argv = argv});
+	return watch_live(o, &(struct watch_live){
+				     .command = command, .node = true, .argc = argc, .argv = argv});
 }
 
 int cmd_node(int argc, char **argv)

@@ -18,16 +18,18 @@ static void print_row(const struct probe_row *r, bool color)
 
 	printf("%s%s%s  %s, %s, %s%s%s\n", bold, r->id, off, event_role_name(r->role),
 	       event_group_name(r->group), r->count ? "counted" : "recorded",
-	       r->returns ? " with its return" : "", r->verified ? "" : ", not verified on the real library");
+	       r->returns ? " with its return" : "",
+	       r->verified ? "" : ", not verified on the real library");
 	if (r->follow)
-		printf("  %sfollow%s  %s of %s.%s in", dim, off, r->follow_capture, r->runtime, r->follow);
+		printf("  %sfollow%s  %s of %s.%s in", dim, off, r->follow_capture, r->runtime,
+		       r->follow);
 	else
 		printf("  %ssymbol%s  %s%s in", dim, off, r->symbol, r->prefix ? "*" : "");
 	for (const char *const *l = r->libraries; *l; l++)
 		printf(" %s", *l);
 	if (r->replaces)
-		printf("\n  %sfrom%s    %s:%d, in the place of the installed one", dim, off, r->file,
-		       r->line);
+		printf("\n  %sfrom%s    %s:%d, in the place of the installed one", dim, off,
+		       r->file, r->line);
 	printf("\n  %swhy%s     %s\n", dim, off, r->why);
 }
 

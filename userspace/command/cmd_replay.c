@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf replay FILE: the same output as the run that wrote the tape. No privilege, no kernel support. */
+/* gp-bpf replay FILE: the same output as the run that wrote the tape. No privilege, no kernel
+ * support. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

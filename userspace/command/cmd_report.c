@@ -22,13 +22,14 @@
 
 static int bad_time(const char *option, const char *text)
 {
-	log_error("--%s %s: no time; give one like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
-		  option, text);
+	log_error(
+		"--%s %s: no time; give one like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
+		option, text);
 	return -EINVAL;
 }
 
-/* What a store knows of a time it knows by the minute: one that is touched is told as a whole, and everything
- * else is told of the same time. */
+/* What a store knows of a time it knows by the minute: one that is touched is told as a whole, and
+ * everything else is told of the same time. */
 static void whole_minutes(struct store_span *span)
 {
 	int64_t over_ns = span->to_ns % STORE_MINUTE_NS;
@@ -66,19 +67,21 @@ static int exclusion(struct store *st, const char *item, int64_t now_ns)
 
 	if (comma && !from)
 		return -ENOMEM;
-	if (!comma || option_instant(from, now_ns, &from_ns) || option_instant(comma + 1, now_ns, &to_ns) ||
-	    to_ns <= from_ns)
-		log_error("--exclude %s: not FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h "
-			  "(ago) or "
-			  "now",
-			  item);
+	if (!comma || option_instant(from, now_ns, &from_ns) ||
+	    option_instant(comma + 1, now_ns, &to_ns) || to_ns <= from_ns)
+		log_error(
+			"--exclude %s: not FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h "
+			"(ago) or "
+			"now",
+			item);
 	else
 		err = store_exclude_here(st, from_ns, to_ns, "--exclude");
 	free(from);
 	return err;
 }
 
-/* ---- which job --------------------------------------------------------------------------------------- */
+/* ---- which job
+ * --------------------------------------------------------------------------------------- */
 
 struct newest {
 	struct store_job job;
@@ -116,7 +119,8 @@ static int newest_job(struct store *st, const struct store_span *span, struct st
 			  span->from_ns || span->to_ns ? " of that time" : " yet");
 		err = -ENOENT;
 	} else if (n->beside) {
-		log_error("%u jobs ran last at the same time: say which, by name or number", n->beside + 1);
+		log_error("%u jobs ran last at the same time: say which, by name or number",
+			  n->beside + 1);
 		fwrite(n->names.data, 1, n->names.len, stdout);
 		err = -ENOENT;
 	} else {
@@ -138,11 +142,13 @@ static int choose(struct store *st, const struct options *o, const struct store_
 		return newest_job(st, span, ret);
 	err = store_job(st, o->argv[0], ret);
 	if (err)
-		log_error("report: %s", err == -ENOENT ? "no such job; see gp-bpf jobs" : store_why(err));
+		log_error("report: %s",
+			  err == -ENOENT ? "no such job; see gp-bpf jobs" : store_why(err));
 	return err;
 }
 
-/* ---- the report -------------------------------------------------------------------------------------- */
+/* ---- the report
+ * -------------------------------------------------------------------------------------- */
 
 static int show(const struct options *o, const struct story *s)
 {
@@ -173,7 +179,8 @@ static int compare(struct store *st, const struct options *o, struct story *s)
 	s->compared = calloc(1, sizeof(*s->compared));
 	err = s->compared ? store_compare(st, s->job.id, o->compare, s->compared) : -ENOMEM;
 	if (err == -ENOENT)
-		log_error("--compare %s: no run has that perf tag, and no job that name", o->compare);
+		log_error("--compare %s: no run has that perf tag, and no job that name",
+			  o->compare);
 	else if (err)
 		log_error("report: %s", store_why(err));
 	else if (o->html && s->nsaid < STORY_SAID)
@@ -188,7 +195,8 @@ static int worth(struct store *st, const struct options *o, struct story *s)
 	s->program.accelerators = (uint32_t)o->accelerators;
 	if (o->price)
 		option_price(o->price, s->program.currency, &s->program.price);
-	err = store_worth(st, &s->job, &s->span, &s->totals.sums, s->program.accelerators, s->accelerator_ns);
+	err = store_worth(st, &s->job, &s->span, &s->totals.sums, s->program.accelerators,
+			  s->accelerator_ns);
 	if (err)
 		log_error("report: %s", store_why(err));
 	return err;
@@ -230,7 +238,8 @@ static int export(struct store *st, const struct options *o, const struct story 
 	return err;
 }
 
-static int told(struct store *st, const struct options *o, const struct store_span *span, int64_t now_ns)
+static int told(struct store *st, const struct options *o, const struct store_span *span,
+		int64_t now_ns)
 {
 	struct store_job *job = malloc(sizeof(*job));
 	struct story *s = NULL;

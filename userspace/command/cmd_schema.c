@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf schema: JSON Schema of the lines that --export json writes; --metrics: what --export prometheus has.
+/* gp-bpf schema: JSON Schema of the lines that --export json writes; --metrics: what --export
+ * prometheus has.
  */
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf top: the jobs of a node, live: as its service tells, or, without one, by probes of our own. */
+/* gp-bpf top: the jobs of a node, live: as its service tells, or, without one, by probes of our
+ * own. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@
 #define START_NS	10000000000ull /* a service that is starting is waited for so long */
 #define OWN_INTERVALS	5	       /* without a terminal, our own probes look for so long */
 
-/* ---- one answer ------------------------------------------------------------------------------------ */
+/* ---- one answer
+ * ------------------------------------------------------------------------------------ */
 
 static int print(const struct options *o, const struct top_ui *ui, const struct buffer *body,
 		 const struct top_source *src)
@@ -70,7 +72,8 @@ static int once(const struct options *o, const struct top_ui *ui, const struct t
 	return code;
 }
 
-/* ---- on a terminal --------------------------------------------------------------------------------- */
+/* ---- on a terminal
+ * --------------------------------------------------------------------------------- */
 
 struct shown {
 	struct loop *loop;
@@ -161,7 +164,8 @@ static int live(const struct top_ui *ui, const struct top_source *src, uint64_t 
 	return err ? EXIT_RUNTIME : EXIT_OK;
 }
 
-/* ---- without a service ----------------------------------------------------------------------------- */
+/* ---- without a service
+ * ----------------------------------------------------------------------------- */
 
 static int own(struct options *o, struct top_ui *ui, const struct top_source *src, bool terminal)
 {
@@ -173,11 +177,13 @@ static int own(struct options *o, struct top_ui *ui, const struct top_source *sr
 		o->for_ns = OWN_INTERVALS * o->interval_ns;
 		*ui->note = '\0';
 	}
-	return watch_live(o, &(struct watch_live){
-				     .command = "gp-bpf top", .node = true, .top = ui, .terminal = terminal});
+	return watch_live(
+		o, &(struct watch_live){
+			   .command = "gp-bpf top", .node = true, .top = ui, .terminal = terminal});
 }
 
-/* ---- which of these -------------------------------------------------------------------------------- */
+/* ---- which of these
+ * -------------------------------------------------------------------------------- */
 
 static int top(struct options *o)
 {

@@ -59,13 +59,14 @@ static char *command_text(int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		size_t len = option_told(i ? argv[i - 1] : NULL, argv[i]);
 
-		buffer_printf(&b, "%s%.*s%s", i ? " " : "", (int)len, argv[i], argv[i][len] ? "/..." : "");
+		buffer_printf(&b, "%s%.*s%s", i ? " " : "", (int)len, argv[i],
+			      argv[i][len] ? "/..." : "");
 	}
 	return b.data;
 }
 
-/* resumed: a target may have ended since the predecessor looked, and its end is told all the same; one that
- * was found by what it is may have ended since, as long as there are others. */
+/* resumed: a target may have ended since the predecessor looked, and its end is told all the same;
+ * one that was found by what it is may have ended since, as long as there are others. */
 static int targets(struct watch *w, const struct options *o, bool resumed)
 {
 	bool found = o->names.count || o->cgroups.count || o->containers.count || o->pods.count;
@@ -78,15 +79,15 @@ static int targets(struct watch *w, const struct options *o, bool resumed)
 			return -EINVAL;
 		}
 		err = watch_target(w, (pid_t)pid);
-		if (err &&
-		    (err != -ESRCH || (!resumed && (!found || (i + 1 == o->pids.count && !watch_busy(w))))))
+		if (err && (err != -ESRCH ||
+			    (!resumed && (!found || (i + 1 == o->pids.count && !watch_busy(w))))))
 			return err;
 	}
 	return 0;
 }
 
-/* The output, going on from the state directory where that can be; a state that another version wrote is
- * given up. */
+/* The output, going on from the state directory where that can be; a state that another version
+ * wrote is given up. */
 static int output_open_durable(struct output **ret, const struct options *o, enum output_view view,
 			       int report_fd, struct durable *d, bool *ret_saved)
 {
@@ -96,13 +97,14 @@ static int output_open_durable(struct output **ret, const struct options *o, enu
 	*ret_saved = state && !err;
 	if (!state || (err != -EPROTO && err != -EBADMSG))
 		return err;
-	log_warn("%s: what was known is of another version of gp-bpf; beginning anew", durable_dir(d));
+	log_warn("%s: what was known is of another version of gp-bpf; beginning anew",
+		 durable_dir(d));
 	durable_discard(d);
 	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL, true);
 }
 
-static int watched(const struct options *o, struct output *out, const struct watch_config *cfg, bool *ret_ran,
-		   struct watch_end *ret_end)
+static int watched(const struct options *o, struct output *out, const struct watch_config *cfg,
+		   bool *ret_ran, struct watch_end *ret_end)
 {
 	struct watch *w = NULL;
 	int lost, err = watch_open(&w, o, out, cfg);
@@ -171,12 +173,14 @@ static void tell_start(const struct options *o, const char *state_dir)
 	char whom[64] = "every job";
 
 	if (rules)
-		snprintf(whom, sizeof(whom), "by %d rule%s the jobs", rules, plural((uint64_t)rules));
+		snprintf(whom, sizeof(whom), "by %d rule%s the jobs", rules,
+			 plural((uint64_t)rules));
 	log_info("version %s watches %s of this node; listens at %s; state in %s", GP_VERSION, whom,
 		 o->listen ? o->listen : "no address", o->durable ? state_dir : "memory alone");
 }
 
-/* The last line of a service's log: what is held to be put in order counts, unless a successor tells it. */
+/* The last line of a service's log: what is held to be put in order counts, unless a successor
+ * tells it. */
 static void tell_end(struct output *out, const struct watch_end *end, uint64_t ran_ns)
 {
 	const char *signal = end->signo ? sigabbrev_np(end->signo) : NULL;
@@ -189,14 +193,17 @@ static void tell_end(struct output *out, const struct watch_end *end, uint64_t r
 	log_info("version %s ends%s%s%s, after %s: %llu job%s and %llu step%s seen", GP_VERSION,
 		 signal ? " on SIG" : "", signal ? signal : "",
 		 end->reason == GP_END_HANDOVER ? ", handing over" : "",
-		 clock_duration(ran, sizeof(ran), ran_ns), (unsigned long long)seen.jobs, plural(seen.jobs),
-		 (unsigned long long)seen.steps, plural(seen.steps));
+		 clock_duration(ran, sizeof(ran), ran_ns), (unsigned long long)seen.jobs,
+		 plural(seen.jobs), (unsigned long long)seen.steps, plural(seen.steps));
 }
 
 int watch_live(const struct options *o, const struct watch_live *l)
 {
-	struct watch_config cfg = {
-		.tape = l->tape, .command = l->command, .node = l->node, .argc = l->argc, .argv = l->argv};
+	struct watch_config cfg = {.tape = l->tape,
+				   .command = l->command,
+				   .node = l->node,
+				   .argc = l->argc,
+				   .argv = l->argv};
 	const char *state_dir = o->state_dir ? o->state_dir : DURABLE_DIR;
 	bool data = false, quiet = o->quiet || l->node, ran = false, over;
 	struct watch_end end = {.reason = GP_END_ERROR};
@@ -221,8 +228,9 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (!err)
 		err = sandbox_enter(o);
 	if (!err)
-		err = output_open_durable(&out, o, view_of(o, data), data ? STDERR_FILENO : STDOUT_FILENO,
-					  cfg.durable, &cfg.saved);
+		err = output_open_durable(&out, o, view_of(o, data),
+					  data ? STDERR_FILENO : STDOUT_FILENO, cfg.durable,
+					  &cfg.saved);
 	if (!err && l->top)
 		err = output_top(out, l->top, l->terminal);
 	else if (!err && l->node)
@@ -233,8 +241,9 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (ran && l->node && !l->top)
 		tell_end(out, &end, clock_mono_ns() - start_ns);
 	if (over && !o->quiet)
-		log_write(LOG_WARN, "handed over: the probes stay for the next gp-bpf --durable, which has a "
-				    "minute to start; gp-bpf detach removes them");
+		log_write(LOG_WARN,
+			  "handed over: the probes stay for the next gp-bpf --durable, which has a "
+			  "minute to start; gp-bpf detach removes them");
 	lost = output_close(out, ran && !quiet && !over);
 	durable_close(cfg.durable);
 	loader_ahead_free(cfg.ahead);
@@ -293,8 +302,9 @@ static int watch_command(const struct options *o, const char *tape, const char *
 					    : VIEW_NONE,
 				  STDERR_FILENO, o->live ? STDOUT_FILENO : STDERR_FILENO);
 	if (!err)
-		err = watch_open(&w, o, out,
-				 &(struct watch_config){.tape = tape, .run = true, .command = command});
+		err = watch_open(
+			&w, o, out,
+			&(struct watch_config){.tape = tape, .run = true, .command = command});
 	if (err) {
 		output_close(out, false);
 		if (o->best_effort) {
@@ -320,12 +330,14 @@ static int pid_checked(const struct options *o, const char *command, int argc, c
 	(void)argc;
 	(void)argv;
 	if (o->argc) {
-		log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD", o->argv[0]);
+		log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD",
+			  o->argv[0]);
 		return EXIT_USAGE;
 	}
 	if (o->html && o->durable) {
-		log_error("--html is of this run alone: with --durable, ask the store: gp-bpf report --html "
-			  "FILE");
+		log_error(
+			"--html is of this run alone: with --durable, ask the store: gp-bpf report --html "
+			"FILE");
 		return EXIT_USAGE;
 	}
 	if ((o->handover || o->takeover) && !o->durable) {
@@ -333,7 +345,8 @@ static int pid_checked(const struct options *o, const char *command, int argc, c
 		return EXIT_USAGE;
 	}
 	if (!o->pids.count && !o->durable) {
-		log_error("which process? gp-bpf --pid PID, or --name, --cgroup, --container, --pod");
+		log_error(
+			"which process? gp-bpf --pid PID, or --name, --cgroup, --container, --pod");
 		return EXIT_USAGE;
 	}
 	return watch_live(o, &(struct watch_live){.command = command});
@@ -355,8 +368,9 @@ static int record_checked(const struct options *o, const char *command, int argc
 	(void)argc;
 	(void)argv;
 	if (!o->output || !o->argc == !o->pids.count) {
-		log_error("record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- "
-			  "CMD...)");
+		log_error(
+			"record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- "
+			"CMD...)");
 		return EXIT_USAGE;
 	}
 	if (o->argc && !strcmp(o->output, "-")) {
@@ -367,7 +381,8 @@ static int record_checked(const struct options *o, const char *command, int argc
 		       : watch_live(o, &(struct watch_live){.command = command, .tape = o->output});
 }
 
-/* What is opened before the first library; less would end in the middle of it. The soft limit is raised. */
+/* What is opened before the first library; less would end in the middle of it. The soft limit is
+ * raised. */
 #define FILES_LEAST 128
 
 static int files_check(void)
@@ -376,10 +391,11 @@ static int files_check(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max >= FILES_LEAST)
 		return 0;
-	log_error("no more than %llu files may be open here, and watching takes %d and more: raise the hard "
-		  "limit "
-		  "(ulimit -Hn 4096 as root, LimitNOFILE= of a service)",
-		  (unsigned long long)limit.rlim_max, FILES_LEAST);
+	log_error(
+		"no more than %llu files may be open here, and watching takes %d and more: raise the hard "
+		"limit "
+		"(ulimit -Hn 4096 as root, LimitNOFILE= of a service)",
+		(unsigned long long)limit.rlim_max, FILES_LEAST);
 	return -EPERM;
 }
 

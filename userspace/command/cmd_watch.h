@@ -8,12 +8,13 @@
 #include "userspace/option/option.h"
 
 struct watch_live {
-	const char *command;	  /* what the user asked for, without secrets */
-	const char *tape;	  /* NULL: nothing is recorded */
-	bool node;		  /* finds its processes itself, and ends when it is told to */
-	const struct top_ui *top; /* of a node: shown as gp-bpf top does, and to nobody else; NULL: not */
-	bool terminal;		  /* ... until q; else one frame at the end */
-	int argc;		  /* of a node: as the command got them */
+	const char *command; /* what the user asked for, without secrets */
+	const char *tape;    /* NULL: nothing is recorded */
+	bool node;	     /* finds its processes itself, and ends when it is told to */
+	const struct top_ui
+		*top;  /* of a node: shown as gp-bpf top does, and to nobody else; NULL: not */
+	bool terminal; /* ... until q; else one frame at the end */
+	int argc;      /* of a node: as the command got them */
 	char **argv;
 };
 

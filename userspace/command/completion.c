@@ -24,7 +24,8 @@ struct completion {
 	bool ended; /* the last line was put */
 };
 
-/* ---- lines ----------------------------------------------------------------------------------------- */
+/* ---- lines
+ * ----------------------------------------------------------------------------------------- */
 
 static bool plain(const char *text)
 {
@@ -68,7 +69,8 @@ static const char *kind_of(const char *arg)
 				      : "words";
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values
+ * ---------------------------------------------------------------------------------------- */
 
 struct job_ctx {
 	struct completion *c;
@@ -128,7 +130,8 @@ static size_t choice_open(const char *choice)
 {
 	size_t len = strcspn(choice, ":=");
 
-	return choice[len] && choice[len + 1] >= 'A' && choice[len + 1] <= 'Z' ? len + 1 : strlen(choice);
+	return choice[len] && choice[len + 1] >= 'A' && choice[len + 1] <= 'Z' ? len + 1
+									       : strlen(choice);
 }
 
 /* The value of an option begins at `keep` in the word. */
@@ -156,7 +159,8 @@ static void put_value(struct completion *c, const struct option_row *r, size_t k
 	put_end(c, kind_of(r->arg), keep, r);
 }
 
-/* ---- what stands before the word --------------------------------------------------------------------- */
+/* ---- what stands before the word
+ * --------------------------------------------------------------------- */
 
 /* As getopt_long() finds it: whole, or what begins one alone. */
 static const struct option_row *find_long(unsigned command, const char *name, size_t len)
@@ -237,7 +241,8 @@ static bool read_word(struct completion *c, const char *word, bool foreign)
 	return false;
 }
 
-/* ---- the word ---------------------------------------------------------------------------------------- */
+/* ---- the word
+ * ---------------------------------------------------------------------------------------- */
 
 static void put_options(struct completion *c)
 {

@@ -43,7 +43,8 @@ static void known_rank(struct buffer *b, int64_t value)
 	known_int(b, value < 0 ? STORE_NONE : value);
 }
 
-/* ---- minutes ----------------------------------------------------------------------------------------- */
+/* ---- minutes
+ * ----------------------------------------------------------------------------------------- */
 
 static void minutes_header(struct csv_report *c)
 {
@@ -97,7 +98,8 @@ static int minutes(struct csv_report *c, int64_t job)
 	return store_runs(c->st, job, minutes_of_run, c);
 }
 
-/* ---- what happened ----------------------------------------------------------------------------------- */
+/* ---- what happened
+ * ----------------------------------------------------------------------------------- */
 
 static int checkpoint_row(void *ctx, const struct store_checkpoint *k)
 {
@@ -127,9 +129,10 @@ static int checkpoint_row(void *ctx, const struct store_checkpoint *k)
 
 static int checkpoints(struct csv_report *c, int64_t job)
 {
-	buffer_printf(sink_buffer(c->sink),
-		      "op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,"
-		      "confidence");
+	buffer_printf(
+		sink_buffer(c->sink),
+		"op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,"
+		"confidence");
 	row_end(c);
 	return store_checkpoints(c->st, job, c->span, checkpoint_row, c);
 }
@@ -164,14 +167,16 @@ static int disruption_row(void *ctx, const struct store_disruption *d)
 
 static int disruptions(struct csv_report *c, int64_t job)
 {
-	buffer_printf(sink_buffer(c->sink),
-		      "id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,"
-		      "resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
+	buffer_printf(
+		sink_buffer(c->sink),
+		"id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,"
+		"resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
 	row_end(c);
 	return store_disruptions(c->st, job, c->span, disruption_row, c);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files
+ * ------------------------------------------------------------------------------------------- */
 
 static int table(struct csv_report *c, int64_t job, const char *dir, const char *file,
 		 int (*fill)(struct csv_report *c, int64_t job))
@@ -192,7 +197,8 @@ static int table(struct csv_report *c, int64_t job, const char *dir, const char 
 	return err ? err : lost;
 }
 
-int report_csv(struct store *st, const struct store_job *job, const struct store_span *span, const char *dir)
+int report_csv(struct store *st, const struct store_job *job, const struct store_span *span,
+	       const char *dir)
 {
 	struct csv_report c = {.st = st, .span = span};
 	char shown[256];

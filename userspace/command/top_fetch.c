@@ -37,7 +37,8 @@ int top_source(struct top_source *ret, const char *listen, const char *state_dir
 			top_socket(state_dir, ret->socket);
 		snprintf(ret->name, sizeof(ret->name), "unix:%s", ret->socket);
 		snprintf(ret->url, sizeof(ret->url), "http://localhost/debug/state");
-		if (strlen(ret->socket) < sizeof(((struct sockaddr_un *)0)->sun_path) && *ret->socket)
+		if (strlen(ret->socket) < sizeof(((struct sockaddr_un *)0)->sun_path) &&
+		    *ret->socket)
 			return 0;
 		log_error("%s: a path of 1 to %zu bytes is needed", ret->name,
 			  sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
@@ -49,8 +50,8 @@ int top_source(struct top_source *ret, const char *listen, const char *state_dir
 		return -EINVAL;
 	}
 	snprintf(ret->name, sizeof(ret->name), "%s", listen);
-	snprintf(ret->url, sizeof(ret->url), "http://%s%s/debug/state", colon == listen ? "127.0.0.1" : "",
-		 listen);
+	snprintf(ret->url, sizeof(ret->url), "http://%s%s/debug/state",
+		 colon == listen ? "127.0.0.1" : "", listen);
 	return 0;
 }
 
@@ -72,7 +73,8 @@ int top_source_look(const struct top_source *src)
 	return !err || err == -EAGAIN ? 0 : -ENOENT;
 }
 
-/* ---- one answer ------------------------------------------------------------------------------------ */
+/* ---- one answer
+ * ------------------------------------------------------------------------------------ */
 
 static bool take(void *ctx, const char *data, size_t len)
 {
@@ -124,7 +126,8 @@ int top_ask(struct web *w, const struct top_source *src, struct buffer *body, ch
 	return err;
 }
 
-/* ---- again and again ------------------------------------------------------------------------------- */
+/* ---- again and again
+ * ------------------------------------------------------------------------------- */
 
 struct top_fetch {
 	struct top_source source;

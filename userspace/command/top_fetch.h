@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_fetch.h - what a running gp-bpf knows, asked for over HTTP: at the unix socket in the state directory
- * of gp-bpf node, or where --listen says. */
+/* top_fetch.h - what a running gp-bpf knows, asked for over HTTP: at the unix socket in the state
+ * directory of gp-bpf node, or where --listen says. */
 #ifndef GP_TOP_FETCH_H
 #define GP_TOP_FETCH_H
 
@@ -22,15 +22,16 @@ struct top_source {
 	char socket[PATH_MAX];	 /* "": none */
 	char url[PATH_MAX];
 };
-/* listen: unix:PATH, ADDR:PORT, [V6]:PORT or :PORT; NULL: the socket of that state directory. -EINVAL after
- * one line. */
+/* listen: unix:PATH, ADDR:PORT, [V6]:PORT or :PORT; NULL: the socket of that state directory.
+ * -EINVAL after one line. */
 int top_source(struct top_source *ret, const char *listen, const char *state_dir);
 /* 0: somebody listens, as far as can be told; -ENOENT: nobody; -EACCES: we may not ask. */
 int top_source_look(const struct top_source *src);
 
-/* One answer. 0; -EAGAIN: it is starting; else -errno; why says it in one line. body is the caller's to
- * free. */
-int top_ask(struct web *w, const struct top_source *src, struct buffer *body, char why[TOP_WHY_MAX]);
+/* One answer. 0; -EAGAIN: it is starting; else -errno; why says it in one line. body is the
+ * caller's to free. */
+int top_ask(struct web *w, const struct top_source *src, struct buffer *body,
+	    char why[TOP_WHY_MAX]);
 
 /* Again and again, on a thread of its own: a service that does not answer holds up no key. */
 struct top_fetch;

@@ -46,7 +46,8 @@ static bool place_of(const char *spec, char out[2 * PATH_MAX])
 	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
 		if (strlen(writers[i].name) != len || memcmp(writers[i].name, spec, len) != 0)
 			continue;
-		snprintf(path, sizeof(path), "%s", spec[len] && spec[len + 1] ? spec + len + 1 : "-");
+		snprintf(path, sizeof(path), "%s",
+			 spec[len] && spec[len + 1] ? spec + len + 1 : "-");
 		setting = writers[i].setting ? strstr(path, writers[i].setting) : NULL;
 		if (setting)
 			*setting = '\0';

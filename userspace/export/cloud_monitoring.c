@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cloud Monitoring: --export cloud-monitoring. What is written is in gcm/, who we are in cloud/; here both
- * meet a snapshot, on a thread of their own. */
+/* Cloud Monitoring: --export cloud-monitoring. What is written is in gcm/, who we are in cloud/;
+ * here both meet a snapshot, on a thread of their own. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -46,10 +46,12 @@ struct cloud_monitoring {
 
 static const char *own_prefix(const struct cloud_monitoring *m)
 {
-	return m->opt.prefix && !strcmp(m->opt.prefix, "workload") ? SERIES_WORK_PREFIX : SERIES_OWN_PREFIX;
+	return m->opt.prefix && !strcmp(m->opt.prefix, "workload") ? SERIES_WORK_PREFIX
+								   : SERIES_OWN_PREFIX;
 }
 
-/* ---- who we are ---------------------------------------------------------------------------------- */
+/* ---- who we are
+ * ---------------------------------------------------------------------------------- */
 
 /* The first that says something stays. */
 static void known(char *to, size_t len, const char *text)
@@ -74,8 +76,8 @@ static void identity_told(struct cloud_monitoring *m)
 		id->node[0] = '\0';
 }
 
-/* All that series are written with was told: who else could be asked may be away for ever, as the metadata
- * server is to a pod that a network policy keeps from it. */
+/* All that series are written with was told: who else could be asked may be away for ever, as the
+ * metadata server is to a pod that a network policy keeps from it. */
 static bool identity_whole(const struct cloud_monitoring *m)
 {
 	const struct gcm_identity *id = &m->id;
@@ -105,13 +107,16 @@ static int identity_found(struct cloud_monitoring *m, bool last)
 	known(id->cluster, sizeof(id->cluster), place.cluster);
 	known(id->instance_id, sizeof(id->instance_id), place.instance_id);
 	if (*place.machine_type)
-		known(id->accelerator, sizeof(id->accelerator), google_accelerator(place.machine_type));
+		known(id->accelerator, sizeof(id->accelerator),
+		      google_accelerator(place.machine_type));
 	return 0;
 }
 
-/* ---- a write ------------------------------------------------------------------------------------- */
+/* ---- a write
+ * ------------------------------------------------------------------------------------- */
 
-static void series_of(const struct cloud_monitoring *m, const struct snapshot *s, struct series_set *ret)
+static void series_of(const struct cloud_monitoring *m, const struct snapshot *s,
+		      struct series_set *ret)
 {
 	series_set_init(ret);
 	gcm_own(ret, s, &m->id);
@@ -136,13 +141,15 @@ static void tell(const struct cloud_monitoring *m, struct export_view *told)
 		told->dropped[i].cause = sender_drop_name[i];
 		told->dropped[i].count = is.dropped[i] + m->unsent[i];
 	}
-	told->dropped[told->ndropped].cause = "damaged"; /* on disk; of unknown size, each counts as one */
+	told->dropped[told->ndropped]
+		.cause = "damaged"; /* on disk; of unknown size, each counts as one */
 	told->dropped[told->ndropped++].count = is.damaged;
 	if (m->sender) /* else that was said where it was found */
 		memcpy(told->trouble, is.trouble, sizeof(told->trouble));
 }
 
-static void write_dry(struct cloud_monitoring *m, const struct series_set *set, struct export_view *told)
+static void write_dry(struct cloud_monitoring *m, const struct series_set *set,
+		      struct export_view *told)
 {
 	struct buffer path = {0}, body = {0};
 	uint32_t at = 0, n;
@@ -164,9 +171,10 @@ static void write_dry(struct cloud_monitoring *m, const struct series_set *set, 
 static void tell_no_place(const struct cloud_monitoring *m)
 {
 	if (m->rows.library && !*m->id.location)
-		log_warn("--gcm-workload-metrics: nothing of compute.googleapis.com/workload is written, as "
-			 "the "
-			 "service takes no point without a location: say --gcm-location ZONE");
+		log_warn(
+			"--gcm-workload-metrics: nothing of compute.googleapis.com/workload is written, as "
+			"the "
+			"service takes no point without a location: say --gcm-location ZONE");
 }
 
 /* Where several write each has a folder of its own: their points are of different projects. */
@@ -194,7 +202,8 @@ static bool sender_ready(struct cloud_monitoring *m, bool last, struct export_vi
 	if (m->sender)
 		return true;
 	if (identity_found(m, last)) {
-		snprintf(told->trouble, sizeof(told->trouble), "the metadata server does not answer yet");
+		snprintf(told->trouble, sizeof(told->trouble),
+			 "the metadata server does not answer yet");
 		*ret_cause = SENDER_DROP_superseded; /* the next ones stand for them */
 		return false;
 	}
@@ -264,7 +273,8 @@ static void cloud_cancel(void *ctx)
 		web_cancel(m->web);
 }
 
-/* ---- the exporter -------------------------------------------------------------------------------- */
+/* ---- the exporter
+ * -------------------------------------------------------------------------------- */
 
 static void cloud_free(struct cloud_monitoring *m)
 {
@@ -300,7 +310,8 @@ static int cloud_interval(struct cloud_monitoring *m)
 	if (!told_ns || told_ns >= INTERVAL_LEAST_NS)
 		return 0;
 	if (!stand_in || told_ns < INTERVAL_STAND_NS) {
-		log_error("--gcm-interval: 5 s at least, the service takes no more points of a series");
+		log_error(
+			"--gcm-interval: 5 s at least, the service takes no more points of a series");
 		return -EINVAL;
 	}
 	m->least_ns = told_ns;
@@ -320,9 +331,10 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 	}
 	if (o->endpoint && strncmp(o->endpoint, "https://", 8) != 0 &&
 	    (strncmp(o->endpoint, "http://", 7) != 0 || !web_is_loopback(o->endpoint))) {
-		log_error("--gcm-endpoint %.*s: a URL, https://HOST; http:// to this machine alone, as a "
-			  "token goes there",
-			  (int)web_told(o->endpoint), o->endpoint);
+		log_error(
+			"--gcm-endpoint %.*s: a URL, https://HOST; http:// to this machine alone, as a "
+			"token goes there",
+			(int)web_told(o->endpoint), o->endpoint);
 		return -EINVAL;
 	}
 	err = cloud_interval(m);
@@ -347,7 +359,8 @@ static int cloud_backend(struct cloud_monitoring *m)
 
 	if (m->opt.dry_run) {
 		if (!*m->id.project) {
-			log_error("--dry-run asks nobody which project this is: say --gcm-project ID");
+			log_error(
+				"--dry-run asks nobody which project this is: say --gcm-project ID");
 			return -EINVAL;
 		}
 		tell_no_place(m);
@@ -360,7 +373,8 @@ static int cloud_backend(struct cloud_monitoring *m)
 static int cloud_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
 	struct cloud_monitoring *m = calloc(1, sizeof(*m));
-	struct worker_job job = {.name = export_cloud_monitoring.name, .ctx = m, .flush_ns = FLUSH_NS};
+	struct worker_job job = {
+		.name = export_cloud_monitoring.name, .ctx = m, .flush_ns = FLUSH_NS};
 	int err;
 
 	if (!m)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for spreadsheets and data frames: --export csv:DIR. Steps, checkpoints and disruptions, a row for
- * each fact, with the fields of its JSON line. */
+/* Tables for spreadsheets and data frames: --export csv:DIR. Steps, checkpoints and disruptions, a
+ * row for each fact, with the fields of its JSON line. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -31,16 +31,19 @@ static const struct {
 	const char *columns;
 } tables[CSV_TABLES] = {
 	[CSV_STEPS] = {"steps.csv", FACT_STEP,
-		       CSV_HEAD "loop,step,run_step,start_ns,end_ns,duration_ns,tier,boundary,series,"
-				"micro_batches,updates,flags,data_ns,forward_ns,backward_ns,update_ns,"
-				"zero_grad_ns,sync_ns,collective_ns,transfer_ns,compile_ns,host_ns,ranges"},
+		       CSV_HEAD
+		       "loop,step,run_step,start_ns,end_ns,duration_ns,tier,boundary,series,"
+		       "micro_batches,updates,flags,data_ns,forward_ns,backward_ns,update_ns,"
+		       "zero_grad_ns,sync_ns,collective_ns,transfer_ns,compile_ns,host_ns,ranges"},
 	[CSV_CHECKPOINTS] = {"checkpoints.csv", FACT_CHECKPOINT,
-			     CSV_HEAD "op,mode,start_ns,end_ns,duration_ns,bytes,files,step,run_step,file,"
-				      "saved_step,match,confidence"},
+			     CSV_HEAD
+			     "op,mode,start_ns,end_ns,duration_ns,bytes,files,step,run_step,file,"
+			     "saved_step,match,confidence"},
 	[CSV_DISRUPTIONS] = {"disruptions.csv", FACT_DISRUPTION,
-			     CSV_HEAD "disruption,over,cause,fault,graceful,exit_code,signal,sender,"
-				      "sender_comm,at_ns,step,starts,resumed_step,wasted_ns,recovery_ns,"
-				      "down_ns,recovery,scheduling,estimated,how"},
+			     CSV_HEAD
+			     "disruption,over,cause,fault,graceful,exit_code,signal,sender,"
+			     "sender_comm,at_ns,step,starts,resumed_step,wasted_ns,recovery_ns,"
+			     "down_ns,recovery,scheduling,estimated,how"},
 };
 
 struct csv_export {
@@ -55,7 +58,8 @@ struct csv_export {
 	bool replay;
 };
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * -------------------------------------------------------------------------------------------- */
 
 static void csv_rank(struct buffer *b, int value)
 {
@@ -97,9 +101,10 @@ static void csv_flags(struct buffer *b, uint32_t flags)
 	char text[128] = "";
 	size_t len = 0;
 
-#define X(bit, name)                                                                                         \
-	if (flags & (1u << (bit)))                                                                           \
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? " " : "", #name);
+#define X(bit, name)                                                                               \
+	if (flags & (1u << (bit)))                                                                 \
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? " " : "",    \
+					#name);
 	STEP_FLAGS(X)
 #undef X
 	csv_text(b, text);
@@ -221,7 +226,8 @@ static void export_csv_fact(void *state, const struct fact *f)
 	sink_line(file->sink);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files
+ * ------------------------------------------------------------------------------------------- */
 
 static char *file_path(const struct csv_export *c, int table)
 {
@@ -272,13 +278,15 @@ static int set_aside(const char *path, int table)
 	err = n > ASIDE_MAX ? -EEXIST : rename(path, to) ? -errno : 0;
 	log_escape(shown, sizeof(shown), path, strlen(path));
 	if (err)
-		log_error("export to %s: its columns are another version's, and it cannot be set aside: %s; "
-			  "move it",
-			  shown, strerror(-err));
+		log_error(
+			"export to %s: its columns are another version's, and it cannot be set aside: %s; "
+			"move it",
+			shown, strerror(-err));
 	else
-		log_warn("export to %s: its columns were another version's: that is %s.%u now, and a new one "
-			 "goes on from it",
-			 shown, tables[table].file, n);
+		log_warn(
+			"export to %s: its columns were another version's: that is %s.%u now, and a new one "
+			"goes on from it",
+			shown, tables[table].file, n);
 	return err;
 }
 
@@ -400,7 +408,8 @@ static void export_csv_look(void *state, struct export_view *ret)
 	const struct csv_export *c = state;
 	uint64_t rows = 0, slow = 0, failed = 0, bytes, not_sent;
 
-	*ret = (struct export_view){.name = "csv", .up = true, .last_ns = c->flushed_ns, .ndropped = 2};
+	*ret = (struct export_view){
+		.name = "csv", .up = true, .last_ns = c->flushed_ns, .ndropped = 2};
 	for (int i = 0; i < CSV_TABLES; i++) {
 		const struct sink *s = c->files[i].sink;
 		const char *trouble = sink_trouble(s);

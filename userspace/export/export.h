@@ -20,7 +20,8 @@ struct export_options {
 	void (*state_json)(struct buffer *out, const struct snapshot *s);
 	const char *state_dir; /* folder that lasts; NULL: none */
 	/* Of Cloud Monitoring; NULL, 0: as it is found. */
-	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint, *rolling;
+	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint,
+		*rolling;
 	bool workload_metrics, dry_run, several; /* several: of these there is more than one */
 	bool replay;				 /* time is a tape's, and nobody is kept waiting */
 	int64_t interval_ns;
@@ -33,30 +34,35 @@ struct exporter {
 	const char *name, *help; /* --export NAME[:ARG] */
 	/* arg may be NULL. 0 or -errno after logging one line. */
 	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
-	void (*fact)(void *state, const struct fact *f);   /* may be NULL */
-	void (*snapshot)(void *state, struct snapshot *s); /* may be NULL; takes its own reference */
-	/* Of a replay: a snapshot of this instant of the tape is wanted. May be NULL: the last one will do.
+	void (*fact)(void *state, const struct fact *f); /* may be NULL */
+	void (*snapshot)(void *state,
+			 struct snapshot *s); /* may be NULL; takes its own reference */
+	/* Of a replay: a snapshot of this instant of the tape is wanted. May be NULL: the last one
+	 * will do.
 	 */
 	bool (*due)(void *state, uint64_t mono_ns);
-	/* What is known so far is about to be saved, and a successor will not be told it again. May be NULL.
+	/* What is known so far is about to be saved, and a successor will not be told it again. May
+	 * be NULL.
 	 */
 	void (*save)(void *state);
-	/* Writes what its files are owed of what it was told; of a successor, which was just opened: reads
-	 * it. May be NULL. */
+	/* Writes what its files are owed of what it was told; of a successor, which was just
+	 * opened: reads it. May be NULL. */
 	void (*archive)(void *state, struct archive *a);
-	/* Facts up to this number are told to nobody again: what is in no file is missing. May be NULL. */
+	/* Facts up to this number are told to nobody again: what is in no file is missing. May be
+	 * NULL. */
 	void (*missed)(void *state, uint64_t upto);
-	void (*look)(void *state, struct export_view *ret); /* what it tells of itself; may be NULL */
-	uint64_t (*told)(
-		void *state); /* number of the last fact that a predecessor wrote; may be NULL: unknown */
-	/* The end comes: what takes a while may begin, and is not waited for; soon: a successor waits for us.
-	 * May be NULL. */
+	void (*look)(void *state,
+		     struct export_view *ret); /* what it tells of itself; may be NULL */
+	uint64_t (*told)(void *state); /* number of the last fact that a predecessor wrote; may be
+					  NULL: unknown */
+	/* The end comes: what takes a while may begin, and is not waited for; soon: a successor
+	 * waits for us. May be NULL. */
 	void (*end)(void *state, bool soon);
 	int (*close)(void *state); /* -errno when output was lost */
 };
 
-/* Two of what is asked for ("json:out.jsonl") write to one file, or are the same: -EINVAL after a line that
- * names both. */
+/* Two of what is asked for ("json:out.jsonl") write to one file, or are the same: -EINVAL after a
+ * line that names both. */
 int export_clash(char *const *specs, int count);
 
 struct export_set; /* those that the user asked for */
@@ -69,16 +75,18 @@ void export_set_fact(struct export_set *set, const struct fact *f);
 bool export_set_takes_snapshots(const struct export_set *set); /* else none need be made */
 void export_set_snapshot(struct export_set *set, struct snapshot *s);
 /* Of a replay: who wants a snapshot of this instant of the tape gets it, made by make(). */
-void export_set_moment(struct export_set *set, uint64_t mono_ns, struct snapshot *(*make)(void *ctx),
-		       void *ctx);
+void export_set_moment(struct export_set *set, uint64_t mono_ns,
+		       struct snapshot *(*make)(void *ctx), void *ctx);
 void export_set_save(const struct export_set *set); /* before the state is saved */
-/* What files are owed, appended to out; of a successor, from there. What cannot be read is as nothing. */
+/* What files are owed, appended to out; of a successor, from there. What cannot be read is as
+ * nothing. */
 void export_set_archive(const struct export_set *set, struct buffer *out);
 void export_set_resume(const struct export_set *set, const struct buffer *saved);
 void export_set_missed(const struct export_set *set, uint64_t upto);
 void export_set_look(const struct export_set *set, struct snapshot *s); /* fills its exports */
-uint64_t export_set_told(const struct export_set *set);			/* the highest; 0: none is known */
-void export_set_end(const struct export_set *set, bool soon); /* before close; all of them at once */
+uint64_t export_set_told(const struct export_set *set); /* the highest; 0: none is known */
+void export_set_end(const struct export_set *set,
+		    bool soon); /* before close; all of them at once */
 int export_set_close(struct export_set *set);
 
 /* What `gp-bpf schema` prints: a JSON Schema (draft 2020-12) of the JSON lines. */

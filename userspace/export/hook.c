@@ -36,7 +36,8 @@ enum hook_event hook_event_of(const struct fact *f)
 	return HOOK_EVENTS;
 }
 
-/* ---- the option ---------------------------------------------------------------------------------- */
+/* ---- the option
+ * ---------------------------------------------------------------------------------- */
 
 static int parse_events(struct hook *h, const char *spec, size_t len)
 {
@@ -59,8 +60,8 @@ static int parse_events(struct hook *h, const char *spec, size_t len)
 	return 0;
 }
 
-/* Words are separated by blanks; quotes of either kind keep them, and nothing else is special. In place.
- * -E2BIG; -EINVAL: a quote is not closed. */
+/* Words are separated by blanks; quotes of either kind keep them, and nothing else is special. In
+ * place. -E2BIG; -EINVAL: a quote is not closed. */
 static int parse_words(struct hook *h)
 {
 	char *from = h->text, *to = h->text;
@@ -75,7 +76,8 @@ static int parse_words(struct hook *h)
 		h->words[n++] = to;
 		while (*from && !strchr(BLANK, *from)) {
 			char quote = *from == '"' || *from == '\'' ? *from++ : 0;
-			size_t len = quote ? strcspn(from, (char[]){quote, 0}) : strcspn(from, BLANK "\"'");
+			size_t len = quote ? strcspn(from, (char[]){quote, 0})
+					   : strcspn(from, BLANK "\"'");
 
 			memmove(to, from, len);
 			to += len;
@@ -98,19 +100,21 @@ static int parse_url(struct hook *h, const char *events, int nevents)
 	for (const char *p = h->url; *p; p++) {
 		if ((unsigned char)*p > ' ' && *p != 0x7f)
 			continue;
-		log_error("--on %.*s: the URL holds a blank or a control character", nevents, events);
+		log_error("--on %.*s: the URL holds a blank or a control character", nevents,
+			  events);
 		return -EINVAL;
 	}
 	if (!len || memchr(host, '@', len)) {
-		log_error("--on %.*s: the URL %s", nevents, events,
-			  len ? "names a user: give an Authorization header in a file, --on EVENT=@FILE"
-			      : "has no host");
+		log_error(
+			"--on %.*s: the URL %s", nevents, events,
+			len ? "names a user: give an Authorization header in a file, --on EVENT=@FILE"
+			    : "has no host");
 		return -EINVAL;
 	}
 	snprintf(h->label, sizeof(h->label), "%.*s", (int)(host + len - h->url), h->url);
 	if (!secure && !web_is_loopback(h->url))
-		log_warn("--on %.*s: %s: what is told goes there in the clear; https keeps it", nevents,
-			 events, h->label);
+		log_warn("--on %.*s: %s: what is told goes there in the clear; https keeps it",
+			 nevents, events, h->label);
 	h->headers[0] = CONTENT_TYPE;
 	return 0;
 }
@@ -123,7 +127,8 @@ static bool is_url(const char *text)
 /* A line that is a header: "Name: value". */
 static bool is_header(const char *line)
 {
-	size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+	size_t name = strspn(line,
+			     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
 
 	for (const char *p = line; *p; p++)
 		if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7f)
@@ -194,10 +199,11 @@ int hook_parse(struct hook *h, const char *spec)
 		return -EINVAL;
 	}
 	if (*action != '/' && *action != '@' && !is_url(action)) {
-		log_error("--on %.*s: wants =/PATH [ARGUMENT...], an absolute path; =https://HOST/...; or "
-			  "=@FILE "
-			  "with such a URL in it",
-			  n, spec);
+		log_error(
+			"--on %.*s: wants =/PATH [ARGUMENT...], an absolute path; =https://HOST/...; or "
+			"=@FILE "
+			"with such a URL in it",
+			n, spec);
 		return -EINVAL;
 	}
 	if (*action == '@') {

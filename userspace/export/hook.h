@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook.h - what is to be done when a job falls, hangs or becomes slow: --on EVENT[,EVENT...]=ACTION.
+/* hook.h - what is to be done when a job falls, hangs or becomes slow: --on
+ * EVENT[,EVENT...]=ACTION.
  *
  *   hook.c          which event a fact is; what the option says
  *   hook_file.c     whether a file may be trusted
@@ -7,9 +8,9 @@
  *   hook_command.c  a command, run with as little as can be
  *   hooks.c         a thread for each hook: one that hangs delays nothing
  *
- * An ACTION is a command (an absolute path and its arguments, without a shell), a URL, or @FILE: a file whose
- * first line is a URL, and each other a header. What follows the host in a URL may be a secret: it is never
- * logged. */
+ * An ACTION is a command (an absolute path and its arguments, without a shell), a URL, or @FILE: a
+ * file whose first line is a URL, and each other a header. What follows the host in a URL may be a
+ * secret: it is never logged. */
 #ifndef EXPORT_HOOK_H
 #define EXPORT_HOOK_H
 

@@ -29,7 +29,8 @@
 #define FIRST_FD  10  /* out of the way of 0, 1 and 2 */
 #define NS_PER_MS 1000000ull
 
-/* ---- whom it runs as ----------------------------------------------------------------------------- */
+/* ---- whom it runs as
+ * ----------------------------------------------------------------------------- */
 
 int hook_user_find(struct hook_user *ret, const char *name)
 {
@@ -60,7 +61,8 @@ int hook_user_find(struct hook_user *ret, const char *name)
 	return 0;
 }
 
-/* ---- the child: nothing but system calls ----------------------------------------------------------- */
+/* ---- the child: nothing but system calls
+ * ----------------------------------------------------------- */
 
 struct start {
 	const struct hook_command *c;
@@ -72,16 +74,16 @@ static int settle_descriptors(const struct start *s)
 {
 	int body = fcntl(s->body, F_DUPFD, FIRST_FD), output = fcntl(s->output, F_DUPFD, FIRST_FD);
 
-	if (body < 0 || output < 0 || dup2(body, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-	    dup2(output, STDERR_FILENO) < 0)
+	if (body < 0 || output < 0 || dup2(body, STDIN_FILENO) < 0 ||
+	    dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
 		return -1;
 	return (int)syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
 }
 
 static void settle_signals(void)
 {
-	/* The kernel's struct sigaction, all zero: SIG_DFL. The C library keeps its hands on two signals of
-	 * its own, which a parent may have us ignore all the same. */
+	/* The kernel's struct sigaction, all zero: SIG_DFL. The C library keeps its hands on two
+	 * signals of its own, which a parent may have us ignore all the same. */
 	static const unsigned long dfl[8];
 	sigset_t none;
 
@@ -141,7 +143,8 @@ static _Noreturn void start(const struct start *s)
 	start_failed("cannot be run: ");
 }
 
-/* ---- waiting for it -------------------------------------------------------------------------------- */
+/* ---- waiting for it
+ * -------------------------------------------------------------------------------- */
 
 struct running {
 	pid_t pid;
@@ -245,11 +248,11 @@ static enum hook_end judge(const struct running *r, uint64_t limit_ns, bool ende
 	else if (r->nread > HOOK_OUTPUT)
 		snprintf(why, HOOK_WHY_MAX, "wrote more than 1 MiB, which nobody reads");
 	else if (WIFSIGNALED(status))
-		snprintf(why, HOOK_WHY_MAX, "ended by signal %d%s%s", WTERMSIG(status), *line ? ": " : "",
-			 line);
+		snprintf(why, HOOK_WHY_MAX, "ended by signal %d%s%s", WTERMSIG(status),
+			 *line ? ": " : "", line);
 	else if (WEXITSTATUS(status))
-		snprintf(why, HOOK_WHY_MAX, "exit status %d%s%s", WEXITSTATUS(status), *line ? ": " : "",
-			 line);
+		snprintf(why, HOOK_WHY_MAX, "exit status %d%s%s", WEXITSTATUS(status),
+			 *line ? ": " : "", line);
 	else
 		snprintf(why, HOOK_WHY_MAX, "%s", line);
 	if (r->end != HOOK_DONE || !ended)
@@ -278,7 +281,8 @@ static int body_file(const char *body, size_t len)
 	return fd;
 }
 
-static enum hook_end run_and_wait(const struct hook_command *c, const struct start *s, int output, char *why)
+static enum hook_end run_and_wait(const struct hook_command *c, const struct start *s, int output,
+				  char *why)
 {
 	struct running r = {.output = output, .next_ns = clock_mono_ns() + c->limit_ns};
 	int status = 0, err;
@@ -292,7 +296,8 @@ static enum hook_end run_and_wait(const struct hook_command *c, const struct sta
 	close(s->output);
 	r.pidfd = r.pid > 0 ? (int)syscall(SYS_pidfd_open, r.pid, 0) : -1;
 	if (r.pidfd < 0) {
-		snprintf(why, HOOK_WHY_MAX, "cannot be started: %s", strerror(r.pid > 0 ? errno : err));
+		snprintf(why, HOOK_WHY_MAX, "cannot be started: %s",
+			 strerror(r.pid > 0 ? errno : err));
 		if (r.pid > 0) {
 			kill(r.pid, SIGKILL);
 			waitpid(r.pid, NULL, 0);
@@ -318,8 +323,9 @@ static enum hook_end run_and_wait(const struct hook_command *c, const struct sta
 enum hook_end hook_command_run(const struct hook_command *c, char why[HOOK_WHY_MAX])
 {
 	char event[NAME_ROOM], job[NAME_ROOM], name[NAME_ROOM - sizeof("GP_BPF_JOB=")];
-	char *const environment[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-				     "LANG=C.UTF-8", event, job, NULL};
+	char *const environment[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+		event, job, NULL};
 	struct start s = {.c = c, .environment = environment};
 	enum hook_end end = HOOK_FAILED;
 	int pipe[2];

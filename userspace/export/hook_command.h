@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_command.h - runs a program with as little as can be: no shell, an environment of a few variables,
- * three descriptors, a session of its own, folder /, another user, no capability and no way to gain one, a
- * low priority, a time limit. */
+/* hook_command.h - runs a program with as little as can be: no shell, an environment of a few
+ * variables, three descriptors, a session of its own, folder /, another user, no capability and no
+ * way to gain one, a low priority, a time limit. */
 #ifndef EXPORT_HOOK_COMMAND_H
 #define EXPORT_HOOK_COMMAND_H
 
@@ -24,7 +24,8 @@ struct hook_user {
 	gid_t groups[HOOK_GROUPS];
 	int ngroups;
 };
-/* name, else who called sudo, else nobody; we ourselves where we are not root. 0 or -errno after one line. */
+/* name, else who called sudo, else nobody; we ourselves where we are not root. 0 or -errno after
+ * one line. */
 int hook_user_find(struct hook_user *ret, const char *name);
 
 enum hook_end { HOOK_DONE, HOOK_FAILED, HOOK_TIMEOUT, HOOK_CLOSED };
@@ -37,12 +38,13 @@ struct hook_command {
 	size_t len;
 	const struct hook_user *user;
 	uint64_t limit_ns; /* then SIGTERM */
-	/* Once that is not 0 it is over at that time (CLOCK_MONOTONIC); wake_fd is readable then. */
+	/* Once that is not 0 it is over at that time (CLOCK_MONOTONIC); wake_fd is readable then.
+	 */
 	const _Atomic uint64_t *closed_ns;
 	int wake_fd;
 };
-/* On a thread that may wait; others may run. why: of anything but HOOK_DONE, one line, printable; else the
- * first line that it wrote. Whatever of its session is left in its group is killed. */
+/* On a thread that may wait; others may run. why: of anything but HOOK_DONE, one line, printable;
+ * else the first line that it wrote. Whatever of its session is left in its group is killed. */
 enum hook_end hook_command_run(const struct hook_command *c, char why[HOOK_WHY_MAX]);
 
 #endif

@@ -13,8 +13,8 @@
 
 #include "userspace/base/log.h"
 
-/* Where the group is root's, its members are no others. With access lists the group's bits are the most that
- * any of them grants. */
+/* Where the group is root's, its members are no others. With access lists the group's bits are the
+ * most that any of them grants. */
 static bool others_write(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -98,9 +98,10 @@ static int secret_read(int fd, const char *path, size_t max, char **ret)
 	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) || st.st_mode & 027) {
-		log_error("%s: it is to be a file of root's, or ours, that others can neither read nor write "
-			  "(chmod 600)",
-			  path);
+		log_error(
+			"%s: it is to be a file of root's, or ours, that others can neither read nor write "
+			"(chmod 600)",
+			path);
 		return -EPERM;
 	}
 	*ret = calloc(1, max + 1);

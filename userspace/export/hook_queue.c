@@ -10,7 +10,8 @@
 
 static uint64_t key_of(int event, const char *job, bool over)
 {
-	uint64_t key = hash_bytes(hash_word(HASH_START, (uint64_t)event * 2 + over), job, strlen(job));
+	uint64_t key = hash_bytes(hash_word(HASH_START, (uint64_t)event * 2 + over), job,
+				  strlen(job));
 
 	return key ? key : 1;
 }
@@ -83,7 +84,8 @@ bool hook_queue_take(struct hook_queue *q, uint64_t now_ns, bool all, struct hoo
 	for (size_t i = 0; i < HOOK_QUEUE; i++) {
 		struct hook_slot *s = &q->slot[i];
 
-		if (s->item.line && (all || s->due_ns <= now_ns) && (!first || s->number < first->number))
+		if (s->item.line && (all || s->due_ns <= now_ns) &&
+		    (!first || s->number < first->number))
 			first = s;
 	}
 	if (!first)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_queue.h - what a hook is still to tell. Of each key (an event of a job) one goes out at once, and
- * then one a minute at most: of those that come meanwhile the newest waits, and says how many others there
- * were. So the last word is always told. Pure: time is given. Not thread-safe. */
+/* hook_queue.h - what a hook is still to tell. Of each key (an event of a job) one goes out at
+ * once, and then one a minute at most: of those that come meanwhile the newest waits, and says how
+ * many others there were. So the last word is always told. Pure: time is given. Not thread-safe. */
 #ifndef EXPORT_HOOK_QUEUE_H
 #define EXPORT_HOOK_QUEUE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks (hook.h): --on. Each has a thread of its own, so one that hangs holds up nobody else, least of all
- * who tells of the event. What a predecessor was told is not told again. */
+/* Hooks (hook.h): --on. Each has a thread of its own, so one that hangs holds up nobody else, least
+ * of all who tells of the event. What a predecessor was told is not told again. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -55,7 +55,8 @@ struct hooks {
 	struct buffer line;
 };
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* ---- telling
+ * ------------------------------------------------------------------------------------- */
 
 /* The fact's line, without its end, goes on with what is known of the hook. */
 static void body_of(const struct hook_thread *t, const struct hook_item *item, struct buffer *ret)
@@ -146,19 +147,21 @@ static enum hook_end tell(struct hook_thread *t, const struct hook_item *item)
 	t->broken = end != HOOK_DONE;
 	if (end == HOOK_DONE)
 		t->last_ns = clock_real_ns();
-	snprintf(t->trouble, sizeof(t->trouble), "%s%s%.80s", t->broken ? event : "", t->broken ? ": " : "",
-		 t->broken ? why : "");
+	snprintf(t->trouble, sizeof(t->trouble), "%s%s%.80s", t->broken ? event : "",
+		 t->broken ? ": " : "", t->broken ? why : "");
 	pthread_mutex_unlock(&t->lock);
 	return end;
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------- */
+/* ---- the thread
+ * ---------------------------------------------------------------------------------- */
 
 /* Locked before and after. False: nothing waits, and nothing will come. */
 static bool await(struct hook_thread *t)
 {
 	uint64_t due_ns = hook_queue_due(&t->queue);
-	struct timespec ts = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)};
+	struct timespec ts = {.tv_sec = (time_t)(due_ns / NS_PER_S),
+			      .tv_nsec = (long)(due_ns % NS_PER_S)};
 
 	if (t->hooks->closed_ns)
 		return t->queue.waiting; /* there may be more now that nobody waits for a minute */
@@ -214,7 +217,8 @@ static int start(struct hook_thread *t)
 	return 0;
 }
 
-/* ---- the exporter -------------------------------------------------------------------------------- */
+/* ---- the exporter
+ * -------------------------------------------------------------------------------- */
 
 static int thread_open(struct hooks *hs, struct hook_thread *t, const char *spec)
 {
@@ -234,7 +238,8 @@ static int thread_open(struct hooks *hs, struct hook_thread *t, const char *spec
 		return err;
 	if (t->hook.url) {
 		err = web_open(&t->web);
-	} else if (hook_file_program(t->hook.words[0], hs->user.uid, t->program, why, sizeof(why))) {
+	} else if (hook_file_program(t->hook.words[0], hs->user.uid, t->program, why,
+				     sizeof(why))) {
 		log_error("--on %.*s=%s: %s", (int)strcspn(spec, "="), spec, t->hook.label, why);
 		err = -EINVAL;
 	}
@@ -321,7 +326,8 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 		err = thread_open(hs, &hs->thread[i], opt->hooks[i]);
 	if (err) {
 		hooks_close(hs);
-		return err == -EPERM ? -EINVAL : err; /* what was asked for is wrong; no privilege lacks */
+		return err == -EPERM ? -EINVAL
+				     : err; /* what was asked for is wrong; no privilege lacks */
 	}
 	*ret_state = hs;
 	return 0;
@@ -363,8 +369,9 @@ static void hooks_look(void *state, struct export_view *ret)
 	struct hooks *hs = state;
 
 	_Static_assert(sizeof(cause) / sizeof(cause[0]) <= EXPORT_CAUSES, "a place for each cause");
-	*ret = (struct export_view){
-		.name = export_hooks.name, .up = true, .ndropped = sizeof(cause) / sizeof(cause[0])};
+	*ret = (struct export_view){.name = export_hooks.name,
+				    .up = true,
+				    .ndropped = sizeof(cause) / sizeof(cause[0])};
 	for (int i = 0; i < hs->count; i++) {
 		struct hook_thread *t = &hs->thread[i];
 

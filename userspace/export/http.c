@@ -33,8 +33,8 @@ struct http_server {
 	struct http_conns conns;
 	struct http_web *web;	/* of the server's thread, as pages */
 	struct http_auth *auth; /* NULL: without a web config */
-	/* A response counts its references: a client that is slow to read keeps its own alive, everybody else
-	 * gets the newest. */
+	/* A response counts its references: a client that is slow to read keeps its own alive,
+	 * everybody else gets the newest. */
 	struct http_pages pages;
 	struct http_page_row row[HTTP_DOCUMENTS];
 	bool tls, users, guarded; /* when it was opened */
@@ -68,7 +68,8 @@ static void http_headers(void *ctx, struct MHD_Response *r)
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 }
 
-static enum MHD_Result http_send(struct http_server *h, struct MHD_Connection *c, struct http_reply reply)
+static enum MHD_Result http_send(struct http_server *h, struct MHD_Connection *c,
+				 struct http_reply reply)
 {
 	struct MHD_Response *r;
 	enum MHD_Result ok;
@@ -77,7 +78,8 @@ static enum MHD_Result http_send(struct http_server *h, struct MHD_Connection *c
 					    MHD_RESPMEM_PERSISTENT);
 	if (!r)
 		return MHD_NO;
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, reply.type ? reply.type : HTTP_TEXT);
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+				reply.type ? reply.type : HTTP_TEXT);
 	if (reply.header)
 		MHD_add_response_header(r, reply.header, reply.value);
 	http_headers(h, r);
@@ -104,12 +106,13 @@ static const char *http_header(struct MHD_Connection *c, const char *name)
 static enum MHD_Result http_document(struct http_server *h, struct MHD_Connection *c, int which)
 {
 	bool gzip = http_accept_gzip(http_header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING));
-	struct MHD_Response *r = http_page(&h->pages, which, &h->row[which], h->source.version(h->source.ctx),
-					   gzip);
+	struct MHD_Response *r = http_page(&h->pages, which, &h->row[which],
+					   h->source.version(h->source.ctx), gzip);
 
 	if (!r)
-		return http_send(h, c,
-				 (struct http_reply){MHD_HTTP_INTERNAL_SERVER_ERROR, .text = "no memory\n"});
+		return http_send(
+			h, c,
+			(struct http_reply){MHD_HTTP_INTERNAL_SERVER_ERROR, .text = "no memory\n"});
 	return MHD_queue_response(c, MHD_HTTP_OK, r);
 }
 
@@ -125,9 +128,10 @@ static bool http_stuck(struct http_server *h, struct MHD_Connection *c, enum MHD
 
 	if (!h->source.stuck_s || clock_mono_ns() - ticked_ns < h->source.stuck_s * HTTP_NS)
 		return false;
-	*ret = http_send(h, c,
-			 (struct http_reply){MHD_HTTP_SERVICE_UNAVAILABLE,
-					     .text = "stuck: nothing was observed for a minute or more\n"});
+	*ret = http_send(
+		h, c,
+		(struct http_reply){MHD_HTTP_SERVICE_UNAVAILABLE,
+				    .text = "stuck: nothing was observed for a minute or more\n"});
 	return true;
 }
 
@@ -149,10 +153,12 @@ static enum MHD_Result http_ready(struct http_server *h, struct MHD_Connection *
 	if (h->source.version(h->source.ctx))
 		return http_send(h, c, (struct http_reply){MHD_HTTP_OK, .text = "ready\n"});
 	return http_send(h, c,
-			 (struct http_reply){MHD_HTTP_SERVICE_UNAVAILABLE, .text = "nothing observed yet\n"});
+			 (struct http_reply){MHD_HTTP_SERVICE_UNAVAILABLE,
+					     .text = "nothing observed yet\n"});
 }
 
-/* A page of another site may have a name that it makes point here: a browser then sends that name. */
+/* A page of another site may have a name that it makes point here: a browser then sends that name.
+ */
 static bool host_is_local(const char *host)
 {
 	static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -174,15 +180,18 @@ static enum MHD_Result http_state(struct http_server *h, struct MHD_Connection *
 		    (h->listen.loopback && host_is_local(http_header(c, MHD_HTTP_HEADER_HOST)));
 
 	if (!h->source.state)
-		return http_send(h, c, (struct http_reply){MHD_HTTP_NOT_FOUND, .text = "not served here\n"});
+		return http_send(
+			h, c, (struct http_reply){MHD_HTTP_NOT_FOUND, .text = "not served here\n"});
 	if (!open && !web_config_protects(http_web_config(h->web)))
 		return http_send(
 			h, c,
-			(struct http_reply){MHD_HTTP_FORBIDDEN,
-					    .text = "gp-bpf: /debug/state is served on a loopback address "
-						    "(asked for by it) or a unix socket, or with basic auth "
-						    "or verified client certificates (--web-config)\n"});
-	return h->source.version(h->source.ctx) ? http_document(h, c, HTTP_STATE) : http_ready(h, c);
+			(struct http_reply){
+				MHD_HTTP_FORBIDDEN,
+				.text = "gp-bpf: /debug/state is served on a loopback address "
+					"(asked for by it) or a unix socket, or with basic auth "
+					"or verified client certificates (--web-config)\n"});
+	return h->source.version(h->source.ctx) ? http_document(h, c, HTTP_STATE)
+						: http_ready(h, c);
 }
 
 static enum MHD_Result http_home(struct http_server *h, struct MHD_Connection *c)
@@ -198,8 +207,9 @@ static enum MHD_Result http_home(struct http_server *h, struct MHD_Connection *c
 		"<li><a href=\"debug/state\">debug/state</a>: all that is known, as JSON</li>\n"
 		"</ul>\n</body>\n</html>\n";
 
-	return http_send(h, c,
-			 (struct http_reply){MHD_HTTP_OK, .text = page, .type = "text/html; charset=utf-8"});
+	return http_send(
+		h, c,
+		(struct http_reply){MHD_HTTP_OK, .text = page, .type = "text/html; charset=utf-8"});
 }
 
 static const struct {
@@ -215,12 +225,14 @@ static void auth_done(struct http_auth_ask *q)
 	MHD_resume_connection(((struct http_call *)q->ctx)->connection);
 }
 
-/* What is not YES or LATER has been answered, with *ret. LATER: it is asked again when the answer is there.
+/* What is not YES or LATER has been answered, with *ret. LATER: it is asked again when the answer
+ * is there.
  */
-static enum http_auth_answer http_allowed(struct http_server *h, struct http_call *call, enum MHD_Result *ret)
+static enum http_auth_answer http_allowed(struct http_server *h, struct http_call *call,
+					  enum MHD_Result *ret)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(call->connection,
-								       MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		call->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	struct http_conn *conn = info ? info->socket_context : NULL;
 	const struct web_config *config = http_web_config(h->web);
 	struct http_auth_ask *ask = &call->ask;
@@ -233,7 +245,8 @@ static enum http_auth_answer http_allowed(struct http_server *h, struct http_cal
 		ask->done = auth_done;
 		ask->address = conn ? conn->address : 0;
 		ask->answer = http_auth_ask(
-			h->auth, config, http_header(call->connection, MHD_HTTP_HEADER_AUTHORIZATION), ask);
+			h->auth, config,
+			http_header(call->connection, MHD_HTTP_HEADER_AUTHORIZATION), ask);
 		if (ask->answer == HTTP_AUTH_LATER) {
 			MHD_suspend_connection(call->connection);
 			http_auth_wait(h->auth, ask);
@@ -242,14 +255,15 @@ static enum http_auth_answer http_allowed(struct http_server *h, struct http_cal
 	}
 	if (ask->answer == HTTP_AUTH_NO)
 		*ret = http_send(h, call->connection,
-				 (struct http_reply){MHD_HTTP_UNAUTHORIZED, "user and password, please\n",
-						     NULL, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+				 (struct http_reply){MHD_HTTP_UNAUTHORIZED,
+						     "user and password, please\n", NULL,
+						     MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 						     "Basic realm=\"gp-bpf\", charset=\"UTF-8\""});
 	else if (ask->answer == HTTP_AUTH_BUSY)
 		*ret = http_send(h, call->connection,
 				 (struct http_reply){MHD_HTTP_TOO_MANY_REQUESTS,
-						     "too many passwords wait to be looked at\n", NULL,
-						     MHD_HTTP_HEADER_RETRY_AFTER, "1"});
+						     "too many passwords wait to be looked at\n",
+						     NULL, MHD_HTTP_HEADER_RETRY_AFTER, "1"});
 	return ask->answer;
 }
 
@@ -258,19 +272,21 @@ static enum MHD_Result http_answer(struct http_server *h, struct MHD_Connection 
 {
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return http_send(h, c,
-				 (struct http_reply){MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD only\n", NULL,
+				 (struct http_reply){MHD_HTTP_METHOD_NOT_ALLOWED,
+						     "GET and HEAD only\n", NULL,
 						     MHD_HTTP_HEADER_ALLOW, "GET, HEAD"});
 	for (size_t i = 0; i < sizeof(http_paths) / sizeof(http_paths[0]); i++)
 		if (!strcmp(url, http_paths[i].path))
 			return http_paths[i].answer(h, c);
-	return http_send(h, c,
-			 (struct http_reply){MHD_HTTP_NOT_FOUND,
-					     .text = "gp-bpf: /metrics, /healthz, /readyz, /debug/state\n"});
+	return http_send(
+		h, c,
+		(struct http_reply){MHD_HTTP_NOT_FOUND,
+				    .text = "gp-bpf: /metrics, /healthz, /readyz, /debug/state\n"});
 }
 
-static enum MHD_Result http_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
-				    const char *version, const char *upload, size_t *upload_len,
-				    void **request)
+static enum MHD_Result http_request(void *ctx, struct MHD_Connection *c, const char *url,
+				    const char *method, const char *version, const char *upload,
+				    size_t *upload_len, void **request)
 {
 	struct http_server *h = ctx;
 	struct http_call *call = *request;
@@ -303,7 +319,8 @@ static void http_completed(void *ctx, struct MHD_Connection *c, void **request,
 			   enum MHD_RequestTerminationCode how)
 {
 	struct http_server *h = ctx;
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	(void)how;
 	if (info && info->socket_context)
@@ -354,18 +371,21 @@ static struct MHD_Daemon *http_start(struct http_server *h)
 	sigset_t all, before;
 	struct MHD_Daemon *d;
 
-	/* Signals are the main thread's: the server's thread must not be the one they are delivered to. */
+	/* Signals are the main thread's: the server's thread must not be the one they are delivered
+	 * to. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	errno = 0;
-	d = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (h->tls ? MHD_USE_TLS : 0), 0,
-		NULL, NULL, http_request, h, MHD_OPTION_LISTEN_SOCKET, h->listen.fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-		(unsigned)HTTP_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY, MHD_OPTION_NOTIFY_COMPLETED,
-		http_completed, h, MHD_OPTION_NOTIFY_CONNECTION, http_connection, h, MHD_OPTION_ARRAY,
-		h->tls ? tls : none, MHD_OPTION_END);
+	d = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+				     (h->tls ? MHD_USE_TLS : 0),
+			     0, NULL, NULL, http_request, h, MHD_OPTION_LISTEN_SOCKET, h->listen.fd,
+			     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
+			     MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)HTTP_ADDRESS,
+			     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
+			     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY,
+			     MHD_OPTION_NOTIFY_COMPLETED, http_completed, h,
+			     MHD_OPTION_NOTIFY_CONNECTION, http_connection, h, MHD_OPTION_ARRAY,
+			     h->tls ? tls : none, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return d;
 }
@@ -385,8 +405,8 @@ static void http_free(struct http_server *h)
 }
 
 /* own: a path, for this user alone. */
-static int http_make(struct http_server **ret, const char *listen, const char *own, const char *web_config,
-		     const struct http_source *src)
+static int http_make(struct http_server **ret, const char *listen, const char *own,
+		     const char *web_config, const struct http_source *src)
 {
 	struct http_server *h = calloc(1, sizeof(*h));
 	int err;
@@ -416,7 +436,8 @@ static int http_make(struct http_server **ret, const char *listen, const char *o
 	h->daemon = http_start(h);
 	if (!h->daemon) {
 		err = errno ? -errno : -EIO;
-		log_error("metrics at %s: the server does not start: %s", h->listen.text, strerror(-err));
+		log_error("metrics at %s: the server does not start: %s", h->listen.text,
+			  strerror(-err));
 		goto fail;
 	}
 	*ret = h;

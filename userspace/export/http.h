@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.h - a small read-only HTTP server on its own thread: /, /metrics, /healthz, /readyz, /debug/state;
- * with TLS and basic auth where a web config asks for them (web_config.h), which then hold for every path.
+/* http.h - a small read-only HTTP server on its own thread: /, /metrics, /healthz, /readyz,
+ * /debug/state; with TLS and basic auth where a web config asks for them (web_config.h), which then
+ * hold for every path.
  *
- * At most HTTP_CONNECTIONS connections, HTTP_ADDRESS of one address; one that does nothing for HTTP_IDLE_S
- * seconds, or that has a request not done after HTTP_REQUEST_S, is closed. */
+ * At most HTTP_CONNECTIONS connections, HTTP_ADDRESS of one address; one that does nothing for
+ * HTTP_IDLE_S seconds, or that has a request not done after HTTP_REQUEST_S, is closed. */
 #ifndef EXPORT_HTTP_H
 #define EXPORT_HTTP_H
 
@@ -23,23 +24,26 @@
 /* What is served. Called on the server's thread. */
 struct http_source {
 	void *ctx;
-	uint64_t (*version)(void *ctx); /* of what the others would write; 0: nothing is known yet */
+	uint64_t (*version)(
+		void *ctx); /* of what the others would write; 0: nothing is known yet */
 	/* Once per version, whatever the number of clients. */
 	void (*metrics)(void *ctx, struct buffer *out, enum prometheus_format format);
-	void (*state)(void *ctx, struct buffer *out); /* JSON of all that is known; NULL: it is not served */
-	/* Whoever has not called http_tick() for that long is stuck: neither healthy nor ready; 0: is never.
+	void (*state)(void *ctx,
+		      struct buffer *out); /* JSON of all that is known; NULL: it is not served */
+	/* Whoever has not called http_tick() for that long is stuck: neither healthy nor ready; 0:
+	 * is never.
 	 */
 	uint32_t stuck_s;
 };
 
 struct http_server;
-/* listen: ADDR:PORT, [V6]:PORT, :PORT or unix:PATH; NULL: HTTP_LISTEN. web_config: a file; NULL: none. 0 or
- * -errno
+/* listen: ADDR:PORT, [V6]:PORT, :PORT or unix:PATH; NULL: HTTP_LISTEN. web_config: a file; NULL:
+ * none. 0 or -errno
  * (-EADDRINUSE, -EINVAL) after one line. src is copied. */
 int http_open(struct http_server **ret, const char *listen, const char *web_config,
 	      const struct http_source *src);
-/* At a unix socket for this user alone, without a web config. What is wrong with the path is the caller's to
- * tell: listen_open_own(). */
+/* At a unix socket for this user alone, without a web config. What is wrong with the path is the
+ * caller's to tell: listen_open_own(). */
 int http_open_own(struct http_server **ret, const char *path, const struct http_source *src);
 /* "127.0.0.1:9847": where it really listens (port 0 was replaced). Valid until closed. */
 const char *http_address(const struct http_server *h);
@@ -47,7 +51,8 @@ const char *http_address(const struct http_server *h);
 bool http_exposed(const struct http_server *h);
 /* "TLS and basic auth": what the web config asked for; static text. */
 const char *http_protection(const struct http_server *h);
-/* To be called about once a second, from any thread: ends connections that take too long; who calls is alive.
+/* To be called about once a second, from any thread: ends connections that take too long; who calls
+ * is alive.
  */
 void http_tick(struct http_server *h);
 void http_close(struct http_server *h);

@@ -8,9 +8,10 @@
 
 #include "userspace/export/prometheus_text.h"
 
-/* The most specific range that names a format gives its q. The higher q wins; of equal ones the format that
- * is named rather than matched by a wildcard, then the one named first. What nothing matches, wildcards alone
- * and garbage get text 0.0.4, which every reader takes: an answer 406 would lose a scrape. */
+/* The most specific range that names a format gives its q. The higher q wins; of equal ones the
+ * format that is named rather than matched by a wildcard, then the one named first. What nothing
+ * matches, wildcards alone and garbage get text 0.0.4, which every reader takes: an answer 406
+ * would lose a scrape. */
 enum prometheus_format http_accept_format(const char *accept);
 /* Accept-Encoding: gzip is wanted at least as much as the plain text. */
 bool http_accept_gzip(const char *accept_encoding);

@@ -35,9 +35,9 @@ struct http_auth {
 	} known[WEB_USERS];
 	uint32_t wrong[AUTH_BLAMES]; /* passwords, by address; halved as time goes by */
 	uint64_t halved_ns;
-	unsigned char
-		key[HTTP_AUTH_DIGEST]; /* of the digests, and of who shares a counter; of this process */
-	struct crypt_data crypt;       /* the thread's */
+	unsigned char key[HTTP_AUTH_DIGEST]; /* of the digests, and of who shares a counter; of this
+						process */
+	struct crypt_data crypt;	     /* the thread's */
 };
 
 /* bcrypt's own comparison in crypt_r() is none: the result has to be compared, in constant time. */
@@ -45,11 +45,12 @@ static bool password_is(struct crypt_data *data, const struct http_auth_ask *q)
 {
 	const char *made = crypt_r(q->password, q->hash, data);
 
-	return made && strlen(made) == WEB_HASH_LEN && !gnutls_memcmp(made, q->hash, WEB_HASH_LEN) &&
-	       q->user >= 0;
+	return made && strlen(made) == WEB_HASH_LEN &&
+	       !gnutls_memcmp(made, q->hash, WEB_HASH_LEN) && q->user >= 0;
 }
 
-/* ---- whose turn it is ---------------------------------------------------------------------------- */
+/* ---- whose turn it is
+ * ---------------------------------------------------------------------------- */
 
 /* Nobody knows whose counter is another one's. */
 static uint32_t *wrong_of(struct http_auth *a, uint64_t address)
@@ -268,8 +269,8 @@ static bool digest_make(const struct http_auth *a, struct http_auth_ask *q, cons
 	return !err;
 }
 
-enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c, const char *header,
-				    struct http_auth_ask *q)
+enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c,
+				    const char *header, struct http_auth_ask *q)
 {
 	char name[HTTP_AUTH_TEXT];
 	bool known = false;
@@ -285,8 +286,10 @@ enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config
 	if (!digest_make(a, q, name))
 		return HTTP_AUTH_BUSY;
 	pthread_mutex_lock(&a->lock);
-	for (size_t i = 0; i < WEB_USERS; i++) /* a file that was read again may have another order */
-		known |= a->known[i].is && !gnutls_memcmp(a->known[i].digest, q->digest, sizeof(q->digest));
+	for (size_t i = 0; i < WEB_USERS;
+	     i++) /* a file that was read again may have another order */
+		known |= a->known[i].is &&
+			 !gnutls_memcmp(a->known[i].digest, q->digest, sizeof(q->digest));
 	known &= q->user >= 0;
 	pthread_mutex_unlock(&a->lock);
 	if (known)

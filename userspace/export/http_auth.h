@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_auth.h - basic auth with bcrypt, which takes tens of milliseconds by design: on a thread of its own,
- * one password at a time, so that nobody else waits. Each user's right password is remembered once it was
- * seen (as a keyed digest), and waits for nobody. Who tries wrong ones waits: they may take a fifth of a CPU,
- * at the lowest priority. Of those who wait only few may be of one address, and whose address gave fewest
- * wrong passwords of late comes first, and stays where there is no room for all. */
+/* http_auth.h - basic auth with bcrypt, which takes tens of milliseconds by design: on a thread of
+ * its own, one password at a time, so that nobody else waits. Each user's right password is
+ * remembered once it was seen (as a keyed digest), and waits for nobody. Who tries wrong ones
+ * waits: they may take a fifth of a CPU, at the lowest priority. Of those who wait only few may be
+ * of one address, and whose address gave fewest wrong passwords of late comes first, and stays
+ * where there is no room for all. */
 #ifndef EXPORT_HTTP_AUTH_H
 #define EXPORT_HTTP_AUTH_H
 
@@ -34,13 +35,15 @@ struct http_auth_ask {
 
 struct http_auth;
 int http_auth_open(struct http_auth **ret); /* 0 or -errno after one line */
-/* header: of Authorization, or NULL. Does not wait. LATER: it takes a while, http_auth_wait() is to follow.
+/* header: of Authorization, or NULL. Does not wait. LATER: it takes a while, http_auth_wait() is to
+ * follow.
  */
-enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c, const char *header,
-				    struct http_auth_ask *q);
+enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c,
+				    const char *header, struct http_auth_ask *q);
 /* done() comes: at once where too many wait, of this one or of whom it takes the place. */
 void http_auth_wait(struct http_auth *a, struct http_auth_ask *q);
-/* Whoever waits is answered BUSY, and whoever asks from now on. done() is called no more when it returns. */
+/* Whoever waits is answered BUSY, and whoever asks from now on. done() is called no more when it
+ * returns. */
 void http_auth_stop(struct http_auth *a);
 void http_auth_close(struct http_auth *a); /* NULL is fine */
 

@@ -31,8 +31,8 @@ uint64_t http_conn_address(const struct sockaddr *addr)
 	return key;
 }
 
-/* What a TLS session reads. HTTP begins with a letter, and no record of TLS does: who speaks it is told so,
- * in the words of other exporters, as without TLS nothing else would tell him. */
+/* What a TLS session reads. HTTP begins with a letter, and no record of TLS does: who speaks it is
+ * told so, in the words of other exporters, as without TLS nothing else would tell him. */
 static ssize_t conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t len)
 {
 	static const char answer[] =
@@ -54,12 +54,15 @@ static ssize_t conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t len)
 	return 0;
 }
 
-struct http_conn *http_conn_open(struct http_conns *all, struct MHD_Connection *c, struct http_tls *tls)
+struct http_conn *http_conn_open(struct http_conns *all, struct MHD_Connection *c,
+				 struct http_tls *tls)
 {
-	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD),
-				       *addr = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS),
-				       *session = MHD_get_connection_info(c,
-									  MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(
+					       c, MHD_CONNECTION_INFO_CONNECTION_FD),
+				       *addr = MHD_get_connection_info(
+					       c, MHD_CONNECTION_INFO_CLIENT_ADDRESS),
+				       *session = MHD_get_connection_info(
+					       c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	struct http_conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn || !fd || (tls && (!session || http_tls_session(tls, session->tls_session)))) {

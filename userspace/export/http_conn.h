@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_conn.h - the connections that are open. libmicrohttpd closes one that is silent; one that sends or
- * reads a byte now and then would keep its place for hours: it has HTTP_REQUEST_S seconds for each request.
+/* http_conn.h - the connections that are open. libmicrohttpd closes one that is silent; one that
+ * sends or reads a byte now and then would keep its place for hours: it has HTTP_REQUEST_S seconds
+ * for each request.
  */
 #ifndef EXPORT_HTTP_CONN_H
 #define EXPORT_HTTP_CONN_H
@@ -30,8 +31,10 @@ struct http_conns {
 /* IPv4, also where IPv6 carries it; the first half of IPv6. 0: a unix socket. */
 uint64_t http_conn_address(const struct sockaddr *addr);
 void http_conns_init(struct http_conns *all);
-/* On the server's thread. NULL: no memory, or no TLS as it should be: the connection is of no use. */
-struct http_conn *http_conn_open(struct http_conns *all, struct MHD_Connection *c, struct http_tls *tls);
+/* On the server's thread. NULL: no memory, or no TLS as it should be: the connection is of no use.
+ */
+struct http_conn *http_conn_open(struct http_conns *all, struct MHD_Connection *c,
+				 struct http_tls *tls);
 void http_conn_answered(struct http_conns *all, struct http_conn *conn);
 void http_conn_close(struct http_conns *all, struct http_conn *conn); /* NULL is fine */
 /* From any thread: ends those that take too long. */

@@ -41,8 +41,8 @@ static void page_compress(struct buffer *out, const char *data, size_t len)
 	z_stream z = {0};
 	uLong bound;
 
-	out->failed = deflateInit2(&z, PAGE_GZIP_LEVEL, Z_DEFLATED, PAGE_GZIP_WINDOW, PAGE_GZIP_MEMORY,
-				   Z_DEFAULT_STRATEGY) != Z_OK;
+	out->failed = deflateInit2(&z, PAGE_GZIP_LEVEL, Z_DEFLATED, PAGE_GZIP_WINDOW,
+				   PAGE_GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK;
 	if (out->failed)
 		return;
 	bound = deflateBound(&z, len);
@@ -57,7 +57,8 @@ static void page_compress(struct buffer *out, const char *data, size_t len)
 	deflateEnd(&z);
 }
 
-static bool page_render(struct http_page *page, int which, const struct http_page_row *row, uint64_t version)
+static bool page_render(struct http_page *page, int which, const struct http_page_row *row,
+			uint64_t version)
 {
 	struct buffer out = {0};
 	const char *data;
@@ -82,7 +83,8 @@ struct MHD_Response *http_page(struct http_pages *p, int which, const struct htt
 	struct buffer out = {0};
 
 	for (int i = 0; i < HTTP_PAGES; i++)
-		if (!version || p->page[i].version != version) /* 0: what is told is not one version's */
+		if (!version ||
+		    p->page[i].version != version) /* 0: what is told is not one version's */
 			page_drop(&p->page[i]);
 	if (!page->plain && !page_render(page, which, row, version))
 		return NULL;
@@ -92,7 +94,8 @@ struct MHD_Response *http_page(struct http_pages *p, int which, const struct htt
 		page_compress(&out, page->data, page->len);
 		page->gzip = page_response(&out, row);
 		if (page->gzip)
-			MHD_add_response_header(page->gzip, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+			MHD_add_response_header(page->gzip, MHD_HTTP_HEADER_CONTENT_ENCODING,
+						"gzip");
 	}
 	return page->gzip ? page->gzip : page->plain;
 }

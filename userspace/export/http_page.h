@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_page.h - documents as answers: each is rendered once for a version of what it shows, and compressed
- * once, whatever the number of clients. At most one version of each document is kept. Of one thread. */
+/* http_page.h - documents as answers: each is rendered once for a version of what it shows, and
+ * compressed once, whatever the number of clients. At most one version of each document is kept. Of
+ * one thread. */
 #ifndef EXPORT_HTTP_PAGE_H
 #define EXPORT_HTTP_PAGE_H
 

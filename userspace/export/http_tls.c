@@ -24,7 +24,8 @@ struct http_tls {
 };
 
 /* PEM to memory; free with pem_forget(). */
-static int pem_read(gnutls_datum_t *ret, const struct web_pem *pem, const char *config, const char *what)
+static int pem_read(gnutls_datum_t *ret, const struct web_pem *pem, const char *config,
+		    const char *what)
 {
 	struct stat st = {0};
 	ssize_t n = -1;
@@ -77,7 +78,8 @@ static bool san_is(const char *san, size_t len, int type, const char *wanted)
 		return (len == 4 || len == 16) &&
 		       inet_ntop(len == 4 ? AF_INET : AF_INET6, san, text, sizeof(text)) &&
 		       !strcmp(text, wanted);
-	return (type == GNUTLS_SAN_DNSNAME || type == GNUTLS_SAN_RFC822NAME || type == GNUTLS_SAN_URI) &&
+	return (type == GNUTLS_SAN_DNSNAME || type == GNUTLS_SAN_RFC822NAME ||
+		type == GNUTLS_SAN_URI) &&
 	       len == strlen(wanted) && !memcmp(san, wanted, len);
 }
 
@@ -109,8 +111,9 @@ static bool san_allowed(const struct http_tls *t, const gnutls_datum_t *der)
 static int tls_verify(gnutls_session_t session)
 {
 	const struct http_tls *t = gnutls_session_get_ptr(session);
-	gnutls_typed_vdata_st client = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
-					.data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
+	gnutls_typed_vdata_st client = {
+		.type = GNUTLS_DT_KEY_PURPOSE_OID,
+		.data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
 	const gnutls_datum_t *peer;
 	unsigned count = 0, status = 0;
 
@@ -146,14 +149,17 @@ static int tls_fill(struct http_tls *t, const struct web_config *c, const char *
 		err = pem_read(&ca, &c->client_ca, file, "client_ca_file");
 	if (err)
 		goto out;
-	wrong = gnutls_certificate_set_x509_key_mem(t->credentials, &cert, &key, GNUTLS_X509_FMT_PEM);
+	wrong = gnutls_certificate_set_x509_key_mem(t->credentials, &cert, &key,
+						    GNUTLS_X509_FMT_PEM);
 	if (wrong < 0) {
 		log_error("%s: %s and %s: %s", file, c->cert.file ? c->cert.file : "cert",
 			  c->key.file ? c->key.file : "key", gnutls_strerror(wrong));
 		err = -EINVAL;
 		goto out;
 	}
-	wrong = ca.data ? gnutls_certificate_set_x509_trust_mem(t->credentials, &ca, GNUTLS_X509_FMT_PEM) : 1;
+	wrong = ca.data ? gnutls_certificate_set_x509_trust_mem(t->credentials, &ca,
+								GNUTLS_X509_FMT_PEM)
+			: 1;
 	if (wrong <= 0) {
 		log_error("%s: %s: %s", file, c->client_ca.file ? c->client_ca.file : "client_ca",
 			  wrong ? gnutls_strerror(wrong) : "no certificate in it");
@@ -162,7 +168,8 @@ static int tls_fill(struct http_tls *t, const struct web_config *c, const char *
 	}
 	wrong = gnutls_priority_init(&t->priority, c->priority, &at);
 	if (wrong < 0) {
-		log_error("%s: tls_server_config: %s: %s", file, c->priority, gnutls_strerror(wrong));
+		log_error("%s: tls_server_config: %s: %s", file, c->priority,
+			  gnutls_strerror(wrong));
 		err = -EINVAL;
 	}
 out:
@@ -198,8 +205,10 @@ int http_tls_new(struct http_tls **ret, const struct web_config *c, const char *
 int http_tls_session(struct http_tls *t, gnutls_session_t session)
 {
 	static const gnutls_certificate_request_t request[] = {
-		[WEB_CLIENT_NONE] = GNUTLS_CERT_IGNORE,	     [WEB_CLIENT_REQUEST] = GNUTLS_CERT_REQUEST,
-		[WEB_CLIENT_ANY] = GNUTLS_CERT_REQUIRE,	     [WEB_CLIENT_IF_GIVEN] = GNUTLS_CERT_REQUEST,
+		[WEB_CLIENT_NONE] = GNUTLS_CERT_IGNORE,
+		[WEB_CLIENT_REQUEST] = GNUTLS_CERT_REQUEST,
+		[WEB_CLIENT_ANY] = GNUTLS_CERT_REQUIRE,
+		[WEB_CLIENT_IF_GIVEN] = GNUTLS_CERT_REQUEST,
 		[WEB_CLIENT_VERIFIED] = GNUTLS_CERT_REQUIRE,
 	};
 

@@ -12,7 +12,8 @@
 #define WEB_LOOK_NS 1000000000ull
 #define WEB_FILES   4
 
-/* By which a file that was changed, or replaced behind a link, is told from the one that was read. */
+/* By which a file that was changed, or replaced behind a link, is told from the one that was read.
+ */
 struct stamp {
 	dev_t dev;
 	ino_t ino;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_web.h - the web config in use, and its certificates: read again when one of the files has changed. New
- * ones that are wrong are told in one line, and the old ones stay. Of one thread. */
+/* http_web.h - the web config in use, and its certificates: read again when one of the files has
+ * changed. New ones that are wrong are told in one line, and the old ones stay. Of one thread. */
 #ifndef EXPORT_HTTP_WEB_H
 #define EXPORT_HTTP_WEB_H
 

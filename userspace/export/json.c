@@ -79,7 +79,8 @@ static int export_json_open(void **ret_state, const char *arg, const struct expo
 	return 0;
 }
 
-static void export_json_line(struct json_export *j, const struct fact *f, const struct snapshot *last)
+static void export_json_line(struct json_export *j, const struct fact *f,
+			     const struct snapshot *last)
 {
 	j->seq = f->number;
 	j->mono_ns = f->mono_ns;

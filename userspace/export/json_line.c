@@ -110,8 +110,8 @@ static void line_rank(struct buffer *out, const struct fact *f)
 static void line_flags(struct buffer *out, uint32_t flags)
 {
 	json_open(out, "flags", '[');
-#define X(bit, name)                                                                                         \
-	if (flags & (1u << (bit)))                                                                           \
+#define X(bit, name)                                                                               \
+	if (flags & (1u << (bit)))                                                                 \
 		json_string(out, NULL, #name);
 	STEP_FLAGS(X)
 #undef X
@@ -187,7 +187,8 @@ static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
 	json_real(out, "confidence", c->match->confidence);
 }
 
-static void line_range(struct buffer *out, const struct fact_range *r, const struct type_names *types)
+static void line_range(struct buffer *out, const struct fact_range *r,
+		       const struct type_names *types)
 {
 	char bucket[LEDGER_NAME_MAX];
 
@@ -240,10 +241,12 @@ static void line_disruption(struct buffer *out, const struct job_fall *fall)
 	json_known(out, "how", fall->how);
 }
 
-static void line_window(struct buffer *out, const struct window_view *w, const struct type_names *types)
+static void line_window(struct buffer *out, const struct window_view *w,
+			const struct type_names *types)
 {
 	static const char *const cumulative[] = {
-		"productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions"};
+		"productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged",
+		"disruptions"};
 	char name[16], room[LEDGER_NAME_MAX];
 	const char *part;
 	uint64_t ns;
@@ -264,7 +267,8 @@ static void line_window(struct buffer *out, const struct window_view *w, const s
 	json_bool(out, "final", false);
 }
 
-static void line_ledger(struct buffer *out, const struct ledger_view *l, const struct type_names *types)
+static void line_ledger(struct buffer *out, const struct ledger_view *l,
+			const struct type_names *types)
 {
 	char room[LEDGER_NAME_MAX];
 	const char *name;
@@ -316,7 +320,8 @@ static void line_health(struct buffer *out, const struct fact_health *h)
 
 static void line_loss(struct buffer *out, const struct gp_loss *l)
 {
-	json_string(out, "source", l->cause < GP_LOSS_CAUSE_COUNT ? cause_name[l->cause] : "unknown");
+	json_string(out, "source",
+		    l->cause < GP_LOSS_CAUSE_COUNT ? cause_name[l->cause] : "unknown");
 	json_uint(out, "count", l->count);
 }
 
@@ -383,7 +388,8 @@ static void line_end(struct buffer *out, const struct gp_end *e, const struct sn
 	uint64_t hits = 0, cost_ns = 0;
 
 	json_string(out, "reason",
-		    e->reason < sizeof(end_name) / sizeof(end_name[0]) ? end_name[e->reason] : NULL);
+		    e->reason < sizeof(end_name) / sizeof(end_name[0]) ? end_name[e->reason]
+								       : NULL);
 	if (e->status == -1)
 		json_null(out, "status");
 	else
@@ -395,7 +401,8 @@ static void line_end(struct buffer *out, const struct gp_end *e, const struct sn
 	}
 	json_open(out, "losses", '{');
 	for (int i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
-		if (last->lost[i] && i != GP_LOSS_unpaired) /* a range that began before we came: no loss */
+		if (last->lost[i] &&
+		    i != GP_LOSS_unpaired) /* a range that began before we came: no loss */
 			json_uint(out, cause_name[i], last->lost[i]);
 	json_close(out, '}');
 	for (uint32_t i = 0; i < last->nranks; i++) {

@@ -11,8 +11,8 @@
 
 extern const char *const json_tier_name[]; /* by enum step_tier; NULL: none */
 
-/* Appends one line, newline included. last: the snapshot an `end` line takes its sums from; NULL for any
- * other line. A fact of a type that has no line adds nothing. */
+/* Appends one line, newline included. last: the snapshot an `end` line takes its sums from; NULL
+ * for any other line. A fact of a type that has no line adds nothing. */
 void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last);
 
 #endif

@@ -64,22 +64,25 @@ static void listen_name(struct listen_socket *l, const struct addrinfo *ai)
 	socklen_t len = sizeof(addr);
 	char host[INET6_ADDRSTRLEN], port[8];
 
-	if (getsockname(l->fd, &addr.any, &len) || getnameinfo(&addr.any, len, host, sizeof(host), port,
-							       sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
+	if (getsockname(l->fd, &addr.any, &len) ||
+	    getnameinfo(&addr.any, len, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV))
 		return;
 	if (addr.any.sa_family == AF_INET)
 		l->loopback = ntohl(addr.v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 	else
 		l->loopback = IN6_IS_ADDR_LOOPBACK(&addr.v6.sin6_addr);
-	snprintf(l->text, sizeof(l->text), ai->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+	snprintf(l->text, sizeof(l->text), ai->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
+		 port);
 }
 
 /* host NULL: all addresses of that family, with IPv6 those of IPv4 too. */
 static int listen_at(struct listen_socket *l, const char *where, const char *host, const char *port,
 		     int family)
 {
-	const struct addrinfo hints = {
-		.ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	const struct addrinfo hints = {.ai_family = family,
+				       .ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
 	struct addrinfo *list = NULL;
 	int err, one = 1, zero = 0;
 
@@ -136,8 +139,8 @@ static bool listen_stale(const struct sockaddr_un *addr)
 	return stale;
 }
 
-/* The process's umask would leave the group out, or let everybody in. Through a descriptor: another file may
- * be put in the place of ours. */
+/* The process's umask would leave the group out, or let everybody in. Through a descriptor: another
+ * file may be put in the place of ours. */
 static int listen_own(struct listen_socket *l, const char *path, mode_t mode)
 {
 	char self[32];
@@ -194,10 +197,12 @@ int listen_open(struct listen_socket *ret, const char *where)
 		return 0;
 	}
 	if (err == -EADDRINUSE)
-		log_error("--listen %s: the address is in use (is another gp-bpf running?); choose another",
-			  where);
+		log_error(
+			"--listen %s: the address is in use (is another gp-bpf running?); choose another",
+			where);
 	else if (err == -ENAMETOOLONG)
-		log_error("--listen %s: a path of 1 to %zu bytes is needed", where, LISTEN_PATH_MAX);
+		log_error("--listen %s: a path of 1 to %zu bytes is needed", where,
+			  LISTEN_PATH_MAX);
 	else if (err != -EINVAL)
 		log_error("--listen %s: %s", where, strerror(-err));
 	if (l.fd >= 0)

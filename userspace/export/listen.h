@@ -21,11 +21,12 @@ struct listen_socket {
 	char text[LISTEN_TEXT_MAX]; /* where it really listens */
 };
 
-/* ADDR:PORT, [V6]:PORT, :PORT (all addresses, of IPv6 too where there is such) or unix:PATH. A socket file
- * that nobody answers on is replaced; anything else at PATH is left alone, a symbolic link too (-EADDRINUSE).
- * 0 or -errno after one line. */
+/* ADDR:PORT, [V6]:PORT, :PORT (all addresses, of IPv6 too where there is such) or unix:PATH. A
+ * socket file that nobody answers on is replaced; anything else at PATH is left alone, a symbolic
+ * link too (-EADDRINUSE). 0 or -errno after one line. */
 int listen_open(struct listen_socket *ret, const char *where);
-/* A unix socket for this user alone. What is wrong is the caller's to tell: -ENAMETOOLONG, -EADDRINUSE... */
+/* A unix socket for this user alone. What is wrong is the caller's to tell: -ENAMETOOLONG,
+ * -EADDRINUSE... */
 int listen_open_own(struct listen_socket *ret, const char *path);
 /* Removes the path, if it is still ours; the descriptor is closed by whom it was given to. */
 void listen_remove(const struct listen_socket *l);

@@ -13,8 +13,8 @@ static void metric_text(struct buffer *out, const char *s)
 	buffer_add(out, s, strlen(s));
 }
 
-/* A page has tens of thousands of numbers; printf would be most of its price. A number is put together in
- * text of METRIC_NUMBER bytes, from the end: returns where it begins. */
+/* A page has tens of thousands of numbers; printf would be most of its price. A number is put
+ * together in text of METRIC_NUMBER bytes, from the end: returns where it begins. */
 #define METRIC_NUMBER 40
 
 static char *number_digits(char *at, uint64_t value, int least)

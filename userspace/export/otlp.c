@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenTelemetry: --export otlp[:URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]. Facts become
- * spans where they are told, and wait in a queue; a thread of its own sends them, and metrics, each interval.
- * A replay waits for the server instead: nobody else does. */
+/* OpenTelemetry: --export otlp[:URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]. Facts
+ * become spans where they are told, and wait in a queue; a thread of its own sends them, and
+ * metrics, each interval. A replay waits for the server instead: nobody else does. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +28,14 @@
 #define BATCH_BYTES (1u << 20)
 #define NAP_MS	    50
 
-#define DROPS(X)                                                                                             \
-	X(queue)      /* there was no room until they could be sent */                                       \
-	X(refused)    /* the server will not have the request, or is none */                                 \
-	X(rejected)   /* it took the request, and not all in it */                                           \
-	X(undated)    /* too many processes, or no wall time */                                              \
-	X(unsent)     /* points: the last ones found no server */                                            \
-	X(superseded) /* points that later ones replaced before they were taken: nothing is lost */          \
+#define DROPS(X)                                                                                   \
+	X(queue)      /* there was no room until they could be sent */                             \
+	X(refused)    /* the server will not have the request, or is none */                       \
+	X(rejected)   /* it took the request, and not all in it */                                 \
+	X(undated)    /* too many processes, or no wall time */                                    \
+	X(unsent)     /* points: the last ones found no server */                                  \
+	X(superseded) /* points that later ones replaced before they were taken: nothing is lost   \
+		       */                                                                          \
 	X(closing)    /* the end came first */
 
 enum drop {
@@ -69,7 +70,8 @@ struct otlp {
 	uint64_t answered_ms; /* of a replay: by the server, or when it began */
 };
 
-/* ---- bodies ---------------------------------------------------------------------------------------- */
+/* ---- bodies
+ * ---------------------------------------------------------------------------------------- */
 
 static void body_open(struct otlp *o, const char *resources, const char *scopes, const char *items)
 {
@@ -101,7 +103,8 @@ static void body_close(struct otlp *o)
 	buffer_add(&o->body, "]}]}]}", 6);
 }
 
-/* ---- spans ----------------------------------------------------------------------------------------- */
+/* ---- spans
+ * ----------------------------------------------------------------------------------------- */
 
 static enum otlp_fate spans_send(struct otlp *o, uint64_t deadline_ms)
 {
@@ -152,9 +155,9 @@ static uint64_t now_ms(void)
 	return clock_mono_ns() / NS_PER_MS;
 }
 
-/* All that waits now, as far as the server lets us: what comes meanwhile has its own turn, else each reply
- * would be followed by a request of some few spans. None is begun after until_ms; each ends by limit_ms: who
- * is cut short may have been heard, and what is sent again is there twice. */
+/* All that waits now, as far as the server lets us: what comes meanwhile has its own turn, else
+ * each reply would be followed by a request of some few spans. None is begun after until_ms; each
+ * ends by limit_ms: who is cut short may have been heard, and what is sent again is there twice. */
 static void spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 {
 	struct otlp_queue_look q;
@@ -173,7 +176,8 @@ static void spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 	}
 }
 
-/* ---- metrics --------------------------------------------------------------------------------------- */
+/* ---- metrics
+ * --------------------------------------------------------------------------------------- */
 
 /* Those that are not taken are not sent again: the next ones hold all that these do. */
 static void metrics_send(struct otlp *o, const struct snapshot *s, uint64_t deadline_ms)
@@ -217,7 +221,8 @@ static void metrics_send(struct otlp *o, const struct snapshot *s, uint64_t dead
 	}
 }
 
-/* ---- the worker ------------------------------------------------------------------------------------ */
+/* ---- the worker
+ * ------------------------------------------------------------------------------------ */
 
 static void tell(struct otlp *o, struct export_view *told)
 {
@@ -310,7 +315,8 @@ static void otlp_cancel(void *ctx)
 	web_cancel(o->sender.web);
 }
 
-/* ---- the exporter ---------------------------------------------------------------------------------- */
+/* ---- the exporter
+ * ---------------------------------------------------------------------------------- */
 
 static void otlp_free(struct otlp *o)
 {
@@ -366,7 +372,8 @@ static int otlp_open(void **ret_state, const char *arg, const struct export_opti
 	return 0;
 }
 
-/* Of a replay: nobody is kept waiting but itself, and no longer than REPLAY_MS for a server that is away. */
+/* Of a replay: nobody is kept waiting but itself, and no longer than REPLAY_MS for a server that is
+ * away. */
 static void replay_flush(struct otlp *o)
 {
 	uint64_t sent = o->sent, now = now_ms();
@@ -436,7 +443,8 @@ static void otlp_end(void *state, bool soon)
 		worker_end(o->worker, soon);
 }
 
-/* Of a watch: what could not be sent was told when it could not. A replay has nothing else to do. */
+/* Of a watch: what could not be sent was told when it could not. A replay has nothing else to do.
+ */
 static int otlp_close(void *state)
 {
 	struct otlp *o = state;
@@ -451,9 +459,10 @@ static int otlp_close(void *state)
 	for (uint32_t i = 0; i < DROP_COUNT; i++)
 		lost += i != DROP_superseded ? told.dropped[i].count : 0;
 	if (lost)
-		log_warn("--export otlp: %llu of %llu spans and points did not get to the server%s%s",
-			 (unsigned long long)lost, (unsigned long long)(lost + told.sent),
-			 *told.trouble ? ": " : "", told.trouble);
+		log_warn(
+			"--export otlp: %llu of %llu spans and points did not get to the server%s%s",
+			(unsigned long long)lost, (unsigned long long)(lost + told.sent),
+			*told.trouble ? ": " : "", told.trouble);
 	otlp_free(o);
 	return replay && lost ? -EIO : 0;
 }

@@ -15,8 +15,8 @@ static bool held_already(struct otlp_process *p, const struct otlp_held *h)
 	for (uint32_t i = 0; i < p->nheld; i++) {
 		struct otlp_held *o = &p->held[i];
 
-		if (o->range == h->range || strcmp(o->name, h->name) != 0 || o->from_ns >= h->to_ns ||
-		    h->from_ns >= o->to_ns)
+		if (o->range == h->range || strcmp(o->name, h->name) != 0 ||
+		    o->from_ns >= h->to_ns || h->from_ns >= o->to_ns)
 			continue;
 		if (h->range)
 			return true;
@@ -49,7 +49,8 @@ static void hold(struct otlp_tree *t, struct otlp_process *p, struct otlp_held *
 		free(h->text);
 }
 
-/* ---- checkpoints ----------------------------------------------------------------------------------- */
+/* ---- checkpoints
+ * ----------------------------------------------------------------------------------- */
 
 static double wall_s(const struct otlp_process *p, uint64_t ns)
 {
@@ -88,8 +89,8 @@ static void saved_event(struct buffer *b, const struct otlp_tree *t, const struc
 		otlp_int(b, "current_iteration", (int64_t)c->step);
 	if (c->bytes)
 		otlp_int(b, "checkpoint_size", (int64_t)c->bytes);
-	snprintf(folder, sizeof(folder), "%.*s", slash && slash > c->file ? (int)(slash - c->file) : 0,
-		 c->file);
+	snprintf(folder, sizeof(folder), "%.*s",
+		 slash && slash > c->file ? (int)(slash - c->file) : 0, c->file);
 	otlp_text(b, "checkpoint_directory", folder);
 	otlp_int(b, "save_checkpoint_success_count", (int64_t)p->saves);
 	otlp_real(b, "first_successful_save_checkpoint_timestamp_sec", wall_s(p, p->first_save_ns));
@@ -159,7 +160,8 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 		saved_event(&p->loop[0]->saves.text, t, p, c);
 }
 
-/* ---- ranges of the job's own ----------------------------------------------------------------------- */
+/* ---- ranges of the job's own
+ * ----------------------------------------------------------------------- */
 
 static const char *const range_names[OTLP_NAMES] = {
 	"model_initialization",
@@ -180,7 +182,8 @@ static const char *const range_names[OTLP_NAMES] = {
 	"distributed_code_initialization",
 };
 
-/* One of the vocabulary, by its own name or by what the user says that it is; else it has none there. */
+/* One of the vocabulary, by its own name or by what the user says that it is; else it has none
+ * there. */
 static const char *range_name(const struct fact_range *r, uint32_t *ret_slot)
 {
 	const char *name = r->bucket == BUCKET_EVAL		    ? "validation_loop"
@@ -217,7 +220,8 @@ static bool in_each_step(const char *name)
 	return false;
 }
 
-/* Of single iterations nothing is known. What one evaluation is told as twice, by a name too, is one. */
+/* Of single iterations nothing is known. What one evaluation is told as twice, by a name too, is
+ * one. */
 static void looked_event(struct buffer *b, struct otlp_process *p, const char *name,
 			 const struct fact_range *r)
 {
@@ -232,7 +236,8 @@ static void looked_event(struct buffer *b, struct otlp_process *p, const char *n
 		k->base = k->until_ns ? k->step : l->first_step - 1;
 	k->step = d->number;
 	k->until_ns = r->end_ns > k->until_ns ? r->end_ns : k->until_ns;
-	otlp_event_begin(b, &p->who, testing ? "testing_metrics_update" : "validation_metrics_update",
+	otlp_event_begin(b, &p->who,
+			 testing ? "testing_metrics_update" : "validation_metrics_update",
 			 r->end_ns);
 	otlp_int(b, "current_iteration", (int64_t)d->number);
 	otlp_int(b, "interval", (int64_t)(d->number - k->base));
@@ -244,7 +249,8 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 	uint32_t slot;
 	const char *name = range_name(r, &slot);
 	struct otlp_held h = {.name = name, .from_ns = r->start_ns, .to_ns = r->end_ns};
-	struct otlp_span s = {.name = name, .parent = p->root, .from_ns = r->start_ns, .to_ns = r->end_ns};
+	struct otlp_span s = {
+		.name = name, .parent = p->root, .from_ns = r->start_ns, .to_ns = r->end_ns};
 
 	if (!name || r->end_ns < r->start_ns || (r->async && r->bucket != BUCKET_CHECKPOINT_SAVE))
 		return;

@@ -21,9 +21,11 @@
 #define VALUE_MAX      4096
 #define WRONG	       "the argument is [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]"
 
-const char *const otlp_signal_name[OTLP_SIGNALS] = {[OTLP_TRACES] = "traces", [OTLP_METRICS] = "metrics"};
+const char *const otlp_signal_name[OTLP_SIGNALS] = {
+	[OTLP_TRACES] = "traces", [OTLP_METRICS] = "metrics"};
 
-/* ---- the argument ---------------------------------------------------------------------------------- */
+/* ---- the argument
+ * ---------------------------------------------------------------------------------- */
 
 struct argument {
 	char *url; /* NULL: not given */
@@ -36,7 +38,8 @@ static bool digits(const char *text, uint64_t most, const char *unit, uint64_t *
 
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !errno && !strcmp(end, unit) && *ret >= 1 && *ret <= most;
+	return *text >= '0' && *text <= '9' && !errno && !strcmp(end, unit) && *ret >= 1 &&
+	       *ret <= most;
 }
 
 static int argument_key(struct otlp_config *c, struct argument *a, const char *key)
@@ -85,7 +88,8 @@ static int argument_read(struct otlp_config *c, char *text, struct argument *ret
 		if (first && (!*at || is_url(at)))
 			ret->url = *at ? at : NULL;
 		else if (first && !strchr(at, '=')) {
-			log_error("--export otlp: the address begins with http:// or https://; " WRONG);
+			log_error(
+				"--export otlp: the address begins with http:// or https://; " WRONG);
 			err = -EINVAL;
 		} else
 			err = argument_key(c, ret, at);
@@ -93,7 +97,8 @@ static int argument_read(struct otlp_config *c, char *text, struct argument *ret
 	return err;
 }
 
-/* ---- the environment ------------------------------------------------------------------------------- */
+/* ---- the environment
+ * ------------------------------------------------------------------------------- */
 
 /* OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_}WHAT: the signal's own goes first. An empty one is none. */
 static const char *setting(enum otlp_signal signal, const char *what, bool *ret_own)
@@ -113,7 +118,8 @@ static const char *setting(enum otlp_signal signal, const char *what, bool *ret_
 	return value && *value ? value : NULL;
 }
 
-/* Percent-encoding undone, blanks around it left out, in a new text. NULL: no memory, or no such text. */
+/* Percent-encoding undone, blanks around it left out, in a new text. NULL: no memory, or no such
+ * text. */
 static char *decoded(const char *text, size_t len)
 {
 	char *out, *to;
@@ -172,7 +178,8 @@ static int pairs(const char *text, int (*put)(void *ctx, char *key, char *value)
 	return 0;
 }
 
-/* ---- where to -------------------------------------------------------------------------------------- */
+/* ---- where to
+ * -------------------------------------------------------------------------------------- */
 
 /* RFC 9110: a token, and a text without control characters. */
 static bool is_header(const char *name, const char *value)
@@ -218,10 +225,11 @@ static int headers_read(struct otlp_way *w, enum otlp_signal signal)
 		return -ENOMEM;
 	err = text ? pairs(text, put_header, w) : 0;
 	if (err == -EINVAL)
-		log_error("OTEL_EXPORTER_OTLP_HEADERS: name=value[,name=value...], %d at most, values "
-			  "percent-encoded: "
-			  "it holds something else",
-			  OTLP_HEADERS);
+		log_error(
+			"OTEL_EXPORTER_OTLP_HEADERS: name=value[,name=value...], %d at most, values "
+			"percent-encoded: "
+			"it holds something else",
+			OTLP_HEADERS);
 	return err;
 }
 
@@ -248,9 +256,11 @@ static int url_read(struct otlp_way *w, enum otlp_signal signal, const struct ar
 
 	base = base ? base : OTLP_ENDPOINT;
 	if (!url_fits(base)) {
-		log_error("%s: the address for %s is no http://HOST[:PORT][/PATH] or https://..., without "
-			  "user and query (headers say who one is)",
-			  a->url ? "--export otlp" : "OTEL_EXPORTER_OTLP_ENDPOINT", otlp_signal_name[signal]);
+		log_error(
+			"%s: the address for %s is no http://HOST[:PORT][/PATH] or https://..., without "
+			"user and query (headers say who one is)",
+			a->url ? "--export otlp" : "OTEL_EXPORTER_OTLP_ENDPOINT",
+			otlp_signal_name[signal]);
 		return -EINVAL;
 	}
 	for (len = strlen(base); !own && base[len - 1] == '/'; len--)
@@ -275,7 +285,8 @@ static int way_read(struct otlp_way *w, enum otlp_signal signal, const struct ar
 	w->timeout_ms = TIMEOUT_MS;
 	timeout = setting(signal, "TIMEOUT", &own);
 	if (timeout && !digits(timeout, TIMEOUT_MAX_MS, "", &w->timeout_ms)) {
-		log_warn("OTEL_EXPORTER_OTLP_TIMEOUT is left out: milliseconds, 1 to %d", TIMEOUT_MAX_MS);
+		log_warn("OTEL_EXPORTER_OTLP_TIMEOUT is left out: milliseconds, 1 to %d",
+			 TIMEOUT_MAX_MS);
 		w->timeout_ms = TIMEOUT_MS;
 	}
 	form = setting(signal, "COMPRESSION", &own);
@@ -284,9 +295,10 @@ static int way_read(struct otlp_way *w, enum otlp_signal signal, const struct ar
 		log_warn("OTEL_EXPORTER_OTLP_COMPRESSION is left out: gzip or none");
 	for (int n = 1; w->headers[n]; n++)
 		if (!strncmp(w->url, "http://", 7) && !web_is_loopback(w->url)) {
-			log_warn("--export otlp: the headers of OTEL_EXPORTER_OTLP_HEADERS go to %.*s in the "
-				 "clear; https:// hides them",
-				 (int)web_told(w->url), w->url);
+			log_warn(
+				"--export otlp: the headers of OTEL_EXPORTER_OTLP_HEADERS go to %.*s in the "
+				"clear; https:// hides them",
+				(int)web_told(w->url), w->url);
 			break;
 		}
 	return 0;
@@ -305,11 +317,13 @@ static void form_look(void)
 		form = NULL;
 	}
 	if (form)
-		log_warn("--export otlp: OTEL_EXPORTER_OTLP_PROTOCOL asks for %.64s; http/json is sent",
-			 form);
+		log_warn(
+			"--export otlp: OTEL_EXPORTER_OTLP_PROTOCOL asks for %.64s; http/json is sent",
+			form);
 }
 
-/* ---- as whose -------------------------------------------------------------------------------------- */
+/* ---- as whose
+ * -------------------------------------------------------------------------------------- */
 
 static int put_attribute(void *ctx, char *key, char *value)
 {
@@ -356,8 +370,8 @@ static int own_attributes(struct otlp_config *c)
 	return err || !*c->host ? err : put_copy(c, "host.name", c->host);
 }
 
-/* OTEL_SERVICE_NAME goes before service.name among the attributes; of attributes that cannot be read none
- * counts, as the specification (resource/sdk.md) wants it. */
+/* OTEL_SERVICE_NAME goes before service.name among the attributes; of attributes that cannot be
+ * read none counts, as the specification (resource/sdk.md) wants it. */
 static int resource_read(struct otlp_config *c)
 {
 	const char *text = getenv("OTEL_RESOURCE_ATTRIBUTES"), *name = getenv("OTEL_SERVICE_NAME"),
@@ -372,9 +386,10 @@ static int resource_read(struct otlp_config *c)
 	if (!err && text && *text)
 		err = pairs(text, put_attribute, c);
 	if (err == -EINVAL) {
-		log_warn("OTEL_RESOURCE_ATTRIBUTES is left out: key=value[,key=value...], %d at most, values "
-			 "percent-encoded",
-			 OTLP_ATTRIBUTES - 2);
+		log_warn(
+			"OTEL_RESOURCE_ATTRIBUTES is left out: key=value[,key=value...], %d at most, values "
+			"percent-encoded",
+			OTLP_ATTRIBUTES - 2);
 		attributes_free(c);
 		err = own_attributes(c);
 	}

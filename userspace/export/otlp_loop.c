@@ -17,7 +17,8 @@ uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop)
 	return otlp_id_of(p, "training_loop", loop, 0);
 }
 
-/* ---- what is usual --------------------------------------------------------------------------------- */
+/* ---- what is usual
+ * --------------------------------------------------------------------------------- */
 
 static int by_length(const void *a, const void *b)
 {
@@ -44,7 +45,8 @@ static void usual_add(struct otlp_loop *l, const struct step *s)
 	l->slow_ns = (uint64_t)((double)sorted[middle] * SLOW_PART);
 }
 
-/* ---- what is done ---------------------------------------------------------------------------------- */
+/* ---- what is done
+ * ---------------------------------------------------------------------------------- */
 
 static void done_add(struct otlp_loop *l, const struct step *s)
 {
@@ -75,7 +77,8 @@ const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns)
 	return done_of(p, 0, ns);
 }
 
-/* ---- training_metrics_update ----------------------------------------------------------------------- */
+/* ---- training_metrics_update
+ * ----------------------------------------------------------------------- */
 
 static void part_join(struct otlp_part *to, const struct otlp_part *more)
 {
@@ -126,8 +129,8 @@ static void part_add(struct otlp_loop *l, const struct fact_step *fs)
 	l->part[l->nparts++] = one;
 }
 
-static void part_average(struct buffer *b, const struct otlp_part *u, enum phase phase, const char *key,
-			 uint64_t ns)
+static void part_average(struct buffer *b, const struct otlp_part *u, enum phase phase,
+			 const char *key, uint64_t ns)
 {
 	if (u->known & 1u << phase)
 		otlp_real(b, key, (double)ns / NS_PER_S / (double)u->count);
@@ -163,7 +166,8 @@ static void part_event(struct buffer *b, const struct otlp_tree *t, const struct
 	}
 	if (c->flops > 0) {
 		otlp_real(b, "total_flops", c->flops * count);
-		otlp_real(b, "completed_floating_point_operations_overall", c->flops * (double)u->last_step);
+		otlp_real(b, "completed_floating_point_operations_overall",
+			  c->flops * (double)u->last_step);
 		if (total_s > 0)
 			otlp_real(b, "avg_tflops", c->flops * count / total_s / 1e12);
 	}
@@ -174,7 +178,8 @@ static void part_event(struct buffer *b, const struct otlp_tree *t, const struct
 	otlp_event_end(b);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------- */
+/* ---- steps
+ * ----------------------------------------------------------------------------------------- */
 
 static const char *const flag_name[] = {
 #define X(bit, name) [bit] = #name,
@@ -278,7 +283,8 @@ void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fa
 	l->last_step = s->number;
 	done_add(l, s);
 	slow = l->slow_ns && s->end_ns - s->start_ns > l->slow_ns;
-	if (!l->steps++ || slow || s->flags & ~(uint32_t)STEP_ambiguous || l->left + 1 >= t->sample) {
+	if (!l->steps++ || slow || s->flags & ~(uint32_t)STEP_ambiguous ||
+	    l->left + 1 >= t->sample) {
 		step_span(t, p, l, fs, slow);
 		l->left = 0;
 	} else {
@@ -328,7 +334,8 @@ void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, b
 	otlp_span_begin(b, &p->who, &span);
 	otlp_int(b, "train_iterations_start", (int64_t)l->first_step - 1);
 	if (t->config.samples > 0)
-		otlp_real(b, "train_samples_start", t->config.samples * (double)(l->first_step - 1));
+		otlp_real(b, "train_samples_start",
+			  t->config.samples * (double)(l->first_step - 1));
 	if (t->config.flops > 0)
 		otlp_real(b, "completed_floating_point_operations_overall",
 			  t->config.flops * (double)(l->first_step - 1));

@@ -28,11 +28,13 @@ struct row {
 	void (*loop)(struct set *m, const struct rank_view *r, const struct loop_view *l);
 };
 
-/* ---- points ---------------------------------------------------------------------------------------- */
+/* ---- points
+ * ---------------------------------------------------------------------------------------- */
 
 static void metric_open(struct set *m)
 {
-	static const char *const field[] = {[GAUGE] = "gauge", [SUM] = "sum", [HISTOGRAM] = "histogram"};
+	static const char *const field[] = {
+		[GAUGE] = "gauge", [SUM] = "sum", [HISTOGRAM] = "histogram"};
 	const struct row *r = m->row;
 
 	json_open(m->out, NULL, '{');
@@ -105,7 +107,8 @@ static void value_ns(struct set *m, uint64_t ns)
 	value_real(m, (double)ns / NS_PER_S);
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------ */
+/* ---- jobs
+ * ------------------------------------------------------------------------------------------ */
 
 static uint64_t observed_ns(const struct ledger_view *l)
 {
@@ -155,8 +158,8 @@ static void job_wasted(struct set *m, const struct job_view *j)
 	value_ns(m, j->wasted_gross_ns);
 }
 
-/* With those whose cause is not kept, so that the causes add up, and without one whose cause may be another
- * one yet. */
+/* With those whose cause is not kept, so that the causes add up, and without one whose cause may be
+ * another one yet. */
 static void job_disruptions(struct set *m, const struct job_view *j)
 {
 	uint64_t left = j->ledger.disruptions - j->unsettled;
@@ -197,7 +200,8 @@ static void job_state_is(struct set *m, const struct job_view *j)
 	value_uint(m, 1);
 }
 
-/* ---- ranks ----------------------------------------------------------------------------------------- */
+/* ---- ranks
+ * ----------------------------------------------------------------------------------------- */
 
 static void rank_goodput_ratio(struct set *m, const struct rank_view *r)
 {
@@ -264,11 +268,13 @@ static void rank_overhead(struct set *m, const struct rank_view *r)
 	value_ns(m, r->overhead.sum.all_ns);
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------- */
+/* ---- loops
+ * ----------------------------------------------------------------------------------------- */
 
 static bool loop_known(const struct loop_view *l)
 {
-	return l->state.unit == UNIT_STEP && l->state.confidence >= STEP_CONFIDENCE && l->time.count;
+	return l->state.unit == UNIT_STEP && l->state.confidence >= STEP_CONFIDENCE &&
+	       l->time.count;
 }
 
 static void loop_steps(struct set *m, const struct rank_view *r, const struct loop_view *l)
@@ -331,30 +337,36 @@ static void loop_phases(struct set *m, const struct rank_view *r, const struct l
 }
 
 static const struct row rows[] = {
-	{"gpbpf.job.goodput", "1", "Share of a job's observed time that became progress which counts.", GAUGE,
+	{"gpbpf.job.goodput", "1",
+	 "Share of a job's observed time that became progress which counts.", GAUGE,
 	 .job = job_goodput_ratio},
-	{"gpbpf.job.time", "s", "Where the time of a job went, over all its runs; buckets add up to elapsed.",
-	 GAUGE, .job = job_time},
-	{"gpbpf.job.elapsed", "s", "Time since a job began, or until it ended.", GAUGE, .job = job_elapsed},
+	{"gpbpf.job.time", "s",
+	 "Where the time of a job went, over all its runs; buckets add up to elapsed.", GAUGE,
+	 .job = job_time},
+	{"gpbpf.job.elapsed", "s", "Time since a job began, or until it ended.", GAUGE,
+	 .job = job_elapsed},
 	{"gpbpf.job.productive", "s",
-	 "Time ever booked as progress of a job; what a restart disproves is not taken back here.", SUM,
-	 .job = job_productive},
+	 "Time ever booked as progress of a job; what a restart disproves is not taken back here.",
+	 SUM, .job = job_productive},
 	{"gpbpf.job.wasted", "s", "Progress that restarts have disproved.", SUM, .job = job_wasted},
 	{"gpbpf.job.secured", "s", "Progress of a job that a whole checkpoint covers.", GAUGE,
 	 .job = job_secured_time},
-	{"gpbpf.job.disruptions", "{disruption}", "Events that interrupted a job, however many ranks fell.",
-	 SUM, .job = job_disruptions},
-	{"gpbpf.job.runs", "{run}", "Runs of a job: its start, and each restart.", SUM, .job = job_runs},
-	{"gpbpf.job.step", "{step}", "Number of the newest step that counts.", GAUGE, .job = job_step_number},
+	{"gpbpf.job.disruptions", "{disruption}",
+	 "Events that interrupted a job, however many ranks fell.", SUM, .job = job_disruptions},
+	{"gpbpf.job.runs", "{run}", "Runs of a job: its start, and each restart.", SUM,
+	 .job = job_runs},
+	{"gpbpf.job.step", "{step}", "Number of the newest step that counts.", GAUGE,
+	 .job = job_step_number},
 	{"gpbpf.job.state", "1", "1 for the state a job is in: running, down, over, ended.", GAUGE,
 	 .job = job_state_is},
-	{"gpbpf.rank.goodput", "1", "Share of a rank's observed time that became training progress.", GAUGE,
+	{"gpbpf.rank.goodput", "1",
+	 "Share of a rank's observed time that became training progress.", GAUGE,
 	 .rank = rank_goodput_ratio},
-	{"gpbpf.rank.time", "s", "Where the time of a rank went; its buckets add up to its life.", GAUGE,
-	 .rank = rank_time},
+	{"gpbpf.rank.time", "s", "Where the time of a rank went; its buckets add up to its life.",
+	 GAUGE, .rank = rank_time},
 	{"gpbpf.rank.productive", "s",
-	 "Time ever booked as training progress; what a restart disproves is not taken back here.", SUM,
-	 .rank = rank_productive},
+	 "Time ever booked as training progress; what a restart disproves is not taken back here.",
+	 SUM, .rank = rank_productive},
 	{"gpbpf.rank.checkpoints", "{checkpoint}", "Checkpoints written and read.", SUM,
 	 .rank = rank_checkpoints},
 	{"gpbpf.rank.checkpoint.save.time", "s", "Time spent writing checkpoints.", SUM,
@@ -363,15 +375,17 @@ static const struct row rows[] = {
 	{"gpbpf.rank.hangs", "{hang}", "Hangs.", SUM, .rank = rank_hangs},
 	{"gpbpf.rank.overhead", "s", "Estimated price of observing.", SUM, .rank = rank_overhead},
 	{"gpbpf.steps", "{step}", "Training steps observed.", SUM, .loop = loop_steps},
-	{"gpbpf.step.duration", "s", "Time of a training step, of those whose time is certain.", HISTOGRAM,
-	 .loop = loop_duration},
-	{"gpbpf.step.ideal", "s", "Mean of the steps no slower than the median plus three MAD.", GAUGE,
-	 .loop = loop_ideal},
+	{"gpbpf.step.duration", "s", "Time of a training step, of those whose time is certain.",
+	 HISTOGRAM, .loop = loop_duration},
+	{"gpbpf.step.ideal", "s", "Mean of the steps no slower than the median plus three MAD.",
+	 GAUGE, .loop = loop_ideal},
 	{"gpbpf.step.phase.time", "s",
-	 "Host time inside steps, by phase; host: neither blocked nor compiling.", SUM, .loop = loop_phases},
+	 "Host time inside steps, by phase; host: neither blocked nor compiling.", SUM,
+	 .loop = loop_phases},
 };
 
-/* ---- all ------------------------------------------------------------------------------------------- */
+/* ---- all
+ * ------------------------------------------------------------------------------------------- */
 
 static bool long_over(const struct set *m, const struct ledger_view *l, bool ended)
 {

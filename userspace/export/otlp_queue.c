@@ -69,7 +69,8 @@ void otlp_queue_put(struct otlp_queue *q, const char *text, size_t len)
 		q->dropped++;
 	}
 	if (own) {
-		q->ring[(q->first + q->count++) % q->room] = (struct queued){.text = own, .len = len};
+		q->ring[(q->first + q->count++) % q->room] = (struct queued){.text = own,
+									     .len = len};
 		q->bytes += len;
 	} else {
 		q->dropped++;
@@ -99,6 +100,7 @@ uint32_t otlp_queue_take(struct otlp_queue *q, uint32_t spans, size_t bytes, str
 void otlp_queue_look(struct otlp_queue *q, struct otlp_queue_look *ret)
 {
 	pthread_mutex_lock(&q->lock);
-	*ret = (struct otlp_queue_look){.spans = q->count, .bytes = q->bytes, .dropped = q->dropped};
+	*ret = (struct otlp_queue_look){
+		.spans = q->count, .bytes = q->bytes, .dropped = q->dropped};
 	pthread_mutex_unlock(&q->lock);
 }

@@ -35,7 +35,8 @@ static void tell(struct otlp_sender *s, enum otlp_signal signal, const char *wha
 	if (s->signal[signal].told_ms && now - s->signal[signal].told_ms < TOLD_AGAIN_MS)
 		return;
 	s->signal[signal].told_ms = now;
-	log_warn("--export otlp: %s: %s%s", otlp_signal_name[signal], what, again ? ": tried again" : "");
+	log_warn("--export otlp: %s: %s%s", otlp_signal_name[signal], what,
+		 again ? ": tried again" : "");
 }
 
 /* How much of its address is told: a path that is not the usual one may be a secret. */
@@ -50,9 +51,11 @@ static int told_of(const struct otlp_way *w, enum otlp_signal signal)
 	return len < 100 ? (int)len : 100;
 }
 
-/* ---- answers --------------------------------------------------------------------------------------- */
+/* ---- answers
+ * --------------------------------------------------------------------------------------- */
 
-/* {"partialSuccess": {"rejectedSpans": "3", "errorMessage": "..."}}: false: this is no answer of OTLP. */
+/* {"partialSuccess": {"rejectedSpans": "3", "errorMessage": "..."}}: false: this is no answer of
+ * OTLP. */
 static bool answer_read(const struct web_reply *r, enum otlp_signal signal, uint64_t *ret_rejected,
 			char why[120])
 {
@@ -103,8 +106,8 @@ static void wait_longer(struct otlp_sender *s, enum otlp_signal signal, int64_t 
 	s->signal[signal].next_ms = now_ms() + pause;
 }
 
-static enum otlp_fate taken(struct otlp_sender *s, enum otlp_signal signal, const struct web_reply *r,
-			    uint64_t *ret_rejected)
+static enum otlp_fate taken(struct otlp_sender *s, enum otlp_signal signal,
+			    const struct web_reply *r, uint64_t *ret_rejected)
 {
 	char why[120], text[TEXT_MAX];
 
@@ -126,15 +129,18 @@ static enum otlp_fate taken(struct otlp_sender *s, enum otlp_signal signal, cons
 	return OTLP_TAKEN;
 }
 
-static enum otlp_fate refused(struct otlp_sender *s, enum otlp_signal signal, const struct web_reply *r)
+static enum otlp_fate refused(struct otlp_sender *s, enum otlp_signal signal,
+			      const struct web_reply *r)
 {
 	int len = told_of(&s->way[signal], signal);
 	char text[TEXT_MAX];
 
 	s->signal[signal].pause_ms = 0;
 	if (r->status)
-		snprintf(text, sizeof(text), "%.*s answers %ld%s", len, s->way[signal].url, r->status,
-			 r->status == 401 || r->status == 403 ? ": OTEL_EXPORTER_OTLP_HEADERS says who one is"
+		snprintf(text, sizeof(text), "%.*s answers %ld%s", len, s->way[signal].url,
+			 r->status,
+			 r->status == 401 || r->status == 403
+				 ? ": OTEL_EXPORTER_OTLP_HEADERS says who one is"
 			 : r->status >= 300 && r->status < 400 ? ": redirects are not followed"
 							       : "");
 	else
@@ -143,7 +149,8 @@ static enum otlp_fate refused(struct otlp_sender *s, enum otlp_signal signal, co
 	return OTLP_REFUSED;
 }
 
-static enum otlp_fate failed(struct otlp_sender *s, enum otlp_signal signal, const struct web_reply *r)
+static enum otlp_fate failed(struct otlp_sender *s, enum otlp_signal signal,
+			     const struct web_reply *r)
 {
 	int len = told_of(&s->way[signal], signal);
 	char text[TEXT_MAX];
@@ -152,14 +159,16 @@ static enum otlp_fate failed(struct otlp_sender *s, enum otlp_signal signal, con
 		return OTLP_AGAIN;
 	wait_longer(s, signal, r->status ? r->retry_after_ms : -1);
 	if (again(r->status)) /* else its answer broke off, whatever it began with */
-		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->way[signal].url, r->status);
+		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->way[signal].url,
+			 r->status);
 	else
 		snprintf(text, sizeof(text), "%.*s: %s", len, s->way[signal].url, r->why);
 	tell(s, signal, text, true);
 	return OTLP_AGAIN;
 }
 
-/* ---- requests -------------------------------------------------------------------------------------- */
+/* ---- requests
+ * -------------------------------------------------------------------------------------- */
 
 static int pack(struct buffer *out, const struct buffer *body)
 {
@@ -168,7 +177,8 @@ static int pack(struct buffer *out, const struct buffer *body)
 	int err;
 
 	buffer_clear(out);
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	room = deflateBound(&z, (uLong)body->len);
 	z.next_out = (Bytef *)buffer_reserve(out, room);
@@ -203,7 +213,8 @@ enum otlp_fate otlp_send(struct otlp_sender *s, enum otlp_signal signal, const s
 	rq.timeout_ms = w->timeout_ms < left ? w->timeout_ms : left;
 	s->signal[signal].up = false;
 	if (web_send(s->web, &rq, &reply))
-		fate = reply.failure == WEB_OTHER ? refused(s, signal, &reply) : failed(s, signal, &reply);
+		fate = reply.failure == WEB_OTHER ? refused(s, signal, &reply)
+						  : failed(s, signal, &reply);
 	else if (reply.status >= 200 && reply.status < 300)
 		fate = taken(s, signal, &reply, ret_rejected);
 	else if (again(reply.status))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_send.h - one OTLP/HTTP endpoint a signal: what goes there, what its answers mean (opentelemetry-proto,
- * docs/specification.md, OTLP/HTTP Response): 2xx is success, of which partialSuccess says how much was not
- * taken; 429, 502, 503 and 504 and a connection that fails are tried again, after Retry-After or after a
- * time that doubles; all else never is. One thread's. */
+/* otlp_send.h - one OTLP/HTTP endpoint a signal: what goes there, what its answers mean
+ * (opentelemetry-proto, docs/specification.md, OTLP/HTTP Response): 2xx is success, of which
+ * partialSuccess says how much was not taken; 429, 502, 503 and 504 and a connection that fails are
+ * tried again, after Retry-After or after a time that doubles; all else never is. One thread's. */
 #ifndef EXPORT_OTLP_SEND_H
 #define EXPORT_OTLP_SEND_H
 

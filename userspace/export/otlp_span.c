@@ -32,7 +32,8 @@ size_t otlp_span_begin(struct buffer *b, const struct otlp_who *who, const struc
 	json_string(b, "name", s->name);
 	json_uint(b, "kind", KIND_INTERNAL);
 	otlp_uint64(b, "startTimeUnixNano", wall_ns(who, s->from_ns));
-	otlp_uint64(b, "endTimeUnixNano", wall_ns(who, s->to_ns > s->from_ns ? s->to_ns : s->from_ns));
+	otlp_uint64(b, "endTimeUnixNano",
+		    wall_ns(who, s->to_ns > s->from_ns ? s->to_ns : s->from_ns));
 	json_open(b, "attributes", '[');
 	otlp_text(b, "gpbpf.job", who->job);
 	if (who->rank >= 0)
@@ -49,8 +50,8 @@ void otlp_span_events(struct buffer *b, const struct otlp_who *who, const struct
 	otlp_event_end(b);
 }
 
-void otlp_span_end(struct buffer *b, const struct otlp_who *who, const struct otlp_span *s, uint64_t dropped,
-		   const char *error)
+void otlp_span_end(struct buffer *b, const struct otlp_who *who, const struct otlp_span *s,
+		   uint64_t dropped, const char *error)
 {
 	otlp_event_begin(b, who, "span_stop", s->to_ns > s->from_ns ? s->to_ns : s->from_ns);
 	otlp_event_end(b);
@@ -74,7 +75,8 @@ void otlp_span_adopt(char *text, size_t at, uint64_t parent)
 	memcpy(text + at, digits, OTLP_SPAN_HEX);
 }
 
-void otlp_event_begin(struct buffer *b, const struct otlp_who *who, const char *name, uint64_t at_ns)
+void otlp_event_begin(struct buffer *b, const struct otlp_who *who, const char *name,
+		      uint64_t at_ns)
 {
 	json_open(b, NULL, '{');
 	otlp_uint64(b, "timeUnixNano", wall_ns(who, at_ns));

@@ -54,7 +54,8 @@ void otlp_bool(struct buffer *b, const char *key, bool value)
 	attribute_end(b);
 }
 
-void otlp_bits(struct buffer *b, const char *key, uint32_t bits, const char *const *names, uint32_t count)
+void otlp_bits(struct buffer *b, const char *key, uint32_t bits, const char *const *names,
+	       uint32_t count)
 {
 	if (!bits)
 		return;

@@ -65,7 +65,8 @@ void otlp_tree_look(const struct otlp_tree *t, struct otlp_tree_look *ret)
 	*ret = t->look;
 }
 
-/* ---- identifiers ------------------------------------------------------------------------------------ */
+/* ---- identifiers
+ * ------------------------------------------------------------------------------------ */
 
 /* A run is its job's name and when its first process began; who is of no run is one. */
 static void trace_of(struct otlp_process *p, const struct fact *f)
@@ -93,7 +94,8 @@ static uint64_t key_of(const struct fact *f)
 	return otlp_mix(hash_word(hash_word(HASH_START, f->pid), f->start_ns));
 }
 
-/* Wall time as it stood when the process was seen first: so nothing is torn when the clock is set. */
+/* Wall time as it stood when the process was seen first: so nothing is torn when the clock is set.
+ */
 static void date(struct otlp_process *p, const struct fact *f)
 {
 	if (p->dated || !f->real_ns)
@@ -129,7 +131,8 @@ static struct otlp_process *process_of(struct otlp_tree *t, const struct fact *f
 	return p;
 }
 
-/* ---- what is put ------------------------------------------------------------------------------------ */
+/* ---- what is put
+ * ------------------------------------------------------------------------------------ */
 
 void otlp_put(struct otlp_tree *t, const struct otlp_process *p)
 {
@@ -177,7 +180,8 @@ bool otlp_event_room(struct otlp_events *e)
 	return true;
 }
 
-/* ---- what befalls a rank ----------------------------------------------------------------------------- */
+/* ---- what befalls a rank
+ * ----------------------------------------------------------------------------- */
 
 static void error_event(struct otlp_process *p, uint64_t at_ns, const char *message)
 {
@@ -197,8 +201,8 @@ static void health(struct otlp_process *p, const struct fact *f)
 		snprintf(text, sizeof(text), "%s: %s (%lld), told by %s", h->kind, h->name,
 			 (long long)h->code, h->origin ? h->origin : "");
 	else if (!strcmp(h->kind, "hang") && !h->over)
-		snprintf(text, sizeof(text), "hang: %s%s%s", h->why, h->evidence && *h->evidence ? ": " : "",
-			 h->evidence ? h->evidence : "");
+		snprintf(text, sizeof(text), "hang: %s%s%s", h->why,
+			 h->evidence && *h->evidence ? ": " : "", h->evidence ? h->evidence : "");
 	else
 		return;
 	error_event(p, h->onset_ns ? h->onset_ns : f->mono_ns, text);
@@ -211,12 +215,14 @@ static void disruption(struct otlp_process *p, const struct fact *f)
 
 	if (f->disruption->over || why->pid != p->who.pid)
 		return;
-	snprintf(text, sizeof(text), "disruption %llu: %s%s%s", (unsigned long long)f->disruption->number,
-		 why->cause, *why->fault ? ": " : "", why->fault);
+	snprintf(text, sizeof(text), "disruption %llu: %s%s%s",
+		 (unsigned long long)f->disruption->number, why->cause, *why->fault ? ": " : "",
+		 why->fault);
 	error_event(p, f->disruption->d.at_ns, text);
 }
 
-/* ---- the end of a rank --------------------------------------------------------------------------------- */
+/* ---- the end of a rank
+ * --------------------------------------------------------------------------------- */
 
 static bool failed(const struct otlp_process *p, char text[64])
 {
@@ -329,7 +335,8 @@ void otlp_tree_tick(struct otlp_tree *t, uint64_t now_ns)
 	ends(t, now_ns);
 }
 
-/* ---- facts --------------------------------------------------------------------------------------------- */
+/* ---- facts
+ * --------------------------------------------------------------------------------------------- */
 
 static void begun(struct otlp_tree *t, struct otlp_process *p, const struct fact_life *l)
 {
@@ -342,7 +349,8 @@ static void begun(struct otlp_tree *t, struct otlp_process *p, const struct fact
 	if (!p->loader_told && l->loader_to_ns) {
 		p->loader_told = true;
 		reaches(p, l->loader_from_ns, l->loader_to_ns);
-		otlp_plain(t, p, "data_loader_initialization", p->root, l->loader_from_ns, l->loader_to_ns);
+		otlp_plain(t, p, "data_loader_initialization", p->root, l->loader_from_ns,
+			   l->loader_to_ns);
 	}
 }
 

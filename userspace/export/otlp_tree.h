@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_tree.h - facts as spans of nv-one-logger-training-telemetry: what ends goes to the queue as JSON.
+/* otlp_tree.h - facts as spans of nv-one-logger-training-telemetry: what ends goes to the queue as
+ * JSON.
  *
  *   application                        a rank, from its start to its end; the root of its spans
  *     distributed_code_initialization  the process group or communicator that was made first
  *     data_loader_initialization       the first wait for a batch
  *     checkpoint_load
  *     training_loop                    of each loop, from its first step to its last
- *       training_single_iteration      one of so many steps, the first, and every one that is out of the way:
- *                                      flagged, or 1.5 times as long as the median of those before it
- *         data_loading, model_forward, zero_grad, model_backward, optimizer_update
- *       validation_loop, checkpoint_save_sync, checkpoint_save_finalization
+ *       training_single_iteration      one of so many steps, the first, and every one that is out
+ * of the way: flagged, or 1.5 times as long as the median of those before it data_loading,
+ * model_forward, zero_grad, model_backward, optimizer_update validation_loop, checkpoint_save_sync,
+ * checkpoint_save_finalization
  *
- * and any other of its names that a range of the job's own has. A trace is one run of a job; its identifier,
- * and those of spans, are hashes of what they are of, so that whoever goes on with a watch goes on with the
- * trace. OTLP knows no span that goes on: a parent is sent when it ends, after its children; what goes on at
- * the end of the watch is sent then, with gpbpf.unfinished.
+ * and any other of its names that a range of the job's own has. A trace is one run of a job; its
+ * identifier, and those of spans, are hashes of what they are of, so that whoever goes on with a
+ * watch goes on with the trace. OTLP knows no span that goes on: a parent is sent when it ends,
+ * after its children; what goes on at the end of the watch is sent then, with gpbpf.unfinished.
  *
- * Single-threaded (the queue is not). Bounded: OTLP_PROCESSES at a time, OTLP_HELD spans of each whose parent
- * is not known yet, OTLP_EVENTS events of each loop and rank. */
+ * Single-threaded (the queue is not). Bounded: OTLP_PROCESSES at a time, OTLP_HELD spans of each
+ * whose parent is not known yet, OTLP_EVENTS events of each loop and rank. */
 #ifndef EXPORT_OTLP_TREE_H
 #define EXPORT_OTLP_TREE_H
 
@@ -33,7 +34,8 @@
 
 struct otlp_tree;
 struct otlp_tree_look {
-	uint64_t unplaced; /* spans of processes beyond the bound, or of an instant whose wall time is unknown
+	uint64_t unplaced; /* spans of processes beyond the bound, or of an instant whose wall time
+			    * is unknown
 			    */
 	uint64_t steps;	   /* that were not sampled */
 };

@@ -54,8 +54,9 @@ struct otlp_held { /* a span whose parent may be the loop */
 	bool range; /* the user's word */
 };
 
-struct otlp_looked {	     /* evaluations, of one kind */
-	uint64_t step, base; /* the last was after this step, the one before it after that; 0: none was */
+struct otlp_looked { /* evaluations, of one kind */
+	uint64_t step,
+		base; /* the last was after this step, the one before it after that; 0: none was */
 	uint64_t until_ns;
 };
 
@@ -106,8 +107,8 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 /* otlp_loop.c */
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop);
 void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fact_step *fs);
-/* Of the first loop: the step of that number, and the last one that had ended by ns. NULL: it is not known
- * (any more). */
+/* Of the first loop: the step of that number, and the last one that had ended by ns. NULL: it is
+ * not known (any more). */
 const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number);
 const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns);
 /* Those of its spans that lie in its first loop, so far; all: there is nothing to come. */

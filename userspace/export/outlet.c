@@ -25,7 +25,8 @@ struct outlet {
 	bool again;   /* the process that had it is gone: another one has it now */
 };
 
-/* ---- over there ---------------------------------------------------------------------------------- */
+/* ---- over there
+ * ---------------------------------------------------------------------------------- */
 
 struct ask {
 	const char *path, *text;
@@ -60,7 +61,8 @@ static int begin(const struct ask *a, int how, struct stat *st)
 	/* A pipe's reader would be told of its end by the close that follows. */
 	if (!stat(a->path, st) && !S_ISREG(st->st_mode))
 		return -ENOTSUP;
-	there.fd = open(a->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | how, 0644);
+	there.fd = open(a->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | how,
+			0644);
 	if (there.fd < 0)
 		return -errno;
 	err = fstat(there.fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOTSUP;
@@ -167,11 +169,13 @@ static ssize_t close_there(const void *arg, void *ret, size_t cap)
 	return fd >= 0 && close(fd) ? -errno : 0;
 }
 
-/* ---- here ---------------------------------------------------------------------------------------- */
+/* ---- here
+ * ---------------------------------------------------------------------------------------- */
 
 static int ask(struct outlet *o, aside_fn *fn, bool keep)
 {
-	struct ask a = {.path = o->path, .text = o->text, .len = o->going, .size = o->size, .keep = keep};
+	struct ask a = {
+		.path = o->path, .text = o->text, .len = o->going, .size = o->size, .keep = keep};
 
 	int err = aside_ask(o->aside, fn, &a, sizeof(a));
 
@@ -206,7 +210,8 @@ static void outlet_free(struct outlet *o)
 
 static bool only_here(const char *path)
 {
-	return !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/dev/std", 8) || !strncmp(path, "/proc/", 6);
+	return !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/dev/std", 8) ||
+	       !strncmp(path, "/proc/", 6);
 }
 
 int outlet_open(struct outlet **ret, const char *path, bool keep)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prometheus: --export prometheus, --listen; and a socket of our own for gp-bpf top, which serves the same.
- * The collecting thread only swaps a pointer; text is made on the server's thread, when somebody asks. */
+/* Prometheus: --export prometheus, --listen; and a socket of our own for gp-bpf top, which serves
+ * the same. The collecting thread only swaps a pointer; text is made on the server's thread, when
+ * somebody asks. */
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -41,7 +42,8 @@ static uint64_t prometheus_version(void *ctx)
 	uint64_t number;
 
 	pthread_mutex_lock(&p->lock);
-	number = p->latest && (!p->latest->node.on || p->latest->node.ready) ? p->latest->number : 0;
+	number = p->latest && (!p->latest->node.on || p->latest->node.ready) ? p->latest->number
+									     : 0;
 	pthread_mutex_unlock(&p->lock);
 	return number;
 }
@@ -100,12 +102,14 @@ static int prometheus_open(void **ret_state, const char *arg, const struct expor
 		prometheus_free(p);
 		return err;
 	}
-	log_info("metrics at %s, path /metrics (%s)", http_address(p->http), http_protection(p->http));
+	log_info("metrics at %s, path /metrics (%s)", http_address(p->http),
+		 http_protection(p->http));
 	if (http_exposed(p->http))
-		log_warn("--listen %s: whoever reaches that port may read the metrics; users or client "
-			 "certificates "
-			 "in a --web-config keep others out",
-			 listen ? listen : http_address(p->http));
+		log_warn(
+			"--listen %s: whoever reaches that port may read the metrics; users or client "
+			"certificates "
+			"in a --web-config keep others out",
+			listen ? listen : http_address(p->http));
 	*ret_state = p;
 	return 0;
 }
@@ -155,7 +159,8 @@ static int socket_open(void **ret_state, const char *path, const struct export_o
 	err = http_open_own(&p->http, path, &source);
 	if (err) {
 		log_warn("%s: %s; gp-bpf top cannot read this service there", path,
-			 err == -ENAMETOOLONG ? "the path is too long for a socket" : strerror(-err));
+			 err == -ENAMETOOLONG ? "the path is too long for a socket"
+					      : strerror(-err));
 		prometheus_free(p);
 		p = NULL;
 	}

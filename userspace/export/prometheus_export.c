@@ -49,15 +49,15 @@ static void last_success(struct page *p, const struct family *f, const struct ex
 }
 
 static const struct family export_families[] = {
-	{"gpbpf_export_up", GAUGE, "exporter", "1 where the last attempt to send worked, 0 where it did not.",
-	 .way = up},
-	{"gpbpf_export_sent_total", COUNTER, "exporter", "Points, records or files that an exporter sent.",
-	 .way = sent, .anew = true},
+	{"gpbpf_export_up", GAUGE, "exporter",
+	 "1 where the last attempt to send worked, 0 where it did not.", .way = up},
+	{"gpbpf_export_sent_total", COUNTER, "exporter",
+	 "Points, records or files that an exporter sent.", .way = sent, .anew = true},
 	{"gpbpf_export_dropped_total", COUNTER, "exporter, cause",
 	 "Those that it did not send, and will not.", .way = dropped, .anew = true},
 	{"gpbpf_export_superseded_total", COUNTER, "exporter",
-	 "Intervals that passed while an earlier write of the exporter still went on.", .way = superseded,
-	 .anew = true},
+	 "Intervals that passed while an earlier write of the exporter still went on.",
+	 .way = superseded, .anew = true},
 	{"gpbpf_export_waiting", GAUGE, "exporter",
 	 "Points, records or files that are kept to be sent later.", .way = waiting},
 	{"gpbpf_export_waiting_bytes", GAUGE, "exporter", "Size of what is kept to be sent later.",

@@ -62,7 +62,7 @@ static const struct family health_families[] = {
 	 "longer "
 	 "than they.",
 	 .rank = rank_straggler},
-	{"gpbpf_straggles_total", COUNTER, OF_RANK, "How often a rank became one that the others wait for.",
-	 .rank = rank_straggles},
+	{"gpbpf_straggles_total", COUNTER, OF_RANK,
+	 "How often a rank became one that the others wait for.", .rank = rank_straggles},
 };
 const struct family_list page_health_families = FAMILY_LIST(health_families);

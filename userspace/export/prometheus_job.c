@@ -103,8 +103,8 @@ static void wasted(struct page *p, const struct family *f, const struct job_view
 	page_value_ns(p, page_job(p, f, j), j->wasted_gross_ns);
 }
 
-/* With those whose cause is not kept, so that the causes add up, and without one whose cause may be another
- * one yet. */
+/* With those whose cause is not kept, so that the causes add up, and without one whose cause may be
+ * another one yet. */
 static void disruptions(struct page *p, const struct family *f, const struct job_view *j)
 {
 	uint64_t left = j->ledger.disruptions - j->unsettled;
@@ -118,7 +118,8 @@ static void disruptions(struct page *p, const struct family *f, const struct job
 	page_value_uint(p, p->out, left);
 }
 
-/* Ranks wait for each other: their steps take the same, and a histogram of each would be most of a page. */
+/* Ranks wait for each other: their steps take the same, and a histogram of each would be most of a
+ * page. */
 static void step_seconds_of(struct page *p, const struct family *f, const struct job_view *j,
 			    const struct rank_view *r, const struct loop_view *l)
 {
@@ -198,8 +199,8 @@ static const struct family job_families[] = {
 	 .job = time_by_bucket},
 	{"gpbpf_job_elapsed_seconds", GAUGE, OF_JOB, "Time since a job began, or until it ended.",
 	 .job = elapsed},
-	{"gpbpf_job_excluded_seconds", GAUGE, OF_JOB, "Time of a job that is left out, of elapsed too.",
-	 .job = excluded},
+	{"gpbpf_job_excluded_seconds", GAUGE, OF_JOB,
+	 "Time of a job that is left out, of elapsed too.", .job = excluded},
 	{"gpbpf_job_goodput_ratio", GAUGE, OF_JOB,
 	 "Share of a job's observed time that became progress which counts.", .job = goodput},
 	{"gpbpf_job_window_goodput_ratio", GAUGE, OF_JOB ", window",
@@ -208,12 +209,13 @@ static const struct family job_families[] = {
 	{"gpbpf_job_productive_seconds_total", COUNTER, OF_JOB,
 	 "Time ever booked as progress of a job; what a restart disproves is not taken back here.",
 	 .job = productive},
-	{"gpbpf_job_wasted_seconds_total", COUNTER, OF_JOB, "Progress that restarts have disproved.",
-	 .job = wasted},
+	{"gpbpf_job_wasted_seconds_total", COUNTER, OF_JOB,
+	 "Progress that restarts have disproved.", .job = wasted},
 	{"gpbpf_job_disruptions_total", COUNTER, OF_JOB ", cause",
 	 "Events that interrupted a job, however many ranks fell, once their cause is certain.",
 	 .job = disruptions},
-	{"gpbpf_job_runs_total", COUNTER, OF_JOB, "Runs of a job: its start, and each restart.", .job = runs},
+	{"gpbpf_job_runs_total", COUNTER, OF_JOB, "Runs of a job: its start, and each restart.",
+	 .job = runs},
 	{"gpbpf_job_starts_since_step", GAUGE, OF_JOB,
 	 "Runs begun since the last step: a crash loop shows here.", .job = starts},
 	{"gpbpf_job_step_seconds", HISTOGRAM, OF_JOB ", loop, le",
@@ -224,7 +226,8 @@ static const struct family job_families[] = {
 	 "From the making of a job's first pod to its first process: until it had a node (schedule), its "
 	 "images (image), and began (start); in no bucket.",
 	 .job = scheduling},
-	{"gpbpf_job_step_number", GAUGE, OF_JOB, "Number of the newest step that counts.", .job = step},
+	{"gpbpf_job_step_number", GAUGE, OF_JOB, "Number of the newest step that counts.",
+	 .job = step},
 	{"gpbpf_job_state", GAUGE, OF_JOB ", state",
 	 "1 for the state a job is in: running, down, over, ended.", .job = state},
 };

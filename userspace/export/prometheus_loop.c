@@ -5,7 +5,8 @@
 
 #define NS_PER_S 1000000000ull
 
-/* By its number alone, whatever loops there are beside it: no series changes its name when one more comes. */
+/* By its number alone, whatever loops there are beside it: no series changes its name when one more
+ * comes. */
 void page_loop_label(struct page *p, const struct loop_view *l)
 {
 	if (l->state.loop)
@@ -50,7 +51,8 @@ static void loop_confidence(struct page *p, const struct family *f, const struct
 
 bool page_loop_known(const struct loop_view *l)
 {
-	return l->state.unit == UNIT_STEP && l->state.confidence >= PROMETHEUS_CONFIDENCE && l->time.count;
+	return l->state.unit == UNIT_STEP && l->state.confidence >= PROMETHEUS_CONFIDENCE &&
+	       l->time.count;
 }
 
 /* What is counted and is no training: it has a time, and no step has. */
@@ -175,9 +177,10 @@ static const struct family loop_families[] = {
 	 "How certain the steps are; below 0.7 no step time is given.", .loop = loop_confidence},
 	{"gpbpf_steps_total", COUNTER, OF_LOOP, "Training steps observed.", .loop = loop_steps},
 	{"gpbpf_counted_total", COUNTER, OF_LOOP ", unit",
-	 "Executions, or cycles of waits, of a process that nothing shows to train.", .loop = loop_counted},
-	{"gpbpf_counted_seconds", GAUGE, OF_LOOP ", unit, percentile", "Time from one of these to the next.",
-	 .loop = loop_counted_time},
+	 "Executions, or cycles of waits, of a process that nothing shows to train.",
+	 .loop = loop_counted},
+	{"gpbpf_counted_seconds", GAUGE, OF_LOOP ", unit, percentile",
+	 "Time from one of these to the next.", .loop = loop_counted_time},
 	{"gpbpf_step_number", GAUGE, OF_LOOP,
 	 "Number of the newest step of a process whose job is not told on this page: else "
 	 "gpbpf_job_step_number.",
@@ -190,16 +193,16 @@ static const struct family loop_families[] = {
 	 "Mean of the steps no slower than the median plus three MAD.", .loop = loop_ideal},
 	{"gpbpf_step_deviation_seconds", GAUGE, OF_LOOP,
 	 "Mean distance of the last 128 steps from the ideal step.", .loop = loop_deviation},
-	{"gpbpf_step_jitter_ratio", GAUGE, OF_LOOP, "Spread of the last 128 steps over their median.",
-	 .loop = loop_jitter},
+	{"gpbpf_step_jitter_ratio", GAUGE, OF_LOOP,
+	 "Spread of the last 128 steps over their median.", .loop = loop_jitter},
 	{"gpbpf_step_lateness_seconds", GAUGE, OF_LOOP,
 	 "Mean of the last 128 steps less the ideal step: below 0 where they were faster.",
 	 .loop = page_loop_signed},
 	{"gpbpf_step_recent_seconds", GAUGE, OF_LOOP ", percentile",
 	 "Step times of the last minute by the clock; absent: there was no step in it.",
 	 .loop = page_loop_minute},
-	{"gpbpf_step_recent_steps", GAUGE, OF_LOOP, "Steps in the last minute by the clock, 0 included.",
-	 .loop = page_loop_minute_steps},
+	{"gpbpf_step_recent_steps", GAUGE, OF_LOOP,
+	 "Steps in the last minute by the clock, 0 included.", .loop = page_loop_minute_steps},
 	{"gpbpf_loop_slow", GAUGE, OF_LOOP ", phase",
 	 "1 while steps are lastingly slower than usual (fail-slow), with the phase that grew most, else 0; "
 	 "absent: not known yet.",
@@ -207,8 +210,10 @@ static const struct family loop_families[] = {
 	{"gpbpf_loop_slow_ratio", GAUGE, OF_LOOP,
 	 "While they are slower: median of the last 40 steps over the usual step.",
 	 .loop = page_loop_slow_ratio},
-	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.", .loop = page_loop_slowdowns},
+	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.",
+	 .loop = page_loop_slowdowns},
 	{"gpbpf_step_phase_seconds_total", COUNTER, OF_LOOP ", phase",
-	 "Host time inside steps, by phase; host: neither blocked nor compiling.", .loop = loop_phases},
+	 "Host time inside steps, by phase; host: neither blocked nor compiling.",
+	 .loop = loop_phases},
 };
 const struct family_list page_loop_families = FAMILY_LIST(loop_families);

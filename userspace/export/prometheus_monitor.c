@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the job says of itself: figures of torch.monitor, and ranges that it named. How many figures there are
- * is the job's to say: a page has PAGE_FIGURES of them, and tells how many it left out. */
+/* What the job says of itself: figures of torch.monitor, and ranges that it named. How many figures
+ * there are is the job's to say: a page has PAGE_FIGURES of them, and tells how many it left out.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #include "userspace/export/metric.h"
 #include "userspace/export/prometheus_private.h"
 
-/* With all its labels a sample is 120 bytes or so: a tenth of the page that is allowed (design §9). */
+/* With all its labels a sample is 120 bytes or so: a tenth of the page that is allowed (design §9).
+ */
 #define PAGE_FIGURES 2048
 
 /* As the job has it: no number is one of the things it can be. */
@@ -84,8 +86,8 @@ static const struct family monitor_families[] = {
 	 "Last value of a Stat of torch.monitor, as the job logged it.", .rank = figures},
 	{"gpbpf_monitor_values_left_out", GAUGE, "", "Such values for which this page has no room.",
 	 .all = left_out},
-	{"gpbpf_monitor_events_total", COUNTER, OF_RANK, "Events of torch.monitor, those of Stats included.",
-	 .rank = events},
+	{"gpbpf_monitor_events_total", COUNTER, OF_RANK,
+	 "Events of torch.monitor, those of Stats included.", .rank = events},
 	{"gpbpf_monitor_truncated_total", COUNTER, OF_RANK, "Those that were not told whole.",
 	 .rank = truncated},
 	{"gpbpf_monitor_unkept_total", COUNTER, OF_RANK,

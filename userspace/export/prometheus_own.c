@@ -14,7 +14,8 @@
 
 #define NS_PER_S 1000000000ull
 
-/* ---- read ---------------------------------------------------------------------------------------- */
+/* ---- read
+ * ---------------------------------------------------------------------------------------- */
 
 static uint64_t own_cpu(void)
 {
@@ -38,8 +39,9 @@ static uint64_t own_resident(void)
 	n = proc_read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	return sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * (uint64_t)sysconf(_SC_PAGESIZE)
-								: 0;
+	return sscanf(text, "%llu %llu", &size, &resident) == 2
+		       ? resident * (uint64_t)sysconf(_SC_PAGESIZE)
+		       : 0;
 }
 
 static uint64_t own_fds(void)
@@ -74,7 +76,8 @@ void prometheus_own_read(struct prometheus_own *own)
 		own->start_ns = own_start();
 }
 
-/* ---- told ---------------------------------------------------------------------------------------- */
+/* ---- told
+ * ---------------------------------------------------------------------------------------- */
 
 static void build_info(struct page *p, const struct family *f)
 {
@@ -142,7 +145,8 @@ static void start(struct page *p, const struct family *f)
 static void duration(struct page *p, const struct family *f)
 {
 	if (p->own && p->own->began_ns)
-		page_plain_real(p, f, (double)(clock_mono_ns() - p->own->began_ns) / (double)NS_PER_S, 6);
+		page_plain_real(p, f,
+				(double)(clock_mono_ns() - p->own->began_ns) / (double)NS_PER_S, 6);
 }
 
 static const struct family own_families[] = {
@@ -150,8 +154,8 @@ static const struct family own_families[] = {
 	{"gpbpf_up", GAUGE, "", "1 while gp-bpf observes.", .all = up},
 	{"gpbpf_events_total", COUNTER, "", "Records the model was given.", .all = events},
 	{"gpbpf_records_lost_total", COUNTER, "cause", "Records that did not arrive.", .all = lost},
-	{"gpbpf_ledger_violations_total", COUNTER, "", "Times that the buckets did not add up to elapsed.",
-	 .all = violations},
+	{"gpbpf_ledger_violations_total", COUNTER, "",
+	 "Times that the buckets did not add up to elapsed.", .all = violations},
 	{"gpbpf_overhead_budget_ratio", GAUGE, "",
 	 "What probes beyond the marker may cost before some are given up; absent: no bound.",
 	 .all = overhead_budget},
@@ -163,14 +167,17 @@ static const struct family own_families[] = {
 	 "them.",
 	 .all = page_ranks_unshown},
 	{"process_cpu_seconds_total", COUNTER, "", "CPU time of gp-bpf itself.", .all = cpu},
-	{"process_resident_memory_bytes", GAUGE, "", "Resident memory of gp-bpf itself.", .all = resident},
+	{"process_resident_memory_bytes", GAUGE, "", "Resident memory of gp-bpf itself.",
+	 .all = resident},
 	{"process_open_fds", GAUGE, "", "Open file descriptors of gp-bpf itself.", .all = fds},
-	{"process_start_time_seconds", GAUGE, "", "When gp-bpf started, UTC since 1970.", .all = start},
+	{"process_start_time_seconds", GAUGE, "", "When gp-bpf started, UTC since 1970.",
+	 .all = start},
 };
 const struct family_list page_own_families = FAMILY_LIST(own_families);
 
 static const struct family last_families[] = {
 	{"gpbpf_scrape_duration_seconds", GAUGE, "",
-	 "Time that making this page took; compressing and sending it comes on top.", .all = duration},
+	 "Time that making this page took; compressing and sending it comes on top.",
+	 .all = duration},
 };
 const struct family_list page_last_families = FAMILY_LIST(last_families);

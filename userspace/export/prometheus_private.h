@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_private.h - a page of metrics in the making, as its parts see it: prometheus_text.c (what every
- * page and process has), prometheus_loop.c (steps), and those below. */
+/* prometheus_private.h - a page of metrics in the making, as its parts see it: prometheus_text.c
+ * (what every page and process has), prometheus_loop.c (steps), and those below. */
 #ifndef EXPORT_PROMETHEUS_PRIVATE_H
 #define EXPORT_PROMETHEUS_PRIVATE_H
 
@@ -45,16 +45,16 @@ struct page {
 	size_t range_samples;
 };
 
-/* One family: header, then the samples of its one function. This is the one place of a metric's name: pages
- * and the list of metrics (prometheus_metrics()) are made of these rows. */
+/* One family: header, then the samples of its one function. This is the one place of a metric's
+ * name: pages and the list of metrics (prometheus_metrics()) are made of these rows. */
 struct family {
 	const char *name;
 	enum family_type type;
 	const char *labels; /* as people read them, separated by ", " */
 	const char *help;   /* without quotes, backslashes or line breaks */
 	void (*all)(struct page *p, const struct family *f);
-	/* Of one of these, for each: what is a job's is told by the node of its reference alone; its part on
-	 * this node, which adds up over nodes, by every node. */
+	/* Of one of these, for each: what is a job's is told by the node of its reference alone;
+	 * its part on this node, which adds up over nodes, by every node. */
 	void (*job)(struct page *p, const struct family *f, const struct job_view *j);
 	void (*job_part)(struct page *p, const struct family *f, const struct job_view *j);
 	/* Of an exporter. */
@@ -69,20 +69,21 @@ struct family_list { /* as many as there are */
 	const struct family *family;
 	size_t count;
 };
-#define FAMILY_LIST(all)                                                                                     \
-	{                                                                                                    \
-		all, sizeof(all) / sizeof((all)[0])                                                          \
+#define FAMILY_LIST(all)                                                                           \
+	{                                                                                          \
+		all, sizeof(all) / sizeof((all)[0])                                                \
 	}
 #define OF_JOB	"job_id"
 #define OF_RANK "job_id, rank"
 #define OF_LOOP OF_RANK ", loop"
 
-/* A sample is begun (its name, "{", and labels), the caller adds labels of its own, and ends it with a value:
- * page_value_uint(p, page_sample(p, f->name, r), 1). */
+/* A sample is begun (its name, "{", and labels), the caller adds labels of its own, and ends it
+ * with a value: page_value_uint(p, page_sample(p, f->name, r), 1). */
 /* r: of that process; NULL: of none. */
 struct buffer *page_sample(struct page *p, const char *name, const struct rank_view *r);
 /* Of a histogram or summary: name and ending. */
-struct buffer *page_part(struct page *p, const char *name, const char *ending, const struct rank_view *r);
+struct buffer *page_part(struct page *p, const char *name, const char *ending,
+			 const struct rank_view *r);
 void page_value_uint(struct page *p, struct buffer *out, uint64_t value);
 void page_value_ns(struct page *p, struct buffer *out, uint64_t ns);
 void page_value_real(struct page *p, struct buffer *out, double value);
@@ -90,8 +91,8 @@ void page_value_real(struct page *p, struct buffer *out, double value);
 void page_plain(struct page *p, const struct family *f, uint64_t value);
 void page_plain_real(struct page *p, const struct family *f, double value, int decimals);
 /* In OpenMetrics: NAME_created of the sample just written. Counters of gp-bpf and of
- * jobs have it by themselves. Those of a process all begin at one instant, which one of them tells: of each
- * they would be a quarter of the page. */
+ * jobs have it by themselves. Those of a process all begin at one instant, which one of them tells:
+ * of each they would be a quarter of the page. */
 void page_created(struct page *p);
 
 /* prometheus_who.c: who has series. 0 or -ENOMEM. */

@@ -15,7 +15,8 @@ int page_attach_order(const void *a, const void *b)
 	return order ? order : strncmp(x->at.library, y->at.library, sizeof(x->at.library));
 }
 
-/* Hits are known by probe, not by library: rows of one probe that is in several say the same number. */
+/* Hits are known by probe, not by library: rows of one probe that is in several say the same
+ * number. */
 static void probe_hits(struct page *p, const struct family *f)
 {
 	uint64_t hits = 0;
@@ -49,11 +50,13 @@ static void probe_states(struct page *p, const struct family *f)
 	uint64_t n[GP_GROUP_fault + 1][GP_ATTACH_given_up + 1] = {0};
 
 	for (size_t i = 0; i < p->nattach; i++)
-		if (p->attach[i]->group <= GP_GROUP_fault && p->attach[i]->at.state <= GP_ATTACH_given_up)
+		if (p->attach[i]->group <= GP_GROUP_fault &&
+		    p->attach[i]->at.state <= GP_ATTACH_given_up)
 			n[p->attach[i]->group][p->attach[i]->at.state]++;
 	for (int g = 0; p->nattach && g <= GP_GROUP_fault; g++) {
 		for (int st = GP_ATTACH_attached; st <= GP_ATTACH_given_up; st++) {
-			metric_label(page_sample(p, f->name, NULL), "group", event_group_name((unsigned)g));
+			metric_label(page_sample(p, f->name, NULL), "group",
+				     event_group_name((unsigned)g));
 			metric_label(p->out, "state", event_attach_state_name((unsigned)st));
 			page_value_uint(p, p->out, n[g][st]);
 		}
@@ -86,7 +89,8 @@ static const struct family probe_families[] = {
 	{"gpbpf_probe_unsent_total", COUNTER, "probe",
 	 "Hits that were counted and not sent: over a bound, or over the budget of overhead.",
 	 .all = probe_unsent},
-	{"gpbpf_probes", GAUGE, "group, state", "Places of probes by group and state.", .all = probe_states},
+	{"gpbpf_probes", GAUGE, "group, state", "Places of probes by group and state.",
+	 .all = probe_states},
 	{"gpbpf_probe_attached", GAUGE, "probe, library",
 	 "1 where a probe is attached, 0 where it could not be.", .all = probe_attached},
 };

@@ -18,8 +18,8 @@ static void rank_place_labels(struct page *p, const struct gp_place *at)
 			metric_label(p->out, labels[i].name, labels[i].value);
 }
 
-/* What is told here may change: whoever joins it on has it all, and no other series breaks. The command is
- * not told: it may hold secrets. */
+/* What is told here may change: whoever joins it on has it all, and no other series breaks. The
+ * command is not told: it may hold secrets. */
 static void rank_info(struct page *p, const struct family *f, const struct rank_view *r)
 {
 	page_sample(p, f->name, r);
@@ -136,8 +136,8 @@ static const struct family rank_families[] = {
 	 "one "
 	 "that is absent has nothing.",
 	 .rank = rank_time},
-	{"gpbpf_excluded_seconds", GAUGE, OF_RANK, "Time of a process that is left out: it is in no bucket.",
-	 .rank = rank_excluded},
+	{"gpbpf_excluded_seconds", GAUGE, OF_RANK,
+	 "Time of a process that is left out: it is in no bucket.", .rank = rank_excluded},
 	{"gpbpf_goodput_ratio", GAUGE, OF_RANK,
 	 "Of a process whose job is not told on this page: share of its observed time that became training "
 	 "progress; "
@@ -167,8 +167,8 @@ static const struct family rank_families[] = {
 	{"gpbpf_rank_hung", GAUGE, OF_RANK ", why",
 	 "1 while a rank hangs; why: collective, stopped, input...", .rank = rank_hung},
 	{"gpbpf_hangs_total", COUNTER, OF_RANK, "Hangs.", .rank = rank_hangs},
-	{"gpbpf_hang_seconds_total", COUNTER, OF_RANK, "Time in hangs, each from its first instant.",
-	 .rank = rank_hang_time},
+	{"gpbpf_hang_seconds_total", COUNTER, OF_RANK,
+	 "Time in hangs, each from its first instant.", .rank = rank_hang_time},
 	{"gpbpf_overhead_seconds_total", COUNTER, OF_RANK ", part",
 	 "Estimated price of observing: hits times the price of an empty one, measured at start; of what "
 	 "finds steps (marker), and of all else (other).",

@@ -79,6 +79,7 @@ static const struct family store_families[] = {
 	{"gpbpf_store_waiting_rows", GAUGE, "",
 	 "Rows (a minute of a rank each) in memory that are not written yet.", .all = waiting},
 	{"gpbpf_store_lost_total", COUNTER, "what",
-	 "What memory had no room for while the store could not be written.", .all = lost, .anew = true},
+	 "What memory had no room for while the store could not be written.", .all = lost,
+	 .anew = true},
 };
 const struct family_list page_store_families = FAMILY_LIST(store_families);

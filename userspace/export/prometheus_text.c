@@ -10,7 +10,8 @@
 
 #define NS_PER_S 1000000000ll
 
-/* About what a page has, and each process and job adds, so that it need not be moved as it grows. */
+/* About what a page has, and each process and job adds, so that it need not be moved as it grows.
+ */
 #define PAGE_START 16384
 #define PAGE_EACH  5000
 
@@ -26,7 +27,8 @@ static size_t family_len(const struct family *f)
 	return len;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------- */
+/* ---- samples
+ * ------------------------------------------------------------------------------------- */
 
 static void page_since_start(struct page *p)
 {
@@ -36,7 +38,8 @@ static void page_since_start(struct page *p)
 	p->since_real_ns = !p->s ? 0 : anew ? p->s->opened_real_ns : p->s->session_real_ns;
 }
 
-struct buffer *page_part(struct page *p, const char *name, const char *ending, const struct rank_view *r)
+struct buffer *page_part(struct page *p, const char *name, const char *ending,
+			 const struct rank_view *r)
 {
 	page_since_start(p);
 	metric_name(p->out, name);
@@ -66,7 +69,8 @@ static int64_t page_since(const struct page *p)
 		return 0;
 	if (p->since_real_ns > 0)
 		return p->since_real_ns < s->real_ns ? p->since_real_ns : 0;
-	if (!p->since_ns || p->since_ns > s->mono_ns || (int64_t)(s->mono_ns - p->since_ns) > s->real_ns)
+	if (!p->since_ns || p->since_ns > s->mono_ns ||
+	    (int64_t)(s->mono_ns - p->since_ns) > s->real_ns)
 		return 0;
 	return s->real_ns - (int64_t)(s->mono_ns - p->since_ns);
 }
@@ -133,7 +137,8 @@ void page_plain_real(struct page *p, const struct family *f, double value, int d
 	buffer_printf(p->out, "%s %.*f\n", f->name, decimals, value);
 }
 
-/* ---- families ------------------------------------------------------------------------------------ */
+/* ---- families
+ * ------------------------------------------------------------------------------------ */
 
 static const struct family_list *const tables[] = {
 	&page_own_families,   &page_loop_families,    &page_rank_families,    &page_job_families,
@@ -221,7 +226,8 @@ static void family_text(struct page *p, const struct family *f)
 	}
 }
 
-/* ---- pages --------------------------------------------------------------------------------------- */
+/* ---- pages
+ * --------------------------------------------------------------------------------------- */
 
 const char *prometheus_content_type(enum prometheus_format format)
 {
@@ -230,8 +236,8 @@ const char *prometheus_content_type(enum prometheus_format format)
 	return "text/plain; version=0.0.4; charset=utf-8";
 }
 
-void prometheus_text_own(struct buffer *out, const struct snapshot *s, const struct prometheus_own *own,
-			 enum prometheus_format format)
+void prometheus_text_own(struct buffer *out, const struct snapshot *s,
+			 const struct prometheus_own *own, enum prometheus_format format)
 {
 	struct page *p = calloc(1, sizeof(*p));
 

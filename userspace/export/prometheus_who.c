@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_who.c - whose series a page has: each name once, and of all no more than there is room for. */
+/* prometheus_who.c - whose series a page has: each name once, and of all no more than there is room
+ * for. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@ static bool old(const struct page *p, uint64_t end_ns)
 	return p->s->mono_ns > end_ns && p->s->mono_ns - end_ns > PROMETHEUS_GRACE_NS;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * ---------------------------------------------------------------------------------------- */
 
 const char *page_job_name(const struct job_view *j, char room[PAGE_JOB_MAX])
 {
@@ -42,7 +44,8 @@ static bool same_name(const struct job_view *a, const struct job_view *b)
 	return !strcmp(page_job_name(a, room[0]), page_job_name(b, room[1]));
 }
 
-/* Two jobs of one name (one ended long ago): the one that goes on has the series, else the newer one. */
+/* Two jobs of one name (one ended long ago): the one that goes on has the series, else the newer
+ * one. */
 static bool job_replaced(const struct snapshot *s, uint32_t at)
 {
 	const struct job_view *own = &s->jobs[at];
@@ -74,7 +77,8 @@ static void take_jobs(struct page *p, bool over)
 	}
 }
 
-/* ---- processes ----------------------------------------------------------------------------------- */
+/* ---- processes
+ * ----------------------------------------------------------------------------------- */
 
 struct one { /* a process that may have series */
 	const struct rank_view *r;
@@ -148,8 +152,8 @@ static void rank_labels(struct page *p, const struct one *o)
 	p->ranks[p->nranks++] = o->r;
 }
 
-/* Of each job its first trainer in its last run, also when that has ended and others go on: another one's
- * counts, which are about as many, would be taken for so many more. */
+/* Of each job its first trainer in its last run, also when that has ended and others go on: another
+ * one's counts, which are about as many, would be taken for so many more. */
 static void take_first(struct page *p)
 {
 	for (uint32_t i = 0; i < p->s->nranks; i++) {
@@ -157,13 +161,15 @@ static void take_first(struct page *p)
 		uint32_t job = r->trainer ? job_of(p->s, r->job_key) : p->s->njobs;
 
 		for (size_t k = 0; job < p->s->njobs && k < p->njobs; k++)
-			if (p->jobs[k] == &p->s->jobs[job] && (!p->first[k] || r->run > p->first[k]->run))
+			if (p->jobs[k] == &p->s->jobs[job] &&
+			    (!p->first[k] || r->run > p->first[k]->run))
 				p->first[k] = r;
 	}
 }
 
 /* Those that may have series: what ended has none once its job's next run has begun. */
-static uint32_t candidates(struct page *p, struct one *all, uint32_t *newest, char (*room)[PAGE_JOB_MAX])
+static uint32_t candidates(struct page *p, struct one *all, uint32_t *newest,
+			   char (*room)[PAGE_JOB_MAX])
 {
 	const struct snapshot *s = p->s;
 	uint32_t n = 0;
@@ -180,7 +186,8 @@ static uint32_t candidates(struct page *p, struct one *all, uint32_t *newest, ch
 
 		if (s->node.on && !r->trainer) /* of a whole node: what serves, or idles */
 			continue;
-		if (!r->alive && (old(p, r->ledger.now_ns) || (job < s->njobs && r->run < newest[job])))
+		if (!r->alive &&
+		    (old(p, r->ledger.now_ns) || (job < s->njobs && r->run < newest[job])))
 			continue;
 		all[n] = (struct one){.r = r, .at = i, .job = job, .name = r->job};
 		if (job < s->njobs)
@@ -232,7 +239,8 @@ int page_who(struct page *p)
 	return ok && !p->labels.failed ? 0 : -ENOMEM;
 }
 
-/* ---- who is left out ----------------------------------------------------------------------------- */
+/* ---- who is left out
+ * ----------------------------------------------------------------------------- */
 
 static void unshown(struct page *p, const struct family *f, const char *cause, size_t count)
 {

@@ -2,7 +2,8 @@
 #include "userspace/export/metric.h"
 #include "userspace/export/prometheus_private.h"
 
-/* ---- lasting slowdowns --------------------------------------------------------------------------- */
+/* ---- lasting slowdowns
+ * --------------------------------------------------------------------------- */
 
 /* One series a loop: its phase changes. */
 void page_loop_slow(struct page *p, const struct family *f, const struct rank_view *r,
@@ -24,7 +25,8 @@ void page_loop_slow_ratio(struct page *p, const struct family *f, const struct r
 	const struct change_view *c = &l->change;
 
 	if (c->known && c->slow && page_loop_known(l))
-		page_value_real(p, page_loop(p, f->name, r, l), (double)c->after_ns / (double)c->before_ns);
+		page_value_real(p, page_loop(p, f->name, r, l),
+				(double)c->after_ns / (double)c->before_ns);
 }
 
 void page_loop_slowdowns(struct page *p, const struct family *f, const struct rank_view *r,
@@ -33,7 +35,8 @@ void page_loop_slowdowns(struct page *p, const struct family *f, const struct ra
 	page_value_uint(p, page_loop(p, f->name, r, l), l->change.count);
 }
 
-/* ---- step times of late -------------------------------------------------------------------------- */
+/* ---- step times of late
+ * -------------------------------------------------------------------------- */
 
 static void minute_sample(struct page *p, const struct family *f, const struct rank_view *r,
 			  const struct loop_view *l, const char *percentile, uint64_t ns)
@@ -69,7 +72,8 @@ void page_loop_signed(struct page *p, const struct family *f, const struct rank_
 		page_value_real(p, page_loop(p, f->name, r, l), l->time.signed_ns / 1e9);
 }
 
-/* ---- where the time went of late ----------------------------------------------------------------- */
+/* ---- where the time went of late
+ * ----------------------------------------------------------------- */
 
 static uint64_t observed_ns(const struct window_view *w)
 {
@@ -81,7 +85,8 @@ void page_rank_window_goodput(struct page *p, const struct family *f, const stru
 {
 	char name[16];
 
-	for (int i = 0; r->trainer && !p->label_job && i < WINDOWS_MAX && r->windows[i].length_ns; i++) {
+	for (int i = 0; r->trainer && !p->label_job && i < WINDOWS_MAX && r->windows[i].length_ns;
+	     i++) {
 		const struct window_view *w = &r->windows[i];
 
 		if (!observed_ns(w))
@@ -95,7 +100,8 @@ void page_rank_window_observed(struct page *p, const struct family *f, const str
 {
 	char name[16];
 
-	for (int i = 0; r->trainer && !p->label_job && i < WINDOWS_MAX && r->windows[i].length_ns; i++) {
+	for (int i = 0; r->trainer && !p->label_job && i < WINDOWS_MAX && r->windows[i].length_ns;
+	     i++) {
 		if (observed_ns(&r->windows[i]) >= r->windows[i].length_ns)
 			continue;
 		metric_label(page_sample(p, f->name, r), "window",

@@ -63,8 +63,10 @@ static void export_unknown(const char *spec)
 	struct buffer names = {0};
 
 	for (size_t i = 0; exporters[i]; i++)
-		buffer_printf(&names, "%s%s (%s)", i ? ", " : "", exporters[i]->name, exporters[i]->help);
-	log_error("--export %s: no such exporter; there are: %s", spec, names.data ? names.data : "");
+		buffer_printf(&names, "%s%s (%s)", i ? ", " : "", exporters[i]->name,
+			      exporters[i]->help);
+	log_error("--export %s: no such exporter; there are: %s", spec,
+		  names.data ? names.data : "");
 	buffer_free(&names);
 }
 
@@ -132,8 +134,8 @@ void export_set_snapshot(struct export_set *set, struct snapshot *s)
 			set->open[i].exporter->snapshot(set->open[i].state, s);
 }
 
-void export_set_moment(struct export_set *set, uint64_t mono_ns, struct snapshot *(*make)(void *ctx),
-		       void *ctx)
+void export_set_moment(struct export_set *set, uint64_t mono_ns,
+		       struct snapshot *(*make)(void *ctx), void *ctx)
 {
 	struct snapshot *s = NULL;
 
@@ -171,7 +173,8 @@ void export_set_save(const struct export_set *set)
 			set->open[i].exporter->save(set->open[i].state);
 }
 
-/* ---- from one to the next ------------------------------------------------------------------------ */
+/* ---- from one to the next
+ * ------------------------------------------------------------------------ */
 
 static int part_archive(const struct export_open *o, struct buffer *out)
 {
@@ -194,8 +197,9 @@ static void part_resume(const struct export_set *set, uint64_t key, const void *
 			return;
 		set->open[i].exporter->archive(set->open[i].state, &a);
 		if (archive_end(&a))
-			log_warn("--export %s: what its files were owed cannot be read: it may be missing",
-				 set->open[i].exporter->name);
+			log_warn(
+				"--export %s: what its files were owed cannot be read: it may be missing",
+				set->open[i].exporter->name);
 		return;
 	}
 }
@@ -281,7 +285,8 @@ uint64_t export_set_told(const struct export_set *set)
 	uint64_t last = 0, told;
 
 	for (size_t i = 0; i < set->count; i++) {
-		told = set->open[i].exporter->told ? set->open[i].exporter->told(set->open[i].state) : 0;
+		told = set->open[i].exporter->told ? set->open[i].exporter->told(set->open[i].state)
+						   : 0;
 		last = told > last ? told : last;
 	}
 	return last;

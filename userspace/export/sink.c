@@ -35,7 +35,8 @@ static int sink_open_how(struct sink **ret, const char *path, int how)
 
 	if (!s)
 		return -ENOMEM;
-	log_escape(s->path, sizeof(s->path), strcmp(path, "-") != 0 ? path : "standard output", PATH_MAX);
+	log_escape(s->path, sizeof(s->path), strcmp(path, "-") != 0 ? path : "standard output",
+		   PATH_MAX);
 	if (strcmp(path, "-") != 0)
 		s->fd = open(path, O_WRONLY | O_CREAT | how | O_CLOEXEC, 0644);
 	else
@@ -69,9 +70,11 @@ static size_t sink_last_line(const char *text, size_t len)
 	return before ? (size_t)(before + 1 - text) : 0;
 }
 
-int sink_tail(const char *path, bool (*drop)(const char *line), char **ret_tail, uint64_t *ret_bytes)
+int sink_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
+	      uint64_t *ret_bytes)
 {
-	int err = -ENOENT, fd = strcmp(path, "-") != 0 ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
+	int err = -ENOENT,
+	    fd = strcmp(path, "-") != 0 ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
 	char *text = malloc(SINK_TAIL_BYTES + 1), *end;
 	struct stat st;
 	size_t len;
@@ -241,11 +244,11 @@ int sink_close(struct sink *s)
 	/* A reader that is gone wants no more. */
 	if (s->failed_lines && s->error != -EPIPE)
 		log_error("export to %s: %llu line%s not written: %s", s->path,
-			  (unsigned long long)s->failed_lines, s->failed_lines == 1 ? " was" : "s were",
-			  strerror(-s->error));
+			  (unsigned long long)s->failed_lines,
+			  s->failed_lines == 1 ? " was" : "s were", strerror(-s->error));
 	if (s->lost_lines)
-		log_error("export to %s: %llu line%s lost", s->path, (unsigned long long)s->lost_lines,
-			  plural(s->lost_lines));
+		log_error("export to %s: %llu line%s lost", s->path,
+			  (unsigned long long)s->lost_lines, plural(s->lost_lines));
 	err = s->error ? s->error : s->lost_lines ? -ENOBUFS : 0;
 	buffer_free(&s->text);
 	free(s);

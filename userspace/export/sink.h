@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink.h - lines to a file, a pipe or a terminal. A reader of a pipe that stops reading fills a bounded
- * backlog, then costs whole lines, counted; it never holds up the caller for more than a second. Nor does a
- * disk, where the file is written aside (outlet.h): what it does not take is kept, SINK_KEPT_BYTES of it, and
- * tried again each second; what is beyond that is dropped from there to where half of it has been written,
- * and the gap is marked. */
+/* sink.h - lines to a file, a pipe or a terminal. A reader of a pipe that stops reading fills a
+ * bounded backlog, then costs whole lines, counted; it never holds up the caller for more than a
+ * second. Nor does a disk, where the file is written aside (outlet.h): what it does not take is
+ * kept, SINK_KEPT_BYTES of it, and tried again each second; what is beyond that is dropped from
+ * there to where half of it has been written, and the gap is marked. */
 #ifndef EXPORT_SINK_H
 #define EXPORT_SINK_H
 
@@ -23,39 +23,41 @@ typedef void sink_gap_fn(void *ctx, struct buffer *out, uint64_t lines);
 int sink_open(struct sink **ret, const char *path);
 /* The same, behind what the file holds. */
 int sink_open_append(struct sink **ret, const char *path);
-/* Where path is a regular file, or none yet: written aside, keep: behind what it holds. Else as the two
- * above. gap may be NULL: the format has no place for it. Of the main thread. */
+/* Where path is a regular file, or none yet: written aside, keep: behind what it holds. Else as the
+ * two above. gap may be NULL: the format has no place for it. Of the main thread. */
 int sink_open_aside(struct sink **ret, const char *path, bool keep, sink_gap_fn *gap, void *ctx);
-/* What a predecessor left in a file: a torn last line is cut off it, and so is the last whole one where drop
- * (may be NULL) says so. *ret_tail: the end of what stays, whole lines up to 1 MiB, NUL-terminated, the
- * caller's to free; *ret_bytes: of the file now. -errno where there is no such regular file, without a line.
+/* What a predecessor left in a file: a torn last line is cut off it, and so is the last whole one
+ * where drop (may be NULL) says so. *ret_tail: the end of what stays, whole lines up to 1 MiB,
+ * NUL-terminated, the caller's to free; *ret_bytes: of the file now. -errno where there is no such
+ * regular file, without a line.
  */
-int sink_tail(const char *path, bool (*drop)(const char *line), char **ret_tail, uint64_t *ret_bytes);
+int sink_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
+	      uint64_t *ret_bytes);
 /* The buffer to append to. After each whole line: sink_line(). */
 struct buffer *sink_buffer(struct sink *s);
 void sink_line(struct sink *s);
 /* Hands what is there to the reader, as much as it takes now. */
 void sink_flush(struct sink *s);
-/* The same, and waits until a file that is written aside has it all; so long at most, and not at all for a
- * disk that has not answered since it was waited for last. */
+/* The same, and waits until a file that is written aside has it all; so long at most, and not at
+ * all for a disk that has not answered since it was waited for last. */
 void sink_save(struct sink *s, uint64_t within_ns);
-/* What the file has not taken yet, and how many lines are missing behind that; of a sink that was just opened
- * behind what the file holds: from its predecessor, less what was written since. headed: of a file that is a
- * new one, the first line is there. */
+/* What the file has not taken yet, and how many lines are missing behind that; of a sink that was
+ * just opened behind what the file holds: from its predecessor, less what was written since.
+ * headed: of a file that is a new one, the first line is there. */
 void sink_archive(struct sink *s, struct archive *a, bool headed);
 /* So many lines are missing, behind all that was given: nobody has them any more. */
 void sink_missed(struct sink *s, uint64_t lines);
-/* NULL, or what is wrong: with a file that is written aside now; else what ended it: what comes after it is
- * counted, not written. */
+/* NULL, or what is wrong: with a file that is written aside now; else what ended it: what comes
+ * after it is counted, not written. */
 const char *sink_trouble(const struct sink *s);
 /* Lines that a reader or a disk was too slow for, and those that came to nothing by the error. */
 uint64_t sink_lost(const struct sink *s);
 uint64_t sink_failed(const struct sink *s);
 /* Lines that are kept for a file that is written aside. */
 uint64_t sink_waiting(const struct sink *s, uint64_t *ret_bytes);
-/* The end comes: what does not take all by 5 s from now is given up; soon: by half a second. Of a sink of
- * sink_open() a reader that reads on is waited for all the same, until it stops for 5 s. What was said first
- * counts. */
+/* The end comes: what does not take all by 5 s from now is given up; soon: by half a second. Of a
+ * sink of sink_open() a reader that reads on is waited for all the same, until it stops for 5 s.
+ * What was said first counts. */
 void sink_end(struct sink *s, bool soon);
 /* 0, or -errno when lines were lost (said once, in the log). Frees s. */
 int sink_close(struct sink *s);

@@ -27,7 +27,8 @@ static const char *reason(int err)
 				 : strerror(-err);
 }
 
-/* ---- on the way ---------------------------------------------------------------------------------- */
+/* ---- on the way
+ * ---------------------------------------------------------------------------------- */
 
 static size_t pending(const struct sink *s)
 {
@@ -91,7 +92,8 @@ static void give(struct sink *s)
 		answered(s, &(struct outlet_told){.err = -EAGAIN});
 }
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines
+ * --------------------------------------------------------------------------------------- */
 
 /* No memory for all of a line: what there is of it goes. */
 static void torn(struct sink *s)
@@ -134,8 +136,9 @@ static void gap_end(struct sink *s)
 		log_warn("export to %s: is written again; %llu line%s missing", s->path,
 			 (unsigned long long)gap, gap == 1 ? " is" : "s are");
 	else
-		log_warn("export to %s: %llu line%s missing: an earlier gp-bpf could not write %s", s->path,
-			 (unsigned long long)gap, gap == 1 ? " is" : "s are", gap == 1 ? "it" : "them");
+		log_warn("export to %s: %llu line%s missing: an earlier gp-bpf could not write %s",
+			 s->path, (unsigned long long)gap, gap == 1 ? " is" : "s are",
+			 gap == 1 ? "it" : "them");
 }
 
 void sink_aside_flush(struct sink *s)
@@ -180,7 +183,8 @@ void sink_aside_line(struct sink *s)
 
 int sink_left_ms(uint64_t until_ns)
 {
-	uint64_t now_ns = clock_mono_ns(), ms = now_ns < until_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
+	uint64_t now_ns = clock_mono_ns(),
+		 ms = now_ns < until_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
 
 	return ms < LEFT_MOST_MS ? (int)ms : LEFT_MOST_MS;
 }
@@ -210,7 +214,8 @@ const char *sink_trouble(const struct sink *s)
 	return s->error ? reason(s->error) : s->dead ? reason(-ETIMEDOUT) : NULL;
 }
 
-/* ---- from one to the next ------------------------------------------------------------------------ */
+/* ---- from one to the next
+ * ------------------------------------------------------------------------ */
 
 struct owed {
 	uint64_t bytes; /* that the file had */
@@ -220,11 +225,12 @@ struct owed {
 	char *text;
 };
 
-/* What stands in the file behind those bytes is the beginning of the text; where it is more, all that was
- * owed is told there, the gap too. */
+/* What stands in the file behind those bytes is the beginning of the text; where it is more, all
+ * that was owed is told there, the gap too. */
 static void take_over(struct sink *s, const struct owed *owed, bool headed)
 {
-	uint64_t bytes = outlet_bytes(s->outlet), from = bytes > owed->bytes ? bytes - owed->bytes : 0;
+	uint64_t bytes = outlet_bytes(s->outlet),
+		 from = bytes > owed->bytes ? bytes - owed->bytes : 0;
 	const char *first = headed && owed->len && !bytes && !owed->bytes
 				    ? memchr(owed->text, '\n', owed->len)
 				    : NULL;
@@ -246,8 +252,8 @@ void sink_archive(struct sink *s, struct archive *a, bool headed)
 	struct owed owed = {0};
 
 	if (!archive_reads(a) && s->outlet)
-		owed = (struct owed){outlet_bytes(s->outlet), s->gap, s->error, (uint32_t)pending(s),
-				     s->text.data + s->written};
+		owed = (struct owed){outlet_bytes(s->outlet), s->gap, s->error,
+				     (uint32_t)pending(s), s->text.data + s->written};
 	archive_number(a, &owed.bytes);
 	archive_number(a, &owed.gap);
 	archive_number(a, &owed.error);
@@ -274,7 +280,8 @@ void sink_missed(struct sink *s, uint64_t lines)
 	}
 }
 
-/* ---- begin and end ------------------------------------------------------------------------------- */
+/* ---- begin and end
+ * ------------------------------------------------------------------------------- */
 
 int sink_open_aside(struct sink **ret, const char *path, bool keep, sink_gap_fn *gap, void *ctx)
 {
@@ -346,10 +353,12 @@ int sink_aside_close(struct sink *s)
 	left += s->failed_lines + s->lost_lines + s->before;
 	why = err == -ETIMEDOUT ? err : s->error ? s->error : s->worst ? s->worst : err;
 	if (left)
-		log_error("export to %s: %llu line%s not written: %s", s->path, (unsigned long long)left,
-			  left == 1 ? " was" : "s were", why ? reason(why) : "its disk was too slow");
+		log_error("export to %s: %llu line%s not written: %s", s->path,
+			  (unsigned long long)left, left == 1 ? " was" : "s were",
+			  why ? reason(why) : "its disk was too slow");
 	else if (err)
-		log_error("export to %s: what was written last may not be there: %s", s->path, reason(err));
+		log_error("export to %s: what was written last may not be there: %s", s->path,
+			  reason(err));
 	err = err ? err : why ? why : left ? -ENOBUFS : 0;
 	buffer_free(&s->text);
 	free(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink_private.h - what sink.c, which writes itself, and sink_aside.c, which has a file written aside, share.
+/* sink_private.h - what sink.c, which writes itself, and sink_aside.c, which has a file written
+ * aside, share.
  */
 #ifndef EXPORT_SINK_PRIVATE_H
 #define EXPORT_SINK_PRIVATE_H
@@ -13,7 +14,8 @@ struct sink {
 	int fd;
 	bool file;    /* a regular file takes everything at once */
 	bool bounded; /* the end waits for its reader until end_ns, else as long as it reads on */
-	bool stalled; /* the reader or disk did not move during a whole wait: do not wait again until it does
+	bool stalled; /* the reader or disk did not move during a whole wait: do not wait again
+		       * until it does
 		       */
 	struct buffer text;
 	size_t written; /* of text; always at a place that a later write goes on from */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorBoard event files: --export tensorboard:DIR[,interval=SECONDSs]. Steps are queued where they are
- * told, and written by a thread of its own, with a snapshot each interval. A replay waits for its disk
- * instead: nobody else does. */
+/* TensorBoard event files: --export tensorboard:DIR[,interval=SECONDSs]. Steps are queued where
+ * they are told, and written by a thread of its own, with a snapshot each interval. A replay waits
+ * for its disk instead: nobody else does. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define INTERVAL_MAX_S 3600
 #define FLUSH_NS       (9 * NS_PER_S / 2) /* with what a cancel takes, 5 s */
 #define SAVE_NS	       (NS_PER_S / 2)	  /* that a save of the state waits for a slow disk */
-#define QUEUE_STEPS    32768		  /* 64 ranks of 10 steps a second make 19200 in an interval */
+#define QUEUE_STEPS    32768 /* 64 ranks of 10 steps a second make 19200 in an interval */
 #define INTERVAL_WORD  ",interval="
 
 struct tensorboard {
@@ -39,16 +39,17 @@ struct tensorboard {
 	uint64_t unqueued; /* not told to the board yet */
 };
 
-/* ---- the queue ----------------------------------------------------------------------------------- */
+/* ---- the queue
+ * ----------------------------------------------------------------------------------- */
 
 static void steps_queue(struct tensorboard *t, const struct tb_step *s)
 {
 	struct tb_step *queue;
 
 	pthread_mutex_lock(&t->lock);
-	queue = t->queued < QUEUE_STEPS
-			? grow_items(t->queue, &t->queue_cap, t->queued + 1, QUEUE_STEPS, sizeof(*queue))
-			: NULL;
+	queue = t->queued < QUEUE_STEPS ? grow_items(t->queue, &t->queue_cap, t->queued + 1,
+						     QUEUE_STEPS, sizeof(*queue))
+					: NULL;
 	if (queue) {
 		t->queue = queue;
 		t->queue[t->queued++] = *s;
@@ -87,7 +88,8 @@ static void steps_drain(struct tensorboard *t, uint32_t least)
 		tb_board_drop(t->board, TB_DROP_QUEUE, unqueued);
 }
 
-/* ---- the worker ---------------------------------------------------------------------------------- */
+/* ---- the worker
+ * ---------------------------------------------------------------------------------- */
 
 static bool board_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
 		       struct export_view *told)
@@ -127,7 +129,8 @@ static void board_cancel(void *ctx)
 	tb_board_cancel(((struct tensorboard *)ctx)->board);
 }
 
-/* ---- the exporter -------------------------------------------------------------------------------- */
+/* ---- the exporter
+ * -------------------------------------------------------------------------------- */
 
 /* "DIR,interval=5s": the folder is dir's to free. */
 static int argument(struct tensorboard *t, const char *arg, char **ret_dir)
@@ -225,7 +228,8 @@ static void tensorboard_snapshot(void *state, struct snapshot *s)
 	t->due_ns = s->mono_ns + t->interval_ns;
 }
 
-/* What is told before a state is saved is not told again: it is to be in the files, unless they are slow. */
+/* What is told before a state is saved is not told again: it is to be in the files, unless they are
+ * slow. */
 static void tensorboard_save(void *state)
 {
 	struct tensorboard *t = state;

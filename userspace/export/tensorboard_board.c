@@ -35,8 +35,9 @@ struct tb_board {
 };
 
 static const char *const drop_name[TB_DROP_COUNT] = {
-	[TB_DROP_QUEUE] = "queue_full", [TB_DROP_FULL] = "disk_full",	[TB_DROP_REFUSED] = "refused",
-	[TB_DROP_FAILED] = "failed",	[TB_DROP_MEMORY] = "no_memory", [TB_DROP_CLOCK] = "no_clock",
+	[TB_DROP_QUEUE] = "queue_full", [TB_DROP_FULL] = "disk_full",
+	[TB_DROP_REFUSED] = "refused",	[TB_DROP_FAILED] = "failed",
+	[TB_DROP_MEMORY] = "no_memory", [TB_DROP_CLOCK] = "no_clock",
 };
 
 static enum tb_drop drop_of(int err)
@@ -75,11 +76,12 @@ int tb_board_open(struct tb_board **ret, const char *dir, bool aside)
 	log_escape(b->dir, room, dir, room);
 	err = tb_disk_open(&b->disk, dir, aside);
 	if (err) {
-		log_error("--export tensorboard:%s: %s", b->dir,
-			  err == -ENOTDIR || err == -ELOOP
-				  ? "no folder, or a symbolic link: name the folder that it points to"
-			  : err == -ETIMEDOUT ? "its disk does not answer"
-					      : strerror(-err));
+		log_error(
+			"--export tensorboard:%s: %s", b->dir,
+			err == -ENOTDIR || err == -ELOOP
+				? "no folder, or a symbolic link: name the folder that it points to"
+			: err == -ETIMEDOUT ? "its disk does not answer"
+					    : strerror(-err));
 		goto fail;
 	}
 	*ret = b;
@@ -104,7 +106,8 @@ static void failed(struct tb_board *b, const struct tb_run *r, int err)
 	snprintf(b->what, sizeof(b->what), "%s", r->name);
 }
 
-/* ---- a run --------------------------------------------------------------------------------------- */
+/* ---- a run
+ * --------------------------------------------------------------------------------------- */
 
 static void run_flush(struct tb_board *b, struct tb_run *r)
 {
@@ -143,7 +146,8 @@ static void run_drop(struct tb_board *b, struct tb_run *r)
 	free(r);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all of them
+ * --------------------------------------------------------------------------------- */
 
 static void run_close_oldest(struct tb_board *b)
 {
@@ -258,8 +262,8 @@ void tb_board_flush(struct tb_board *b)
 		run_drop(b, r);
 	}
 	if (b->trouble && b->trouble != b->told && !tb_disk_cancelled(b->disk))
-		log_error("--export tensorboard:%s: %s: %s; up to %u MB are kept and tried again", b->dir,
-			  b->what, strerror(-b->trouble), TB_WAITING_BYTES >> 20);
+		log_error("--export tensorboard:%s: %s: %s; up to %u MB are kept and tried again",
+			  b->dir, b->what, strerror(-b->trouble), TB_WAITING_BYTES >> 20);
 	if (!b->trouble && b->told)
 		log_info("--export tensorboard:%s: is written again", b->dir);
 	b->told = b->trouble;
@@ -281,7 +285,8 @@ void tb_board_look(const struct tb_board *b, struct export_view *ret)
 	}
 	ret->trouble[0] = '\0';
 	if (b->told)
-		snprintf(ret->trouble, sizeof(ret->trouble), "%.120s: %s", b->what, strerror(-b->told));
+		snprintf(ret->trouble, sizeof(ret->trouble), "%.120s: %s", b->what,
+			 strerror(-b->told));
 }
 
 void tb_board_cancel(struct tb_board *b)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_board.h - scalars on their way into event files: each run ("job/run-1/rank-0", a folder) has a
- * file of its own. Records are gathered and written together; readers may read on meanwhile. What cannot be
- * written is kept, TB_RUN_BYTES of a run and TB_WAITING_BYTES in all, and tried again by the next flush; what
- * is beyond that is dropped, and counted by cause. A file ends with a whole record, whatever a disk does:
- * what was torn is cut off, and where not even that is possible a new file goes on. The file of a run that is
- * over is closed; of more runs than TB_RUNS that of the one that was not written to longest. Not thread-safe.
+/* tensorboard_board.h - scalars on their way into event files: each run ("job/run-1/rank-0", a
+ * folder) has a file of its own. Records are gathered and written together; readers may read on
+ * meanwhile. What cannot be written is kept, TB_RUN_BYTES of a run and TB_WAITING_BYTES in all, and
+ * tried again by the next flush; what is beyond that is dropped, and counted by cause. A file ends
+ * with a whole record, whatever a disk does: what was torn is cut off, and where not even that is
+ * possible a new file goes on. The file of a run that is over is closed; of more runs than TB_RUNS
+ * that of the one that was not written to longest. Not thread-safe.
  */
 #ifndef EXPORT_TENSORBOARD_BOARD_H
 #define EXPORT_TENSORBOARD_BOARD_H
@@ -32,20 +33,22 @@ enum tb_drop {
 };
 
 struct tb_board;
-/* dir is made where it is missing. aside: written by a process of its own, of the thread that calls this. 0
- * or -errno after one line. */
+/* dir is made where it is missing. aside: written by a process of its own, of the thread that calls
+ * this. 0 or -errno after one line. */
 int tb_board_open(struct tb_board **ret, const char *dir, bool aside);
 void tb_board_put(struct tb_board *b, const char *run, const struct tb_scalar *s);
-/* The same of what is told again, unless the run's files hold it: those that were there before the first. */
+/* The same of what is told again, unless the run's files hold it: those that were there before the
+ * first. */
 void tb_board_put_again(struct tb_board *b, const char *run, const struct tb_scalar *s);
-/* What the run is of has ended: its file is closed by the flush that has written all of it. What comes later
- * all the same goes to another file. */
+/* What the run is of has ended: its file is closed by the flush that has written all of it. What
+ * comes later all the same goes to another file. */
 void tb_board_over(struct tb_board *b, const char *run);
 void tb_board_drop(struct tb_board *b, enum tb_drop why, uint64_t count);
 /* Everything to the files. One line when something cannot be written, and when it can again. */
 void tb_board_flush(struct tb_board *b);
 void tb_board_look(const struct tb_board *b, struct export_view *ret);
-/* Of one that is written aside, from any thread: what waits for the disk is given up, now and from here on.
+/* Of one that is written aside, from any thread: what waits for the disk is given up, now and from
+ * here on.
  */
 void tb_board_cancel(struct tb_board *b);
 /* Flushes. -EIO after one line: scalars were lost. */

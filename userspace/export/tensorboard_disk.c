@@ -59,7 +59,8 @@ struct written {
 	int err;
 };
 
-/* ---- a file -------------------------------------------------------------------------------------- */
+/* ---- a file
+ * -------------------------------------------------------------------------------------- */
 
 static void leave(struct file *f)
 {
@@ -125,7 +126,8 @@ static bool lost(const struct file *f)
 	return f->fd >= 0 && (fstat(f->fd, &st) || !st.st_nlink || st.st_size != f->size);
 }
 
-/* ---- what is asked ------------------------------------------------------------------------------- */
+/* ---- what is asked
+ * ------------------------------------------------------------------------------- */
 
 static ssize_t open_there(const void *arg, void *ret, size_t cap)
 {
@@ -210,7 +212,8 @@ static ssize_t held_there(const void *arg, void *ret, size_t cap)
 	return all->held && tb_held_has(all->held, a->run, &s);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking
+ * -------------------------------------------------------------------------------------- */
 
 /* within_ns 0: until it is cancelled. */
 static ssize_t answer_of(struct tb_disk *d, uint64_t within_ns, const void **ret)
@@ -229,7 +232,8 @@ static ssize_t answer_of(struct tb_disk *d, uint64_t within_ns, const void **ret
 	return -ETIMEDOUT;
 }
 
-static ssize_t call(struct tb_disk *d, aside_fn *fn, struct ask *a, uint64_t within_ns, struct written *ret)
+static ssize_t call(struct tb_disk *d, aside_fn *fn, struct ask *a, uint64_t within_ns,
+		    struct written *ret)
 {
 	const void *answer = NULL;
 	ssize_t n = -EIO;

@@ -34,7 +34,8 @@ void tb_folder_name(char out[TB_NAME_MAX], const char *name)
 	}
 	out[n] = '\0';
 	if (changed || n < len)
-		snprintf(out + n, TB_NAME_MAX - n, "-%08x", (unsigned)hash_bytes(HASH_START, name, len));
+		snprintf(out + n, TB_NAME_MAX - n, "-%08x",
+			 (unsigned)hash_bytes(HASH_START, name, len));
 }
 
 /* To its folder's owner, if we may; what it cannot be given is still there. */
@@ -66,7 +67,8 @@ int tb_folder_open(const char *path)
 	char name[NAME_MAX + 1];
 	size_t len;
 
-	for (path += strspn(path, "/"); *path && at >= 0; path += len, path += strspn(path, "/"), at = next) {
+	for (path += strspn(path, "/"); *path && at >= 0;
+	     path += len, path += strspn(path, "/"), at = next) {
 		len = strcspn(path, "/");
 		if (len > NAME_MAX) {
 			close(at);
@@ -101,9 +103,10 @@ static int file_in(int folder, int64_t now_s)
 
 	host_name(host);
 	for (int i = 1; i <= NAMES; i++) {
-		snprintf(name, sizeof(name), "events.out.tfevents.%010lld.%s%s", (long long)now_s, host,
-			 again);
-		fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		snprintf(name, sizeof(name), "events.out.tfevents.%010lld.%s%s", (long long)now_s,
+			 host, again);
+		fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0644);
 		if (fd >= 0) {
 			give(fd, folder);
 			return fd;

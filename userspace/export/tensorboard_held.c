@@ -87,8 +87,8 @@ static void add(struct held_run *r, const char *data, size_t len)
 			if (!item)
 				break;
 			r->item = item;
-			r->item[r->count++] = (struct held){key_of(e->summary->value[i]->tag, e->step),
-							    e->wall_time};
+			r->item[r->count++] = (struct held){
+				key_of(e->summary->value[i]->tag, e->step), e->wall_time};
 		}
 	}
 	tb__event__free_unpacked(e, NULL);
@@ -119,7 +119,8 @@ static void read_file(struct held_run *r, int folder, const char *name)
 	size_t one;
 
 	if (fd >= 0 && text && !fstat(fd, &st) && S_ISREG(st.st_mode))
-		n = pread(fd, text, TAIL_BYTES, st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0);
+		n = pread(fd, text, TAIL_BYTES,
+			  st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0);
 	for (size_t at = 0; n > 0 && at < (size_t)n; at += one ? one : 1) {
 		one = record_at(text + at, (size_t)n - at);
 		if (one)

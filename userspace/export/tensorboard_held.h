@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_held.h - which scalars the event files of a run hold already, by their last MiB each: what a
- * predecessor that was killed had written of what is told again. Not thread-safe. */
+/* tensorboard_held.h - which scalars the event files of a run hold already, by their last MiB each:
+ * what a predecessor that was killed had written of what is told again. Not thread-safe. */
 #ifndef EXPORT_TENSORBOARD_HELD_H
 #define EXPORT_TENSORBOARD_HELD_H
 

@@ -18,12 +18,14 @@
 #define HELD_SOME  1024	 /* a replay asks for a snapshot */
 #define STEP_TIME  "performance/step_time_seconds"
 #define STEP_QUEUE "performance/step_queued_seconds"
-/* Told whether or not there are any, as the library does. Its DATA_LOADING_ASYNC cannot be seen from outside.
+/* Told whether or not there are any, as the library does. Its DATA_LOADING_ASYNC cannot be seen
+ * from outside.
  */
-#define ALWAYS                                                                                               \
-	(1u << BUCKET_ACCELERATOR_INIT | 1u << BUCKET_TRAINING_PREP | 1u << BUCKET_DATA_LOADING |            \
-	 1u << BUCKET_CHECKPOINT_SAVE | 1u << BUCKET_CHECKPOINT_RESTORE | 1u << BUCKET_PROGRAM_STARTUP |     \
-	 1u << BUCKET_WASTED | 1u << BUCKET_RECOVERY | 1u << BUCKET_OTHER)
+#define ALWAYS                                                                                     \
+	(1u << BUCKET_ACCELERATOR_INIT | 1u << BUCKET_TRAINING_PREP | 1u << BUCKET_DATA_LOADING |  \
+	 1u << BUCKET_CHECKPOINT_SAVE | 1u << BUCKET_CHECKPOINT_RESTORE |                          \
+	 1u << BUCKET_PROGRAM_STARTUP | 1u << BUCKET_WASTED | 1u << BUCKET_RECOVERY |              \
+	 1u << BUCKET_OTHER)
 
 struct tb_job { /* of the snapshot before */
 	uint64_t key;
@@ -43,7 +45,8 @@ struct tb_jobs {
 	uint32_t nheld, held_cap;
 	struct tb_rank *rank; /* of the newest snapshot */
 	uint32_t nranks, ranks_cap;
-	struct tb_step *ended; /* one of each rank that has, between this snapshot and the one before */
+	struct tb_step
+		*ended; /* one of each rank that has, between this snapshot and the one before */
 	uint32_t nended, ended_cap;
 	uint64_t shown_ns;	     /* the snapshot's */
 	struct tb_job *job, *before; /* JOBS_MAX of each */
@@ -118,13 +121,15 @@ static struct tb_scalar tagged(struct tb_scalar s, const char *tag, double value
 	return s;
 }
 
-static void put(struct tb_board *b, const char *run, struct tb_scalar s, const char *tag, double value)
+static void put(struct tb_board *b, const char *run, struct tb_scalar s, const char *tag,
+		double value)
 {
 	s = tagged(s, tag, value);
 	tb_board_put(b, run, &s);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 bool tb_step_of(struct tb_step *ret, const struct fact *f)
 {
@@ -150,8 +155,8 @@ bool tb_step_of(struct tb_step *ret, const struct fact *f)
 
 static void hold(struct tb_jobs *j, const struct tb_step *s)
 {
-	struct tb_step *held = j->nheld < HELD_MAX ? grow_items(j->held, &j->held_cap, j->nheld + 1, HELD_MAX,
-								sizeof(*held))
+	struct tb_step *held = j->nheld < HELD_MAX ? grow_items(j->held, &j->held_cap, j->nheld + 1,
+								HELD_MAX, sizeof(*held))
 						   : NULL;
 
 	if (!held) {
@@ -185,7 +190,8 @@ static void run_of(char run[TB_RUN_MAX], const struct tb_step *s)
 
 static struct tb_scalar scalar_of(const struct tb_step *s)
 {
-	return (struct tb_scalar){.step = (int64_t)s->number - 1, .wall_s = (double)s->real_ns / NS_PER_S};
+	return (struct tb_scalar){.step = (int64_t)s->number - 1,
+				  .wall_s = (double)s->real_ns / NS_PER_S};
 }
 
 static void put_step(struct tb_jobs *j, const char *run, const struct tb_step *s, const char *tag,
@@ -199,7 +205,8 @@ static void put_step(struct tb_jobs *j, const char *run, const struct tb_step *s
 		tb_board_put(j->board, run, &out);
 }
 
-static void put_deviation(struct tb_jobs *j, const char *run, const struct tb_step *s, uint64_t ideal_ns)
+static void put_deviation(struct tb_jobs *j, const char *run, const struct tb_step *s,
+			  uint64_t ideal_ns)
 {
 	put_step(j, run, s, DEVIATION, fabs((double)s->ns - (double)ideal_ns) / NS_PER_S);
 }
@@ -255,7 +262,8 @@ void tb_jobs_step(struct tb_jobs *j, const struct tb_step *s)
 		hold(j, s);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * ---------------------------------------------------------------------------------------- */
 
 static void put_job(struct tb_jobs *j, const struct snapshot *s, const struct job_view *v)
 {
@@ -285,7 +293,8 @@ static void put_job(struct tb_jobs *j, const struct snapshot *s, const struct jo
 		    (double)r->ideal_ns / NS_PER_S);
 }
 
-/* Its figures are this node's, and no newer job has its name: it would write into the same files. */
+/* Its figures are this node's, and no newer job has its name: it would write into the same files.
+ */
 static bool job_shown(const struct snapshot *s, const struct job_view *v)
 {
 	if (!v->told_here)
@@ -306,7 +315,8 @@ static const struct tb_job *job_before(const struct tb_jobs *j, uint64_t key)
 
 static void ranks_of(struct tb_jobs *j, const struct snapshot *s)
 {
-	struct tb_rank *rank = grow_items(j->rank, &j->ranks_cap, s->nranks, UINT32_MAX, sizeof(*rank));
+	struct tb_rank *rank = grow_items(j->rank, &j->ranks_cap, s->nranks, UINT32_MAX,
+					  sizeof(*rank));
 
 	if (!rank && s->nranks)
 		return;
@@ -322,8 +332,8 @@ static void ranks_of(struct tb_jobs *j, const struct snapshot *s)
 	}
 }
 
-/* Steps are told before the snapshot that shows their rank's end, and written after it: by the next one all
- * of them are. */
+/* Steps are told before the snapshot that shows their rank's end, and written after it: by the next
+ * one all of them are. */
 static void ranks_over(struct tb_jobs *j, const struct snapshot *s)
 {
 	char run[TB_RUN_MAX];
@@ -340,7 +350,8 @@ static void ranks_over(struct tb_jobs *j, const struct snapshot *s)
 	for (const struct rank_view *r = s->ranks; r < s->ranks + s->nranks; r++) {
 		if (r->alive || !r->trainer || r->ledger.now_ns <= j->shown_ns)
 			continue;
-		ended = grow_items(j->ended, &j->ended_cap, j->nended + 1, UINT32_MAX, sizeof(*ended));
+		ended = grow_items(j->ended, &j->ended_cap, j->nended + 1, UINT32_MAX,
+				   sizeof(*ended));
 		if (!ended)
 			break;
 		j->ended = ended;
@@ -381,7 +392,8 @@ void tb_jobs_snapshot(struct tb_jobs *j, const struct snapshot *s)
 	j->count_before = j->count;
 	j->job = swap;
 	j->count = 0;
-	for (const struct job_view *v = s->jobs; v < s->jobs + s->njobs && j->count < JOBS_MAX; v++) {
+	for (const struct job_view *v = s->jobs; v < s->jobs + s->njobs && j->count < JOBS_MAX;
+	     v++) {
 		if (!job_shown(s, v))
 			continue;
 		j->job[j->count++] = job_put(j, s, v);
@@ -390,9 +402,11 @@ void tb_jobs_snapshot(struct tb_jobs *j, const struct snapshot *s)
 	ranks_over(j, s);
 }
 
-/* ---- a log --------------------------------------------------------------------------------------- */
+/* ---- a log
+ * --------------------------------------------------------------------------------------- */
 
-bool tb_answer(struct tb_board *board, const struct goodput_answer *a, const struct goodput_names *names)
+bool tb_answer(struct tb_board *board, const struct goodput_answer *a,
+	       const struct goodput_names *names)
 {
 	const struct goodput_part *p = &a->cumulative;
 	struct tb_scalar out = {.wall_s = (double)a->now_us / 1e6};

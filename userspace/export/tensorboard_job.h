@@ -2,15 +2,15 @@
 /* tensorboard_job.h - which scalars a job has, and where they lie. Not thread-safe.
  *
  *   JOB/goodput       over all runs of the job, by wall time, with the goodput library's tags
- *                     (ml-goodput-measurement 0.2.3, src/monitoring.py): goodput/goodput and badput/TYPE in
- *                     percent of the time that was observed; and job/disruptions,
+ *                     (ml-goodput-measurement 0.2.3, src/monitoring.py): goodput/goodput and
+ * badput/TYPE in percent of the time that was observed; and job/disruptions,
  *                     performance/ideal_step_time_seconds of its reference rank
- *   JOB/run-K/rank-N  performance/step_time_seconds and step_deviation, each step once: K-th run of the job,
- * as jobs count them. What is known of a loop is when work was queued: performance/step_queued_seconds; of
- * another loop than the first: loop_I/performance/...
+ *   JOB/run-K/rank-N  performance/step_time_seconds and step_deviation, each step once: K-th run of
+ * the job, as jobs count them. What is known of a loop is when work was queued:
+ * performance/step_queued_seconds; of another loop than the first: loop_I/performance/...
  *
- * Steps have numbers from 0, as the library's. A job without a name is "pid-PID", a rank whose number is not
- * known likewise. */
+ * Steps have numbers from 0, as the library's. A job without a name is "pid-PID", a rank whose
+ * number is not known likewise. */
 #ifndef EXPORT_TENSORBOARD_JOB_H
 #define EXPORT_TENSORBOARD_JOB_H
 
@@ -38,9 +38,10 @@ void tb_jobs_step(struct tb_jobs *j, const struct tb_step *s);
 bool tb_jobs_wait(const struct tb_jobs *j);
 void tb_jobs_snapshot(struct tb_jobs *j, const struct snapshot *s);
 
-/* The same of a log of the instrumented library, as of the instant of the answer, with its deviations:
- * nothing where the library raises. names are the log's. false: there is nothing. */
+/* The same of a log of the instrumented library, as of the instant of the answer, with its
+ * deviations: nothing where the library raises. names are the log's. false: there is nothing. */
 struct goodput_names;
-bool tb_answer(struct tb_board *board, const struct goodput_answer *a, const struct goodput_names *names);
+bool tb_answer(struct tb_board *board, const struct goodput_answer *a,
+	       const struct goodput_names *names);
 
 #endif

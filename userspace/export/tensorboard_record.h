@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_record.h - records of a TensorBoard event file. Pure. A record is the length of its data (64
- * bit, little endian), the masked CRC-32C of that, the data, and the masked CRC-32C of the data; the data is
- * an event (tensorboard_event.proto). */
+/* tensorboard_record.h - records of a TensorBoard event file. Pure. A record is the length of its
+ * data (64 bit, little endian), the masked CRC-32C of that, the data, and the masked CRC-32C of the
+ * data; the data is an event (tensorboard_event.proto). */
 #ifndef EXPORT_TENSORBOARD_RECORD_H
 #define EXPORT_TENSORBOARD_RECORD_H
 
@@ -29,7 +29,8 @@ uint32_t tb_masked(uint32_t crc);
 /* One record more in out; a failure is out->failed. */
 void tb_record_version(struct buffer *out, double wall_s); /* the first of every file */
 void tb_record_scalar(struct buffer *out, const struct tb_scalar *s);
-/* Of len bytes of records, which begin with a whole one or a part of it: bytes of those that are whole. */
+/* Of len bytes of records, which begin with a whole one or a part of it: bytes of those that are
+ * whole. */
 size_t tb_record_whole(const char *records, size_t len, uint64_t *ret_count);
 
 #endif

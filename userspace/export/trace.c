@@ -24,7 +24,8 @@ static const struct {
 	uint32_t every;
 } thinner[] = {{15, 0}, {14, 1000}, {12, 100}, {8, 10}, {0, 1}};
 
-/* ---- lines ------------------------------------------------------------------------------------------- */
+/* ---- lines
+ * ------------------------------------------------------------------------------------------- */
 
 struct buffer *trace_begin(struct trace *t)
 {
@@ -36,8 +37,9 @@ struct buffer *trace_begin(struct trace *t)
 
 bool trace_end(struct trace *t, enum trace_weight weight)
 {
-	static const uint32_t keep[] = {
-		[TRACE_DETAIL] = LAST_BYTES + RARE_BYTES, [TRACE_RARE] = LAST_BYTES, [TRACE_LAST] = 0};
+	static const uint32_t keep[] = {[TRACE_DETAIL] = LAST_BYTES + RARE_BYTES,
+					[TRACE_RARE] = LAST_BYTES,
+					[TRACE_LAST] = 0};
 	struct buffer *b = sink_buffer(t->sink);
 	uint64_t len, gone = sink_lost(t->sink) + sink_failed(t->sink);
 
@@ -58,7 +60,8 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 
 static void fraction(struct buffer *b, uint64_t ns)
 {
-	char text[4] = {'.', (char)('0' + ns / 100 % 10), (char)('0' + ns / 10 % 10), (char)('0' + ns % 10)};
+	char text[4] = {'.', (char)('0' + ns / 100 % 10), (char)('0' + ns / 10 % 10),
+			(char)('0' + ns % 10)};
 
 	buffer_add(b, text, sizeof(text));
 }
@@ -93,7 +96,8 @@ void trace_done(struct buffer *b)
 	buffer_add(b, "}}", 2);
 }
 
-static void name_event(struct buffer *b, const char *what, const struct trace_track *track, uint32_t lane)
+static void name_event(struct buffer *b, const char *what, const struct trace_track *track,
+		       uint32_t lane)
 {
 	trace_event(b, "M", NULL, what, track, lane, 0);
 	json_open(b, "args", '{');
@@ -109,9 +113,11 @@ static void name_process(struct buffer *b, const struct trace_track *track)
 	else if (!track->pid)
 		buffer_printf(&name, "job %s", *track->job ? track->job : "without a name");
 	else if (track->rank >= 0)
-		buffer_printf(&name, "%s%srank %d", track->job, *track->job ? " " : "", track->rank);
+		buffer_printf(&name, "%s%srank %d", track->job, *track->job ? " " : "",
+			      track->rank);
 	else
-		buffer_printf(&name, "%s%sprocess %u", track->job, *track->job ? " " : "", track->pid);
+		buffer_printf(&name, "%s%sprocess %u", track->job, *track->job ? " " : "",
+			      track->pid);
 	name_event(b, "process_name", track, 0);
 	json_string(b, "name", name.data ? name.data : "");
 	trace_done(b);
@@ -199,14 +205,16 @@ static void thin_out(struct trace *t)
 		return;
 	t->every = thinner[i].every;
 	if (t->every)
-		snprintf(text, sizeof(text), "from here on 1 step of %u is drawn: the file nears its size",
-			 t->every);
+		snprintf(text, sizeof(text),
+			 "from here on 1 step of %u is drawn: the file nears its size", t->every);
 	else
-		snprintf(text, sizeof(text), "from here on no step is drawn: the file nears its size");
+		snprintf(text, sizeof(text),
+			 "from here on no step is drawn: the file nears its size");
 	trace_note(t, text);
 }
 
-/* ---- the exporter ------------------------------------------------------------------------------------ */
+/* ---- the exporter
+ * ------------------------------------------------------------------------------------ */
 
 /* "FILE,size=64M": the file's name is cut off it. */
 static int parse_size(char *arg, uint64_t *ret)
@@ -287,7 +295,8 @@ static int export_trace_open(void **ret_state, const char *arg, const struct exp
 	t->reason = -1;
 	err = parse_size(path, &t->limit);
 	if (!err && !*path) {
-		log_error("--export trace: no file is named; give trace:FILE (- is standard output)");
+		log_error(
+			"--export trace: no file is named; give trace:FILE (- is standard output)");
 		err = -EINVAL;
 	}
 	if (err)
@@ -379,7 +388,8 @@ static void export_trace_look(void *state, struct export_view *ret)
 	if (trouble)
 		snprintf(ret->trouble, sizeof(ret->trouble), "trace: %s", trouble);
 	else if (t->left_others)
-		snprintf(ret->trouble, sizeof(ret->trouble), "trace: the file has reached its size");
+		snprintf(ret->trouble, sizeof(ret->trouble),
+			 "trace: the file has reached its size");
 }
 
 static uint64_t export_trace_told(void *state)
@@ -419,14 +429,16 @@ static int export_trace_close(void *state)
 	int err;
 
 	if (t->left_steps || t->left_others)
-		log_warn("--export trace: %llu step%s and %llu other event%s are not drawn: the file has "
-			 "reached "
-			 "its size, which ,size= sets",
-			 (unsigned long long)t->left_steps, plural(t->left_steps),
-			 (unsigned long long)t->left_others, plural(t->left_others));
+		log_warn(
+			"--export trace: %llu step%s and %llu other event%s are not drawn: the file has "
+			"reached "
+			"its size, which ,size= sets",
+			(unsigned long long)t->left_steps, plural(t->left_steps),
+			(unsigned long long)t->left_others, plural(t->left_others));
 	last_line(t);
 	err = sink_close(t->sink);
-	if (err && t->replay && !sink_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
+	if (err && t->replay &&
+	    !sink_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
 		free(tail);
 	free(t->path);
 	trace_tracks_free(t->tracks);

@@ -72,7 +72,8 @@ struct buffer *trace_instant(struct trace *t, const struct fact *f, struct trace
 	return b;
 }
 
-bool trace_finish(struct trace *t, struct buffer *b, const struct fact *f, const struct trace_what *w)
+bool trace_finish(struct trace *t, struct buffer *b, const struct fact *f,
+		  const struct trace_what *w)
 {
 	json_uint(b, "seq", f->number);
 	trace_done(b);

@@ -9,12 +9,14 @@
 #include "userspace/ingest/event.h"
 #include "userspace/model/snapshot.h"
 
-static void finish(struct trace *t, struct buffer *b, const struct fact *f, const struct trace_what *w)
+static void finish(struct trace *t, struct buffer *b, const struct fact *f,
+		   const struct trace_what *w)
 {
 	t->left_others += !trace_finish(t, b, f, w);
 }
 
-/* ---- what else happens to a rank --------------------------------------------------------------------- */
+/* ---- what else happens to a rank
+ * --------------------------------------------------------------------- */
 
 static void draw_checkpoint(struct trace *t, const struct fact *f)
 {
@@ -187,7 +189,8 @@ static void draw_monitor(struct trace *t, const struct fact *f)
 	finish(t, b, f, &at);
 }
 
-/* ---- what is told of the observer -------------------------------------------------------------------- */
+/* ---- what is told of the observer
+ * -------------------------------------------------------------------- */
 
 static void draw_loss(struct trace *t, const struct fact *f)
 {
@@ -196,8 +199,10 @@ static void draw_loss(struct trace *t, const struct fact *f)
 		GP_LOSS_CAUSES(X)
 #undef X
 	};
-	struct trace_what at = {
-		.kind = TRACK_OTHERS, .cat = "gp-bpf", .name = "records lost", .from_ns = f->mono_ns};
+	struct trace_what at = {.kind = TRACK_OTHERS,
+				.cat = "gp-bpf",
+				.name = "records lost",
+				.from_ns = f->mono_ns};
 	struct buffer *b = trace_instant(t, f, &at);
 
 	if (!b)

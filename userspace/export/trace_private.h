@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_private.h - what trace.c, which owns the file and its bound, and trace_fact.c, which draws a fact,
- * share.
+/* trace_private.h - what trace.c, which owns the file and its bound, and trace_fact.c, which draws
+ * a fact, share.
  *
- * The form is Chrome's trace event format, as an array: a line feed after the first bracket, then one line
- * for each fact, of one or more events with a comma behind each; the last line of a trace that was closed has
- * the other bracket. The format lets an array end anywhere, so what a killed gp-bpf leaves opens as well. ts
- * and dur are microseconds of CLOCK_MONOTONIC. The number of a fact is `seq` in the last event of its line:
- * by it a successor goes on. */
+ * The form is Chrome's trace event format, as an array: a line feed after the first bracket, then
+ * one line for each fact, of one or more events with a comma behind each; the last line of a trace
+ * that was closed has the other bracket. The format lets an array end anywhere, so what a killed
+ * gp-bpf leaves opens as well. ts and dur are microseconds of CLOCK_MONOTONIC. The number of a fact
+ * is `seq` in the last event of its line: by it a successor goes on. */
 #ifndef EXPORT_TRACE_PRIVATE_H
 #define EXPORT_TRACE_PRIVATE_H
 
@@ -51,8 +51,8 @@ struct trace_what {
 	uint32_t lane; /* 0: none, so a span is an async event, which needs none */
 };
 
-/* A line, from trace_begin() to trace_end(). Of one that there is no room for nothing stays: false; who made
- * it counts it. */
+/* A line, from trace_begin() to trace_end(). Of one that there is no room for nothing stays: false;
+ * who made it counts it. */
 struct buffer *trace_begin(struct trace *t);
 bool trace_end(struct trace *t, enum trace_weight weight);
 /* An event up to its args, which trace_done() closes. lane 0: an async event. */
@@ -74,7 +74,8 @@ struct buffer *trace_instant(struct trace *t, const struct fact *f, struct trace
 /* The span itself, in a line that was begun, where w has its track and its lane. */
 void trace_span_on(struct buffer *b, const struct fact *f, const struct trace_what *w);
 /* As trace_end(). */
-bool trace_finish(struct trace *t, struct buffer *b, const struct fact *f, const struct trace_what *w);
+bool trace_finish(struct trace *t, struct buffer *b, const struct fact *f,
+		  const struct trace_what *w);
 
 void trace_step(struct trace *t, const struct fact *f);
 void trace_state(struct trace *t, const struct fact *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps on a trace, and on lanes of their own beneath where their phases lie, and where they blocked. The
- * sums are arguments of the step, as the job's own ranges are: of phases only the first ones have a place, of
- * what blocked the longest. */
+/* Steps on a trace, and on lanes of their own beneath where their phases lie, and where they
+ * blocked. The sums are arguments of the step, as the job's own ranges are: of phases only the
+ * first ones have a place, of what blocked the longest. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@
 
 static void step_args(struct buffer *b, const struct fact_step *fs)
 {
-	static const char *const phase_key[PHASE_COUNT] = {"data_ns",	    "forward_ns",   "backward_ns",
-							   "update_ns",	    "zero_grad_ns", "sync_ns",
-							   "collective_ns", "transfer_ns",  "compile_ns"};
+	static const char *const phase_key[PHASE_COUNT] = {
+		"data_ns", "forward_ns",    "backward_ns", "update_ns", "zero_grad_ns",
+		"sync_ns", "collective_ns", "transfer_ns", "compile_ns"};
 	const struct step *s = &fs->step;
 
 	json_uint(b, "step", s->number);
@@ -23,8 +23,8 @@ static void step_args(struct buffer *b, const struct fact_step *fs)
 		json_uint(b, "micro_batches", s->micro_batches);
 	if (s->updates != 1)
 		json_uint(b, "updates", s->updates);
-#define X(bit, name)                                                                                         \
-	if (s->flags & (1u << (bit)))                                                                        \
+#define X(bit, name)                                                                               \
+	if (s->flags & (1u << (bit)))                                                              \
 		json_bool(b, #name, true);
 	STEP_FLAGS(X)
 #undef X
@@ -56,10 +56,10 @@ static void step_counter(struct buffer *b, const struct trace_track *track, uint
 
 #define ADD(b, text) buffer_add(b, text, sizeof(text) - 1)
 
-/* What trace_event() makes of it, without args and in fewer pieces: of a trace it is the most. An event
- * stands before it. */
-static void piece_event(struct buffer *b, const struct trace_track *track, uint32_t lane, const char *name,
-			uint64_t from_ns, uint64_t to_ns)
+/* What trace_event() makes of it, without args and in fewer pieces: of a trace it is the most. An
+ * event stands before it. */
+static void piece_event(struct buffer *b, const struct trace_track *track, uint32_t lane,
+			const char *name, uint64_t from_ns, uint64_t to_ns)
 {
 	if (lane < TRACK_BLOCKED)
 		ADD(b, ",{\"ph\":\"X\",\"cat\":\"phase\",\"name\":\"");
@@ -87,7 +87,8 @@ static void step_pieces(struct buffer *b, const struct fact_step *fs, const stru
 		const struct step_piece *p = &piece[i];
 		uint64_t from_ns = p->from_ns > until_ns ? p->from_ns : until_ns;
 
-		if (!(fs->phases_known & 1u << p->phase) || p->to_ns <= from_ns || p->to_ns > w->to_ns)
+		if (!(fs->phases_known & 1u << p->phase) || p->to_ns <= from_ns ||
+		    p->to_ns > w->to_ns)
 			continue;
 		piece_event(b, w->track, lane, phase_name[p->phase], from_ns, p->to_ns);
 		until_ns = p->to_ns;
@@ -134,7 +135,8 @@ void trace_step(struct trace *t, const struct fact *f)
 	step_counter(b, w.track, s->loop, &w);
 	if (w.lane) {
 		step_pieces(b, f->step, &w, TRACK_PHASES + loop, f->step->piece, f->step->npieces);
-		step_pieces(b, f->step, &w, TRACK_BLOCKED + loop, f->step->blocked, f->step->nblocked);
+		step_pieces(b, f->step, &w, TRACK_BLOCKED + loop, f->step->blocked,
+			    f->step->nblocked);
 	}
 	trace_span_on(b, f, &w);
 	step_args(b, f->step);

@@ -65,7 +65,8 @@ static uint64_t process_key(const struct fact *f)
 	return key_of(HASH_PROCESS, "", f->pid, f->start_ns);
 }
 
-/* Those of which nothing was told for so long: who tells again gets the same one, and its names anew. */
+/* Those of which nothing was told for so long: who tells again gets the same one, and its names
+ * anew. */
 static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
 {
 	struct trace_track *t;
@@ -75,7 +76,8 @@ static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
 	if (now_ns < ts->looked_ns + LOOK_NS)
 		return;
 	ts->looked_ns = now_ns;
-	/* Where a rank has had many processes those are forgotten too: its track is found again by its rank.
+	/* Where a rank has had many processes those are forgotten too: its track is found again by
+	 * its rank.
 	 */
 	full = table_count(ts->process) > PROCESSES_MAX / 2;
 	for (size_t at = 0; (t = table_next(ts->process, &at, &key));)
@@ -145,8 +147,10 @@ static struct trace_track *job_track(struct trace_tracks *ts, const char *job)
 	return t;
 }
 
-/* Of one rank there is one process at a time; where another one is there too, it has a track of its own. */
-static struct trace_track *new_process(struct trace_tracks *ts, const struct fact *f, uint64_t from_ns)
+/* Of one rank there is one process at a time; where another one is there too, it has a track of its
+ * own. */
+static struct trace_track *new_process(struct trace_tracks *ts, const struct fact *f,
+				       uint64_t from_ns)
 {
 	bool known = f->rank >= 0 && f->job && *f->job;
 	uint64_t key = known ? key_of(HASH_RANK, f->job, (uint64_t)f->rank, 0) : process_key(f);
@@ -159,7 +163,8 @@ static struct trace_track *new_process(struct trace_tracks *ts, const struct fac
 	job = t ? NULL : job_track(ts, f->job ? f->job : "");
 	if (!t && job)
 		t = track_new(ts, key, 0);
-	if (!t || table_count(ts->process) >= PROCESSES_MAX || table_put(ts->process, process_key(f), t))
+	if (!t || table_count(ts->process) >= PROCESSES_MAX ||
+	    table_put(ts->process, process_key(f), t))
 		return NULL;
 	if (job) {
 		t->order = job->order + 1;
@@ -168,7 +173,8 @@ static struct trace_track *new_process(struct trace_tracks *ts, const struct fac
 	return t;
 }
 
-static struct trace_track *find(struct trace_tracks *ts, const struct fact *f, bool job, uint64_t from_ns)
+static struct trace_track *find(struct trace_tracks *ts, const struct fact *f, bool job,
+				uint64_t from_ns)
 {
 	struct trace_track *t;
 	uint32_t first;
@@ -179,13 +185,13 @@ static struct trace_track *find(struct trace_tracks *ts, const struct fact *f, b
 		return trace_tracks_own(ts);
 	t = table_get(ts->process, process_key(f));
 	t = t ? t : new_process(ts, f, from_ns);
-	if (!t ||
-	    (t->named && t->pid == f->pid && t->rank == f->rank && !strcmp(t->job, f->job ? f->job : "")))
+	if (!t || (t->named && t->pid == f->pid && t->rank == f->rank &&
+		   !strcmp(t->job, f->job ? f->job : "")))
 		return t;
 	/* Who it is may be said later than its first sign. */
 	first = t->order - t->order % ORDER_OF_JOB;
-	t->order = first +
-		   (f->rank >= 0 && f->rank < ORDER_UNRANKED ? 1 + (uint32_t)f->rank : ORDER_UNRANKED);
+	t->order = first + (f->rank >= 0 && f->rank < ORDER_UNRANKED ? 1 + (uint32_t)f->rank
+								     : ORDER_UNRANKED);
 	t->named = false;
 	t->pid = f->pid;
 	t->rank = f->rank;

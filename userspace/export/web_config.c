@@ -176,10 +176,12 @@ static const char *set_header(struct web_reader *r, const char *name, const char
 	return "this header cannot be set";
 }
 
-/* "$2y$10$" and 53 characters of salt and hash; libcrypt refuses what is no hash later, and silently. */
+/* "$2y$10$" and 53 characters of salt and hash; libcrypt refuses what is no hash later, and
+ * silently. */
 static const char *hash_wrong(const char *hash)
 {
-	static const char alphabet[] = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	static const char alphabet[] =
+		"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 	int cost;
 
 	if (strncmp(hash, "$2", 2) != 0 || !hash[2] || !strchr("aby", hash[2]) || hash[3] != '$' ||
@@ -215,8 +217,8 @@ static const char *set_user(struct web_reader *r, const char *name, const char *
 
 static const char *set_row(struct web_reader *r, const char *key, const char *value)
 {
-	static const char *const empty[] = {"tls_server_config", "http_server_config", "basic_auth_users",
-					    "http_server_config.headers"};
+	static const char *const empty[] = {"tls_server_config", "http_server_config",
+					    "basic_auth_users", "http_server_config.headers"};
 
 	for (unsigned i = 0; i < sizeof(web_rows) / sizeof(web_rows[0]); i++) {
 		const struct web_row *row = &web_rows[i];
@@ -250,7 +252,8 @@ static int on_value(void *ctx, const char *file, int line, const char *key, cons
 	if (!wrong)
 		return 0;
 	/* The value may be a secret: it is not told. */
-	log_error("%s:%d: %s: %s", file, line, log_escape(shown, sizeof(shown), key, strlen(key)), wrong);
+	log_error("%s:%d: %s: %s", file, line, log_escape(shown, sizeof(shown), key, strlen(key)),
+		  wrong);
 	return -EINVAL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_config.h - TLS, basic auth and headers of an HTTP server, from a file in the form that Prometheus
- * exporters share (exporter-toolkit, docs/web-configuration.md). What a key of it cannot be given here is
- * refused by name: never is it served with less protection than was asked for. */
+/* web_config.h - TLS, basic auth and headers of an HTTP server, from a file in the form that
+ * Prometheus exporters share (exporter-toolkit, docs/web-configuration.md). What a key of it cannot
+ * be given here is refused by name: never is it served with less protection than was asked for. */
 #ifndef EXPORT_WEB_CONFIG_H
 #define EXPORT_WEB_CONFIG_H
 
@@ -30,8 +30,8 @@ struct web_names {
 	size_t count;
 };
 
-/* PEM: the name of a file (relative ones made relative to the config's folder), or the text itself; or
- * neither. */
+/* PEM: the name of a file (relative ones made relative to the config's folder), or the text itself;
+ * or neither. */
 struct web_pem {
 	char *file, *text;
 };

@@ -110,7 +110,8 @@ static int only_newest(struct web_config *c, const char *file)
 	if (older)
 		return 0;
 	if (c->ciphers.count && c->tls_max < 13) {
-		log_error("%s: tls_server_config.cipher_suites: none of them is of max_version", file);
+		log_error("%s: tls_server_config.cipher_suites: none of them is of max_version",
+			  file);
 		return -EINVAL;
 	}
 	if (c->ciphers.count)
@@ -136,10 +137,11 @@ static int add_ciphers(struct web_config *c, const char *file)
 	}
 	s = suite_unlisted(c);
 	if (s >= 0) {
-		log_error("%s: tls_server_config.cipher_suites: GnuTLS would allow %s too: list it, or leave "
-			  "out "
-			  "what shares its parts",
-			  file, suites[s].name);
+		log_error(
+			"%s: tls_server_config.cipher_suites: GnuTLS would allow %s too: list it, or leave "
+			"out "
+			"what shares its parts",
+			file, suites[s].name);
 		return -EINVAL;
 	}
 	if (!exchange)

@@ -22,8 +22,8 @@ struct worker {
 	pthread_mutex_t lock; /* of all below; never held while the job runs */
 	pthread_cond_t news;
 	struct snapshot *latest; /* not yet seen; NULL: none */
-	struct snapshot
-		*early; /* too early, and none came since: the last one, if the end comes now; or NULL */
+	struct snapshot *early;	 /* too early, and none came since: the last one, if the end comes
+				    now; or NULL */
 	struct export_view told;
 	uint64_t superseded;	 /* intervals that passed while work took longer */
 	uint64_t asked, flushed; /* flushes */
@@ -224,7 +224,8 @@ void worker_flush(struct worker *w, uint64_t within_ns)
 	waits = w->flushed == w->asked; /* else one that was waited for before still goes on */
 	mine = ++w->asked;
 	pthread_cond_broadcast(&w->news);
-	while (waits && w->job.flush && w->flushed < mine && !w->ended && clock_mono_ns() < until_ns)
+	while (waits && w->job.flush && w->flushed < mine && !w->ended &&
+	       clock_mono_ns() < until_ns)
 		if (pthread_cond_timedwait(&w->news, &w->lock, &ts) == ETIMEDOUT)
 			break;
 	pthread_mutex_unlock(&w->lock);

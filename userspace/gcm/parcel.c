@@ -93,7 +93,8 @@ uint32_t parcel_body(const struct parcel *p, uint32_t *at, bool cumulative, stru
 	return body->failed ? 0 : n;
 }
 
-/* Behind the JSON object that begins at `at`, or NULL: brackets that do not fit, texts without an end. */
+/* Behind the JSON object that begins at `at`, or NULL: brackets that do not fit, texts without an
+ * end. */
 static const char *object_end(const char *at, const char *end)
 {
 	char close[DEPTH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parcel.h - points as they go out: the JSON of each, byte for byte, with what its fate depends on. What is
- * tried again, or kept on disk, is thus the same as at first. Pure. */
+/* parcel.h - points as they go out: the JSON of each, byte for byte, with what its fate depends on.
+ * What is tried again, or kept on disk, is thus the same as at first. Pure. */
 #ifndef GCM_PARCEL_H
 #define GCM_PARCEL_H
 
@@ -38,9 +38,9 @@ int parcel_add(struct parcel *p, const struct parcel_point *point, const char *t
 /* Takes out those that are gone. */
 void parcel_sweep(struct parcel *p);
 
-/* The body of the next request: points from *at on that are not gone (and are cumulative, where only those
- * are wanted), which moves behind them. Returns how many: at most REQUEST_SERIES, of REQUEST_BYTES, and as
- * many as each of them allows. */
+/* The body of the next request: points from *at on that are not gone (and are cumulative, where
+ * only those are wanted), which moves behind them. Returns how many: at most REQUEST_SERIES, of
+ * REQUEST_BYTES, and as many as each of them allows. */
 uint32_t parcel_body(const struct parcel *p, uint32_t *at, bool cumulative, struct buffer *body,
 		     uint32_t ret_item[REQUEST_SERIES]);
 
@@ -51,8 +51,8 @@ struct parcel_piece {
 	const char *text;
 	size_t len;
 };
-/* The elements of {"timeSeries":[{...},...]}: how many, or -EBADMSG where it is something else, or more than
- * max. Looks no closer than parcel_whole(). */
+/* The elements of {"timeSeries":[{...},...]}: how many, or -EBADMSG where it is something else, or
+ * more than max. Looks no closer than parcel_whole(). */
 int parcel_split(const char *body, size_t len, struct parcel_piece *ret, uint32_t max);
 
 #endif

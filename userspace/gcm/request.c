@@ -9,7 +9,8 @@
 
 #define BODY_END "]}"
 
-static const char *const kind_name[] = {[SERIES_GAUGE] = "GAUGE", [SERIES_CUMULATIVE] = "CUMULATIVE"};
+static const char *const kind_name[] = {
+	[SERIES_GAUGE] = "GAUGE", [SERIES_CUMULATIVE] = "CUMULATIVE"};
 static const char *const value_name[] = {[SERIES_INT64] = "INT64",
 					 [SERIES_DOUBLE] = "DOUBLE",
 					 [SERIES_BOOL] = "BOOL",
@@ -24,7 +25,8 @@ static void json_int64(struct buffer *b, const char *key, int64_t value)
 	json_string(b, key, digits);
 }
 
-static void json_type(struct buffer *b, const char *key, const struct series_row *row, const char *own_prefix)
+static void json_type(struct buffer *b, const char *key, const struct series_row *row,
+		      const char *own_prefix)
 {
 	struct buffer type = {0};
 
@@ -54,7 +56,8 @@ static void put_metric(struct buffer *b, const struct series_set *s, const struc
 	json_close(b, '}');
 }
 
-static void put_resource(struct buffer *b, const struct series_set *s, const struct series_resource *r)
+static void put_resource(struct buffer *b, const struct series_set *s,
+			 const struct series_resource *r)
 {
 	json_open(b, "resource", '{');
 	json_string(b, "type", r->type);
@@ -130,8 +133,9 @@ static void put_series(struct buffer *b, const struct series_set *s, const struc
 	json_close(b, '}');
 }
 
-bool request_next(const struct series_set *s, const char *own_prefix, const bool *keep, uint32_t *at,
-		  struct buffer *body, struct request_item *items, uint32_t *ret_items)
+bool request_next(const struct series_set *s, const char *own_prefix, const bool *keep,
+		  uint32_t *at, struct buffer *body, struct request_item *items,
+		  uint32_t *ret_items)
 {
 	uint32_t n = 0, i = *at;
 	size_t before;

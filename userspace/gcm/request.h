@@ -13,11 +13,12 @@ struct request_item {	 /* where a series stands in a body: what a partial failur
 	uint32_t series; /* number in the set */
 };
 
-/* The next request of a set, from *at on (0 at first), which moves behind it: of those that fit the ones in
- * keep, in order; keep NULL: all. body is written anew. false: there is no more, or no memory (body->failed).
- * items: REQUEST_SERIES of them, may be NULL. */
-bool request_next(const struct series_set *s, const char *own_prefix, const bool *keep, uint32_t *at,
-		  struct buffer *body, struct request_item *items, uint32_t *ret_items);
+/* The next request of a set, from *at on (0 at first), which moves behind it: of those that fit the
+ * ones in keep, in order; keep NULL: all. body is written anew. false: there is no more, or no
+ * memory (body->failed). items: REQUEST_SERIES of them, may be NULL. */
+bool request_next(const struct series_set *s, const char *own_prefix, const bool *keep,
+		  uint32_t *at, struct buffer *body, struct request_item *items,
+		  uint32_t *ret_items);
 /* "/v3/projects/P/timeSeries" */
 void request_path(struct buffer *out, const char *project);
 /* Body of POST /v3/projects/P/metricDescriptors. */

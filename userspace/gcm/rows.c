@@ -74,5 +74,6 @@ bool gcm_project_valid(const char *id)
 
 	/* Domain-scoped ones have a point and a colon: "example.com:demo". */
 	return len > 0 && len < sizeof(((struct gcm_identity *)NULL)->project) &&
-	       isalnum((unsigned char)*id) && strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-.:") == len;
+	       isalnum((unsigned char)*id) &&
+	       strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-.:") == len;
 }

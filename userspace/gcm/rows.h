@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.h - what is written to Cloud Monitoring: the table of our own series, and the goodput library's
- * (compute.googleapis.com/workload/..., as ml-goodput-measurement 0.2.3 writes them). Pure.
+/* rows.h - what is written to Cloud Monitoring: the table of our own series, and the goodput
+ * library's (compute.googleapis.com/workload/..., as ml-goodput-measurement 0.2.3 writes them).
+ * Pure.
  *
- * Job-level series are written by the node of the job's reference rank alone; rank-level ones by each node.
+ * Job-level series are written by the node of the job's reference rank alone; rank-level ones by
+ * each node.
  */
 #ifndef GCM_ROWS_H
 #define GCM_ROWS_H
@@ -32,15 +34,16 @@ extern const struct series_row *const gcm_rows[]; /* our own, NULL-terminated */
 
 /* All that a snapshot says. Cumulative series count from when this began to count them, in UTC. */
 void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id);
-/* What the model keeps of jobs that train here: of rolling_s the windows that it has (--window-length), in
- * percent of what was observed. Time that was not observed is in no series but total_elapsed_time. Steps have
- * numbers from 0, as the library's. Nothing where the location is not known: the service wants it. */
+/* What the model keeps of jobs that train here: of rolling_s the windows that it has
+ * (--window-length), in percent of what was observed. Time that was not observed is in no series
+ * but total_elapsed_time. Steps have numbers from 0, as the library's. Nothing where the location
+ * is not known: the service wants it. */
 void gcm_library(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id,
 		 const struct gcm_options *o);
-/* The same from a log of the instrumented library, as of answer->now_us, in the library's own semantics:
- * where it raises there is nothing, and nothing without a job start. windows are those of the query, as many
- * as o has, in its order; their slice efficiency is over what of them the job lived through, as their
- * percentages are (the library's is over all of them). */
+/* The same from a log of the instrumented library, as of answer->now_us, in the library's own
+ * semantics: where it raises there is nothing, and nothing without a job start. windows are those
+ * of the query, as many as o has, in its order; their slice efficiency is over what of them the job
+ * lived through, as their percentages are (the library's is over all of them). */
 struct goodput_names;
 void gcm_library_answer(struct series_set *out, const struct goodput_answer *answer,
 			const struct goodput_names *names, const struct gcm_identity *id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows_library.c - the series of ml-goodput-measurement 0.2.3 (src/gcp_metrics.py, src/monitoring.py): types,
- * labels and the case of their values are its own. performance has one meaning here, the ideal step time. */
+/* rows_library.c - the series of ml-goodput-measurement 0.2.3 (src/gcp_metrics.py,
+ * src/monitoring.py): types, labels and the case of their values are its own. performance has one
+ * meaning here, the ideal step time. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,45 +14,50 @@
 
 #define CUMULATIVE_LOWER "cumulative" /* of disruptions and elapsed time */
 #define CUMULATIVE_UPPER "CUMULATIVE" /* of slice efficiency */
-/* Custom ones are told by type. The service knows no hang, which is in OTHER, and nothing that was not
- * observed. */
-#define NEVER_TOLD                                                                                           \
-	((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_CUSTOM) | (1u << BADPUT_HANG) | (1u << BADPUT_UNOBSERVED))
-/* Percent and seconds of these are told whether or not there are any. An outage is one of them: what was one
- * is none where the job turns out to be over since. */
-#define ALWAYS                                                                                               \
-	(1u << BUCKET_ACCELERATOR_INIT | 1u << BUCKET_TRAINING_PREP | 1u << BUCKET_DATA_LOADING |            \
-	 1u << BUCKET_CHECKPOINT_SAVE | 1u << BUCKET_CHECKPOINT_RESTORE | 1u << BUCKET_PROGRAM_STARTUP |     \
-	 1u << BUCKET_WASTED | 1u << BUCKET_RECOVERY | 1u << BUCKET_OTHER)
-#define DEVIATION_STEPS 100 /* the library's metric is of the last so many, where there are more */
-#define DEVIATION_LONG	1100
+/* Custom ones are told by type. The service knows no hang, which is in OTHER, and nothing that was
+ * not observed. */
+#define NEVER_TOLD                                                                                 \
+	((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_CUSTOM) | (1u << BADPUT_HANG) |                 \
+	 (1u << BADPUT_UNOBSERVED))
+/* Percent and seconds of these are told whether or not there are any. An outage is one of them:
+ * what was one is none where the job turns out to be over since. */
+#define ALWAYS                                                                                     \
+	(1u << BUCKET_ACCELERATOR_INIT | 1u << BUCKET_TRAINING_PREP | 1u << BUCKET_DATA_LOADING |  \
+	 1u << BUCKET_CHECKPOINT_SAVE | 1u << BUCKET_CHECKPOINT_RESTORE |                          \
+	 1u << BUCKET_PROGRAM_STARTUP | 1u << BUCKET_WASTED | 1u << BUCKET_RECOVERY |              \
+	 1u << BUCKET_OTHER)
+#define DEVIATION_STEPS                                                                            \
+	100 /* the library's metric is of the last so many, where there are more                   \
+	     */
+#define DEVIATION_LONG 1100
 
-#define ACCELERATOR                                                                                          \
-	{                                                                                                    \
-		"accelerator_type", "", false                                                                \
+#define ACCELERATOR                                                                                \
+	{                                                                                          \
+		"accelerator_type", "", false                                                      \
 	}
-#define CLUSTER                                                                                              \
-	{                                                                                                    \
-		"cluster_name", "", false                                                                    \
+#define CLUSTER                                                                                    \
+	{                                                                                          \
+		"cluster_name", "", false                                                          \
 	}
-#define GOODPUT                                                                                              \
-	{                                                                                                    \
-		"goodput_source", "", false                                                                  \
+#define GOODPUT                                                                                    \
+	{                                                                                          \
+		"goodput_source", "", false                                                        \
 	}
-#define BADPUT                                                                                               \
-	{                                                                                                    \
-		"badput_source", "", false                                                                   \
+#define BADPUT                                                                                     \
+	{                                                                                          \
+		"badput_source", "", false                                                         \
 	}
-#define WINDOW                                                                                               \
-	{                                                                                                    \
-		"window_type", "", false                                                                     \
+#define WINDOW                                                                                     \
+	{                                                                                          \
+		"window_type", "", false                                                           \
 	}
-#define ROLLING                                                                                              \
-	{                                                                                                    \
-		"rolling_window_size", "", true                                                              \
+#define ROLLING                                                                                    \
+	{                                                                                          \
+		"rolling_window_size", "", true                                                    \
 	}
-#define ROW(id, name, value, unit, ...)                                                                      \
-	static const struct series_row id = {name, SERIES_GAUGE, value, unit, "", "", {__VA_ARGS__}, true}
+#define ROW(id, name, value, unit, ...)                                                            \
+	static const struct series_row id = {name, SERIES_GAUGE, value,		unit,              \
+					     "",   "",		 {__VA_ARGS__}, true}
 
 ROW(goodput_time, "goodput_time", SERIES_DOUBLE, "s", ACCELERATOR, CLUSTER, GOODPUT);
 ROW(badput_time, "badput_time", SERIES_DOUBLE, "s", ACCELERATOR, CLUSTER, BADPUT);
@@ -60,12 +66,13 @@ ROW(disruptions, "disruptions", SERIES_INT64, "1", ACCELERATOR, CLUSTER, WINDOW)
 ROW(max_productive_steps, "max_productive_steps", SERIES_INT64, "1", ACCELERATOR, CLUSTER);
 ROW(step_time_deviation, "step_time_deviation", SERIES_DOUBLE, "s", ACCELERATOR, CLUSTER);
 ROW(performance, "performance", SERIES_DOUBLE, "s", {0});
-ROW(interval_goodput, "interval_goodput", SERIES_DOUBLE, "%", ACCELERATOR, CLUSTER, GOODPUT, ROLLING);
+ROW(interval_goodput, "interval_goodput", SERIES_DOUBLE, "%", ACCELERATOR, CLUSTER, GOODPUT,
+    ROLLING);
 ROW(interval_badput, "interval_badput", SERIES_DOUBLE, "%", ACCELERATOR, CLUSTER, BADPUT, ROLLING);
-ROW(stepping_efficiency, "stepping_slice_efficiency", SERIES_DOUBLE, "1", ACCELERATOR, CLUSTER, WINDOW,
-    ROLLING);
-ROW(available_efficiency, "available_slice_efficiency", SERIES_DOUBLE, "1", ACCELERATOR, CLUSTER, WINDOW,
-    ROLLING);
+ROW(stepping_efficiency, "stepping_slice_efficiency", SERIES_DOUBLE, "1", ACCELERATOR, CLUSTER,
+    WINDOW, ROLLING);
+ROW(available_efficiency, "available_slice_efficiency", SERIES_DOUBLE, "1", ACCELERATOR, CLUSTER,
+    WINDOW, ROLLING);
 
 struct library { /* the series of one job */
 	struct series_set *set;
@@ -95,7 +102,8 @@ static struct series *put(struct library *l, const struct series_row *row)
 
 	if (!p || !row->label[0].name)
 		return p;
-	series_label(l->set, "accelerator_type", *l->id->accelerator ? l->id->accelerator : "UNKNOWN");
+	series_label(l->set, "accelerator_type",
+		     *l->id->accelerator ? l->id->accelerator : "UNKNOWN");
 	if (*l->id->cluster)
 		series_label(l->set, "cluster_name", l->id->cluster);
 	return p;
@@ -127,7 +135,8 @@ static void put_label(struct library *l, const struct series *p, const char *nam
 }
 
 /* Of a window where size is not NULL: its seconds, digits alone. */
-static const struct series *put_badput(struct library *l, const char *source, double value, const char *size)
+static const struct series *put_badput(struct library *l, const char *source, double value,
+				       const char *size)
 {
 	const struct series *p = put_real(l, size ? &interval_badput : &badput_time, value);
 
@@ -154,11 +163,12 @@ static void put_elapsed(struct library *l, double s)
 	put_label(l, put_real(l, &total_elapsed_time, s), "window_type", CUMULATIVE_LOWER);
 }
 
-/* ---- of a log ------------------------------------------------------------------------------------ */
+/* ---- of a log
+ * ------------------------------------------------------------------------------------ */
 
 /* Two names that differ in bytes which no label can have are one series: the first one has it. */
-static void put_customs(struct library *l, const struct goodput_part *p, const struct goodput_names *names,
-			const char *size)
+static void put_customs(struct library *l, const struct goodput_part *p,
+			const struct goodput_names *names, const char *size)
 {
 	char source[GOODPUT_NAME_MAX + 32];
 	struct table *known = table_new();
@@ -191,8 +201,8 @@ static void put_efficiency(struct library *l, double stepping, double available,
 	put_label(l, p, "rolling_window_size", size);
 }
 
-static void answer_badput(struct library *l, const struct goodput_part *p, const struct goodput_names *names,
-			  const char *size)
+static void answer_badput(struct library *l, const struct goodput_part *p,
+			  const struct goodput_names *names, const char *size)
 {
 	const double *value = size ? p->badput_pct : p->badput_s;
 	uint32_t all = size ? p->has_pct : p->has_s, has = all & ~NEVER_TOLD;
@@ -200,7 +210,8 @@ static void answer_badput(struct library *l, const struct goodput_part *p, const
 
 	for (int b = 0; b < BADPUTS; b++) {
 		if (has & 1u << b)
-			put_badput(l, badput_name[b], value[b] + (b == BADPUT_OTHER ? hang : 0), size);
+			put_badput(l, badput_name[b], value[b] + (b == BADPUT_OTHER ? hang : 0),
+				   size);
 	}
 	put_customs(l, p, names, size);
 }
@@ -219,7 +230,8 @@ static void answer_cumulative(struct library *l, const struct goodput_part *p,
 	/* 0: it is not known, as the library says that. */
 	put_real(l, &performance, p->has_ideal ? p->ideal_s : 0);
 	if (p->has_slices)
-		put_efficiency(l, p->stepping_efficiency, p->available_efficiency, CUMULATIVE_UPPER, "0");
+		put_efficiency(l, p->stepping_efficiency, p->available_efficiency, CUMULATIVE_UPPER,
+			       "0");
 }
 
 void gcm_library_answer(struct series_set *out, const struct goodput_answer *answer,
@@ -230,12 +242,14 @@ void gcm_library_answer(struct series_set *out, const struct goodput_answer *ans
 	struct library l;
 	char size[24];
 
-	if (answer->warnings[WARN_NO_START] || answer->now_us <= 0 || answer->now_us > INT64_MAX / 1000 ||
+	if (answer->warnings[WARN_NO_START] || answer->now_us <= 0 ||
+	    answer->now_us > INT64_MAX / 1000 ||
 	    !library_begin(&l, out, id, goodput_name(names, answer->job), answer->now_us * 1000))
 		return;
 	if (!answer->cumulative.error)
 		answer_cumulative(&l, &answer->cumulative, names);
-	for (size_t i = 0; i < answer->window_count && i < GCM_ROLLING_MAX && o->rolling_s[i]; i++) {
+	for (size_t i = 0; i < answer->window_count && i < GCM_ROLLING_MAX && o->rolling_s[i];
+	     i++) {
 		p = &answer->windows[i];
 		if (p->error)
 			continue;
@@ -247,25 +261,28 @@ void gcm_library_answer(struct series_set *out, const struct goodput_answer *ans
 	}
 }
 
-/* ---- of a job that runs here --------------------------------------------------------------------- */
+/* ---- of a job that runs here
+ * --------------------------------------------------------------------- */
 
 /* The loop that makes its steps. NULL: none is known. */
 static const struct loop_view *reference_loop(const struct snapshot *s, const struct job_view *j)
 {
-	for (const struct rank_view *r = s->ranks; j->reference_pid && r < s->ranks + s->nranks; r++) {
+	for (const struct rank_view *r = s->ranks; j->reference_pid && r < s->ranks + s->nranks;
+	     r++) {
 		if (!r->alive || r->pid != j->reference_pid || r->job_key != j->key)
 			continue;
 		for (uint32_t i = 0; i < r->nloops; i++) {
 			if (r->loops[i].state.unit == UNIT_STEP &&
-			    r->loops[i].state.confidence >= STEP_CONFIDENCE && r->loops[i].time.ideal_ns)
+			    r->loops[i].state.confidence >= STEP_CONFIDENCE &&
+			    r->loops[i].time.ideal_ns)
 				return &r->loops[i];
 		}
 	}
 	return NULL;
 }
 
-/* As the library's: of under 100 steps the mean, else the 90th percentile of the last 100; from 1100 on less
- * the usual one, for which the MAD of the last 1024 stands here. */
+/* As the library's: of under 100 steps the mean, else the 90th percentile of the last 100; from
+ * 1100 on less the usual one, for which the MAD of the last 1024 stands here. */
 static double live_deviation(const struct loop_view *l)
 {
 	double ideal_s = (double)l->time.ideal_ns / ROWS_NS_PER_S, s[SNAPSHOT_RECENT], metric;
@@ -274,7 +291,8 @@ static double live_deviation(const struct loop_view *l)
 	for (uint32_t i = 0; i < n; i++)
 		s[i] = fabs((double)l->recent_ns[l->recent - n + i] / ROWS_NS_PER_S - ideal_s);
 	metric = deviation_batch_metric(s, n, true);
-	return l->time.count < DEVIATION_LONG ? metric : metric - (double)l->time.mad_ns / ROWS_NS_PER_S;
+	return l->time.count < DEVIATION_LONG ? metric
+					      : metric - (double)l->time.mad_ns / ROWS_NS_PER_S;
 }
 
 /* A hang is in OTHER: the service refuses a source that the library does not have. */
@@ -318,7 +336,8 @@ static uint64_t live_type(const struct ledger_view *l, uint32_t type)
 	return 0;
 }
 
-/* A source that a job has had keeps its series: a reader would take its last value for the present one. */
+/* A source that a job has had keeps its series: a reader would take its last value for the present
+ * one. */
 static void live_window(struct library *l, const struct snapshot *s, const struct job_view *j,
 			const struct window_view *w, const char *size)
 {
@@ -330,7 +349,8 @@ static void live_window(struct library *l, const struct snapshot *s, const struc
 	if (observed_ns <= 0)
 		return;
 	put_goodput(l, 100 * (double)w->ns[BUCKET_GOODPUT] / observed_ns, size);
-	for (uint32_t b = 0; b < BUCKETS_TOLD && (name = window_part(w, &s->types, b, room, &ns)); b++) {
+	for (uint32_t b = 0; b < BUCKETS_TOLD && (name = window_part(w, &s->types, b, room, &ns));
+	     b++) {
 		ns += b == BUCKET_OTHER ? w->ns[BUCKET_HANG] : 0;
 		ledger_part(&j->ledger, &s->types, b, room, &ever_ns);
 		if (live_told(b, ns | ever_ns))
@@ -358,7 +378,8 @@ void gcm_library(struct series_set *out, const struct snapshot *s, const struct 
 		for (int i = 0; i < GCM_ROLLING_MAX && o->rolling_s[i]; i++) {
 			snprintf(size, sizeof(size), "%" PRId64, o->rolling_s[i]);
 			for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
-				if (j->windows[k].length_ns == (uint64_t)o->rolling_s[i] * 1000000000ull)
+				if (j->windows[k].length_ns ==
+				    (uint64_t)o->rolling_s[i] * 1000000000ull)
 					live_window(&l, s, j, &j->windows[k], size);
 			}
 		}

@@ -7,21 +7,22 @@
 #include "userspace/gcm/rows_private.h"
 #include "userspace/model/fact.h"
 
-#define LABEL_JOB                                                                                            \
-	{                                                                                                    \
-		"job_id", "Name of the job; of one without a name, pid- and its first process.", false       \
+#define LABEL_JOB                                                                                  \
+	{                                                                                          \
+		"job_id", "Name of the job; of one without a name, pid- and its first process.",   \
+			false                                                                      \
 	}
-#define LABEL_RANK                                                                                           \
-	{                                                                                                    \
-		"rank", "Rank of the process in its job; absent where it is not known.", true                \
+#define LABEL_RANK                                                                                 \
+	{                                                                                          \
+		"rank", "Rank of the process in its job; absent where it is not known.", true      \
 	}
-#define LABEL_PID                                                                                            \
-	{                                                                                                    \
-		"pid", "Process, where its rank is not known.", true                                         \
+#define LABEL_PID                                                                                  \
+	{                                                                                          \
+		"pid", "Process, where its rank is not known.", true                               \
 	}
-#define LABEL_LOOP                                                                                           \
-	{                                                                                                    \
-		"loop", "Training loop of the process, from 0: few have more than one.", true                \
+#define LABEL_LOOP                                                                                 \
+	{                                                                                          \
+		"loop", "Training loop of the process, from 0: few have more than one.", true      \
 	}
 #define LABELS_RANK  LABEL_JOB, LABEL_RANK, LABEL_PID
 #define LABELS_LOOP  LABELS_RANK, LABEL_LOOP
@@ -32,53 +33,56 @@
 #define BOOL	     SERIES_BOOL
 #define DISTRIBUTION SERIES_DISTRIBUTION
 
-/* The one place of names: id, name, kind, type, unit, title, help, labels. The man page's table is made of it
- * (tests/unit/gcm_rows_test.c compares). */
-#define GCM_ROWS(X)                                                                                          \
-	X(job_steps, "job/step_count", CUMULATIVE, INT64, "1", "Steps",                                      \
-	  "Training steps that the job made, those made again included.", LABEL_JOB)                         \
-	X(job_number, "job/step_number", GAUGE, INT64, "1", "Step",                                          \
-	  "Number of the newest step that counts; it falls when a restart goes back.", LABEL_JOB)            \
-	X(job_goodput, "job/goodput_time", GAUGE, DOUBLE, "s", "Goodput",                                    \
-	  "Time that became training progress which counts; it falls when a restart disproves some.",        \
-	  LABEL_JOB)                                                                                         \
-	X(job_badput, "job/badput_time", GAUGE, DOUBLE, "s", "Badput",                                       \
-	  "All other time of the job, by bucket: with goodput_time they add up to elapsed_time.", LABEL_JOB, \
-	  {"bucket", "Where the time went, as the goodput library names it.", false})                        \
-	X(job_elapsed, "job/elapsed_time", GAUGE, DOUBLE, "s", "Elapsed time",                               \
-	  "Time since the job began, or until it ended, but for what is left out.", LABEL_JOB)               \
-	X(job_productive, "job/productive_time", CUMULATIVE, DOUBLE, "s", "Productive time",                 \
-	  "Time ever booked as progress; what a restart disproves is not taken back here.", LABEL_JOB)       \
-	X(job_wasted, "job/wasted_time", CUMULATIVE, DOUBLE, "s", "Wasted time",                             \
-	  "Progress that restarts have disproved.", LABEL_JOB)                                               \
-	X(job_disruptions, "job/disruption_count", CUMULATIVE, INT64, "1", "Disruptions",                    \
-	  "Events that interrupted the job, however many ranks fell.", LABEL_JOB,                            \
-	  {"cause",                                                                                          \
-	   "What ended the first rank that fell: killed, crashed, oom, ...; other: known to "                \
-	   "another node alone.",                                                                            \
-	   false})                                                                                           \
-	X(job_state, "job/state", GAUGE, BOOL, "", "State of the job", "True for the state the job is in.",  \
-	  LABEL_JOB, {"state", "running, down, over or ended.", false})                                      \
-	X(rank_steps, "rank/step_count", CUMULATIVE, INT64, "1", "Steps of a rank",                          \
-	  "Training steps observed of the process.", LABELS_LOOP)                                            \
-	X(rank_step_time, "rank/step_time", CUMULATIVE, DISTRIBUTION, "s", "Step time",                      \
-	  "Times of training steps.", LABELS_LOOP)                                                           \
-	X(rank_ideal, "rank/ideal_step_time", GAUGE, DOUBLE, "s", "Ideal step time",                         \
-	  "Mean of the last 1024 steps no slower than their median plus three median deviations.",           \
-	  LABELS_LOOP)                                                                                       \
-	X(rank_deviation, "rank/step_deviation", GAUGE, DOUBLE, "s", "Step deviation",                       \
-	  "Mean distance of the last 128 steps from the ideal step.", LABELS_LOOP)                           \
-	X(rank_state, "rank/state", GAUGE, BOOL, "", "State of a loop",                                      \
-	  "True for the state the loop is in.", LABELS_LOOP,                                                 \
-	  {"state", "idle, starting, learning, locked, suspect or ended.", false})                           \
-	X(rank_collective, "rank/collective_time", CUMULATIVE, DOUBLE, "s", "Collective wait",               \
-	  "Host time inside steps that was spent in collectives.", LABELS_LOOP)                              \
-	X(rank_hung, "rank/hung", GAUGE, BOOL, "", "Hung", "True while the rank hangs.", LABELS_RANK)        \
-	X(rank_straggler, "rank/straggler", GAUGE, BOOL, "", "Straggler",                                    \
+/* The one place of names: id, name, kind, type, unit, title, help, labels. The man page's table is
+ * made of it (tests/unit/gcm_rows_test.c compares). */
+#define GCM_ROWS(X)                                                                                   \
+	X(job_steps, "job/step_count", CUMULATIVE, INT64, "1", "Steps",                               \
+	  "Training steps that the job made, those made again included.", LABEL_JOB)                  \
+	X(job_number, "job/step_number", GAUGE, INT64, "1", "Step",                                   \
+	  "Number of the newest step that counts; it falls when a restart goes back.", LABEL_JOB)     \
+	X(job_goodput, "job/goodput_time", GAUGE, DOUBLE, "s", "Goodput",                             \
+	  "Time that became training progress which counts; it falls when a restart disproves some.", \
+	  LABEL_JOB)                                                                                  \
+	X(job_badput, "job/badput_time", GAUGE, DOUBLE, "s", "Badput",                                \
+	  "All other time of the job, by bucket: with goodput_time they add up to elapsed_time.",     \
+	  LABEL_JOB, {"bucket", "Where the time went, as the goodput library names it.", false})      \
+	X(job_elapsed, "job/elapsed_time", GAUGE, DOUBLE, "s", "Elapsed time",                        \
+	  "Time since the job began, or until it ended, but for what is left out.", LABEL_JOB)        \
+	X(job_productive, "job/productive_time", CUMULATIVE, DOUBLE, "s", "Productive time",          \
+	  "Time ever booked as progress; what a restart disproves is not taken back here.",           \
+	  LABEL_JOB)                                                                                  \
+	X(job_wasted, "job/wasted_time", CUMULATIVE, DOUBLE, "s", "Wasted time",                      \
+	  "Progress that restarts have disproved.", LABEL_JOB)                                        \
+	X(job_disruptions, "job/disruption_count", CUMULATIVE, INT64, "1", "Disruptions",             \
+	  "Events that interrupted the job, however many ranks fell.", LABEL_JOB,                     \
+	  {"cause",                                                                                   \
+	   "What ended the first rank that fell: killed, crashed, oom, ...; other: known to "         \
+	   "another node alone.",                                                                     \
+	   false})                                                                                    \
+	X(job_state, "job/state", GAUGE, BOOL, "", "State of the job",                                \
+	  "True for the state the job is in.", LABEL_JOB,                                             \
+	  {"state", "running, down, over or ended.", false})                                          \
+	X(rank_steps, "rank/step_count", CUMULATIVE, INT64, "1", "Steps of a rank",                   \
+	  "Training steps observed of the process.", LABELS_LOOP)                                     \
+	X(rank_step_time, "rank/step_time", CUMULATIVE, DISTRIBUTION, "s", "Step time",               \
+	  "Times of training steps.", LABELS_LOOP)                                                    \
+	X(rank_ideal, "rank/ideal_step_time", GAUGE, DOUBLE, "s", "Ideal step time",                  \
+	  "Mean of the last 1024 steps no slower than their median plus three median deviations.",    \
+	  LABELS_LOOP)                                                                                \
+	X(rank_deviation, "rank/step_deviation", GAUGE, DOUBLE, "s", "Step deviation",                \
+	  "Mean distance of the last 128 steps from the ideal step.", LABELS_LOOP)                    \
+	X(rank_state, "rank/state", GAUGE, BOOL, "", "State of a loop",                               \
+	  "True for the state the loop is in.", LABELS_LOOP,                                          \
+	  {"state", "idle, starting, learning, locked, suspect or ended.", false})                    \
+	X(rank_collective, "rank/collective_time", CUMULATIVE, DOUBLE, "s", "Collective wait",        \
+	  "Host time inside steps that was spent in collectives.", LABELS_LOOP)                       \
+	X(rank_hung, "rank/hung", GAUGE, BOOL, "", "Hung", "True while the rank hangs.",              \
+	  LABELS_RANK)                                                                                \
+	X(rank_straggler, "rank/straggler", GAUGE, BOOL, "", "Straggler",                             \
 	  "True while the other ranks wait for this one; absent where it is alone.", LABELS_RANK)
 
-#define X(id, name, kind, value, unit, title, help, ...)                                                     \
-	static const struct series_row row_##id = {name,  kind, value,	       unit,                         \
+#define X(id, name, kind, value, unit, title, help, ...)                                           \
+	static const struct series_row row_##id = {name,  kind, value,	       unit,               \
 						   title, help, {__VA_ARGS__}, false};
 GCM_ROWS(X)
 #undef X
@@ -156,7 +160,8 @@ static struct series *own_bool(struct own *o, const struct series_row *row, bool
 	return p;
 }
 
-/* ---- resource ------------------------------------------------------------------------------------ */
+/* ---- resource
+ * ------------------------------------------------------------------------------------ */
 
 static uint32_t own_resource(struct series_set *set, const struct gcm_identity *id)
 {
@@ -177,7 +182,8 @@ static uint32_t own_resource(struct series_set *set, const struct gcm_identity *
 						     *id->node ? id->node : "unknown"});
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * ---------------------------------------------------------------------------------------- */
 
 static void job_time(struct own *o, const struct job_view *j)
 {
@@ -225,10 +231,12 @@ static void job_put(struct own *o, const struct job_view *j)
 	own_seconds(o, &row_job_wasted, (double)j->wasted_gross_ns);
 	job_disruptions(o, j);
 	for (int i = JOB_RUNNING; i <= JOB_ENDED; i++)
-		own_label(o, own_bool(o, &row_job_state, i == (int)j->state), "state", job_state_name[i]);
+		own_label(o, own_bool(o, &row_job_state, i == (int)j->state), "state",
+			  job_state_name[i]);
 }
 
-/* ---- ranks --------------------------------------------------------------------------------------- */
+/* ---- ranks
+ * --------------------------------------------------------------------------------------- */
 
 static const struct job_view *job_of(const struct snapshot *s, const struct rank_view *r)
 {
@@ -239,9 +247,10 @@ static const struct job_view *job_of(const struct snapshot *s, const struct rank
 	return NULL;
 }
 
-/* They have the same series: a rank, or, where it is not known, a process, which may have become another
- * program. */
-static bool rank_same(const struct snapshot *s, const struct rank_view *a, const struct rank_view *b)
+/* They have the same series: a rank, or, where it is not known, a process, which may have become
+ * another program. */
+static bool rank_same(const struct snapshot *s, const struct rank_view *a,
+		      const struct rank_view *b)
 {
 	const struct job_view *of_a, *of_b;
 
@@ -270,8 +279,8 @@ static bool rank_newest(const struct snapshot *s, const struct rank_view *r)
 	return true;
 }
 
-/* Steps of a time that is at most a bound are in its bucket there, and below it here: a nanosecond more, and
- * the counts are exact, since times are whole nanoseconds. */
+/* Steps of a time that is at most a bound are in its bucket there, and below it here: a nanosecond
+ * more, and the counts are exact, since times are whole nanoseconds. */
 static void step_time(struct own *o, const struct deviation_view *t)
 {
 	double bounds[DEVIATION_BOUNDS];
@@ -320,7 +329,8 @@ static void rank_put(struct own *o, const struct rank_view *r, const struct job_
 	else
 		snprintf(o->pid, sizeof(o->pid), "%u", r->pid);
 	o->start_ns = r->since_real_ns > 0 ? r->since_real_ns : own_real(o, r->observed_ns);
-	/* What was true stays so for a reader until it is told otherwise: of a process that ended too. */
+	/* What was true stays so for a reader until it is told otherwise: of a process that ended
+	 * too. */
 	own_bool(o, &row_rank_hung, r->alive && r->hang.hung);
 	if (j->run_ranks > 1)
 		own_bool(o, &row_rank_straggler, r->alive && r->straggle.now);
@@ -342,7 +352,8 @@ void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_
 	}
 	for (const struct rank_view *r = s->ranks; r < s->ranks + s->nranks; r++) {
 		j = r->trainer ? job_of(s, r) : NULL;
-		if (!j || (!r->alive && s->mono_ns - r->ledger.now_ns > ROWS_AFTER_NS) || !rank_newest(s, r))
+		if (!j || (!r->alive && s->mono_ns - r->ledger.now_ns > ROWS_AFTER_NS) ||
+		    !rank_newest(s, r))
 			continue;
 		rank_put(&o, r, j);
 	}

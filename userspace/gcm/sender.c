@@ -20,7 +20,8 @@ const char *const sender_drop_name[SENDER_DROP_COUNT] = {
 #undef X
 };
 
-/* ---- opening and closing ------------------------------------------------------------------------------ */
+/* ---- opening and closing
+ * ------------------------------------------------------------------------------ */
 
 static void spool_begin(struct sender *s)
 {
@@ -35,10 +36,11 @@ static void spool_begin(struct sender *s)
 			"give each its own folder",
 			s->opt.spool);
 	else if (err)
-		log_warn("cloud-monitoring: %s: %s: what cannot be written is not kept; the folder has to be "
-			 "this "
-			 "user's, and nobody else's to write",
-			 s->opt.spool, strerror(-err));
+		log_warn(
+			"cloud-monitoring: %s: %s: what cannot be written is not kept; the folder has to be "
+			"this "
+			"user's, and nobody else's to write",
+			s->opt.spool, strerror(-err));
 	else if (spool_points(s->spool))
 		log_info("cloud-monitoring: %" PRIu64 " points of earlier are still to be written",
 			 spool_points(s->spool));
@@ -47,13 +49,14 @@ static void spool_begin(struct sender *s)
 /* Without them a series whose start was moved is begun anew, which the service refuses once. */
 static void tracks_begin(struct sender *s)
 {
-	int err = s->spool ? tracks_load(s->tracks, spool_folder(s->spool), s->env.real_ns(s->env.ctx),
-					 s->env.mono_ms(s->env.ctx))
+	int err = s->spool ? tracks_load(s->tracks, spool_folder(s->spool),
+					 s->env.real_ns(s->env.ctx), s->env.mono_ms(s->env.ctx))
 			   : 0;
 
 	if (err)
-		log_warn("cloud-monitoring: %s/tracks: %s: where series began is not known from earlier",
-			 s->opt.spool, strerror(-err));
+		log_warn(
+			"cloud-monitoring: %s/tracks: %s: where series began is not known from earlier",
+			s->opt.spool, strerror(-err));
 }
 
 static void tracks_keep(struct sender *s)
@@ -61,13 +64,15 @@ static void tracks_keep(struct sender *s)
 	int err = s->spool ? tracks_save(s->tracks, spool_folder(s->spool)) : 0;
 
 	if (err && !s->untracked)
-		log_warn("cloud-monitoring: %s/tracks: %s: where series began will not be known after a "
-			 "restart",
-			 s->opt.spool, strerror(-err));
+		log_warn(
+			"cloud-monitoring: %s/tracks: %s: where series began will not be known after a "
+			"restart",
+			s->opt.spool, strerror(-err));
 	s->untracked = err;
 }
 
-int sender_open_with(struct sender **ret, const struct sender_options *o, const struct sender_env *env)
+int sender_open_with(struct sender **ret, const struct sender_options *o,
+		     const struct sender_env *env)
 {
 	uint32_t spacing_ms = o->spacing_ms ? o->spacing_ms : SENDER_SPACING_MS;
 	struct sender *s = calloc(1, sizeof(*s));
@@ -112,7 +117,8 @@ void sender_close(struct sender *s)
 	free(s);
 }
 
-/* ---- the spool ------------------------------------------------------------------------------------------
+/* ---- the spool
+ * ------------------------------------------------------------------------------------------
  */
 
 static bool has_backlog(const struct sender *s)
@@ -130,16 +136,17 @@ static void count_spool(struct sender *s)
 	sender_count(s, SENDER_DROP_room, lost.room - s->lost.room, s->opt.spool);
 	sender_count(s, SENDER_DROP_aged, lost.aged - s->lost.aged, "");
 	if (lost.damaged != s->lost.damaged)
-		log_warn("cloud-monitoring: %s: points that were kept cannot be read; they are skipped",
-			 s->opt.spool);
+		log_warn(
+			"cloud-monitoring: %s: points that were kept cannot be read; they are skipped",
+			s->opt.spool);
 	s->stats.damaged = lost.damaged;
 	s->lost = lost;
 	s->stats.spooled = spool_points(s->spool);
 	s->stats.spool_bytes = spool_bytes(s->spool);
 }
 
-/* Once an hour: a service that comes and goes is not worth more lines. Behind points of earlier, of which was
- * told, they go without trouble. */
+/* Once an hour: a service that comes and goes is not worth more lines. Behind points of earlier, of
+ * which was told, they go without trouble. */
 static void tell_keeping(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -148,8 +155,8 @@ static void tell_keeping(struct sender *s)
 		return;
 	s->keeping = true;
 	s->kept_ms = now_ms;
-	log_warn("cloud-monitoring: points are kept in %s until they can be written: %s", s->opt.spool,
-		 s->stats.trouble);
+	log_warn("cloud-monitoring: points are kept in %s until they can be written: %s",
+		 s->opt.spool, s->stats.trouble);
 }
 
 /* Cumulative points that are held go to the disk: behind those that are there. */
@@ -167,8 +174,8 @@ static void keep(struct sender *s)
 		tell_keeping(s);
 }
 
-/* Of the backlog one record, if it is time. Those of a series keep their order: as long as there are older
- * ones of anything, new cumulative points go behind them. */
+/* Of the backlog one record, if it is time. Those of a series keep their order: as long as there
+ * are older ones of anything, new cumulative points go behind them. */
 static void catch_up(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx), ready_ms = 0, sent_ms;
@@ -194,11 +201,13 @@ static void catch_up(struct sender *s)
 	spool_pop(s->spool);
 	if (s->keeping && !has_backlog(s)) {
 		s->keeping = false;
-		log_info("cloud-monitoring: all points that were kept are written, or were refused");
+		log_info(
+			"cloud-monitoring: all points that were kept are written, or were refused");
 	}
 }
 
-/* ---- sending ---------------------------------------------------------------------------------------------
+/* ---- sending
+ * ---------------------------------------------------------------------------------------------
  */
 
 static void drop_aged(struct sender *s)
@@ -238,7 +247,8 @@ static void flush(struct sender *s, uint64_t until_ms, uint64_t limit_ms)
 }
 
 /* Those that come too soon after the one before, once they are due. */
-static void send_soon(struct sender *s, const struct series_set *set, bool *soon, uint64_t deadline_ms)
+static void send_soon(struct sender *s, const struct series_set *set, bool *soon,
+		      uint64_t deadline_ms)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx), count = 0;
 	int64_t wait_ns = sender_due_ns(s, set, soon) - s->env.real_ns(s->env.ctx);
@@ -259,7 +269,8 @@ static void send_soon(struct sender *s, const struct series_set *set, bool *soon
 	flush(s, deadline_ms, deadline_ms);
 }
 
-static void send_last(struct sender *s, const struct series_set *set, bool *soon, uint64_t deadline_ms)
+static void send_last(struct sender *s, const struct series_set *set, bool *soon,
+		      uint64_t deadline_ms)
 {
 	/* There is no later; only what the service asked for is kept to. */
 	if (!s->quota)
@@ -272,8 +283,8 @@ static void send_last(struct sender *s, const struct series_set *set, bool *soon
 	parcel_clear(&s->held);
 }
 
-void sender_send(struct sender *s, const struct series_set *set, int64_t now_real_ns, uint64_t deadline_ms,
-		 bool last)
+void sender_send(struct sender *s, const struct series_set *set, int64_t now_real_ns,
+		 uint64_t deadline_ms, bool last)
 {
 	bool *soon = last && set->count ? calloc(set->count, sizeof(*soon)) : NULL;
 
@@ -312,7 +323,8 @@ bool sender_wait(struct sender *s, uint64_t until_ms)
 		if (now_ms >= until_ms)
 			return true;
 		if (due_ms > now_ms) {
-			s->env.sleep_ms(s->env.ctx, (due_ms < until_ms ? due_ms : until_ms) - now_ms);
+			s->env.sleep_ms(s->env.ctx,
+					(due_ms < until_ms ? due_ms : until_ms) - now_ms);
 			continue;
 		}
 		if (s->held.count)

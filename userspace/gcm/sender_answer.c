@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the service said of each point. Contract: google.rpc.Status as JSON with details of
- * google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo; texts as they were seen of the
- * service. */
+ * google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo; texts as they were seen of
+ * the service. */
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
@@ -66,7 +66,8 @@ static enum sender_drop cause_of_status(long status)
 		return SENDER_DROP_invalid;
 	default:
 		/* A redirect is some portal's in between. */
-		return status >= 500 || status < 400 ? SENDER_DROP_unavailable : SENDER_DROP_invalid;
+		return status >= 500 || status < 400 ? SENDER_DROP_unavailable
+						     : SENDER_DROP_invalid;
 	}
 }
 
@@ -118,7 +119,8 @@ static enum fate fate_of(const char *text, enum sender_drop *cause)
 		*cause = texts[i].cause;
 		return texts[i].fate;
 	}
-	return *cause == SENDER_DROP_quota || *cause == SENDER_DROP_unavailable ? FATE_AGAIN : FATE_DROPPED;
+	return *cause == SENDER_DROP_quota || *cause == SENDER_DROP_unavailable ? FATE_AGAIN
+										: FATE_DROPPED;
 }
 
 /* The first word on a point counts. */
@@ -132,7 +134,8 @@ static void name_point(struct reading *r, uint32_t i, enum fate fate, enum sende
 }
 
 /* "0-53,60]": behind it; NULL: it is something else. */
-static const char *name_ranges(struct reading *r, const char *at, enum fate fate, enum sender_drop cause)
+static const char *name_ranges(struct reading *r, const char *at, enum fate fate,
+			       enum sender_drop cause)
 {
 	unsigned long from, to;
 	char *end;
@@ -150,7 +153,8 @@ static const char *name_ranges(struct reading *r, const char *at, enum fate fate
 	return at[-1] == ']' ? at : NULL;
 }
 
-/* One statement: "WHAT: timeSeries[3]", "timeSeries[0-53,60]: WHAT", "Field timeSeries[1].points[0] WHAT". */
+/* One statement: "WHAT: timeSeries[3]", "timeSeries[0-53,60]: WHAT", "Field timeSeries[1].points[0]
+ * WHAT". */
 static void read_segment(struct reading *r, const char *segment, enum sender_drop cause)
 {
 	static const char *const names[] = {"timeSeries[", "time_series["};
@@ -179,8 +183,8 @@ static void read_message(struct reading *r, const char *text, enum sender_drop c
 		r->partial = true;
 	for (; *text; text += len + (text[len] == ';')) {
 		len = strcspn(text, ";");
-		snprintf(segment, sizeof(segment), "%.*s", len < SEGMENT_MAX ? (int)len : SEGMENT_MAX - 1,
-			 text);
+		snprintf(segment, sizeof(segment), "%.*s",
+			 len < SEGMENT_MAX ? (int)len : SEGMENT_MAX - 1, text);
 		read_segment(r, segment, cause);
 	}
 }
@@ -269,8 +273,8 @@ static void read_summary(struct reading *r)
 		}
 	}
 	r->to->blind[r->cause] += left;
-	/* All of the rest, or some that are to be tried again: then all of them are, and what the service
-	 * has by now it will not take twice. */
+	/* All of the rest, or some that are to be tried again: then all of them are, and what the
+	 * service has by now it will not take twice. */
 	if (!again && rest < r->count - r->named)
 		return;
 	r->to->maybe |= rest < r->count - r->named;
@@ -299,7 +303,8 @@ static void read_error(struct reading *r, const cJSON *error)
 	cJSON_ArrayForEach(e, r->summary.errors)
 	{
 		status = cJSON_GetObjectItemCaseSensitive(e, "status");
-		read_message(r, text_of(status, "message"), cause_of_code(number(status, "code"), r->cause));
+		read_message(r, text_of(status, "message"),
+			     cause_of_code(number(status, "code"), r->cause));
 	}
 	read_message(r, message, r->cause);
 	if (*message)
@@ -346,7 +351,8 @@ static void read_failure(struct reading *r, const struct web_reply *reply, const
 	if (r->summary.there) {
 		read_summary(r);
 	} else if (r->named) {
-		/* A field that cannot be parsed refuses all; a series that cannot be written does not. */
+		/* A field that cannot be parsed refuses all; a series that cannot be written does
+		 * not. */
 		if (r->whole && !r->partial)
 			all(r, FATE_ALONE, SENDER_DROP_invalid);
 	} else {
@@ -371,8 +377,8 @@ static void read_nothing(struct reading *r, int err, const struct web_reply *rep
 	bool cancelled = reply->failure == WEB_CANCELLED;
 
 	r->to->kind = cancelled ? ANSWER_CANCELLED : ANSWER_AWAY;
-	r->to->maybe = reply->sent && reply->failure != WEB_RESOLVE && reply->failure != WEB_CONNECT &&
-		       reply->failure != WEB_TLS;
+	r->to->maybe = reply->sent && reply->failure != WEB_RESOLVE &&
+		       reply->failure != WEB_CONNECT && reply->failure != WEB_TLS;
 	if (reply->why[0])
 		log_escape(r->to->why, sizeof(r->to->why), reply->why,
 			   strnlen(reply->why, sizeof(reply->why)));
@@ -398,7 +404,8 @@ void answer_read(struct answer *ret, int err, const struct web_reply *reply, uin
 		ret->kind = ANSWER_TAKEN;
 	} else {
 		ret->kind = ANSWER_GARBAGE;
-		snprintf(ret->why, sizeof(ret->why), "HTTP %ld with a body that is no answer", reply->status);
+		snprintf(ret->why, sizeof(ret->why), "HTTP %ld with a body that is no answer",
+			 reply->status);
 		all(&r, FATE_DROPPED, SENDER_DROP_garbage);
 	}
 	cJSON_Delete(root);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors of our own series: made once a process, so that units and descriptions are there; one that is
- * there already is the same one. Without them the service makes its own of the first point. */
+/* Descriptors of our own series: made once a process, so that units and descriptions are there; one
+ * that is there already is the same one. Without them the service makes its own of the first point.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ void descriptors_want(struct sender *s, const struct series_set *set)
 }
 
 /* What the service said of one. */
-static void descriptor_answer(struct sender *s, struct descriptor *d, const struct answer *a, uint64_t now_ms)
+static void descriptor_answer(struct sender *s, struct descriptor *d, const struct answer *a,
+			      uint64_t now_ms)
 {
 	d->done = a->kind == ANSWER_TAKEN || a->kind == ANSWER_REFUSED || a->kind == ANSWER_TOKEN ||
 		  a->kind == ANSWER_PARTIAL || ++d->tries == TRIES;
@@ -39,10 +41,11 @@ static void descriptor_answer(struct sender *s, struct descriptor *d, const stru
 	if (a->kind == ANSWER_TAKEN || !d->done || s->undescribed)
 		return;
 	s->undescribed = true;
-	log_warn("cloud-monitoring: %s%s: its descriptor could not be made, so its unit and description will "
-		 "be "
-		 "missing; others are not told of: %s",
-		 s->opt.prefix, d->row->name, a->why);
+	log_warn(
+		"cloud-monitoring: %s%s: its descriptor could not be made, so its unit and description will "
+		"be "
+		"missing; others are not told of: %s",
+		s->opt.prefix, d->row->name, a->why);
 }
 
 bool descriptors_make(struct sender *s, uint64_t timeout_ms)
@@ -65,7 +68,8 @@ bool descriptors_make(struct sender *s, uint64_t timeout_ms)
 		request_descriptor(&body, d->row, s->opt.prefix, s->opt.project);
 		err = sender_post(s, path.data, &body, timeout_ms, &reply, why, sizeof(why));
 		if (err == -EAGAIN || err == -EACCES) {
-			next = false; /* for the points it is counted, if there is time left for them */
+			next = false; /* for the points it is counted, if there is time left for
+					 them */
 			sender_trouble(s, why);
 			s->stats.up = false;
 		} else {

@@ -71,7 +71,8 @@ static uint32_t real_random(void *ctx)
 	return value;
 }
 
-int sender_open(struct sender **ret, const struct sender_options *o, struct web *web, struct google *google)
+int sender_open(struct sender **ret, const struct sender_options *o, struct web *web,
+		struct google *google)
 {
 	const struct sender_env env = {.send = real_send,
 				       .token = real_token,

@@ -10,8 +10,8 @@
 
 #define BACKOFF_LEAST_MS 1000
 #define BACKOFF_MOST_MS	 60000
-#define TOLD_MOST_MS                                                                                         \
-	(600 * 1000) /* the service's quotas are a minute's; a longer wish is none of its own                \
+#define TOLD_MOST_MS                                                                               \
+	(600 * 1000) /* the service's quotas are a minute's; a longer wish is none of its own      \
 		      */
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
@@ -27,8 +27,9 @@ void sender_trouble(struct sender *s, const char *why)
 
 static bool is_quiet(enum sender_drop cause)
 {
-	return cause == SENDER_DROP_older || cause == SENDER_DROP_frequent || cause == SENDER_DROP_aged ||
-	       cause == SENDER_DROP_superseded || cause == SENDER_DROP_closing;
+	return cause == SENDER_DROP_older || cause == SENDER_DROP_frequent ||
+	       cause == SENDER_DROP_aged || cause == SENDER_DROP_superseded ||
+	       cause == SENDER_DROP_closing;
 }
 
 void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, const char *why)
@@ -71,8 +72,8 @@ void sender_backoff(struct sender *s, int64_t told_ms, bool quota)
 	s->next_ms = s->env.mono_ms(s->env.ctx) + wait;
 }
 
-static int post_once(struct sender *s, const struct buffer *body, uint64_t timeout_ms, struct web_reply *ret,
-		     char *why, size_t len)
+static int post_once(struct sender *s, const struct buffer *body, uint64_t timeout_ms,
+		     struct web_reply *ret, char *why, size_t len)
 {
 	char quota[160];
 	const char *headers[4] = {NULL, "Content-Type: application/json"}, *project;
@@ -137,8 +138,8 @@ static void drop(struct sender *s, struct parcel_point *p, enum sender_drop caus
 	sum->dropped[cause]++;
 }
 
-/* Whether a refused request is divided: so often for a set, and for a while no more where none of the parts
- * was taken, since then it is not the points that the service does not like. */
+/* Whether a refused request is divided: so often for a set, and for a while no more where none of
+ * the parts was taken, since then it is not the points that the service does not like. */
 static bool may_halve(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -220,7 +221,8 @@ static void blame_clock(const struct sender *s, const struct web_reply *reply, s
 	len = len < sizeof(a->why) - 72 ? len : sizeof(a->why) - 72;
 	snprintf(a->why + len, sizeof(a->why) - len,
 		 " (this machine's clock is %" PRId64 " s %s the service's)",
-		 (int64_t)((ahead < 0 ? -ahead : ahead) / NS_PER_S), ahead < 0 ? "behind" : "ahead of");
+		 (int64_t)((ahead < 0 ? -ahead : ahead) / NS_PER_S),
+		 ahead < 0 ? "behind" : "ahead of");
 }
 
 /* What comes of it for the requests to follow. */
@@ -246,8 +248,8 @@ static bool conclude(struct sender *s, const struct answer *a, const struct sum 
 }
 
 /* There is no token: now, or at all. */
-static bool without_token(struct sender *s, struct parcel *p, const uint32_t *item, uint32_t n, int err,
-			  const char *why)
+static bool without_token(struct sender *s, struct parcel *p, const uint32_t *item, uint32_t n,
+			  int err, const char *why)
 {
 	sender_trouble(s, why);
 	s->stats.up = false;

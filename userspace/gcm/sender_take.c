@@ -38,8 +38,8 @@ static bool is_cumulative(const struct series *p)
 	return p->row->kind == SERIES_CUMULATIVE && !p->row->library;
 }
 
-/* Behind others that wait: a backlog that gets points as fast as the service takes them never ends. What is
- * left out is in the next one, whose sum goes on. */
+/* Behind others that wait: a backlog that gets points as fast as the service takes them never ends.
+ * What is left out is in the next one, whose sum goes on. */
 static bool too_dense(struct sender *s, const struct series *p, uint64_t key)
 {
 	int64_t end_ns = s->behind && is_cumulative(p) ? tracks_end_ns(s->tracks, key) : 0;
@@ -47,7 +47,8 @@ static bool too_dense(struct sender *s, const struct series *p, uint64_t key)
 	return end_ns && p->end_ns - end_ns < 2 * (int64_t)s->opt.spacing_ms * NS_PER_MS;
 }
 
-static void choose(struct sender *s, struct taking *t, const struct series_set *set, bool *soon, bool last)
+static void choose(struct sender *s, struct taking *t, const struct series_set *set, bool *soon,
+		   bool last)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
 
@@ -113,7 +114,8 @@ static void render(struct sender *s, struct taking *t)
 		}
 		for (uint32_t i = 0; i < n; i++) {
 			const struct series *p = &t->set.item[item[i].series];
-			struct parcel_point point = {.key = t->key[item[i].series], .end_ns = p->end_ns};
+			struct parcel_point point = {.key = t->key[item[i].series],
+						     .end_ns = p->end_ns};
 
 			point.cumulative = is_cumulative(p);
 			point.cause = SENDER_DROP_unavailable;
@@ -133,8 +135,9 @@ void sender_take(struct sender *s, const struct series_set *set, bool *soon, boo
 		render(s, &t);
 		for (int c = 0; c < SENDER_DROP_COUNT; c++)
 			sender_count(s, (enum sender_drop)c, t.dropped[c],
-				     c == SENDER_DROP_unavailable || c == SENDER_DROP_quota ? s->stats.trouble
-											    : "");
+				     c == SENDER_DROP_unavailable || c == SENDER_DROP_quota
+					     ? s->stats.trouble
+					     : "");
 	} else {
 		sender_count(s, SENDER_DROP_unkept, set->count, "no memory");
 	}

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is remembered of each series, so that its next point is one that the service takes. Contract:
- * google/monitoring/v3/common.proto, TimeInterval: the end of a point is later than that of the point before
- * it; a cumulative one has the same start, or, after its value fell, a later start than the end before. */
+/* What is remembered of each series, so that its next point is one that the service takes.
+ * Contract: google/monitoring/v3/common.proto, TimeInterval: the end of a point is later than that
+ * of the point before it; a cumulative one has the same start, or, after its value fell, a later
+ * start than the end before. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "userspace/gcm/sender_private.h"
 
-#define CROWDED	   SERIES_SET_MAX   /* more than can be written at once: of some nothing comes any more */
+#define CROWDED                                                                                    \
+	SERIES_SET_MAX /* more than can be written at once: of some nothing comes any more */
 #define CROWDED_MS (10 * 60 * 1000) /* without a point, where there are so many */
-#define GAUGE_MS   (60 * 1000)	    /* of a point that has no start all that counts is the one before it */
+#define GAUGE_MS                                                                                   \
+	(60 * 1000) /* of a point that has no start all that counts is the one before it           \
+		     */
 
 struct track {
 	int64_t told_start_ns;	  /* as the set says */
@@ -67,7 +71,8 @@ static double value_of(const struct series_set *set, const struct series *p)
 }
 
 /* The start of a point that follows another one of its series. */
-static int64_t start_after(const struct track *k, const struct series_set *set, const struct series *p)
+static int64_t start_after(const struct track *k, const struct series_set *set,
+			   const struct series *p)
 {
 	int64_t least = k->end_ns + NS_PER_MS;
 
@@ -79,8 +84,8 @@ static int64_t start_after(const struct track *k, const struct series_set *set, 
 	return k->restart || value_of(set, p) < k->value ? least : k->start_ns;
 }
 
-enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p, uint64_t key,
-			      uint64_t now_ms, bool last)
+enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p,
+			      uint64_t key, uint64_t now_ms, bool last)
 {
 	struct track *k = table_get(t->table, key);
 
@@ -178,7 +183,8 @@ void tracks_sent(struct tracks *t, uint64_t key, uint64_t now_ms)
 
 void tracks_prune(struct tracks *t, uint64_t now_ms)
 {
-	uint64_t age_ms = table_count(t->table) > CROWDED ? CROWDED_MS : SENDER_KEEP_S * 1000ull, key;
+	uint64_t age_ms = table_count(t->table) > CROWDED ? CROWDED_MS : SENDER_KEEP_S * 1000ull,
+		 key;
 	struct track *k;
 
 	for (size_t i = 0; (k = table_next(t->table, &i, &key));) {

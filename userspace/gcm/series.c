@@ -54,8 +54,8 @@ static bool text_add(struct series_set *s, const char *text, uint32_t *ret)
 	return true;
 }
 
-static bool resource_is(const struct series_set *s, const struct series_resource *r, const char *type,
-			const char *const *names, const char *const *values)
+static bool resource_is(const struct series_set *s, const struct series_resource *r,
+			const char *type, const char *const *names, const char *const *values)
 {
 	int i;
 
@@ -80,7 +80,8 @@ uint32_t series_resource(struct series_set *s, const char *type, const char *con
 	}
 	if (s->nresources == RESOURCES_MAX)
 		return NO_PLACE;
-	items = grow_items(s->resource, &s->cap_resources, s->nresources + 1, RESOURCES_MAX, sizeof(*items));
+	items = grow_items(s->resource, &s->cap_resources, s->nresources + 1, RESOURCES_MAX,
+			   sizeof(*items));
 	if (!items)
 		return NO_PLACE;
 	s->resource = items;
@@ -144,7 +145,8 @@ void series_label(struct series_set *s, const char *name, const char *value)
 
 void series_distribution(struct series_set *s, const struct series_distribution *d)
 {
-	size_t bounds = d->nbounds * sizeof(*d->bounds), buckets = (d->nbounds + 1ul) * sizeof(*d->buckets);
+	size_t bounds = d->nbounds * sizeof(*d->bounds),
+	       buckets = (d->nbounds + 1ul) * sizeof(*d->buckets);
 	struct series_distribution *items;
 	struct series *p;
 	char *room;
@@ -153,8 +155,8 @@ void series_distribution(struct series_set *s, const struct series_distribution 
 		return;
 	p = &s->item[s->count - 1];
 	p->value.distribution = NO_PLACE;
-	items = grow_items(s->distribution, &s->cap_distributions, s->ndistributions + 1, SERIES_SET_MAX,
-			   sizeof(*items));
+	items = grow_items(s->distribution, &s->cap_distributions, s->ndistributions + 1,
+			   SERIES_SET_MAX, sizeof(*items));
 	if (!items)
 		return;
 	s->distribution = items;
@@ -206,7 +208,8 @@ static bool distribution_fits(const struct series_distribution *d)
 {
 	uint64_t sum = 0;
 
-	if (!isfinite(d->mean) || d->nbounds >= SERIES_BUCKETS || !d->nbounds || d->count > INT64_MAX)
+	if (!isfinite(d->mean) || d->nbounds >= SERIES_BUCKETS || !d->nbounds ||
+	    d->count > INT64_MAX)
 		return false;
 	if (!d->count && d->mean != 0)
 		return false;
@@ -243,7 +246,8 @@ bool series_fit(const struct series_set *s, const struct series *p)
 {
 	if (s->text.failed || p->resource >= s->nresources || p->end_ns <= 0)
 		return false;
-	if (p->row->kind == SERIES_GAUGE ? p->start_ns != 0 : p->start_ns <= 0 || p->start_ns >= p->end_ns)
+	if (p->row->kind == SERIES_GAUGE ? p->start_ns != 0
+					 : p->start_ns <= 0 || p->start_ns >= p->end_ns)
 		return false;
 	return value_fits(s, p);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* series.h - points for Cloud Monitoring, before they are a request: each is one point of one time series.
- * Contract: google/monitoring/v3 metric.proto, metric_service.proto; google/api/distribution.proto. A set is
- * what is written at one instant. Pure, no thread of its own; what a set points to it owns, but for rows.
+/* series.h - points for Cloud Monitoring, before they are a request: each is one point of one time
+ * series. Contract: google/monitoring/v3 metric.proto, metric_service.proto;
+ * google/api/distribution.proto. A set is what is written at one instant. Pure, no thread of its
+ * own; what a set points to it owns, but for rows.
  */
 #ifndef GCM_SERIES_H
 #define GCM_SERIES_H
@@ -44,7 +45,8 @@ struct series_row {
 struct series_distribution {
 	uint64_t count;
 	double mean; /* 0 where count is */
-	/* Explicit, increasing. What is a bound is in the bucket above it (google/api/distribution.proto). */
+	/* Explicit, increasing. What is a bound is in the bucket above it
+	 * (google/api/distribution.proto). */
 	const double *bounds;
 	const uint64_t *buckets; /* nbounds + 1 of them */
 	uint32_t nbounds;
@@ -52,12 +54,13 @@ struct series_distribution {
 
 struct series {
 	const struct series_row *row;
-	uint32_t label[SERIES_LABELS]; /* offsets of values in the set's text, by row->label; 0: absent */
+	uint32_t label[SERIES_LABELS]; /* offsets of values in the set's text, by row->label; 0:
+					  absent */
 	uint32_t resource;	       /* number in the set */
-	/* UTC; start 0 for a gauge. Else since when it counts, as far as the clock knows that now: later by
-	 * SERIES_CLOCK_NS where the count began anew, which can be before the end of the old one's last
-	 * point. What is sent stays while the count goes on, and lies behind that end else: the sender's
-	 * care. */
+	/* UTC; start 0 for a gauge. Else since when it counts, as far as the clock knows that now:
+	 * later by SERIES_CLOCK_NS where the count began anew, which can be before the end of the
+	 * old one's last point. What is sent stays while the count goes on, and lies behind that
+	 * end else: the sender's care. */
 	int64_t start_ns, end_ns;
 	union {
 		int64_t i64;
@@ -86,15 +89,16 @@ struct series_set {
 
 void series_set_init(struct series_set *s);
 void series_set_free(struct series_set *s);
-/* names: NULL-terminated, static; values: as many, "" allowed. Its number, or UINT32_MAX: no memory. The same
- * twice has one number. */
+/* names: NULL-terminated, static; values: as many, "" allowed. Its number, or UINT32_MAX: no
+ * memory. The same twice has one number. */
 uint32_t series_resource(struct series_set *s, const char *type, const char *const *names,
 			 const char *const *values);
-/* A point: value and start are the caller's to fill. NULL: not kept, counted. Valid until the next call. */
+/* A point: value and start are the caller's to fill. NULL: not kept, counted. Valid until the next
+ * call. */
 struct series *series_put(struct series_set *s, const struct series_row *row, uint32_t resource,
 			  int64_t end_ns);
-/* Of the one added last; name is one of its row's, "": absent. Not UTF-8 becomes U+FFFD. Without memory the
- * series is not fit. */
+/* Of the one added last; name is one of its row's, "": absent. Not UTF-8 becomes U+FFFD. Without
+ * memory the series is not fit. */
 void series_label(struct series_set *s, const char *name, const char *value);
 /* Likewise; bounds and buckets are copied. */
 void series_distribution(struct series_set *s, const struct series_distribution *d);

@@ -45,7 +45,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* ---- how far it was read, on disk ------------------------------------------------------------------- */
+/* ---- how far it was read, on disk
+ * ------------------------------------------------------------------- */
 
 void spool_mark(struct spool *s, uint64_t id, uint64_t at)
 {
@@ -53,7 +54,8 @@ void spool_mark(struct spool *s, uint64_t id, uint64_t at)
 
 	memcpy(c.magic, spool_magic, sizeof(c.magic));
 	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct spool_cursor, crc));
-	/* Where that fails, points are sent once more after the next start: the service refuses them. */
+	/* Where that fails, points are sent once more after the next start: the service refuses
+	 * them. */
 	if (s->cursor >= 0 && pwrite(s->cursor, &c, sizeof(c), 0) != sizeof(c))
 		close_fd(&s->cursor);
 }
@@ -70,7 +72,8 @@ static struct spool_cursor cursor_load(struct spool *s)
 	return c;
 }
 
-/* ---- segments --------------------------------------------------------------------------------------- */
+/* ---- segments
+ * --------------------------------------------------------------------------------------- */
 
 static void segment_unlink(struct spool *s, uint64_t id)
 {
@@ -127,8 +130,8 @@ bool spool_record_fits(const struct spool_record *r)
 	       r->raw <= SPOOL_RAW_MAX && r->len <= SPOOL_LEN_MAX && r->newest_ns > 0;
 }
 
-/* Finds the records of a segment; taken: bytes of it that were taken before, 0: none. 1: there are some; 0:
- * none, or all were taken; -EACCES: it is none of ours. */
+/* Finds the records of a segment; taken: bytes of it that were taken before, 0: none. 1: there are
+ * some; 0: none, or all were taken; -EACCES: it is none of ours. */
 static int segment_scan(struct spool *s, struct segment *g, uint64_t taken, uint64_t *ret_read_at)
 {
 	char magic[sizeof(spool_magic)];
@@ -146,8 +149,8 @@ static int segment_scan(struct spool *s, struct segment *g, uint64_t taken, uint
 	g->end = *ret_read_at = sizeof(magic);
 	g->bytes = (uint64_t)st.st_size;
 	while (whole && g->end < g->bytes) {
-		whole = pread(fd, &r, sizeof(r), (off_t)g->end) == sizeof(r) && spool_record_fits(&r) &&
-			g->bytes - g->end - sizeof(r) >= r.len;
+		whole = pread(fd, &r, sizeof(r), (off_t)g->end) == sizeof(r) &&
+			spool_record_fits(&r) && g->bytes - g->end - sizeof(r) >= r.len;
 		if (!whole)
 			break;
 		g->end += sizeof(r) + r.len;
@@ -233,7 +236,8 @@ static int spool_load(struct spool *s)
 	return 0;
 }
 
-/* ---- the folder --------------------------------------------------------------------------------------- */
+/* ---- the folder
+ * --------------------------------------------------------------------------------------- */
 
 static int folder_open(const char *path)
 {
@@ -296,7 +300,8 @@ void spool_close(struct spool *s)
 	free(s);
 }
 
-/* ---- in -------------------------------------------------------------------------------------------------
+/* ---- in
+ * -------------------------------------------------------------------------------------------------
  */
 
 /* The last segment, with room for more; a new one where need be. */
@@ -325,7 +330,8 @@ static int segment_writable(struct spool *s)
 		return -ENOSPC;
 	}
 	s->write_fd = fd;
-	s->segment[s->count++] = (struct segment){s->next_id++, sizeof(spool_magic), 0, sizeof(spool_magic)};
+	s->segment[s->count++] = (struct segment){s->next_id++, sizeof(spool_magic), 0,
+						  sizeof(spool_magic)};
 	s->bytes += sizeof(spool_magic);
 	return 0;
 }
@@ -338,8 +344,8 @@ static int record_pack(struct spool *s, struct spool_record *r)
 
 	buffer_clear(&s->packed);
 	to = buffer_reserve(&s->packed, len);
-	if (!to ||
-	    compress2((Bytef *)to, &len, (const Bytef *)s->raw.data, (uLong)s->raw.len, PACK_LEVEL) != Z_OK)
+	if (!to || compress2((Bytef *)to, &len, (const Bytef *)s->raw.data, (uLong)s->raw.len,
+			     PACK_LEVEL) != Z_OK)
 		return -ENOMEM;
 	s->packed.len = len;
 	r->raw = (uint32_t)s->raw.len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spool_private.h - the spool's files. In the machine's byte order: they stay on it.
  *
- * NUMBER.points: the magic, then records, each a header and, packed by zlib, points (struct spool_point) and
- * behind them their texts. cursor: up to where records were taken. */
+ * NUMBER.points: the magic, then records, each a header and, packed by zlib, points (struct
+ * spool_point) and behind them their texts. cursor: up to where records were taken. */
 #ifndef GCM_SPOOL_PRIVATE_H
 #define GCM_SPOOL_PRIVATE_H
 
@@ -34,7 +34,8 @@ _Static_assert(sizeof(struct spool_record) == 32 && sizeof(struct spool_point) =
 	       "on disk");
 
 #define SPOOL_RAW_MAX (REQUEST_BYTES + REQUEST_SERIES * sizeof(struct spool_point))
-#define SPOOL_LEN_MAX (SPOOL_RAW_MAX + SPOOL_RAW_MAX / 100 + 64) /* more than zlib ever makes of it */
+#define SPOOL_LEN_MAX                                                                              \
+	(SPOOL_RAW_MAX + SPOOL_RAW_MAX / 100 + 64) /* more than zlib ever makes of it */
 
 struct segment {
 	uint64_t id, bytes;

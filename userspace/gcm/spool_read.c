@@ -50,7 +50,8 @@ static int record_read(struct spool *s, const struct spool_record *r, struct par
 	to = buffer_reserve(&s->raw, r->raw);
 	if (!packed || !to)
 		return -ENOMEM;
-	if (pread(s->read_fd, packed, r->len, (off_t)(s->read_at + sizeof(*r))) != (ssize_t)r->len ||
+	if (pread(s->read_fd, packed, r->len, (off_t)(s->read_at + sizeof(*r))) !=
+		    (ssize_t)r->len ||
 	    r->crc != (uint32_t)crc32(0, (const Bytef *)packed, r->len) ||
 	    uncompress((Bytef *)to, &raw, (const Bytef *)packed, r->len) != Z_OK || raw != r->raw)
 		return -EBADMSG;

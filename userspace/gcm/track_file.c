@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracks on disk, beside the spool: a file that is written anew and renamed, in the machine's byte order, as
- * it stays there. What is read is believed as far as it was checked; one that is damaged is as none: a series
- * then starts as if nothing were known of it. */
+/* Tracks on disk, beside the spool: a file that is written anew and renamed, in the machine's byte
+ * order, as it stays there. What is read is believed as far as it was checked; one that is damaged
+ * is as none: a series then starts as if nothing were known of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -45,7 +45,8 @@ static int file_open(int folder, const char *name, int flags)
 	return -EACCES;
 }
 
-/* ---- out ---------------------------------------------------------------------------------------------- */
+/* ---- out
+ * ---------------------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *data, size_t len)
 {
@@ -89,13 +90,16 @@ int tracks_save(const struct tracks *t, int folder)
 	return err;
 }
 
-/* ---- in ----------------------------------------------------------------------------------------------- */
+/* ---- in
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* Nothing that a series could not have had, or that would keep its points back for long. */
 static bool record_fits(const struct track_record *r, int64_t now_ns)
 {
-	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S && r->end_ns <= now_ns + TRACKS_AHEAD_NS &&
-	       r->start_ns >= 0 && r->start_ns <= r->end_ns && r->told_start_ns >= 0 &&
+	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S &&
+	       r->end_ns <= now_ns + TRACKS_AHEAD_NS && r->start_ns >= 0 &&
+	       r->start_ns <= r->end_ns && r->told_start_ns >= 0 &&
 	       r->told_start_ns <= now_ns + TRACKS_AHEAD_NS && isfinite(r->value);
 }
 

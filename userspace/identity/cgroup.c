@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.c - what a cgroup path says. Kubernetes writes it in two ways (kubelet's cgroup_manager_linux.go):
- * /kubepods/burstable/podUID/ID, and through systemd /kubepods.slice/...-podU_I_D.slice/RUNTIME-ID.scope;
- * what runs within something else has that in front (kind: /kubelet.slice/kubelet-kubepods.slice/...), and a
- * path of another cgroup namespace begins with as many "/.." as lead to it. */
+/* cgroup.c - what a cgroup path says. Kubernetes writes it in two ways (kubelet's
+ * cgroup_manager_linux.go): /kubepods/burstable/podUID/ID, and through systemd
+ * /kubepods.slice/...-podU_I_D.slice/RUNTIME-ID.scope; what runs within something else has that in
+ * front (kind: /kubelet.slice/kubelet-kubepods.slice/...), and a path of another cgroup namespace
+ * begins with as many "/.." as lead to it. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +11,11 @@
 #include "userspace/base/log.h"
 #include "userspace/identity/place.h"
 
-#define ID_LEN	     64 /* hexadecimal digits of a container's id */
-#define UID_LEN	     36
-#define HASH_LEN     32 /* of a static pod's manifest, which is its uid in the path */
-#define LINES_MAX    64 /* of /proc/PID/cgroup: one for each hierarchy of version 1, and one of version 2 */
+#define ID_LEN	 64 /* hexadecimal digits of a container's id */
+#define UID_LEN	 36
+#define HASH_LEN 32 /* of a static pod's manifest, which is its uid in the path */
+#define LINES_MAX                                                                                  \
+	64 /* of /proc/PID/cgroup: one for each hierarchy of version 1, and one of version 2 */
 #define SEGMENTS_MAX 256
 
 struct word {
@@ -34,7 +36,8 @@ static const struct {
 	{"nerdctl", GP_CONTAINER_containerd},
 };
 
-/* What starts anybody's processes: those in them have nothing in common. A "*": whatever follows. */
+/* What starts anybody's processes: those in them have nothing in common. A "*": whatever follows.
+ */
 static const char *const shared_services[] = {
 	"user@*",
 	"ssh",
@@ -103,7 +106,8 @@ static void put(char *out, size_t cap, struct word w)
 	log_escape(out, cap, w.at, w.len);
 }
 
-/* ---- the pod --------------------------------------------------------------------------------------- */
+/* ---- the pod
+ * --------------------------------------------------------------------------------------- */
 
 /* 8-4-4-4-12, joined by '-' or '_', or a hash. */
 static bool uid_is(struct word w)
@@ -136,8 +140,8 @@ static bool take_pod(struct cgroup_place *p, struct word w)
 		size_t len = lens[i] + 3;
 		struct word uid = {w.at + w.len - lens[i], lens[i]};
 
-		if (w.len < len || memcmp(uid.at - 3, "pod", 3) != 0 || (w.len > len && uid.at[-4] != '-') ||
-		    !uid_is(uid))
+		if (w.len < len || memcmp(uid.at - 3, "pod", 3) != 0 ||
+		    (w.len > len && uid.at[-4] != '-') || !uid_is(uid))
 			continue;
 		put(p->pod_uid, sizeof(p->pod_uid), uid);
 		for (char *c = p->pod_uid; *c; c++)
@@ -149,7 +153,8 @@ static bool take_pod(struct cgroup_place *p, struct word w)
 	return false;
 }
 
-/* ---- the container --------------------------------------------------------------------------------- */
+/* ---- the container
+ * --------------------------------------------------------------------------------- */
 
 static enum gp_container runtime_of(struct word w)
 {
@@ -159,7 +164,8 @@ static enum gp_container runtime_of(struct word w)
 	return GP_CONTAINER_unknown;
 }
 
-/* "RUNTIME-ID.scope", or "ID" after what says whose. Who watches over one ("crio-conmon-ID") is not in it. */
+/* "RUNTIME-ID.scope", or "ID" after what says whose. Who watches over one ("crio-conmon-ID") is not
+ * in it. */
 static bool take_container(struct cgroup_place *p, struct word w, struct word before)
 {
 	struct word runtime = before, id;
@@ -182,7 +188,8 @@ static bool take_container(struct cgroup_place *p, struct word w, struct word be
 	return true;
 }
 
-/* ---- Slurm, services, sessions --------------------------------------------------------------------- */
+/* ---- Slurm, services, sessions
+ * --------------------------------------------------------------------- */
 
 static bool take_slurm(struct cgroup_place *p, struct word w, bool *slurm)
 {
@@ -226,7 +233,8 @@ static void take_unit(struct cgroup_place *p, struct word w)
 		put(p->service, sizeof(p->service), w);
 }
 
-/* ---- a path ---------------------------------------------------------------------------------------- */
+/* ---- a path
+ * ---------------------------------------------------------------------------------------- */
 
 static void take_segment(struct cgroup_place *p, struct word w, struct word before, bool *slurm)
 {

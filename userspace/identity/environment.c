@@ -13,16 +13,20 @@
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_CHUNK (64 << 10)
-#define ENVIRON_BYTES (1 << 20) /* a process may have more; what launchers set stands well before that */
-#define ENTRY_BYTES   256	/* of one NAME=value kept */
-#define HOSTS_MAX     (1 << 20)
+#define ENVIRON_BYTES                                                                              \
+	(1 << 20)	/* a process may have more; what launchers set stands well before that */
+#define ENTRY_BYTES 256 /* of one NAME=value kept */
+#define HOSTS_MAX   (1 << 20)
 
-/* Who starts processes, and what it sets: the most trusted first. Some have two names for one thing. */
+/* Who starts processes, and what it sets: the most trusted first. Some have two names for one
+ * thing. */
 enum said { SAID_RANK, SAID_WORLD, SAID_LOCAL, SAID_COUNT };
 static const char *const launchers[][SAID_COUNT][2] = {
 	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}}, /* torchrun, and whoever does as it does */
 	{{"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_RANK"}},
-	{{"JAX_PROCESS_ID", "JAX_PROCESS_INDEX"}, {"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"}, {NULL}},
+	{{"JAX_PROCESS_ID", "JAX_PROCESS_INDEX"},
+	 {"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"},
+	 {NULL}},
 	{{"SLURM_PROCID"}, {"SLURM_NTASKS"}, {"SLURM_LOCALID"}},
 	{{"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}},
 };
@@ -52,9 +56,10 @@ static const struct {
 	const char *name;
 	size_t field, size;
 } texts[] = {
-#define TEXT(name, field)                                                                                    \
-	{                                                                                                    \
-		name, offsetof(struct environment, field), sizeof(((struct environment *)0)->field)          \
+#define TEXT(name, field)                                                                          \
+	{                                                                                          \
+		name, offsetof(struct environment, field),                                         \
+			sizeof(((struct environment *)0)->field)                                   \
 	}
 	TEXT("JOBSET_NAME", jobset),
 	TEXT("SLURM_JOB_ID", slurm_job),

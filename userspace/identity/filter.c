@@ -47,7 +47,8 @@ static int rule_parse(struct rule *r, const char *text, bool deny)
 		return -EINVAL;
 	}
 	snprintf(r->glob, sizeof(r->glob), "%s", eq + 1);
-	snprintf(r->text, sizeof(r->text), "%s %s=%s", deny ? "deny" : "allow", key_name[r->key], r->glob);
+	snprintf(r->text, sizeof(r->text), "%s %s=%s", deny ? "deny" : "allow", key_name[r->key],
+		 r->glob);
 	return 0;
 }
 
@@ -103,8 +104,8 @@ static bool cgroup_matches(const char *glob, const char *lines)
 		if (begin) {
 			size_t n = len - (size_t)(begin + 1 - at);
 
-			snprintf(path, sizeof(path), "%.*s", (int)(n < sizeof(path) ? n : sizeof(path) - 1),
-				 begin + 1);
+			snprintf(path, sizeof(path), "%.*s",
+				 (int)(n < sizeof(path) ? n : sizeof(path) - 1), begin + 1);
 			if (!fnmatch(glob, path, 0))
 				return true;
 		}

@@ -32,7 +32,8 @@ static bool record_lists(int fd, const char *line, uint64_t *left)
 	if (!text)
 		return false;
 	text[0] = '\n';
-	for (uint64_t read = 0; !found && read < RECORD_MAX && *left >= CHUNK; read += (uint64_t)got) {
+	for (uint64_t read = 0; !found && read < RECORD_MAX && *left >= CHUNK;
+	     read += (uint64_t)got) {
 		got = proc_read(fd, text + kept, CHUNK);
 		if (got <= 0)
 			break;

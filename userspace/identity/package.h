@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-/* path: absolute, as it can be opened here (a process's file: below /proc/PID/root). The version is that of
- * the Python package whose RECORD lists the file, else what follows ".so." in its real name when that has two
- * parts at least. Writes it, escaped, to ret ("": neither tells) and returns where it is from: "package",
- * "file name" or NULL. All of it is hostile: bounded in files and bytes. Reads files, so it may wait for
- * their file system.
+/* path: absolute, as it can be opened here (a process's file: below /proc/PID/root). The version is
+ * that of the Python package whose RECORD lists the file, else what follows ".so." in its real name
+ * when that has two parts at least. Writes it, escaped, to ret ("": neither tells) and returns
+ * where it is from: "package", "file name" or NULL. All of it is hostile: bounded in files and
+ * bytes. Reads files, so it may wait for their file system.
  */
 const char *package_version(const char *path, char *ret, size_t size);
 

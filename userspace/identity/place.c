@@ -15,7 +15,8 @@
 #define CGROUP_BYTES (64 << 10) /* 13 hierarchies, paths of 4096 bytes */
 #define SHORT_ID     12		/* digits of a container's id, as its tools show it */
 
-/* ---- what is read ---------------------------------------------------------------------------------- */
+/* ---- what is read
+ * ---------------------------------------------------------------------------------- */
 
 static int read_cgroup(const char *root, pid_t pid, struct cgroup_place *ret)
 {
@@ -62,7 +63,8 @@ struct ask {
 static ssize_t look_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
-	int err = cap < sizeof(struct place_facts) ? -ENOBUFS : place_look(ask->root, (pid_t)ask->pid, ret);
+	int err = cap < sizeof(struct place_facts) ? -ENOBUFS
+						   : place_look(ask->root, (pid_t)ask->pid, ret);
 
 	return err ? err : (ssize_t)sizeof(struct place_facts);
 }
@@ -82,7 +84,8 @@ int place_look_aside(struct aside *a, const char *root, pid_t pid, struct place_
 	return 0;
 }
 
-/* ---- what follows ---------------------------------------------------------------------------------- */
+/* ---- what follows
+ * ---------------------------------------------------------------------------------- */
 
 #define PUT(field, text) log_escape(field, sizeof(field), text, strlen(text))
 
@@ -126,7 +129,8 @@ static void pod_says(struct gp_place *p, const struct pod *pod, const char *cont
 		name_job(p, pod->job_from, pod->job, pod->job_uid);
 }
 
-/* 0; -EAGAIN; else the pod is not known, and its uid is all that there is. *ret_set: it is a JobSet's. */
+/* 0; -EAGAIN; else the pod is not known, and its uid is all that there is. *ret_set: it is a
+ * JobSet's. */
 static int ask_pods(const struct place_facts *facts, const struct pods *pods, struct gp_place *p,
 		    bool *ret_set)
 {
@@ -149,7 +153,8 @@ static int ask_pods(const struct place_facts *facts, const struct pods *pods, st
 	return err;
 }
 
-/* A pod's index is within its Job: of a set that may have several, its pod knows whether it is a rank. */
+/* A pod's index is within its Job: of a set that may have several, its pod knows whether it is a
+ * rank. */
 static void environment_says(struct gp_place *p, const struct environment *env, bool set)
 {
 	/* What counts the processes of the training counts all slices. */
@@ -212,7 +217,8 @@ int place_make(const struct place_facts *facts, const char *job, const struct po
 	return 0;
 }
 
-int place_read(const char *root, pid_t pid, const char *job, struct pods *pods, struct gp_place *ret)
+int place_read(const char *root, pid_t pid, const char *job, struct pods *pods,
+	       struct gp_place *ret)
 {
 	struct place_facts facts;
 	int err = place_look(root, pid, &facts);

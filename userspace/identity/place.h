@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place.h - where a process runs and what whoever runs it calls its job: from its cgroup, its environment,
- * and the pods of the node (kubernetes/pods.h). The first of these that says so names the job (design,
- * section 7): the user, JobSet, what controls the pod, Slurm, torchelastic, the pod, the cgroup of a
- * container or a service; else the tree of processes does, which is the model's. */
+/* place.h - where a process runs and what whoever runs it calls its job: from its cgroup, its
+ * environment, and the pods of the node (kubernetes/pods.h). The first of these that says so names
+ * the job (design, section 7): the user, JobSet, what controls the pod, Slurm, torchelastic, the
+ * pod, the cgroup of a container or a service; else the tree of processes does, which is the
+ * model's. */
 #ifndef IDENTITY_PLACE_H
 #define IDENTITY_PLACE_H
 
@@ -23,12 +24,12 @@ struct cgroup_place {
 	char pod_uid[40];      /* with dashes */
 	char slurm_job[24];
 	char service[64]; /* a systemd service's, without ".service"; in no container */
-	bool shared;	  /* a login session, the root, a slice: its processes have nothing in common */
+	bool shared; /* a login session, the root, a slice: its processes have nothing in common */
 };
 
-/* path: of one line of /proc/PID/cgroup, hostile. Of a process in another cgroup namespace than ours it
- * begins with "/..", and what it says below that counts; ours is the host's where we see the host's
- * processes, but for a namespace of our own, in which what lies above is not shown. */
+/* path: of one line of /proc/PID/cgroup, hostile. Of a process in another cgroup namespace than
+ * ours it begins with "/..", and what it says below that counts; ours is the host's where we see
+ * the host's processes, but for a namespace of our own, in which what lies above is not shown. */
 void cgroup_place_parse(const char *path, struct cgroup_place *ret);
 /* Of all lines (v1, v2, both): the one that says most. text is NUL-terminated. */
 void cgroup_place_of(const char *text, struct cgroup_place *ret);
@@ -42,16 +43,17 @@ struct place_facts {
 
 /* 0; -ESRCH. What is not ours to read, or cannot be understood, stays unknown. */
 int place_look(const char *root, pid_t pid, struct place_facts *ret);
-/* The same of a process that may hold its address space locked, as process_read_aside(): -ETIMEDOUT, -EBUSY.
- * a NULL: read here. */
+/* The same of a process that may hold its address space locked, as process_read_aside():
+ * -ETIMEDOUT, -EBUSY. a NULL: read here. */
 int place_look_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret);
-/* What follows. job: what the user said, or NULL. pods: NULL where there are none; asked on the caller's
- * thread, never in another process. Fills all of *ret. 0; -EAGAIN: as far as it is known, what the pod says
- * is still to come. */
+/* What follows. job: what the user said, or NULL. pods: NULL where there are none; asked on the
+ * caller's thread, never in another process. Fills all of *ret. 0; -EAGAIN: as far as it is known,
+ * what the pod says is still to come. */
 int place_make(const struct place_facts *facts, const char *job, const struct pods *pods,
 	       struct gp_place *ret);
 /* Both, read here. root: "" or where /proc is looked for. */
-int place_read(const char *root, pid_t pid, const char *job, struct pods *pods, struct gp_place *ret);
+int place_read(const char *root, pid_t pid, const char *job, struct pods *pods,
+	       struct gp_place *ret);
 /* Nothing is known: nothing is to be told of it. */
 bool place_empty(const struct gp_place *p);
 

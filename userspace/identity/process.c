@@ -55,7 +55,8 @@ static int read_environment(const char *root, pid_t pid, struct gp_process *p)
 	return 0;
 }
 
-/* The permission that reading mapped files takes; that of /proc/PID/maps is CAP_PERFMON on newer kernels. */
+/* The permission that reading mapped files takes; that of /proc/PID/maps is CAP_PERFMON on newer
+ * kernels. */
 int process_permitted(const char *root, pid_t pid)
 {
 	int fd = proc_open(root, pid, "root", O_PATH);
@@ -100,7 +101,8 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 	err = read_environment(root, pid, &p);
 	if (err && err != -EACCES)
 		return err;
-	/* The files were opened one by one: the pid may have passed to another process in between. */
+	/* The files were opened one by one: the pid may have passed to another process in between.
+	 */
 	if (process_start_ns(root, pid) != p.start_ns)
 		return -ESRCH;
 	*ret = p;
@@ -115,7 +117,8 @@ struct ask {
 static ssize_t read_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
-	int err = cap < sizeof(struct gp_process) ? -ENOBUFS : process_read(ask->root, (pid_t)ask->pid, ret);
+	int err = cap < sizeof(struct gp_process) ? -ENOBUFS
+						  : process_read(ask->root, (pid_t)ask->pid, ret);
 
 	return err ? err : (ssize_t)sizeof(struct gp_process);
 }

@@ -13,23 +13,26 @@
 struct aside;
 
 /* Fills *ret (flags left 0) for a live process. root: "" or where /proc is looked for (--root).
- * -ESRCH: no such process; -EACCES: not ours to read (where only its environment is not, what that would
- * tell stays unknown). Rank, world size, local rank and job from the environment (identity/environment.h):
- * JOBSET_NAME, else SLURM_JOB_ID, else TORCHELASTIC_RUN_ID names the job. -1 and "" where unknown. */
+ * -ESRCH: no such process; -EACCES: not ours to read (where only its environment is not, what that
+ * would tell stays unknown). Rank, world size, local rank and job from the environment
+ * (identity/environment.h): JOBSET_NAME, else SLURM_JOB_ID, else TORCHELASTIC_RUN_ID names the job.
+ * -1 and "" where unknown. */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
-/* The same for a process that may hold its address space locked, and whoever reads its command line or
- * environment with that: -ETIMEDOUT (base/aside.h). root must not have changed since a was made. a NULL: read
- * here. */
+/* The same for a process that may hold its address space locked, and whoever reads its command line
+ * or environment with that: -ETIMEDOUT (base/aside.h). root must not have changed since a was made.
+ * a NULL: read here. */
 int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_process *ret);
 /* What is known of it without those: start, parent, name. */
 int process_read_stat(const char *root, pid_t pid, struct gp_process *ret);
-/* Whether we may know what the process maps: 0, or -EPERM after one line that names the capability. */
+/* Whether we may know what the process maps: 0, or -EPERM after one line that names the capability.
+ */
 int process_permitted(const char *root, pid_t pid);
 
 /* CLOCK_BOOTTIME start from /proc/PID/stat field 22 (in 10 ms ticks). 0: no such process. */
 uint64_t process_start_ns(const char *root, pid_t pid);
 
-/* The processes that descend from pid now, pid itself first. Returns the count (malloc'd) or -errno. */
+/* The processes that descend from pid now, pid itself first. Returns the count (malloc'd) or
+ * -errno. */
 int process_descendants(const char *root, pid_t pid, pid_t **ret);
 
 #endif

@@ -10,8 +10,8 @@ static const char attribute[] = "num_replicas"; /* its terminator is part of it 
 
 static bool letter_ok(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-	       c == '.' || c == '-' || c == '$' || c == '<' || c == '>';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.' || c == '-' || c == '$' || c == '<' || c == '>';
 }
 
 /* Length of the name at code, or 0: there is none. */
@@ -57,7 +57,8 @@ static void bytecode_look(struct program_name *n, const char *code, size_t len)
 			return;
 	}
 	for (at = code; !n->name[0] && (at = memchr(at, 0, (size_t)(end - at)));)
-		for (size_t i = 0, left = (size_t)(end - ++at); i < sizeof(jitted) / sizeof(jitted[0]); i++)
+		for (size_t i = 0, left = (size_t)(end - ++at);
+		     i < sizeof(jitted) / sizeof(jitted[0]); i++)
 			if (left > strlen(jitted[i]) && !memcmp(at, jitted[i], strlen(jitted[i])))
 				name_take(n, at, string_length(at, left), false);
 }
@@ -162,8 +163,8 @@ static bool field_name(struct piece *p, unsigned int number, struct piece *ret)
 	return true;
 }
 
-/* HloModuleProto: its name, that of its entry, and computations that begin with a name. What another format
- * begins with may be a text, too, and no name of a program. */
+/* HloModuleProto: its name, that of its entry, and computations that begin with a name. What
+ * another format begins with may be a text, too, and no name of a program. */
 static bool module_look(struct program_name *n, struct piece module)
 {
 	struct piece name, entry, computation, first;
@@ -173,8 +174,8 @@ static bool module_look(struct program_name *n, struct piece module)
 	       name_take(n, name.at, (size_t)name.left, true);
 }
 
-/* ExecutableAndOptionsProto, in it what the compiler made, in it HloModuleProtoWithConfig, in it the module:
- * each is the first field of the one around it. */
+/* ExecutableAndOptionsProto, in it what the compiler made, in it HloModuleProtoWithConfig, in it
+ * the module: each is the first field of the one around it. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes)
 {
 	struct piece p = {code, code + len, bytes};

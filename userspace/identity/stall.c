@@ -43,7 +43,8 @@ void stalls_free(struct stalls *s)
 	free(s);
 }
 
-/* ---- files of one thread ------------------------------------------------------------------------- */
+/* ---- files of one thread
+ * ------------------------------------------------------------------------- */
 
 bool look_late(const struct look *l)
 {
@@ -138,9 +139,11 @@ static bool look_file(const struct look *l, char *out, size_t cap)
 	return true;
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words
+ * --------------------------------------------------------------------------------------- */
 
-static void say(struct look *l, enum gp_why why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void say(struct look *l, enum gp_why why, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static void say(struct look *l, enum gp_why why, const char *fmt, ...)
 {
 	va_list ap;
@@ -214,10 +217,10 @@ static void why_ioctl(struct look *l)
 	say_file(l, why, "is in ioctl of", file);
 }
 
-/* A call that was interrupted (SIGSTOP and SIGCONT) is told by what it sleeps in; where the kernel's compiler
- * left no frame to name (wchan is then its entry), by its arguments, which are those of the first time: of
- * the calls that go on so (nanosleep, poll, futex with a time limit: linux/restart_block.h) only a sleep has
- * a clock where the others have an address. */
+/* A call that was interrupted (SIGSTOP and SIGCONT) is told by what it sleeps in; where the
+ * kernel's compiler left no frame to name (wchan is then its entry), by its arguments, which are
+ * those of the first time: of the calls that go on so (nanosleep, poll, futex with a time limit:
+ * linux/restart_block.h) only a sleep has a clock where the others have an address. */
 static void why_restart(struct look *l)
 {
 	bool clock = l->arg[0] < CLOCKS_END && l->arg[1] <= TIMER_ABSTIME;
@@ -264,8 +267,9 @@ static void why_syscall(struct look *l)
 		break;
 	case SYSCALL_OPEN:
 		say(l, GP_WHY_input, "%s",
-		    strcmp(l->out->wchan, "wait_for_partner") ? "opens a file"
-							      : "opens a FIFO that has no other end");
+		    strcmp(l->out->wchan, "wait_for_partner")
+			    ? "opens a file"
+			    : "opens a FIFO that has no other end");
 		break;
 	case SYSCALL_FUTEX:
 		say(l, GP_WHY_lock, "waits on a %s", name);
@@ -305,8 +309,8 @@ static void why_stopped(struct look *l)
 		log_escape(name, sizeof(name), comm, strlen(comm));
 	}
 	if (tracer)
-		say(l, GP_WHY_stopped, "is held by process %d%s%.24s%s", tracer, *name ? " (" : "", name,
-		    *name ? ")" : "");
+		say(l, GP_WHY_stopped, "is held by process %d%s%.24s%s", tracer, *name ? " (" : "",
+		    name, *name ? ")" : "");
 	else
 		say(l, GP_WHY_stopped, "is stopped by a signal");
 }
@@ -345,7 +349,8 @@ void look_state(struct look *l)
 	}
 }
 
-/* ---- does it run? -------------------------------------------------------------------------------- */
+/* ---- does it run?
+ * -------------------------------------------------------------------------------- */
 
 static uint64_t process_ticks(const struct look *l)
 {
@@ -366,20 +371,23 @@ static void look_running(struct stalls *s, struct look *l, uint64_t now_ns)
 {
 	struct ran *last = &s->ran[(unsigned)l->pid % REMEMBERED];
 	struct ran now = {now_ns, l->thread_ticks, process_ticks(l), l->pid, l->tid};
-	bool same = last->pid == now.pid && last->tid == now.tid && now_ns - last->at_ns < REMEMBER_NS &&
-		    now.thread >= last->thread && now.process >= last->process;
+	bool same = last->pid == now.pid && last->tid == now.tid &&
+		    now_ns - last->at_ns < REMEMBER_NS && now.thread >= last->thread &&
+		    now.process >= last->process;
 	uint64_t ns = same ? now_ns - last->at_ns : 0;
 
 	if (ns && l->out->why != GP_WHY_stopped) {
 		if (over(now.thread - last->thread, ns, BUSY_PERCENT))
 			say(l, GP_WHY_busy, "runs");
-		else if (l->out->why == GP_WHY_lock && over(now.process - last->process, ns, BUSY_OTHERS))
+		else if (l->out->why == GP_WHY_lock &&
+			 over(now.process - last->process, ns, BUSY_OTHERS))
 			say(l, GP_WHY_busy, "waits for another thread, which runs");
 	}
 	*last = now;
 }
 
-/* ---- a look -------------------------------------------------------------------------------------- */
+/* ---- a look
+ * -------------------------------------------------------------------------------------- */
 
 pid_t stalls_look(struct stalls *s, const char *root, pid_t pid, pid_t tid, uint64_t now_ns,
 		  struct gp_blocked *ret)

@@ -22,7 +22,8 @@ int look_stat(struct look *l);	 /* its state; 0 or -errno */
 void look_state(struct look *l); /* what that state means */
 /* A symbol or a thread's name, cut where it is none. */
 void look_symbol(char *out, size_t cap, const char *text);
-/* Adds who it may be waiting for: threads of a library of collectives, a child that is stuck itself. */
+/* Adds who it may be waiting for: threads of a library of collectives, a child that is stuck
+ * itself. */
 void look_near(struct look *l);
 
 #endif

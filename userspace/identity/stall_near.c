@@ -59,7 +59,8 @@ static void look_children(struct look *l, pid_t tid)
 /* Threads of gloo, NCCL and their kin beside it say that it takes part in collectives. */
 static bool takes_part(const char *comm)
 {
-	return strstr(comm, "gloo") || strstr(comm, "nccl") || strstr(comm, "NCCL") || strstr(comm, "mpi");
+	return strstr(comm, "gloo") || strstr(comm, "nccl") || strstr(comm, "NCCL") ||
+	       strstr(comm, "mpi");
 }
 
 static void look_threads(struct look *l)

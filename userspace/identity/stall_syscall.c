@@ -10,9 +10,9 @@ static const struct {
 	const char *name;
 	enum syscall_kind kind;
 } calls[] = {
-#define CALL(name, kind)                                                                                     \
-	{                                                                                                    \
-		__NR_##name, #name, SYSCALL_##kind                                                           \
+#define CALL(name, kind)                                                                           \
+	{                                                                                          \
+		__NR_##name, #name, SYSCALL_##kind                                                 \
 	}
 	CALL(read, READ),
 	CALL(readv, READ),

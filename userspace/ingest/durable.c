@@ -56,7 +56,8 @@ static void segment_path(const struct durable *d, uint64_t segment, char path[PA
 	path_of(d, name, path);
 }
 
-/* ---- lock ------------------------------------------------------------------------------------------ */
+/* ---- lock
+ * ------------------------------------------------------------------------------------------ */
 
 static int lock_try(int fd)
 {
@@ -140,7 +141,8 @@ pid_t durable_owner(const char *dir)
 	return owner;
 }
 
-/* ---- state ----------------------------------------------------------------------------------------- */
+/* ---- state
+ * ----------------------------------------------------------------------------------------- */
 
 static void blob_archive(struct archive *a, struct buffer *blob)
 {
@@ -244,8 +246,8 @@ static void state_load(struct durable *d)
 		state_archive(&a, &h, &d->state);
 		err = err ? err : archive_end(&a);
 		clock_boot_id(boot_id);
-		why = err == -EPROTO				? "it is of another version of gp-bpf"
-		      : err					? "it is damaged"
+		why = err == -EPROTO ? "it is of another version of gp-bpf"
+		      : err	     ? "it is damaged"
 		      : !*boot_id || strcmp(boot_id, h.boot_id) ? "it is of another boot"
 								: NULL;
 	}
@@ -264,7 +266,8 @@ const struct durable_state *durable_state(const struct durable *d)
 	return d->found ? &d->state : NULL;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life
+ * ------------------------------------------------------------------------------------------ */
 
 static int folder_open(struct durable *d, const char *dir)
 {
@@ -282,7 +285,8 @@ static int folder_open(struct durable *d, const char *dir)
 		err = -EACCES;
 	if (err)
 		log_error("--durable: state directory %s: %s", dir,
-			  err == -EACCES ? "must be ours, and writable for nobody else" : strerror(-err));
+			  err == -EACCES ? "must be ours, and writable for nobody else"
+					 : strerror(-err));
 	return err;
 }
 
@@ -322,7 +326,8 @@ const char *durable_dir(const struct durable *d)
 	return d->dir;
 }
 
-/* ---- tape ------------------------------------------------------------------------------------------ */
+/* ---- tape
+ * ------------------------------------------------------------------------------------------ */
 
 int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
 {
@@ -382,8 +387,8 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 	if (!err)
 		err = tape_append(d->tape, f);
 	if (err) {
-		log_error("%s: the tape cannot be written: %s; a restart would lose what comes now", d->dir,
-			  strerror(-err));
+		log_error("%s: the tape cannot be written: %s; a restart would lose what comes now",
+			  d->dir, strerror(-err));
 		d->failed = true;
 	}
 	return err;
@@ -401,7 +406,8 @@ uint64_t durable_tape_bytes(const struct durable *d)
 
 static int state_write(const struct durable *d, uint64_t first, const struct durable_state *now)
 {
-	struct durable_state state = *now; /* an archive describes what it reads and what it writes alike */
+	struct durable_state state =
+		*now; /* an archive describes what it reads and what it writes alike */
 	struct header h = {.first = first};
 	char path[PATH_MAX + 32], fresh[PATH_MAX + 32];
 	struct buffer bytes = {0};
@@ -448,7 +454,8 @@ int durable_save(struct durable *d, const struct durable_state *now)
 		tape_close(fresh);
 		unlink(path);
 		if (!d->failed)
-			log_error("%s: the state cannot be saved: %s; trying again", d->dir, strerror(-err));
+			log_error("%s: the state cannot be saved: %s; trying again", d->dir,
+				  strerror(-err));
 		d->failed |= !d->tape;
 		return err;
 	}

@@ -16,9 +16,9 @@ static const struct {
 #undef X
 };
 
-#define X(id, name, payload)                                                                                 \
-	_Static_assert((id) < GP_KIND_MAX, "kind " #name " is out of range");                                \
-	_Static_assert(sizeof(struct gp_rec) + sizeof(payload) <= GP_RECORD_MAX, #name);                     \
+#define X(id, name, payload)                                                                       \
+	_Static_assert((id) < GP_KIND_MAX, "kind " #name " is out of range");                      \
+	_Static_assert(sizeof(struct gp_rec) + sizeof(payload) <= GP_RECORD_MAX, #name);           \
 	_Static_assert(sizeof(payload) % 8 == 0, "payload of " #name " breaks alignment");
 GP_KINDS(X)
 #undef X
@@ -31,7 +31,8 @@ static const char *const insns[] = {GP_INSNS(X)};
 static const char *const attach_states[] = {GP_ATTACH_STATES(X)};
 #undef X
 
-#define NAME_OF(table, i) ((i) < sizeof(table) / sizeof((table)[0]) && (table)[i] ? (table)[i] : "?")
+#define NAME_OF(table, i)                                                                          \
+	((i) < sizeof(table) / sizeof((table)[0]) && (table)[i] ? (table)[i] : "?")
 
 int event_decode(const void *buf, size_t len, struct event *ret)
 {

@@ -18,9 +18,9 @@ struct event {
 	};
 };
 
-/* 0 or -EBADMSG (short, long, unknown kind, misaligned, of a time that cannot be): the caller counts it and
- * goes on. Strings in the payload are NUL-terminated on return only if they were: read them with
- * event_text(). */
+/* 0 or -EBADMSG (short, long, unknown kind, misaligned, of a time that cannot be): the caller
+ * counts it and goes on. Strings in the payload are NUL-terminated on return only if they were:
+ * read them with event_text(). */
 int event_decode(const void *buf, size_t len, struct event *ret);
 
 /* Length on the wire of a record of this kind; 0: unknown kind. */
@@ -32,7 +32,8 @@ const char *event_loss_name(unsigned cause);
 const char *event_insn_name(unsigned insn);
 const char *event_attach_state_name(unsigned state);
 
-/* A text field of a record as printable UTF-8 (log_escape): bounded whether or not it is terminated. */
+/* A text field of a record as printable UTF-8 (log_escape): bounded whether or not it is
+ * terminated. */
 char *event_text(char *out, size_t out_len, const char *field, size_t field_len);
 
 /* A record being made by user space: header and zeroed payload of this kind in buf (GP_RECORD_MAX

@@ -103,7 +103,8 @@ static const cJSON *field(const cJSON *object, const char *key)
 {
 	const cJSON *found = NULL, *child;
 
-	cJSON_ArrayForEach(child, object) if (child->string && !strcmp(child->string, key)) found = child;
+	cJSON_ArrayForEach(child, object) if (child->string && !strcmp(child->string, key))
+		found = child;
 	return found;
 }
 
@@ -138,8 +139,8 @@ static int take_time(struct goodput_parser *p, const cJSON *v, const char *key, 
 }
 
 /* A whole number from 0 to max; `missing` where the key is not there or null. */
-static int take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max, int64_t missing,
-		      int64_t *ret)
+static int take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max,
+		      int64_t missing, int64_t *ret)
 {
 	const cJSON *v = field_known(o, key);
 
@@ -149,7 +150,8 @@ static int take_count(struct goodput_parser *p, const cJSON *o, const char *key,
 	}
 	if (!cJSON_IsNumber(v))
 		return bad(p, key, "is no number");
-	if (!(v->valuedouble >= 0 && v->valuedouble <= max) || v->valuedouble != floor(v->valuedouble))
+	if (!(v->valuedouble >= 0 && v->valuedouble <= max) ||
+	    v->valuedouble != floor(v->valuedouble))
 		return bad(p, key, "is no whole number, or too large");
 	*ret = (int64_t)v->valuedouble;
 	return 0;
@@ -232,7 +234,8 @@ static int take_start(struct goodput_parser *p, const cJSON *o, const char *key,
 	return 0;
 }
 
-static int take_checkpoint(struct goodput_parser *p, const cJSON *o, size_t which, struct goodput_record *r)
+static int take_checkpoint(struct goodput_parser *p, const cJSON *o, size_t which,
+			   struct goodput_record *r)
 {
 	const char *key = checkpoints[which].duration;
 	const cJSON *duration = field_known(o, key), *directory = field_known(o, "directory");
@@ -249,7 +252,8 @@ static int take_checkpoint(struct goodput_parser *p, const cJSON *o, size_t whic
 	if (directory && !cJSON_IsString(directory))
 		return bad(p, "directory", "is no text");
 	r->partial = !duration;
-	for (size_t i = 0; i < COUNT(checkpoints[which].others) && checkpoints[which].others[i]; i++)
+	for (size_t i = 0; i < COUNT(checkpoints[which].others) && checkpoints[which].others[i];
+	     i++)
 		r->partial |= cJSON_IsNull(field(o, checkpoints[which].others[i]));
 	r->persistent = directory && !strncmp(directory->valuestring, "gs://", 5);
 	return 0;
@@ -281,8 +285,8 @@ static int take_record(struct goodput_parser *p, const cJSON *o, struct goodput_
 	return 0;
 }
 
-/* Without a word of the log's: as the library finds it, then what it tells of, then that of the record
- * before it. */
+/* Without a word of the log's: as the library finds it, then what it tells of, then that of the
+ * record before it. */
 static int guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *child;
@@ -299,7 +303,8 @@ static int guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_
 	return r->write_us == GOODPUT_UNKNOWN ? bad(p, "the record", "has no time at all") : 0;
 }
 
-static int take_write(struct goodput_parser *p, const cJSON *top, const cJSON *o, struct goodput_record *r)
+static int take_write(struct goodput_parser *p, const cJSON *top, const cJSON *o,
+		      struct goodput_record *r)
 {
 	const char *key = top == o ? "_ts" : "timestamp";
 	const cJSON *v = field_known(top, key);
@@ -309,7 +314,8 @@ static int take_write(struct goodput_parser *p, const cJSON *top, const cJSON *o
 		return guess_write(p, o, r);
 	if (top == o)
 		err = take_time(p, v, key, &r->write_us);
-	else if (!cJSON_IsString(v) || epoch_parse(v->valuestring, strlen(v->valuestring), &r->write_us) ||
+	else if (!cJSON_IsString(v) ||
+		 epoch_parse(v->valuestring, strlen(v->valuestring), &r->write_us) ||
 		 r->write_us > GOODPUT_TIME_MAX_US)
 		err = bad(p, key, "is no time from 1970 to 2112");
 	r->written = true;
@@ -333,7 +339,8 @@ static void take_id(const cJSON *top, struct goodput_entry *e)
 
 static int take_entry(struct goodput_parser *p, const cJSON *top, struct goodput_entry *ret)
 {
-	const cJSON *payload = field(top, "jsonPayload"), *o = cJSON_IsObject(payload) ? payload : top;
+	const cJSON *payload = field(top, "jsonPayload"),
+		    *o = cJSON_IsObject(payload) ? payload : top;
 	struct goodput_record r = {.number = GOODPUT_UNKNOWN, .duration_us = GOODPUT_UNKNOWN};
 	int rc;
 
@@ -359,8 +366,8 @@ static size_t nan_length(const char *p, const char *end)
 	return 0;
 }
 
-/* cJSON does not know them: a copy with something of the same length that is no number either. NULL: the
- * text has none, or no memory. */
+/* cJSON does not know them: a copy with something of the same length that is no number either.
+ * NULL: the text has none, or no memory. */
 static char *without_nan(const char *text, size_t len)
 {
 	bool in_text = false;
@@ -386,8 +393,8 @@ static char *without_nan(const char *text, size_t len)
 	return copy;
 }
 
-int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len, struct goodput_entry *ret,
-			char reason[GOODPUT_REASON_MAX])
+int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len,
+			struct goodput_entry *ret, char reason[GOODPUT_REASON_MAX])
 {
 	const char *end = text;
 	char *copy = NULL;

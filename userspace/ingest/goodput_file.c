@@ -37,7 +37,8 @@ static int file_attach(struct goodput_file *f)
 	struct stat st;
 	int err = 0;
 
-	f->fd = strcmp(f->path, "-") ? open(f->path, flags) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	f->fd = strcmp(f->path, "-") ? open(f->path, flags)
+				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (f->fd < 0)
 		return -errno;
 	if (fstat(f->fd, &st))
@@ -202,8 +203,8 @@ static void file_restart(struct goodput_file *f)
 	f->offset = 0;
 }
 
-/* 1: another file under the path is open. Not before the one that was has been read once more: its writer
- * may have added to it just before it went. */
+/* 1: another file under the path is open. Not before the one that was has been read once more: its
+ * writer may have added to it just before it went. */
 static int file_replaced(struct goodput_file *f)
 {
 	struct goodput_file next = {.path = f->path, .follow = true};
@@ -253,7 +254,8 @@ static enum goodput_file_end file_end(const struct goodput_file *f)
 	return FILE_OVER;
 }
 
-ssize_t goodput_file_read(struct goodput_file *f, void *buf, size_t len, enum goodput_file_end *ret_end)
+ssize_t goodput_file_read(struct goodput_file *f, void *buf, size_t len,
+			  enum goodput_file_end *ret_end)
 {
 	ssize_t n = file_some(f, buf, len);
 	enum goodput_file_end end = file_end(f);

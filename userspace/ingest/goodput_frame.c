@@ -133,7 +133,8 @@ static const char *level_close(struct goodput_frame *f, char c)
 	return NULL;
 }
 
-/* Of a text that goes on at p: past its quote, or where the piece or the line ends, or a hole is. */
+/* Of a text that goes on at p: past its quote, or where the piece or the line ends, or a hole is.
+ */
 static const char *text_pass(struct goodput_frame *f, const char *p, const char *end)
 {
 	for (; p < end && *p != '\n' && *p; p++) {
@@ -225,7 +226,8 @@ static void frame_break(struct goodput_frame *f, const char *p)
 	f->skip = SKIP_LINE;
 }
 
-enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len, const char **ret_why)
+enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len,
+				       const char **ret_why)
 {
 	const char *p, *why = NULL;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_frame.h - where an entry of a log begins and ends: JSON lines, objects one after the other, one
- * array of them, on a line or over many.
+/* goodput_frame.h - where an entry of a log begins and ends: JSON lines, objects one after the
+ * other, one array of them, on a line or over many.
  *
- * It looks at quotes and brackets only; whether an entry is JSON is for others to tell. Blanks, NUL bytes
- * (holes of a file system that crashed), byte order marks, commas and the brackets of an outermost array
- * stand between entries. What cannot be an entry is broken; reading goes on at the line where that showed
- * when the entry began on an earlier one (what is left of that entry is passed), else at the next line. Bytes
- * come in pieces of any size: the same entries come out. Every byte is looked at twice at most. Pure.
+ * It looks at quotes and brackets only; whether an entry is JSON is for others to tell. Blanks, NUL
+ * bytes (holes of a file system that crashed), byte order marks, commas and the brackets of an
+ * outermost array stand between entries. What cannot be an entry is broken; reading goes on at the
+ * line where that showed when the entry began on an earlier one (what is left of that entry is
+ * passed), else at the next line. Bytes come in pieces of any size: the same entries come out.
+ * Every byte is looked at twice at most. Pure.
  */
 #ifndef INGEST_GOODPUT_FRAME_H
 #define INGEST_GOODPUT_FRAME_H
@@ -39,9 +40,10 @@ void goodput_frame_start(struct goodput_frame *f); /* of a file */
 void goodput_frame_feed(struct goodput_frame *f, const char *at, const char *end);
 /* Passes what stands between entries. Does something begin at f->at? */
 bool goodput_frame_begin(struct goodput_frame *f);
-/* ENTRY: an object, *ret_len bytes from f->at on: the caller passes them; BROKEN: passed, *ret_why is why, in
- * static words; MORE: it goes on beyond f->end. After goodput_frame_begin() said yes. */
-enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len, const char **ret_why);
+/* ENTRY: an object, *ret_len bytes from f->at on: the caller passes them; BROKEN: passed, *ret_why
+ * is why, in static words; MORE: it goes on beyond f->end. After goodput_frame_begin() said yes. */
+enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len,
+				       const char **ret_why);
 void goodput_frame_pass(struct goodput_frame *f, size_t len);
 /* Does something lack its end, if nothing follows? */
 bool goodput_frame_open(const struct goodput_frame *f);

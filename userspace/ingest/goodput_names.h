@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_names.h - names in a log (jobs, event types) as small numbers, in order of appearance. Names are
- * the log's own bytes (JSON-unescaped, cut at GOODPUT_NAME_MAX): whoever shows them escapes them. Bounded:
- * beyond GOODPUT_NAMES_MAX names every new one is GOODPUT_NAMES_MORE, and counted. Not thread-safe. */
+/* goodput_names.h - names in a log (jobs, event types) as small numbers, in order of appearance.
+ * Names are the log's own bytes (JSON-unescaped, cut at GOODPUT_NAME_MAX): whoever shows them
+ * escapes them. Bounded: beyond GOODPUT_NAMES_MAX names every new one is GOODPUT_NAMES_MORE, and
+ * counted. Not thread-safe. */
 #ifndef INGEST_GOODPUT_NAMES_H
 #define INGEST_GOODPUT_NAMES_H
 

@@ -69,7 +69,8 @@ static int id_compare(const struct goodput_entry *a, const struct goodput_entry 
 	return sign ? sign : (a->id_hash > b->id_hash) - (a->id_hash < b->id_hash);
 }
 
-static bool place_before(const struct goodput_order *o, const struct place *a, const struct place *b)
+static bool place_before(const struct goodput_order *o, const struct place *a,
+			 const struct place *b)
 {
 	const struct held *x, *y;
 	int sign = order_sign(a->us, b->us);

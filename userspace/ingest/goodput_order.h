@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goodput_order.h - records in the order in which they were written.
  *
- * The GOODPUT_ORDER_KEPT last ones are held back, the earliest leaves when another comes: about 128 bytes
- * each. When the first of them turn out to run backwards (the default order of gcloud), nothing leaves before
- * the end: memory then grows with the log, about 128 bytes a record. Records without a word of the log about
- * their time stay behind those that came before them, and among themselves as they came. Equal times: by
- * insertId (its first 32 bytes), then as they came; equal in both: one of them leaves.
+ * The GOODPUT_ORDER_KEPT last ones are held back, the earliest leaves when another comes: about 128
+ * bytes each. When the first of them turn out to run backwards (the default order of gcloud),
+ * nothing leaves before the end: memory then grows with the log, about 128 bytes a record. Records
+ * without a word of the log about their time stay behind those that came before them, and among
+ * themselves as they came. Equal times: by insertId (its first 32 bytes), then as they came; equal
+ * in both: one of them leaves.
  */
 #ifndef INGEST_GOODPUT_ORDER_H
 #define INGEST_GOODPUT_ORDER_H

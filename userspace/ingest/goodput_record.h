@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_record.h - what one log record of an instrumented job says (ml-goodput-measurement 0.2.3 and
- * Orbax).
+/* goodput_record.h - what one log record of an instrumented job says (ml-goodput-measurement 0.2.3
+ * and Orbax).
  *
- * Times are microseconds since the epoch: the records' own precision, so that sums are exact. A record names
- * one instant, checkpoints excepted, which tell a start and a duration when they are over.
+ * Times are microseconds since the epoch: the records' own precision, so that sums are exact. A
+ * record names one instant, checkpoints excepted, which tell a start and a duration when they are
+ * over.
  */
 #ifndef INGEST_GOODPUT_RECORD_H
 #define INGEST_GOODPUT_RECORD_H
@@ -34,22 +35,25 @@ enum goodput_kind {
 	GOODPUT_KINDS
 };
 
-#define GOODPUT_TIME_MAX_US (1ll << 52) /* the year 2112; a later instant, or one before 0, is no time */
-#define GOODPUT_UNKNOWN	    INT64_MIN
+#define GOODPUT_TIME_MAX_US                                                                        \
+	(1ll << 52) /* the year 2112; a later instant, or one before 0, is no time */
+#define GOODPUT_UNKNOWN INT64_MIN
 
 struct goodput_record {
-	int64_t write_us;    /* when it was written: the log's own word (`timestamp`, `_ts`), else the first
-				value of the record whose key contains "time", as the library takes it; a
-				record without any time: that of the one before */
-	int64_t time_us;     /* what it tells of; GOODPUT_UNKNOWN: a checkpoint without a start */
-	int64_t number;	     /* of the step; GOODPUT_UNKNOWN: a checkpoint that does not say */
-	int64_t duration_us; /* of a checkpoint: what the trainer was blocked for; GOODPUT_UNKNOWN: null */
+	int64_t write_us; /* when it was written: the log's own word (`timestamp`, `_ts`), else the
+			     first value of the record whose key contains "time", as the library
+			     takes it; a record without any time: that of the one before */
+	int64_t time_us;  /* what it tells of; GOODPUT_UNKNOWN: a checkpoint without a start */
+	int64_t number;	  /* of the step; GOODPUT_UNKNOWN: a checkpoint that does not say */
+	int64_t duration_us; /* of a checkpoint: what the trainer was blocked for; GOODPUT_UNKNOWN:
+				null */
 	uint32_t job, name;  /* numbers in the log's names (goodput_names.h) */
 	uint32_t active, total, available; /* slices */
 	uint8_t kind;
 	bool persistent; /* a checkpoint to gs://, not to a local disk */
-	bool partial;	 /* a checkpoint some of whose durations are null: the library takes no such log */
-	bool written;	 /* write_us is the log's own word: such records may be put into its order */
+	bool partial;	 /* a checkpoint some of whose durations are null: the library takes no such
+			    log */
+	bool written; /* write_us is the log's own word: such records may be put into its order */
 };
 
 #endif

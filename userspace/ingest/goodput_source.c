@@ -73,8 +73,9 @@ static int source_look(struct goodput_source *s)
 	s->size_known = true;
 	for (int i = 0; i < s->count; i++) {
 		path = s->paths[i];
-		if (!strcmp(path, "-") ? fstat(STDIN_FILENO, &st)
-				       : stat(path, &st) || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
+		if (!strcmp(path, "-")
+			    ? fstat(STDIN_FILENO, &st)
+			    : stat(path, &st) || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
 			return source_error(path, -errno);
 		if (S_ISDIR(st.st_mode))
 			return source_error(path, -EISDIR);
@@ -222,7 +223,8 @@ static int source_take(struct goodput_source *s)
 	int rc;
 
 	if (!f->seen)
-		len = goodput_step_line(f->at, (size_t)(f->end - f->at), s->names, &s->entry.record);
+		len = goodput_step_line(f->at, (size_t)(f->end - f->at), s->names,
+					&s->entry.record);
 	if (len) {
 		s->faults.entries++;
 		f->at += len;
@@ -268,7 +270,8 @@ static int source_entry(struct goodput_source *s)
 	return -EAGAIN;
 }
 
-/* ---- several files --------------------------------------------------------------------------------- */
+/* ---- several files
+ * --------------------------------------------------------------------------------- */
 
 struct begun {
 	int64_t us; /* its first record was written */

@@ -6,8 +6,9 @@
 #define US_PER_S     1000000ll
 #define COUNT_DIGITS 15 /* below 2^53 */
 
-/* Up to here the double of a decimal with six places is nearer to it than to its neighbours after the
- * multiplication by 1e6 too: half an ulp below 2^32 is 0.24 us, and the product's is 0.25 us. */
+/* Up to here the double of a decimal with six places is nearer to it than to its neighbours after
+ * the multiplication by 1e6 too: half an ulp below 2^32 is 0.24 us, and the product's is 0.25 us.
+ */
 #define EXACT_MAX_S (1ll << 32)
 
 struct cursor {
@@ -75,7 +76,8 @@ static bool take_time(struct cursor *c, int64_t *ret_us)
 	return true;
 }
 
-size_t goodput_step_line(const char *at, size_t len, struct goodput_names *names, struct goodput_record *ret)
+size_t goodput_step_line(const char *at, size_t len, struct goodput_names *names,
+			 struct goodput_record *ret)
 {
 	struct cursor c = {at, at + len};
 	int64_t count, time_us;

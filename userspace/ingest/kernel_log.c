@@ -91,8 +91,8 @@ static bool amd_fault(const char *text)
 	return ring && strstr(ring, " timeout");
 }
 
-/* "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; of older kernels "[drm:amdgpu_job_timedout
- * [amdgpu]] *ERROR* ring gfx timeout, ..." */
+/* "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; of older kernels
+ * "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, ..." */
 static bool parse_amd(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
 {
 	const char *at = skip(text, "amdgpu "), *end = at ? strstr(at, ": ") : NULL, *process;

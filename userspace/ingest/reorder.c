@@ -114,7 +114,8 @@ int reorder_load(struct reorder *r, const void *bytes, size_t len, const char **
 int reorder_push(struct reorder *r, const struct gp_rec *rec)
 {
 	struct reorder_list *q = &r->queue;
-	struct reorder_item item = {rec->ts_ns, r->arrivals, (size_t)((const char *)rec - r->bytes)};
+	struct reorder_item item = {rec->ts_ns, r->arrivals,
+				    (size_t)((const char *)rec - r->bytes)};
 	bool in_order = q->head == q->len || q->items[q->len - 1].ts_ns <= item.ts_ns;
 	struct reorder_list *l = in_order ? q : &r->heap;
 	int err = list_room(l);
@@ -198,7 +199,8 @@ void reorder_free(struct reorder *r)
 	free(r->heap.items);
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static int item_order(const void *a, const void *b)
 {
@@ -244,7 +246,8 @@ static void reorder_read_record(struct archive *a, struct reorder *r, uint64_t *
 	archive_number(a, &arrival);
 	archive_below(a, &len, GP_RECORD_MAX + 1);
 	archive_bytes(a, record, len);
-	archive_require(a, !event_decode(record, len, &ev) && rec->ts_ns >= *last_ns && arrival < arrivals);
+	archive_require(a, !event_decode(record, len, &ev) && rec->ts_ns >= *last_ns &&
+				   arrival < arrivals);
 	if (a->error)
 		return;
 	*last_ns = rec->ts_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reorder.h - holds records and gives them back in order of (time, arrival). Pure.
  *
- * What arrives in order, nearly all, is a queue; the rest is a heap: no time to speak of for the one,
- * O(log n) a record for the worst that can be fed. No allocation a record. */
+ * What arrives in order, nearly all, is a queue; the rest is a heap: no time to speak of for the
+ * one, O(log n) a record for the worst that can be fed. No allocation a record. */
 #ifndef INGEST_REORDER_H
 #define INGEST_REORDER_H
 
@@ -32,11 +32,13 @@ struct reorder {
 	size_t held_bytes;
 };
 
-/* Copies raw bytes in, 8-aligned; *ret is where they are, until reorder_trim(). Nothing is held yet. */
+/* Copies raw bytes in, 8-aligned; *ret is where they are, until reorder_trim(). Nothing is held
+ * yet. */
 int reorder_load(struct reorder *r, const void *bytes, size_t len, const char **ret);
 /* Holds a record that lies in loaded bytes. 0 or -ENOMEM. */
 int reorder_push(struct reorder *r, const struct gp_rec *rec);
-/* The earliest record if it is not stamped after until_ns, else NULL. Valid until reorder_trim(). */
+/* The earliest record if it is not stamped after until_ns, else NULL. Valid until reorder_trim().
+ */
 const struct gp_rec *reorder_pop(struct reorder *r, uint64_t until_ns);
 /* Forgets the bytes of records that are held no more. Without memory for it they stay for now. */
 void reorder_trim(struct reorder *r);

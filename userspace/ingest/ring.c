@@ -23,7 +23,8 @@ struct ring {
 	size_t map_bytes[2];
 };
 
-int ring_over(struct ring **ret, uint64_t *consumer, const uint64_t *producer, const void *data, size_t bytes)
+int ring_over(struct ring **ret, uint64_t *consumer, const uint64_t *producer, const void *data,
+	      size_t bytes)
 {
 	struct ring *r;
 
@@ -49,7 +50,8 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 
 	if (bytes % page || bytes > SIZE_MAX / 4)
 		return -EINVAL;
-	/* The kernel lets only the consumer's page be written: kernel/bpf/ringbuf.c, ringbuf_map_mmap_kern.
+	/* The kernel lets only the consumer's page be written: kernel/bpf/ringbuf.c,
+	 * ringbuf_map_mmap_kern.
 	 */
 	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (consumer == MAP_FAILED)
@@ -129,7 +131,8 @@ long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_b
 			break;
 		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			/* The first record always fits, else a small bound would stop the ring for good. */
+			/* The first record always fits, else a small bound would stop the ring for
+			 * good. */
 			if (out->len > start && out->len - start + RING_ROUND_UP(len) > max_bytes)
 				break;
 			err = ring_copy(out, p + BPF_RINGBUF_HDR_SZ, len);

@@ -7,7 +7,8 @@
 #include "userspace/base/archive.h"
 #include "userspace/ingest/reorder.h"
 
-/* What is held at most when no drain mark comes: beyond it the older half goes on, marked or not. */
+/* What is held at most when no drain mark comes: beyond it the older half goes on, marked or not.
+ */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
 
@@ -116,7 +117,8 @@ static int stream_take(struct stream *s, const struct gp_rec *rec)
 		return 0;
 	}
 	err = reorder_push(&s->held, rec);
-	if (!err && (reorder_count(&s->held) > STREAM_HELD_RECORDS || s->held.held_bytes > STREAM_HELD_BYTES))
+	if (!err && (reorder_count(&s->held) > STREAM_HELD_RECORDS ||
+		     s->held.held_bytes > STREAM_HELD_BYTES))
 		stream_release_half(s);
 	return err;
 }
@@ -134,7 +136,8 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 		rec = (const void *)at;
 		step = (size_t)(end - at);
 		/* A length that cannot be: where the next record starts is not known. */
-		if (step < sizeof(*rec) || rec->len < sizeof(*rec) || ((size_t)rec->len + 7) / 8 * 8 > step) {
+		if (step < sizeof(*rec) || rec->len < sizeof(*rec) ||
+		    ((size_t)rec->len + 7) / 8 * 8 > step) {
 			s->malformed++;
 			break;
 		}
@@ -157,7 +160,8 @@ uint64_t stream_events(const struct stream *s)
 	return s->events;
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void stream_archive(struct archive *a, struct stream *s)
 {

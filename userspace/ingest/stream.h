@@ -2,10 +2,10 @@
 /* stream.h - from raw records in order of arrival to decoded events in order of time.
  * A pure function of the bytes fed: a live run and the replay of its tape give the same events.
  *
- * Rings are not in time order and there are two of them; a record is held until a drain mark says that
- * everything stamped before it has arrived. Equal stamps keep their order of arrival. What comes after
- * its place was passed is dropped and counted (`late`); what cannot be decoded likewise (`malformed`);
- * both reach the sink as loss events.
+ * Rings are not in time order and there are two of them; a record is held until a drain mark says
+ * that everything stamped before it has arrived. Equal stamps keep their order of arrival. What
+ * comes after its place was passed is dropped and counted (`late`); what cannot be decoded likewise
+ * (`malformed`); both reach the sink as loss events.
  */
 #ifndef INGEST_STREAM_H
 #define INGEST_STREAM_H
@@ -19,8 +19,8 @@
 struct stream;
 typedef void stream_fn(void *ctx, const struct event *ev); /* ev is valid during the call only */
 
-/* How long before the start of a drain a record may have been stamped and still not be in the ring: the
- * program that wrote it can have been preempted in between. */
+/* How long before the start of a drain a record may have been stamped and still not be in the ring:
+ * the program that wrote it can have been preempted in between. */
 #define STREAM_SLACK_NS 20000000ull
 
 struct stream *stream_new(stream_fn *sink, void *ctx); /* NULL: no memory */

@@ -101,7 +101,8 @@ static int write_all(int fd, struct iovec *iov, int count)
 
 static int write_header(struct tape_writer *w)
 {
-	struct tape_header h = {.format = TAPE_FORMAT, .abi = GP_ABI_VERSION, .byte_order = TAPE_BYTE_ORDER};
+	struct tape_header h = {
+		.format = TAPE_FORMAT, .abi = GP_ABI_VERSION, .byte_order = TAPE_BYTE_ORDER};
 	struct iovec iov = {&h, sizeof(h)};
 	struct stat st;
 	int err;
@@ -112,7 +113,8 @@ static int write_header(struct tape_writer *w)
 	if (err)
 		return err;
 	w->bytes = sizeof(h);
-	/* Asked after a write: with O_APPEND (`>> FILE`) only then does the position say where it went. */
+	/* Asked after a write: with O_APPEND (`>> FILE`) only then does the position say where it
+	 * went. */
 	w->base = lseek(w->fd, 0, SEEK_CUR) - (off_t)sizeof(h);
 	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode) && w->base >= 0;
 	return 0;
@@ -249,9 +251,10 @@ static int tape_check_header(struct tape_reader *r)
 		return -EBADMSG;
 	}
 	if (h.format != TAPE_FORMAT || h.abi != GP_ABI_VERSION) {
-		log_error("tape %s: format %u with records of version %u; this gp-bpf reads format %u, "
-			  "records of version %u",
-			  r->path, h.format, h.abi, TAPE_FORMAT, GP_ABI_VERSION);
+		log_error(
+			"tape %s: format %u with records of version %u; this gp-bpf reads format %u, "
+			"records of version %u",
+			r->path, h.format, h.abi, TAPE_FORMAT, GP_ABI_VERSION);
 		return -EPROTO;
 	}
 	tape_use(r, sizeof(h));
@@ -267,7 +270,8 @@ int tape_open(struct tape_reader **ret, const char *path)
 
 	if (!r)
 		return -ENOMEM;
-	r->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	r->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			 : open(path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0) {
 		err = -errno;
 		log_error("cannot open tape %s: %s", path, strerror(-err));
@@ -295,7 +299,8 @@ static int tape_end(struct tape_reader *r, const char *why)
 		log_warn("tape %s: the frame at byte %llu %s; reading ends there", r->path,
 			 (unsigned long long)r->offset, why);
 	else if (r->end > r->start)
-		log_warn("tape %s: the last %zu bytes are torn; dropped", r->path, r->end - r->start);
+		log_warn("tape %s: the last %zu bytes are torn; dropped", r->path,
+			 r->end - r->start);
 	r->start = r->end;
 	r->eof = true;
 	return 0;

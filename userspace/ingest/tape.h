@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tape.h - the file of everything the model sees, in order of arrival.
  *
- * A header (magic, format version, ABI version), then frames: length, CRC-32 (zlib), where the records
- * came from (ring and its positions, or user space), then records back to back, each padded to 8.
- * Written with one write(2) a frame. A torn tail (crash, full disk) is dropped with one message; a
- * frame whose checksum fails ends the reading there, likewise. Little-endian hosts only, as all
- * supported machines are; the header says so.
+ * A header (magic, format version, ABI version), then frames: length, CRC-32 (zlib), where the
+ * records came from (ring and its positions, or user space), then records back to back, each padded
+ * to 8. Written with one write(2) a frame. A torn tail (crash, full disk) is dropped with one
+ * message; a frame whose checksum fails ends the reading there, likewise. Little-endian hosts only,
+ * as all supported machines are; the header says so.
  */
 #ifndef INGEST_TAPE_H
 #define INGEST_TAPE_H
@@ -25,12 +25,14 @@ struct tape_frame {
 struct tape_writer;
 /* Truncates; "-" is standard output; logs its error. */
 int tape_create(struct tape_writer **ret, const char *path);
-int tape_append(struct tape_writer *w, const struct tape_frame *f); /* -errno: nothing of it counts */
+int tape_append(struct tape_writer *w,
+		const struct tape_frame *f); /* -errno: nothing of it counts */
 uint64_t tape_bytes(const struct tape_writer *w);
 int tape_close(struct tape_writer *w); /* -errno of the last write or close */
 
 struct tape_reader;
-int tape_open(struct tape_reader **ret, const char *path); /* "-" is standard input; logs its error */
+int tape_open(struct tape_reader **ret,
+	      const char *path); /* "-" is standard input; logs its error */
 /* 1: *ret is the next frame, valid until the next call; 0: end (a torn tail was logged); -errno. */
 int tape_next(struct tape_reader *r, struct tape_frame *ret);
 /* How far the file has been read, 0..1, or -1 when the size is not known: for a progress line. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.c - requests with the service account's token: the kubelet replaces its file long before it
- * runs out (the token lives an hour as a rule), so it is read each minute, and again when it is refused. */
+/* access.c - requests with the service account's token: the kubelet replaces its file long before
+ * it runs out (the token lives an hour as a rule), so it is read each minute, and again when it is
+ * refused. */
 #include "userspace/kubernetes/access.h"
 
 #include <errno.h>
@@ -35,7 +36,8 @@ const char *access_environment(const char *name)
 
 bool access_is_plain(const char *text, const char *more, size_t max)
 {
-	static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_";
+	static const char plain[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_";
 	size_t len = strnlen(text, max + 1);
 
 	for (size_t i = 0; i < len; i++)
@@ -54,20 +56,22 @@ char *access_server(const char *told)
 		return strdup(told);
 	if (!host)
 		return NULL;
-	snprintf(text, sizeof(text), strchr(host, ':') ? "https://[%.255s]:%.8s" : "https://%.255s:%.8s",
-		 host, port ? port : "443");
+	snprintf(text, sizeof(text),
+		 strchr(host, ':') ? "https://[%.255s]:%.8s" : "https://%.255s:%.8s", host,
+		 port ? port : "443");
 	return strdup(text);
 }
 
 bool access_fits(const char *what, const char *url)
 {
-	bool fits = (!strncmp(url, "https://", 8) || (!strncmp(url, "http://", 7) && web_is_loopback(url))) &&
+	bool fits = (!strncmp(url, "https://", 8) ||
+		     (!strncmp(url, "http://", 7) && web_is_loopback(url))) &&
 		    access_is_plain(url, ":/[]", ACCESS_ADDR_MAX);
 	char shown[ACCESS_ADDR_MAX];
 
 	if (!fits)
-		log_error("%s %s: an address is https://HOST:PORT, or http:// of this machine", what,
-			  log_escape(shown, sizeof(shown), url, web_told(url)));
+		log_error("%s %s: an address is https://HOST:PORT, or http:// of this machine",
+			  what, log_escape(shown, sizeof(shown), url, web_told(url)));
 	return fits;
 }
 
@@ -99,7 +103,8 @@ void access_free(struct access *a)
 	access_forget(a);
 }
 
-/* Printable ASCII, with white space around it at most: bytes of it, or -errno. It may be a pipe by accident.
+/* Printable ASCII, with white space around it at most: bytes of it, or -errno. It may be a pipe by
+ * accident.
  */
 static ssize_t access_slurp(const char *path, char *out, size_t cap)
 {
@@ -158,8 +163,8 @@ static int access_token(struct access *a, struct web_reply *ret)
 	return a->header.len ? 0 : -EACCES;
 }
 
-static int access_once(struct access *a, const struct access_request *rq, const char *url, uint64_t end_ns,
-		       struct web_reply *ret)
+static int access_once(struct access *a, const struct access_request *rq, const char *url,
+		       uint64_t end_ns, struct web_reply *ret)
 {
 	uint64_t now_ns = clock_mono_ns();
 	const char *headers[] = {"Accept: application/json", NULL, NULL, NULL};
@@ -168,7 +173,8 @@ static int access_once(struct access *a, const struct access_request *rq, const 
 				  .headers = headers,
 				  .body = rq->body,
 				  .len = rq->len,
-				  .timeout_ms = now_ns < end_ns ? (end_ns - now_ns) / 1000000 + 1 : 1,
+				  .timeout_ms = now_ns < end_ns ? (end_ns - now_ns) / 1000000 + 1
+								: 1,
 				  .direct = true,
 				  .ca_file = a->ca_file,
 				  .unverified = a->unverified,
@@ -203,7 +209,8 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
 		a->read_ns = 0;
 		access_forget(a);
 		if (!access_token(a, ret) && !before.failed && a->header.len &&
-		    (a->header.len != before.len || memcmp(a->header.data, before.data, before.len) != 0))
+		    (a->header.len != before.len ||
+		     memcmp(a->header.data, before.data, before.len) != 0))
 			err = access_once(a, rq, url.data, end_ns, ret);
 		if (before.data)
 			OPENSSL_cleanse(before.data, before.cap);
@@ -222,8 +229,8 @@ static void access_message(const struct web_reply *r, char *out, size_t cap)
 	cJSON_Delete(json);
 }
 
-void access_why(const struct access *a, const struct web_reply *r, const char *what, const char *rule,
-		char *out, size_t cap)
+void access_why(const struct access *a, const struct web_reply *r, const char *what,
+		const char *rule, char *out, size_t cap)
 {
 	char message[120];
 
@@ -239,8 +246,8 @@ void access_why(const struct access *a, const struct web_reply *r, const char *w
 	else if (r->status == 403)
 		snprintf(out, cap, "%s %s: refused (403): %s (%s)", what, a->server, rule, message);
 	else
-		snprintf(out, cap, "%s %s: reply %ld%s%s", what, a->server, r->status, message[0] ? ": " : "",
-			 message);
+		snprintf(out, cap, "%s %s: reply %ld%s%s", what, a->server, r->status,
+			 message[0] ? ": " : "", message);
 }
 
 /* ---- when to ask again */

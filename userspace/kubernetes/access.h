@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.h - requests to the API server (or a kubelet) with the token of the service account: where that is,
- * which token, and what a refusal means. What comes back is hostile. */
+/* access.h - requests to the API server (or a kubelet) with the token of the service account: where
+ * that is, which token, and what a refusal means. What comes back is hostile. */
 #ifndef KUBERNETES_ACCESS_H
 #define KUBERNETES_ACCESS_H
 
@@ -17,22 +17,23 @@
 const char *access_environment(const char *name);
 /* Letters, digits, ".-_" and those in more; not empty. */
 bool access_is_plain(const char *text, const char *more, size_t max);
-/* As told, else as KUBERNETES_SERVICE_HOST and _PORT say; the caller's. NULL: there is none, or memory is
- * out. */
+/* As told, else as KUBERNETES_SERVICE_HOST and _PORT say; the caller's. NULL: there is none, or
+ * memory is out. */
 char *access_server(const char *told);
 /* https://, or http:// of this machine; false after one line. */
 bool access_fits(const char *what, const char *url);
 /* http://: no token goes there. */
 bool access_is_open(const char *url);
-/* As told, else that file of the service account: "token", "ca.crt", "namespace"; the caller's. NULL: out of
- * memory. */
+/* As told, else that file of the service account: "token", "ca.crt", "namespace"; the caller's.
+ * NULL: out of memory. */
 char *access_file(const char *told, const char *name);
 
 /* ---- asking */
 
 /* Who is allowed in; one thread's, and so is web. All but the last two are the caller's. */
 struct access {
-	const char *server, *token_file, *ca_file; /* NULL: no token goes there, the system's list */
+	const char *server, *token_file,
+		*ca_file; /* NULL: no token goes there, the system's list */
 	bool unverified;
 	double token_s; /* the token's file is read again that often, and after a 401 */
 	struct web *web;
@@ -51,13 +52,14 @@ struct access_request {
 	void *ctx;
 };
 
-/* Once more with a newer token after a 401, all in that time. As web_send(); -EACCES after why: no token. */
+/* Once more with a newer token after a 401, all in that time. As web_send(); -EACCES after why: no
+ * token. */
 int access_send(struct access *a, const struct access_request *rq, struct web_reply *ret);
-/* Of a reply that is none to go on from, or of none at all: one line, what to do. rule: what is needed for
- * it.
+/* Of a reply that is none to go on from, or of none at all: one line, what to do. rule: what is
+ * needed for it.
  */
-void access_why(const struct access *a, const struct web_reply *r, const char *what, const char *rule,
-		char *out, size_t cap);
+void access_why(const struct access *a, const struct web_reply *r, const char *what,
+		const char *rule, char *out, size_t cap);
 void access_free(struct access *a);
 /* From 0 to below 1. */
 double access_random(void);

@@ -11,13 +11,14 @@
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define KEY	   "carry" /* of its data */
-#define MANAGER	   "app.kubernetes.io/managed-by"
-#define MANAGED	   "gp-bpf"
-#define UID_LABEL  "gp-bpf/job-uid"
-#define UNTIL	   "gp-bpf/known-until"
-#define LABEL_MAX  63
-#define WRITE_RULE "its service account needs a Role in namespace %s with configmaps: get, create, patch"
+#define KEY	  "carry" /* of its data */
+#define MANAGER	  "app.kubernetes.io/managed-by"
+#define MANAGED	  "gp-bpf"
+#define UID_LABEL "gp-bpf/job-uid"
+#define UNTIL	  "gp-bpf/known-until"
+#define LABEL_MAX 63
+#define WRITE_RULE                                                                                 \
+	"its service account needs a Role in namespace %s with configmaps: get, create, patch"
 
 bool config_map_is_space(const char *name)
 {
@@ -97,14 +98,16 @@ static int parse(struct config_maps *m, const struct web_reply *r, struct config
 	return err;
 }
 
-int config_map_get(struct config_maps *m, const char *namespace, const char *name, struct config_map *ret)
+int config_map_get(struct config_maps *m, const char *namespace, const char *name,
+		   struct config_map *ret)
 {
 	struct web_reply r = {0};
 	char path[CONFIG_MAP_NAME_MAX + 128];
 	int err;
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/configmaps/%s", namespace, name);
-	err = access_send(&m->access, &(struct access_request){.path = path, .timeout_s = m->timeout_s}, &r);
+	err = access_send(&m->access,
+			  &(struct access_request){.path = path, .timeout_s = m->timeout_s}, &r);
 	if (err || r.status != 200)
 		err = refused(m, err, &r, namespace);
 	else
@@ -125,7 +128,8 @@ static bool is_label(const char *text)
 	       isalnum((unsigned char)text[len - 1]);
 }
 
-/* The server deletes what belongs to somebody who is not there: better nobody than one that is not sure. */
+/* The server deletes what belongs to somebody who is not there: better nobody than one that is not
+ * sure. */
 static void put_owner(struct buffer *b, const struct config_map_put *put)
 {
 	static const struct {
@@ -186,17 +190,18 @@ static int send_text(struct config_maps *m, const struct config_map_put *put, co
 		 put->namespace, version ? "/" : "", version ? put->name : "");
 	put_text(&body, put, version);
 	if (!body.failed)
-		err = access_send(&m->access,
-				  &(struct access_request){
-					  .method = version ? "PATCH" : "POST",
-					  .path = path,
-					  .type = version ? "Content-Type: application/merge-patch+json"
-							  : "Content-Type: application/json",
-					  .body = body.data,
-					  .len = body.len,
-					  .timeout_s = m->timeout_s,
-				  },
-				  &r);
+		err = access_send(
+			&m->access,
+			&(struct access_request){
+				.method = version ? "PATCH" : "POST",
+				.path = path,
+				.type = version ? "Content-Type: application/merge-patch+json"
+						: "Content-Type: application/json",
+				.body = body.data,
+				.len = body.len,
+				.timeout_s = m->timeout_s,
+			},
+			&r);
 	if (err || (r.status != 200 && r.status != 201))
 		err = refused(m, err, &r, put->namespace);
 	web_reply_free(&r);

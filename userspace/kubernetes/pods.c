@@ -66,7 +66,8 @@ static int pods_configure(struct pods *p, const struct pods_config *cfg)
 	if (!access_fits(p->kubelet ? "kubelet" : "Kubernetes API server", url))
 		return -EINVAL;
 	if (!access_is_plain(p->node, "", NODE_MAX)) {
-		log_error("the name of this node is unknown, so are its pods: set NODE_NAME (spec.nodeName)");
+		log_error(
+			"the name of this node is unknown, so are its pods: set NODE_NAME (spec.nodeName)");
 		return -EINVAL;
 	}
 	return 0;
@@ -263,16 +264,17 @@ void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 		log_warn("Kubernetes: %s; tried again", shown);
 }
 
-int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take, void *ctx,
-		   struct web_reply *ret)
+int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take,
+		   void *ctx, struct web_reply *ret)
 {
-	return access_send(
-		a, &(struct access_request){.path = path, .timeout_s = timeout_s, .take = take, .ctx = ctx},
-		ret);
+	return access_send(a,
+			   &(struct access_request){
+				   .path = path, .timeout_s = timeout_s, .take = take, .ctx = ctx},
+			   ret);
 }
 
-void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r, const char *what,
-		  const char *rule)
+void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r,
+		  const char *what, const char *rule)
 {
 	char why[512];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_job.c - which job a pod is part of, as the labels say that the controllers of jobs put on their pods:
- * JobSet (jobset.sigs.k8s.io), the jobs of Kubeflow (training.kubeflow.org: PyTorchJob, MPIJob...), Ray
- * (ray.io), Job (batch.kubernetes.io), any other controller by its reference. Anybody who may create pods may
- * write these labels: they name, and nothing is allowed by them. */
+/* pods_job.c - which job a pod is part of, as the labels say that the controllers of jobs put on
+ * their pods: JobSet (jobset.sigs.k8s.io), the jobs of Kubeflow (training.kubeflow.org: PyTorchJob,
+ * MPIJob...), Ray (ray.io), Job (batch.kubernetes.io), any other controller by its reference.
+ * Anybody who may create pods may write these labels: they name, and nothing is allowed by them. */
 #include <string.h>
 
 #include "userspace/base/log.h"
@@ -34,8 +34,8 @@ static void job_copy(char *out, size_t cap, const char *text)
 		out[0] = '\0';
 }
 
-static void job_name(struct job_facts *f, enum gp_job_from from, const char *owner, const char *name,
-		     const char *uid)
+static void job_name(struct job_facts *f, enum gp_job_from from, const char *owner,
+		     const char *name, const char *uid)
 {
 	f->pod->job_from = from;
 	job_copy(f->pod->owner, sizeof(f->pod->owner), owner);
@@ -56,11 +56,13 @@ static const cJSON *job_owner(const cJSON *meta)
 {
 	const cJSON *owners = pods_object(meta, "ownerReferences"), *owner;
 
-	cJSON_ArrayForEach(owner, owners) if (cJSON_IsTrue(pods_object(owner, "controller"))) return owner;
+	cJSON_ArrayForEach(owner,
+			   owners) if (cJSON_IsTrue(pods_object(owner, "controller"))) return owner;
 	return cJSON_GetArraySize(owners) == 1 ? owners->child : NULL;
 }
 
-/* Restarts of the whole set, of this Job alone, and of the pod in place: each is counted by its own. */
+/* Restarts of the whole set, of this Job alone, and of the pod in place: each is counted by its
+ * own. */
 static int job_set_attempt(const struct job_facts *f)
 {
 	static const char *const keys[] = {JOBSET "restart-attempt", JOBSET "job-restart-attempt",
@@ -87,8 +89,8 @@ static bool job_of_set(struct job_facts *f)
 		return false;
 	job_name(f, GP_JOB_FROM_jobset, "JobSet", name, job_string(f->labels, JOBSET "jobset-uid"));
 	f->pod->attempt = job_set_attempt(f);
-	/* How many pods the Jobs before it have nobody says: the first Job's are the first, and train where
-	 * all are made after one pattern. */
+	/* How many pods the Jobs before it have nobody says: the first Job's are the first, and
+	 * train where all are made after one pattern. */
 	if (at == 0 || jobs == 1)
 		f->pod->rank = index;
 	else if (at > 0 && jobs > 0)
@@ -132,7 +134,8 @@ static bool job_of_ray(struct job_facts *f)
 	const char *uid = job_string(f->owner, "uid"), *owner = job_string(f->owner, "kind");
 
 	if (name && kind) {
-		job_name(f, GP_JOB_FROM_controller, kind, name, owner && !strcmp(owner, kind) ? uid : NULL);
+		job_name(f, GP_JOB_FROM_controller, kind, name,
+			 owner && !strcmp(owner, kind) ? uid : NULL);
 		return true;
 	}
 	if (!cluster)
@@ -188,8 +191,8 @@ static void job_of_owner(struct job_facts *f)
 		job_of_replicas(f, name);
 }
 
-/* What the specification says in so many words, of the first container that is told its rank: operators write
- * it there, and the environment of the process has it too. */
+/* What the specification says in so many words, of the first container that is told its rank:
+ * operators write it there, and the environment of the process has it too. */
 static void job_environment(const cJSON *pod, struct pod *ret)
 {
 	const cJSON *container, *variable;

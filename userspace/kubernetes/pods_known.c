@@ -51,7 +51,8 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 	bool was = old && (old->disrupted || !strcmp(old->reason, "Evicted"));
 
 	if (!was && (new->disrupted || !strcmp(new->reason, "Evicted")))
-		known_tell_pod(p, new, known_cause(new->reason), new->disrupted_ns, new->reason, "");
+		known_tell_pod(p, new, known_cause(new->reason), new->disrupted_ns, new->reason,
+			       "");
 	if (new->deleted_ns && !(old && old->deleted_ns))
 		known_tell_pod(p, new, GP_NOTICE_deleted, new->deleted_ns, new->reason, "");
 	for (uint32_t i = 0; i < new->ncontainers; i++) {
@@ -59,8 +60,8 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 		before = known_container(old, c->name);
 		/* Of a pod that is seen for the first time, in the first list, it is history. */
 		if (strcmp(c->reason, "OOMKilled") != 0 || (!old && !p->listed) ||
-		    (before && !strcmp(before->reason, c->reason) && before->restarts == c->restarts &&
-		     before->exit_code == c->exit_code))
+		    (before && !strcmp(before->reason, c->reason) &&
+		     before->restarts == c->restarts && before->exit_code == c->exit_code))
 			continue;
 		known_tell_pod(p, new, GP_NOTICE_oom, c->ended_ns, c->reason, c->name);
 	}
@@ -74,9 +75,11 @@ void pods_signals(struct pods *p, unsigned source, const struct pods_signal *sig
 
 	pthread_mutex_lock(&p->lock);
 	for (i = 0; i < n; i++) {
-		for (k = 0; k < p->nsignals[source] && strcmp(have[k].key, signals[i].key) != 0; k++)
+		for (k = 0; k < p->nsignals[source] && strcmp(have[k].key, signals[i].key) != 0;
+		     k++)
 			;
-		if (k == p->nsignals[source] || strcmp(have[k].notice.text, signals[i].notice.text) != 0)
+		if (k == p->nsignals[source] ||
+		    strcmp(have[k].notice.text, signals[i].notice.text) != 0)
 			known_tell(p, &signals[i].notice);
 	}
 	for (k = 0; k < p->nsignals[source]; k++) {
@@ -120,7 +123,8 @@ static void known_clean(struct pods *p)
 	for (uint32_t i = 0; i < p->nrows;) {
 		const struct pods_row *row = p->rows[i];
 
-		if (row->pod.gone && now_ns - row->gone_mono_ns > PODS_GONE_S * UINT64_C(1000000000))
+		if (row->pod.gone &&
+		    now_ns - row->gone_mono_ns > PODS_GONE_S * UINT64_C(1000000000))
 			known_forget(p, i);
 		else
 			i++;
@@ -129,7 +133,8 @@ static void known_clean(struct pods *p)
 		return;
 	for (uint32_t i = 0; i < p->nrows; i++)
 		if (p->rows[i]->pod.gone &&
-		    (first == UINT32_MAX || p->rows[i]->gone_mono_ns < p->rows[first]->gone_mono_ns))
+		    (first == UINT32_MAX ||
+		     p->rows[i]->gone_mono_ns < p->rows[first]->gone_mono_ns))
 			first = i;
 	if (first != UINT32_MAX)
 		known_forget(p, first);
@@ -160,8 +165,8 @@ static struct pods_row *known_put(struct pods *p, const struct pod *pod, const c
 		return NULL;
 	row->list = p->list;
 	/* Padding is written too: see pods_parse(). */
-	if (!new &&
-	    !memcmp(&row->pod, pod, sizeof(*pod))) // NOLINT(*-memory-comparison,cert-exp42-c,cert-flp37-c)
+	if (!new && !memcmp(&row->pod, pod,
+			    sizeof(*pod))) // NOLINT(*-memory-comparison,cert-exp42-c,cert-flp37-c)
 		return row;
 	known_compare(p, new ? NULL : &row->pod, pod);
 	memcpy(&row->pod, pod, sizeof(*pod));
@@ -212,9 +217,10 @@ void pods_put(struct pods *p, const struct pod *pod, const char *alias)
 	p->full_told |= tell;
 	pthread_mutex_unlock(&p->lock);
 	if (tell)
-		log_warn("Kubernetes: there is no room for more than %d pods of a node: the others are "
-			 "unknown",
-			 PODS_MAX);
+		log_warn(
+			"Kubernetes: there is no room for more than %d pods of a node: the others are "
+			"unknown",
+			PODS_MAX);
 }
 
 /* As it was at the end. */

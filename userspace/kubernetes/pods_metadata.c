@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_metadata.c - what Compute Engine announces to this machine, by its metadata server: a maintenance a
- * minute before it begins (only to whoever asks: Google's documentation of "maintenance-event"), a preemption
- * half a minute. The first is waited for there, the second is asked for in between. GKE's own metadata
- * server, which pods get where Workload Identity is on, knows neither: then nobody asks any more. */
+/* pods_metadata.c - what Compute Engine announces to this machine, by its metadata server: a
+ * maintenance a minute before it begins (only to whoever asks: Google's documentation of
+ * "maintenance-event"), a preemption half a minute. The first is waited for there, the second is
+ * asked for in between. GKE's own metadata server, which pods get where Workload Identity is on,
+ * knows neither: then nobody asks any more. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +16,17 @@
 #define METADATA_MS 3000 /* an answer takes, besides what it waits for */
 
 /* One word of the server. 0 or as metadata_get(). */
-static int metadata_word(struct pods_worker *w, const char *path, double wait_s, char *out, size_t cap)
+static int metadata_word(struct pods_worker *w, const char *path, double wait_s, char *out,
+			 size_t cap)
 {
 	struct web_reply r = {0};
 	char whole[128], why[256];
 	int err;
 
-	snprintf(whole, sizeof(whole), wait_s > 0 ? "%s?wait_for_change=true&timeout_sec=%d" : "%s", path,
-		 wait_s > 1 ? (int)wait_s : 1);
-	err = metadata_get(w->web, whole, METADATA_MS + (uint64_t)(wait_s * 1000), &r, why, sizeof(why));
+	snprintf(whole, sizeof(whole), wait_s > 0 ? "%s?wait_for_change=true&timeout_sec=%d" : "%s",
+		 path, wait_s > 1 ? (int)wait_s : 1);
+	err = metadata_get(w->web, whole, METADATA_MS + (uint64_t)(wait_s * 1000), &r, why,
+			   sizeof(why));
 	if (!err) {
 		log_escape(out, cap, r.body.data ? r.body.data : "", r.body.len);
 		out[strcspn(out, " ?")] = '\0';
@@ -65,10 +68,11 @@ void *pods_watch_metadata(void *worker)
 		if (!preempted && !strcmp(word, "TRUE"))
 			metadata_signal(signals, &n, "preempted", GP_NOTICE_preempted, word);
 		/* What it is changes while it is waited for: at first it is not. */
-		maintenance = metadata_word(w, "instance/maintenance-event", first ? 0 : p->pace.metadata_s,
-					    word, sizeof(word));
+		maintenance = metadata_word(w, "instance/maintenance-event",
+					    first ? 0 : p->pace.metadata_s, word, sizeof(word));
 		if (!maintenance && strcmp(word, "NONE") != 0 && word[0])
-			metadata_signal(signals, &n, "maintenance-event", GP_NOTICE_maintenance, word);
+			metadata_signal(signals, &n, "maintenance-event", GP_NOTICE_maintenance,
+					word);
 		if (preempted == -ENOENT || (preempted == -ENODATA && maintenance == -ENODATA))
 			break;
 		if (preempted && maintenance) {

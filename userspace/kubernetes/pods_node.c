@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_node.c - what a node says of itself that may end what runs there: conditions (by convention those of
- * trouble are true, and "...Ready" and "...Healthy" are not), taints that somebody puts there because
- * something is going on (standing ones, such as nvidia.com/gpu, say nothing), GKE's label of a maintenance
- * under way. */
+/* pods_node.c - what a node says of itself that may end what runs there: conditions (by convention
+ * those of trouble are true, and "...Ready" and "...Healthy" are not), taints that somebody puts
+ * there because something is going on (standing ones, such as nvidia.com/gpu, say nothing), GKE's
+ * label of a maintenance under way. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

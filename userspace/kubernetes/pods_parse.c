@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_parse.c - core/v1 Pod, as far as gp-bpf asks: who it is, when what happened to it, its containers. */
+/* pods_parse.c - core/v1 Pod, as far as gp-bpf asks: who it is, when what happened to it, its
+ * containers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,9 @@
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define HASH_LEN 32 /* of a static pod's file, in hexadecimal digits: the kubelet's own uid of it */
+#define HASH_LEN                                                                                   \
+	32 /* of a static pod's file, in hexadecimal digits: the kubelet's own uid of it           \
+	    */
 
 const cJSON *pods_object(const cJSON *json, const char *name)
 {
@@ -47,7 +50,9 @@ int pods_number(const cJSON *json, const char *name)
 	long value;
 
 	if (cJSON_IsNumber(item))
-		return item->valuedouble >= 0 && item->valuedouble <= INT32_MAX ? (int)item->valuedouble : -1;
+		return item->valuedouble >= 0 && item->valuedouble <= INT32_MAX
+			       ? (int)item->valuedouble
+			       : -1;
 	if (!text || *text < '0' || *text > '9' || strlen(text) > 10)
 		return -1;
 	value = strtol(text, &end, 10);
@@ -57,7 +62,8 @@ int pods_number(const cJSON *json, const char *name)
 /* Letters, digits and dashes: it becomes part of file names and of labels. */
 static bool parse_uid(const cJSON *json, const char *name, char out[PODS_UID_MAX])
 {
-	static const char fits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
+	static const char fits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
 	const char *text = parse_string(json, name);
 	size_t len = strnlen(text, PODS_UID_MAX);
 
@@ -119,7 +125,8 @@ static void parse_ended(const cJSON *terminated, struct pod_container *ret)
 static void parse_container(const cJSON *status, struct pod_container *ret)
 {
 	const cJSON *state = pods_object(status, "state"), *last = pods_object(status, "lastState");
-	const cJSON *running = pods_object(state, "running"), *ended = pods_object(state, "terminated");
+	const cJSON *running = pods_object(state, "running"),
+		    *ended = pods_object(state, "terminated");
 	int restarts = pods_number(status, "restartCount");
 
 	pods_text(status, "name", ret->name, sizeof(ret->name));
@@ -136,18 +143,21 @@ static void parse_container(const cJSON *status, struct pod_container *ret)
 		ret->started_ns = pods_time(ended, "startedAt");
 	}
 	if (!ret->reason[0])
-		pods_text(pods_object(state, "waiting"), "reason", ret->reason, sizeof(ret->reason));
+		pods_text(pods_object(state, "waiting"), "reason", ret->reason,
+			  sizeof(ret->reason));
 }
 
 static void parse_containers(const cJSON *status, struct pod *ret)
 {
-	/* Containers that go on beside the others may stand among those that come first ("sidecars"). */
+	/* Containers that go on beside the others may stand among those that come first
+	 * ("sidecars"). */
 	static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
 	const cJSON *item;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		cJSON_ArrayForEach(item, pods_object(status, lists[i])) if (cJSON_IsObject(item) &&
-									    ret->ncontainers < POD_CONTAINERS)
+									    ret->ncontainers <
+										    POD_CONTAINERS)
 			parse_container(item, &ret->containers[ret->ncontainers++]);
 }
 
@@ -155,7 +165,8 @@ static void parse_containers(const cJSON *status, struct pod *ret)
 
 static void parse_alias(const cJSON *meta, char alias[PODS_UID_MAX])
 {
-	const char *hash = parse_string(pods_object(meta, "annotations"), "kubernetes.io/config.hash");
+	const char *hash = parse_string(pods_object(meta, "annotations"),
+					"kubernetes.io/config.hash");
 
 	alias[0] = '\0';
 	if (strlen(hash) == HASH_LEN && strspn(hash, "0123456789abcdef") == HASH_LEN)
@@ -174,7 +185,8 @@ static int64_t parse_deleted(const cJSON *meta)
 
 bool pods_parse(const cJSON *pod, struct pod *ret, char alias[PODS_UID_MAX])
 {
-	const cJSON *meta = pods_object(pod, "metadata"), *status = pods_object(pod, "status"), *item;
+	const cJSON *meta = pods_object(pod, "metadata"), *status = pods_object(pod, "status"),
+		    *item;
 
 	memset(ret, 0, sizeof(*ret));
 	pods_text(meta, "name", ret->name, sizeof(ret->name));

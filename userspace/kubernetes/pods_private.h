@@ -11,7 +11,7 @@
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods.h"
 
-#define PODS_OBJECT_MAX	 (1u << 20)   /* bytes of a pod or a node as JSON; etcd's bound is 1.5 MiB */
+#define PODS_OBJECT_MAX	 (1u << 20) /* bytes of a pod or a node as JSON; etcd's bound is 1.5 MiB */
 #define PODS_LIST_MAX	 (256u << 20) /* of a list, which is taken object by object */
 #define PODS_PAGE	 250	      /* pods at once; more than most nodes have */
 #define PODS_VERSION_MAX 128	      /* a resourceVersion; digits, as a rule */
@@ -49,8 +49,8 @@ void pods_stream_free(struct pods_stream *s);
 
 #define PODS_UID_MAX 40
 
-/* A Pod. false: it has no uid or no name that fits. All of *ret is written, padding too. alias: the uid that
- * the kubelet itself gives a static pod; "": none. */
+/* A Pod. false: it has no uid or no name that fits. All of *ret is written, padding too. alias: the
+ * uid that the kubelet itself gives a static pod; "": none. */
 bool pods_parse(const cJSON *pod, struct pod *ret, char alias[PODS_UID_MAX]);
 /* The job that it is part of; ret's other fields are there. */
 void pods_parse_job(const cJSON *pod, struct pod *ret);
@@ -137,7 +137,8 @@ void pods_lost(struct pods *p, uint64_t n);
 /* It works: changes: so many objects came. */
 void pods_well(struct pods_worker *w, uint64_t changes);
 /* It does not: told once, in one line, until that changes. */
-void pods_trouble(struct pods_worker *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void pods_trouble(struct pods_worker *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* false: it is over. */
 bool pods_sleep(struct pods *p, double seconds);
 bool pods_stops(struct pods *p);
@@ -152,10 +153,10 @@ void *pods_watch_kubelet(void *worker);
 void *pods_watch_metadata(void *worker);
 
 /* A GET, as access_send(). */
-int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take, void *ctx,
-		   struct web_reply *ret);
+int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take,
+		   void *ctx, struct web_reply *ret);
 /* What access_why() says becomes this one's trouble. */
-void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r, const char *what,
-		  const char *rule);
+void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r,
+		  const char *what, const char *rule);
 
 #endif

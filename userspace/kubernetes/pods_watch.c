@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_watch.c - list and watch, as the API server means it: the list says a version, the watch tells what
- * changed since; where it ends it is resumed at the version of its last word (a bookmark is one, too), and
- * where that is too old (410, as a status or as an event) there is a new list. The first list may come from
- * the server's cache: whoever is on a thousand nodes asks no more of it. */
+/* pods_watch.c - list and watch, as the API server means it: the list says a version, the watch
+ * tells what changed since; where it ends it is resumed at the version of its last word (a bookmark
+ * is one, too), and where that is too old (410, as a status or as an event) there is a new list.
+ * The first list may come from the server's cache: whoever is on a thousand nodes asks no more of
+ * it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,9 +157,11 @@ static int watch_page(struct watch *x)
 		buffer_printf(&path, "&resourceVersion=0");
 	}
 	x->next[0] = '\0';
-	x->stream = (struct pods_stream){.list = true, .object = watch_item, .meta = watch_meta, .ctx = x};
+	x->stream = (struct pods_stream){
+		.list = true, .object = watch_item, .meta = watch_meta, .ctx = x};
 	if (!path.failed)
-		err = pods_get_reply(&x->access, path.data, x->w->pods->pace.list_s, watch_take, x, &r);
+		err = pods_get_reply(&x->access, path.data, x->w->pods->pace.list_s, watch_take, x,
+				     &r);
 	if (path.failed || err == -ENOMEM || x->stream.text.failed) {
 		pods_trouble(x->w, "%s %s: out of memory", x->kind->what, x->access.server);
 		err = -EIO;
@@ -167,7 +170,8 @@ static int watch_page(struct watch *x)
 	} else if (err || r.status != 200) {
 		watch_refused(x, &r);
 		err = -EIO;
-	} else if (r.cut || x->stream.depth || !x->stream.objects || (x->kind->field && !x->version[0])) {
+	} else if (r.cut || x->stream.depth || !x->stream.objects ||
+		   (x->kind->field && !x->version[0])) {
 		pods_trouble(x->w, "%s %s: the reply is no list", x->kind->what, x->access.server);
 		err = -EIO;
 	}
@@ -192,7 +196,8 @@ static int watch_list(struct watch *x)
 		err = -EIO;
 	}
 	if (err == -ESTALE && x->whole) {
-		pods_trouble(x->w, "%s %s: a list is too old (410)", x->kind->what, x->access.server);
+		pods_trouble(x->w, "%s %s: a list is too old (410)", x->kind->what,
+			     x->access.server);
 		err = -EIO;
 	}
 	x->whole = err == -ESTALE;
@@ -252,7 +257,8 @@ static bool watch_follow(struct watch *x)
 	x->gone = x->wrong = false;
 	x->error[0] = '\0';
 	if (!path.failed)
-		err = pods_get_reply(&x->access, path.data, lasts_s + pace->watch_grace_s, watch_take, x, &r);
+		err = pods_get_reply(&x->access, path.data, lasts_s + pace->watch_grace_s,
+				     watch_take, x, &r);
 	if (!err)
 		pods_stream_end(&x->stream);
 	events = x->stream.objects;

@@ -99,7 +99,8 @@ void successor_cancel(struct successor *s)
 /* It may be back soon: an API server that is restarted, or has too much to do. */
 static bool is_passing(int err, const struct web_reply *r)
 {
-	return err == -EIO ? r->failure != WEB_CANCELLED : !err && (r->status == 429 || r->status >= 500);
+	return err == -EIO ? r->failure != WEB_CANCELLED
+			   : !err && (r->status == 429 || r->status >= 500);
 }
 
 static cJSON *told(struct successor *s, int err, const struct web_reply *r, const char *what)
@@ -107,7 +108,8 @@ static cJSON *told(struct successor *s, int err, const struct web_reply *r, cons
 	cJSON *json;
 
 	if (err) {
-		says_no(s, "%s: the API server does not answer%s%s", what, r->why[0] ? ": " : "", r->why);
+		says_no(s, "%s: the API server does not answer%s%s", what, r->why[0] ? ": " : "",
+			r->why);
 		return NULL;
 	}
 	if (r->status == 404) {
@@ -139,8 +141,8 @@ static cJSON *ask(struct successor *s, const char *path, const char *what)
 		now_ns = clock_mono_ns();
 		err = now_ns >= s->end_ns
 			      ? -ETIMEDOUT
-			      : pods_get_reply(&s->access, path, (double)(s->end_ns - now_ns) / 1e9, NULL,
-					       NULL, &r);
+			      : pods_get_reply(&s->access, path, (double)(s->end_ns - now_ns) / 1e9,
+					       NULL, NULL, &r);
 		if (!is_passing(err, &r) || clock_mono_ns() + AGAIN_S * 1e9 >= s->end_ns ||
 		    !pods_sleep(s->pods, AGAIN_S))
 			break;
@@ -161,7 +163,8 @@ static bool stays(struct successor *s, const char *path, const char *what)
 	return json && !ends;
 }
 
-/* The name of the DaemonSet whose pod this is; its reference stays when that is deleted. false: after why. */
+/* The name of the DaemonSet whose pod this is; its reference stays when that is deleted. false:
+ * after why. */
 static bool find_owner(struct successor *s, char *name, size_t cap)
 {
 	char path[640];
@@ -185,7 +188,8 @@ static bool find_owner(struct successor *s, char *name, size_t cap)
 		const char *kind = cJSON_GetStringValue(pods_object(owner, "kind")),
 			   *own = cJSON_GetStringValue(pods_object(owner, "name"));
 
-		if (kind && own && !strcmp(kind, "DaemonSet") && access_is_plain(own, "", NAME_MAX_LEN)) {
+		if (kind && own && !strcmp(kind, "DaemonSet") &&
+		    access_is_plain(own, "", NAME_MAX_LEN)) {
 			snprintf(name, cap, "%s", own);
 			found = true;
 		}
@@ -206,7 +210,8 @@ bool successor_comes(struct successor *s, char *why, size_t cap)
 		return says_no(s, "which pod this is, POD_NAME and POD_NAMESPACE do not tell");
 	if (!find_owner(s, name, sizeof(name)))
 		return false;
-	snprintf(path, sizeof(path), "/apis/apps/v1/namespaces/%s/daemonsets/%s", s->namespace, name);
+	snprintf(path, sizeof(path), "/apis/apps/v1/namespaces/%s/daemonsets/%s", s->namespace,
+		 name);
 	snprintf(what, sizeof(what), "its DaemonSet %s", name);
 	if (!stays(s, path, what))
 		return false;

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Makers print the figure with 2:4 sparsity first, or alone; what is here is the dense one, half of it. */
+/* Makers print the figure with 2:4 sparsity first, or alone; what is here is the dense one, half of
+ * it. */
 static const struct accelerator_peak peaks[] = {
 	/* NVIDIA Tesla V100 data sheet, 2020: tensor performance (fp16) */
 	{"V100-SXM2", 125e12},
@@ -26,8 +27,8 @@ static const struct accelerator_peak peaks[] = {
 	{"L4", 121e12},
 	{"L40", 181.05e12},
 	{"L40S", 362.05e12},
-	/* NVIDIA Hopper architecture white paper, table 2 (SXM5 989.4, PCIe 756); data sheet of the H100 NVL:
-	 * 1671 with sparsity */
+	/* NVIDIA Hopper architecture white paper, table 2 (SXM5 989.4, PCIe 756); data sheet of the
+	 * H100 NVL: 1671 with sparsity */
 	{"H100-SXM", 989.4e12},
 	{"H100-PCIe", 756e12},
 	{"H100-NVL", 835.5e12},
@@ -38,10 +39,12 @@ static const struct accelerator_peak peaks[] = {
 	{"GH200", 989.4e12},
 	{"H200-SXM", 989.4e12},
 	{"H200-NVL", 835.5e12},
-	/* NVIDIA HGX B200 data sheet, 2024: 36 PFLOPS of eight with sparsity; GB200 NVL72: 360 of 72 */
+	/* NVIDIA HGX B200 data sheet, 2024: 36 PFLOPS of eight with sparsity; GB200 NVL72: 360 of
+	   72 */
 	{"B200", 2250e12},
 	{"GB200", 2500e12},
-	/* AMD Instinct data sheets: MI210, MI250, MI250X (both dies), MI300A, MI300X, MI325X, MI355X */
+	/* AMD Instinct data sheets: MI210, MI250, MI250X (both dies), MI300A, MI300X, MI325X,
+	   MI355X */
 	{"MI210", 181e12},
 	{"MI250", 362.1e12},
 	{"MI250X", 383e12},
@@ -63,8 +66,8 @@ static const struct accelerator_peak peaks[] = {
 	{"Gaudi3", 1835e12},
 };
 
-/* What the driver calls them where that is not the name: the H100 of 80 GB with HBM3 is the one of the SXM
- * board. */
+/* What the driver calls them where that is not the name: the H100 of 80 GB with HBM3 is the one of
+ * the SXM board. */
 static const struct {
 	const char *driver, *name;
 } aliases[] = {

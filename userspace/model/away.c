@@ -96,7 +96,8 @@ void away_archive(struct archive *ar, struct away *a)
 	for (uint32_t i = 0; i < a->nsaid; i++) {
 		archive_number(ar, &a->said[i].from_ns);
 		archive_number(ar, &a->said[i].to_ns);
-		archive_require(ar, a->said[i].from_ns >= 0 && a->said[i].from_ns < a->said[i].to_ns);
+		archive_require(ar,
+				a->said[i].from_ns >= 0 && a->said[i].from_ns < a->said[i].to_ns);
 	}
 	archive_below(ar, &a->count, a->nsaid + 1);
 	for (uint32_t i = 0; i < a->count; i++) {

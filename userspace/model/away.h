@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* away.h - time that is left out (maintenance): spans that people named, on the monotonic clock.
  *
- * They are said in UTC and have their place by the latest clock anchor. Those that overlap or touch are one.
- * Pure, bounded. */
+ * They are said in UTC and have their place by the latest clock anchor. Those that overlap or touch
+ * are one. Pure, bounded. */
 #ifndef MODEL_AWAY_H
 #define MODEL_AWAY_H
 
@@ -26,14 +26,16 @@ struct away {
 	uint32_t count;
 };
 
-/* "FROM TO" in UTC ns. 0, -EINVAL: TO is not after FROM, -E2BIG. It counts from the next away_place() on. */
+/* "FROM TO" in UTC ns. 0, -EINVAL: TO is not after FROM, -E2BIG. It counts from the next
+ * away_place() on. */
 int away_say(struct away *a, const char *text);
 /* Nothing more is left out, until it is said again. */
 void away_forget(struct away *a);
 /* It is mono_ns on the one clock and real_ns on the other. */
 void away_place(struct away *a, uint64_t mono_ns, int64_t real_ns);
 
-/* Whether an instant is left out; *to_ns: until when (at most what it was) that holds. a NULL: nothing is. */
+/* Whether an instant is left out; *to_ns: until when (at most what it was) that holds. a NULL:
+ * nothing is. */
 bool away_at(const struct away *a, uint64_t at_ns, uint64_t *to_ns);
 /* How much between two instants is left out. */
 uint64_t away_within(const struct away *a, uint64_t from_ns, uint64_t to_ns);

@@ -46,7 +46,8 @@ bool carry_newer(const struct carry *a, const struct carry *b)
 	return a->attempt != b->attempt ? a->attempt > b->attempt : a->until_ns > b->until_ns;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ------------------------------------------------------------------------------------- */
 
 struct text {
 	char *at;
@@ -81,9 +82,10 @@ static void put_fall(struct text *t, const struct carry *c)
 
 	if (!c->fell)
 		return;
-	put(t, "fall %s %lld %lld %d %d %d %llu %u %d %d\n", *f->why.cause ? f->why.cause : "unseen",
-	    (long long)c->fell_ns, (long long)f->d.step, f->why.rank, f->why.exit_code, f->why.signal,
-	    (unsigned long long)f->d.wasted_ns, f->d.starts, f->d.graceful, c->untold);
+	put(t, "fall %s %lld %lld %d %d %d %llu %u %d %d\n",
+	    *f->why.cause ? f->why.cause : "unseen", (long long)c->fell_ns, (long long)f->d.step,
+	    f->why.rank, f->why.exit_code, f->why.signal, (unsigned long long)f->d.wasted_ns,
+	    f->d.starts, f->d.graceful, c->untold);
 }
 
 static void put_saved(struct text *t, const struct carry_saved *s)
@@ -96,9 +98,11 @@ static void put_saved(struct text *t, const struct carry_saved *s)
 	if (s->filed)
 		put(t, "file %u %llu %llu\n", s->file.name, (unsigned long long)s->file.bytes,
 		    (unsigned long long)s->file.mtime_ns);
-	room = t->len + sizeof(end) + sizeof(key) < CARRY_MAX ? CARRY_MAX - t->len - sizeof(end) - sizeof(key)
-							      : 0;
-	while (strlen(path) > room) { /* part by part; a name that is too long by itself is not told */
+	room = t->len + sizeof(end) + sizeof(key) < CARRY_MAX
+		       ? CARRY_MAX - t->len - sizeof(end) - sizeof(key)
+		       : 0;
+	while (strlen(path) >
+	       room) { /* part by part; a name that is too long by itself is not told */
 		path = strchr(path + 1, '/');
 		if (!path)
 			return;
@@ -126,8 +130,8 @@ size_t carry_text(char *out, const struct carry *c)
 	put_word(&t, "node", c->node, sizeof(c->node));
 	put(&t, "attempt %u\nstate %s\n", c->attempt, job_state_name[c->state]);
 	put(&t, "until %lld\nrun %lld\n", (long long)c->until_ns, (long long)c->run_ns);
-	put(&t, "steps %llu %llu %llu\n", (unsigned long long)c->last_step, (unsigned long long)c->steps,
-	    (unsigned long long)c->lost);
+	put(&t, "steps %llu %llu %llu\n", (unsigned long long)c->last_step,
+	    (unsigned long long)c->steps, (unsigned long long)c->lost);
 	put(&t, "gross %llu %llu\nfalls %llu\n", (unsigned long long)c->gross_ns,
 	    (unsigned long long)c->wasted_ns, (unsigned long long)c->falls);
 	for (int b = 0; b < BUCKET_COUNT; b++)
@@ -144,7 +148,8 @@ size_t carry_text(char *out, const struct carry *c)
 	return t.len;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading
+ * ------------------------------------------------------------------------------------- */
 
 struct line {
 	char text[GP_PATH_MAX + 16];
@@ -257,7 +262,8 @@ static void read_bucket(struct carry *c, struct line *l, const char *key)
 			c->ns[b] = number(l, CARRY_NS_MAX);
 }
 
-/* Of a line that is of an older or the same version; the fact that it is there, if that is needed. */
+/* Of a line that is of an older or the same version; the fact that it is there, if that is needed.
+ */
 static unsigned read_line(struct carry *c, struct line *l)
 {
 	const char *key = word(l);
@@ -334,8 +340,9 @@ static int next_line(struct line *ret, const char **at, size_t *len)
 static bool adds_up(const struct carry *c)
 {
 	return carry_elapsed_ns(c) <= CARRY_NS_MAX && (int64_t)carry_elapsed_ns(c) <= c->until_ns &&
-	       c->run_ns <= c->until_ns && c->fell_ns <= c->until_ns && (!c->fell || c->untold || c->falls) &&
-	       (!c->untold || c->fell) && (c->saves || !c->saved.filed);
+	       c->run_ns <= c->until_ns && c->fell_ns <= c->until_ns &&
+	       (!c->fell || c->untold || c->falls) && (!c->untold || c->fell) &&
+	       (c->saves || !c->saved.filed);
 }
 
 int carry_parse(struct carry *ret, const char *text, size_t len)
@@ -345,7 +352,8 @@ int carry_parse(struct carry *ret, const char *text, size_t len)
 	struct line l;
 	uint64_t version;
 
-	if (len > CARRY_MAX || next_line(&l, &text, &len) != 1 || strncmp(l.text, MAGIC, strlen(MAGIC)) != 0)
+	if (len > CARRY_MAX || next_line(&l, &text, &len) != 1 ||
+	    strncmp(l.text, MAGIC, strlen(MAGIC)) != 0)
 		return -EBADMSG;
 	l.at += strlen(MAGIC);
 	version = number(&l, UINT32_MAX);
@@ -364,7 +372,8 @@ int carry_parse(struct carry *ret, const char *text, size_t len)
 	return 0;
 }
 
-/* ---- one for another ------------------------------------------------------------------------------ */
+/* ---- one for another
+ * ------------------------------------------------------------------------------ */
 
 static bool stays(const struct carry *there, const struct carry *c)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry.h - what is known of a job, as the few lines of text that go with it from node to node (design §7).
+/* carry.h - what is known of a job, as the few lines of text that go with it from node to node
+ *(design §7).
  *
  *	gp-bpf carry 1
  *	job llama-7b
@@ -8,11 +9,11 @@
  *	...
  *	end
  *
- * One fact a line, times in ns: UTC since 1970, or durations. A line that is not known is passed over, so
- *that what is added needs no other version; one that cannot be is an error, and so is a text without its end.
- *The text is at most CARRY_MAX bytes, its end included: where a path is too long for that it loses its
- *beginning, which a match does not need. Pure. The text is hostile: anybody who may write to the folder made
- *it. */
+ * One fact a line, times in ns: UTC since 1970, or durations. A line that is not known is passed
+ *over, so that what is added needs no other version; one that cannot be is an error, and so is a
+ *text without its end. The text is at most CARRY_MAX bytes, its end included: where a path is too
+ *long for that it loses its beginning, which a match does not need. Pure. The text is hostile:
+ *anybody who may write to the folder made it. */
 #ifndef MODEL_CARRY_H
 #define MODEL_CARRY_H
 
@@ -50,7 +51,8 @@ struct carry {
 	int64_t run_ns;			 /* UTC: the last run began */
 	uint64_t ns[BUCKET_COUNT];	 /* of the job, over all runs */
 	uint64_t last_step, steps, lost; /* lost: steps that restarts have disproved */
-	uint64_t away; /* of the others, those whose time is left out, rounded; not told without room */
+	uint64_t away; /* of the others, those whose time is left out, rounded; not told without
+			  room */
 	uint64_t gross_ns, wasted_ns;
 	uint64_t falls;	      /* disruptions that were told */
 	bool fell, untold;    /* as of struct job: a disruption is open */
@@ -68,9 +70,10 @@ size_t carry_text(char *out, const struct carry *c);
 int carry_parse(struct carry *ret, const char *text, size_t len);
 /* a is the one to go on from: of a later run; of one run, what was known last. */
 bool carry_newer(const struct carry *a, const struct carry *b);
-/* Whether c may take the place of the text that is there, where that is another one's too: 0, also where that
- * is none; -ESTALE: that is the one to go on from: of a later run, or of the same one, another node's whose
- * run began no earlier, and had is that; -EEXIST: it is of another job; -EPROTO: of a newer version. */
+/* Whether c may take the place of the text that is there, where that is another one's too: 0, also
+ * where that is none; -ESTALE: that is the one to go on from: of a later run, or of the same one,
+ * another node's whose run began no earlier, and had is that; -EEXIST: it is of another job;
+ * -EPROTO: of a newer version. */
 int carry_replaces(const struct carry *c, const char *there, size_t len, struct carry *had);
 /* All its time: the sum of its buckets. */
 uint64_t carry_elapsed_ns(const struct carry *c);

@@ -13,12 +13,15 @@
 #define FIRST	       5 /* steps that warm up (design §6) */
 #define SPREADS_KNOWN  4 /* blocks whose spread means something */
 #define DOUBTED_BLOCKS 4.0
-#define LONGEST_NS     (UINT64_MAX >> 2) /* no step takes 146 years: differences fit a signed number */
+#define LONGEST_NS                                                                                 \
+	(UINT64_MAX >> 2) /* no step takes 146 years: differences fit a signed number              \
+			   */
 
 /* MAD to standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
 #define MAD_SCALE 1.4826
-/* The median of 40 steps has a standard error of 1.25 / sqrt(40) = 0.2 of theirs: six of those. Blocks know
- * of noise that is not independent from step to step; what few blocks tell is believed less (DOUBTED_BLOCKS).
+/* The median of 40 steps has a standard error of 1.25 / sqrt(40) = 0.2 of theirs: six of those.
+ * Blocks know of noise that is not independent from step to step; what few blocks tell is believed
+ * less (DOUBTED_BLOCKS).
  */
 #define STEP_SPREADS  1.2
 #define BLOCK_SPREADS 8.0
@@ -26,7 +29,8 @@
 #define CLIP	      3.0 /* what one step can add, in half changes: three outliers are no change */
 #define GIVE_UP	      (4 * CHANGE_CONFIRM) /* steps after which a doubt is dropped */
 #define USUAL_AGAIN   0.75 /* of the least change: a change at the brink does not come and go */
-/* No samples. Not tainted alone: a step whose start or end is a guess, that stood still, that compiled. */
+/* No samples. Not tainted alone: a step whose start or end is a guess, that stood still, that
+ * compiled. */
 #define NO_SAMPLE (STEP_NO_SAMPLE | STEP_recompiled)
 
 struct past {
@@ -47,11 +51,13 @@ struct change {
 	uint64_t blocks;   /* ever, since it was last learnt anew */
 	uint64_t block_at; /* index of the first step of the block in the making */
 	uint64_t usual_ns; /* 0: not known */
-	uint64_t older_ns; /* usual before it became faster; forgotten when the new one is well known */
+	uint64_t older_ns; /* usual before it became faster; forgotten when the new one is well
+			      known */
 	double least;	   /* change that is told, as a share of usual_ns */
 	uint64_t part_ns[CHANGE_PARTS];
 	uint32_t parts_known;
-	uint32_t micro_batches, other_batches; /* of the usual step; steps in a row with another number */
+	uint32_t micro_batches,
+		other_batches; /* of the usual step; steps in a row with another number */
 	struct doubt up, down;
 	struct change_view told;
 };
@@ -75,7 +81,8 @@ const char *change_part_name(int part)
 	return part < 0 ? "" : part < PHASE_COUNT ? phase_name[part] : "else";
 }
 
-/* ---- the last steps ------------------------------------------------------------------------------ */
+/* ---- the last steps
+ * ------------------------------------------------------------------------------ */
 
 static const struct past *past_at(const struct change *c, uint64_t index)
 {
@@ -135,7 +142,8 @@ static uint64_t part_median(const struct change *c, int part, uint64_t from, uin
 	return order_median(a, n);
 }
 
-/* ---- the usual step ------------------------------------------------------------------------------ */
+/* ---- the usual step
+ * ------------------------------------------------------------------------------ */
 
 static double larger(double a, double b)
 {
@@ -156,8 +164,8 @@ static void learn_usual(struct change *c)
 	memcpy(a, c->spread_ns, n * sizeof(*a));
 	step_spread = (double)order_median(a, n);
 	scale = MAD_SCALE * (1 + DOUBTED_BLOCKS / n) / (c->usual_ns ? (double)c->usual_ns : 1);
-	c->least = larger(CHANGE_MIN,
-			  larger(STEP_SPREADS * step_spread * scale, BLOCK_SPREADS * block_spread * scale));
+	c->least = larger(CHANGE_MIN, larger(STEP_SPREADS * step_spread * scale,
+					     BLOCK_SPREADS * block_spread * scale));
 	if (c->blocks >= BLOCKS)
 		c->older_ns = 0;
 }
@@ -196,10 +204,11 @@ static void learn_anew(struct change *c)
 	doubts_drop(c);
 }
 
-/* ---- doubts -------------------------------------------------------------------------------------- */
+/* ---- doubts
+ * -------------------------------------------------------------------------------------- */
 
-/* distance: from the level that is doubted, as a share of the usual step, positive where it would have
- * changed to; half: of the change that is looked for. */
+/* distance: from the level that is doubted, as a share of the usual step, positive where it would
+ * have changed to; half: of the change that is looked for. */
 static void doubt_add(struct change *c, struct doubt *d, double distance, double half)
 {
 	double more = distance - half;
@@ -221,9 +230,11 @@ static bool doubt_due(const struct change *c, const struct doubt *d)
 	return d->raised && n >= CHANGE_CONFIRM && (n < 2 * CHANGE_CONFIRM || n % 8 == 0);
 }
 
-/* Both levels known, the most likely step of the change is where the sum of what follows is largest; no step
- * counts for more than one at its level does, so that outliers do not move it. It is behind step `number`. */
-static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns, uint64_t after_ns)
+/* Both levels known, the most likely step of the change is where the sum of what follows is
+ * largest; no step counts for more than one at its level does, so that outliers do not move it. It
+ * is behind step `number`. */
+static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns,
+			     uint64_t after_ns)
 {
 	double middle = ((double)before_ns + (double)after_ns) / 2;
 	double half = (double)after_ns - middle, sum = 0, best = 0;
@@ -241,7 +252,8 @@ static uint64_t change_index(const struct change *c, uint64_t number, uint64_t b
 	return at;
 }
 
-/* ---- what is told -------------------------------------------------------------------------------- */
+/* ---- what is told
+ * -------------------------------------------------------------------------------- */
 
 static void blame(struct change *c, uint64_t from)
 {
@@ -251,8 +263,10 @@ static void blame(struct change *c, uint64_t from)
 	v->blame = -1;
 	v->parts_known = c->parts_known;
 	for (int i = 0; i < CHANGE_PARTS; i++) {
-		v->grown_ns[i] = (int64_t)part_median(c, i, from, c->samples) - (int64_t)c->part_ns[i];
-		if (v->grown_ns[i] > all_ns / 2 && (v->blame < 0 || v->grown_ns[i] > v->grown_ns[v->blame]))
+		v->grown_ns[i] = (int64_t)part_median(c, i, from, c->samples) -
+				 (int64_t)c->part_ns[i];
+		if (v->grown_ns[i] > all_ns / 2 &&
+		    (v->blame < 0 || v->grown_ns[i] > v->grown_ns[v->blame]))
 			v->blame = i;
 	}
 	if (!c->parts_known) /* "else" would be all of it: nothing is known */
@@ -286,7 +300,8 @@ static void tell_recovered(struct change *c, uint64_t now_ns)
 	doubts_drop(c);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 static enum change_told step_slow(struct change *c, double usual, double distance)
 {
@@ -347,13 +362,14 @@ static enum change_told step_usual(struct change *c, double usual, double distan
 	if ((c->up.raised && c->samples - c->up.since > GIVE_UP) ||
 	    (c->down.raised && c->samples - c->down.since > GIVE_UP))
 		doubts_drop(c);
-	if (c->up.raised || c->down.raised) /* the usual step is learnt from steps that nobody doubts */
+	if (c->up.raised ||
+	    c->down.raised) /* the usual step is learnt from steps that nobody doubts */
 		c->block_at = c->samples;
 	return told;
 }
 
-/* More or fewer micro-batches make another step: one odd step (the end of an epoch) is passed over, many
- * are learnt anew. */
+/* More or fewer micro-batches make another step: one odd step (the end of an epoch) is passed over,
+ * many are learnt anew. */
 static bool same_work(struct change *c, const struct step *s)
 {
 	if (!c->samples || s->micro_batches == c->micro_batches) {
@@ -403,7 +419,8 @@ enum change_told change_step(struct change *c, const struct fact_step *fs)
 	if (c->usual_ns) {
 		usual = (double)c->usual_ns;
 		distance = (double)past_at(c, c->samples - 1)->ns / usual - 1;
-		told = c->told.slow ? step_slow(c, usual, distance) : step_usual(c, usual, distance);
+		told = c->told.slow ? step_slow(c, usual, distance)
+				    : step_usual(c, usual, distance);
 	}
 	if (c->told.slow)
 		c->block_at = c->samples;

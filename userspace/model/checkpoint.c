@@ -128,7 +128,8 @@ static void path_set(struct checkpoint *k, const char *path, const struct checkp
 {
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
-	if (k->files <= 1 && !k->folder) /* what is written to a folder next is called what it was to be */
+	if (k->files <= 1 &&
+	    !k->folder) /* what is written to a folder next is called what it was to be */
 		k->file[0].name = name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;
@@ -182,7 +183,8 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 	return k;
 }
 
-/* ---- renames --------------------------------------------------------------------------------------------
+/* ---- renames
+ * --------------------------------------------------------------------------------------------
  */
 
 /* What path becomes when from, which it is or lies in, is called to. false: it does not. */
@@ -276,7 +278,8 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 	return number_find(c, number);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------------
+/* ---- steps
+ * ----------------------------------------------------------------------------------------------
  */
 
 const struct checkpoint *checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_ns,
@@ -313,13 +316,15 @@ const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct checkpoint *k = &c->items[i];
 
-		if (k->likely && k->whole && k->end_ns <= by_ns && (!best || k->end_ns >= best->end_ns))
+		if (k->likely && k->whole && k->end_ns <= by_ns &&
+		    (!best || k->end_ns >= best->end_ns))
 			best = k;
 	}
 	return best;
 }
 
-/* ---- matching -------------------------------------------------------------------------------------------
+/* ---- matching
+ * -------------------------------------------------------------------------------------------
  */
 
 static enum checkpoint_how file_match(const struct checkpoint *k, const struct checkpoint_file *f,
@@ -332,7 +337,8 @@ static enum checkpoint_how file_match(const struct checkpoint *k, const struct c
 	for (uint32_t i = 0; i < n; i++) {
 		const struct checkpoint_file *o = &k->file[i];
 		bool same = o->dev == f->dev && o->ino == f->ino && o->generation == f->generation;
-		bool size = o->bytes == f->bytes, age = o->mtime_ns == f->mtime_ns, named = o->name == name;
+		bool size = o->bytes == f->bytes, age = o->mtime_ns == f->mtime_ns,
+		     named = o->name == name;
 
 		how = CHECKPOINT_HOW_COUNT;
 		if (same && size && age)
@@ -357,15 +363,16 @@ static struct checkpoint_match match_of(const struct checkpoint *k, enum checkpo
 	};
 }
 
-bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f, const char *path,
-		       struct checkpoint_match *ret)
+bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f,
+		       const char *path, struct checkpoint_match *ret)
 {
 	struct checkpoint_name n = checkpoint_name(path);
 	enum checkpoint_how best = CHECKPOINT_HOW_COUNT;
 	const struct checkpoint *found = NULL;
 
 	for (uint32_t i = c->count; i && best > CHECKPOINT_BY_inode; i--) {
-		enum checkpoint_how how = file_match(&c->items[i - 1], f, path, n.len, name_hash(path));
+		enum checkpoint_how how = file_match(&c->items[i - 1], f, path, n.len,
+						     name_hash(path));
 
 		if (how >= best)
 			continue;
@@ -378,7 +385,8 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 	return true;
 }
 
-/* ---- resuming -------------------------------------------------------------------------------------------
+/* ---- resuming
+ * -------------------------------------------------------------------------------------------
  */
 
 /* Of several that were read the surest counts, of those the newest. */
@@ -394,12 +402,13 @@ void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint
 		return;
 	}
 	r->matched++;
-	if (!r->best.how || m->how < r->best.how || (m->how == r->best.how && m->number > r->best.number))
+	if (!r->best.how || m->how < r->best.how ||
+	    (m->how == r->best.how && m->number > r->best.number))
 		r->best = *m;
 }
 
-struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r, const struct checkpoints *c,
-					   uint64_t began_ns)
+struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
+					   const struct checkpoints *c, uint64_t began_ns)
 {
 	static const struct checkpoint none = {.stepped = true};
 	struct checkpoint_match nothing = match_of(&none, CHECKPOINT_BY_nothing);
@@ -424,7 +433,8 @@ struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r, co
 	return k ? match_of(k, CHECKPOINT_BY_newest) : nothing;
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------------------
+/* ---- bytes
+ * ----------------------------------------------------------------------------------------------
  */
 
 static void match_archive(struct archive *a, struct checkpoint_match *m)

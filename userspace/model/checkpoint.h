@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.h - the checkpoints of one job: what was written, after which step, and what is read again.
+/* checkpoint.h - the checkpoints of one job: what was written, after which step, and what is read
+ * again.
  *
- * Pure; memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts (event_text()) that
- * may have lost their beginning. A checkpoint is a file, or a folder of them; written under a temporary name
- * it is whole once it is renamed, torch's distributed one once .metadata is there.
+ * Pure; memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts
+ * (event_text()) that may have lost their beginning. A checkpoint is a file, or a folder of them;
+ * written under a temporary name it is whole once it is renamed, torch's distributed one once
+ * .metadata is there.
  */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H
@@ -36,7 +38,8 @@ struct checkpoint {
 	enum checkpoint_format format;
 	bool numbered;
 	bool folder;  /* of files */
-	bool likely;  /* its name, or a serializer, says so; else only what a restart reads makes it one */
+	bool likely;  /* its name, or a serializer, says so; else only what a restart reads makes it
+			 one */
 	bool whole;   /* complete, as far as can be told */
 	bool stepped; /* step is for certain */
 	struct checkpoint_file file[CHECKPOINT_FILES];
@@ -64,7 +67,8 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 /* By the process itself. The checkpoint that is whole by it, or NULL. */
 const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
 					     const char *to, uint64_t now_ns);
-/* What the process wrote within that time was written after this step. The newest of it, or NULL. */
+/* What the process wrote within that time was written after this step. The newest of it, or NULL.
+ */
 const struct checkpoint *checkpoints_stepped(struct checkpoints *c, uint32_t pid, uint64_t from_ns,
 					     uint64_t to_ns, uint64_t step);
 /* What it wrote from from_ns on has that step, at least; nothing is for certain by that. */
@@ -73,15 +77,16 @@ void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, ui
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns);
 
 /* How a file that is read was recognised, surest first. */
-#define CHECKPOINT_HOWS(X)                                                                                   \
-	X(0, none)    /* not at all */                                                                       \
-	X(1, inode)   /* device, inode, size and time of the file are those of one that was written */       \
-	X(2, path)    /* path, size and time */                                                              \
-	X(3, copy)    /* name, size and time: it was copied, or lies elsewhere now */                        \
-	X(4, changed) /* device and inode; somebody has written to it since */                               \
-	X(5, size)    /* path and size */                                                                    \
-	X(6, number)  /* not recognised: its name tells the step of one that is */                           \
-	X(7, newest)  /* not recognised: the last whole one is taken */                                      \
+#define CHECKPOINT_HOWS(X)                                                                         \
+	X(0, none) /* not at all */                                                                \
+	X(1,                                                                                       \
+	  inode) /* device, inode, size and time of the file are those of one that was written */  \
+	X(2, path)    /* path, size and time */                                                    \
+	X(3, copy)    /* name, size and time: it was copied, or lies elsewhere now */              \
+	X(4, changed) /* device and inode; somebody has written to it since */                     \
+	X(5, size)    /* path and size */                                                          \
+	X(6, number)  /* not recognised: its name tells the step of one that is */                 \
+	X(7, newest)  /* not recognised: the last whole one is taken */                            \
 	X(8, nothing) /* no checkpoint was read: from the beginning */
 
 enum checkpoint_how {
@@ -102,26 +107,29 @@ struct checkpoint_match {
 	bool likely;
 };
 /* false: no checkpoint of the job; *ret is left alone. */
-bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f, const char *path,
-		       struct checkpoint_match *ret);
+bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f,
+		       const char *path, struct checkpoint_match *ret);
 
-/* ---- what a process reads before its first step: where it goes on from ----------------------------------
+/* ---- what a process reads before its first step: where it goes on from
+ * ----------------------------------
  */
 
 struct checkpoint_resume {
 	struct checkpoint_match best; /* of what was read */
-	uint32_t matched, others;     /* files; others look like checkpoints but are none of this job's */
-	uint64_t named_step;	      /* that an unmatched one's name tells */
+	uint32_t matched,
+		others;	     /* files; others look like checkpoints but are none of this job's */
+	uint64_t named_step; /* that an unmatched one's name tells */
 	bool numbered;
 };
 
 /* m: NULL when the file was not recognised; n: what its name says. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const struct checkpoint_name *n);
-/* Where a process that began then goes on from: what it read, else an estimate (how >= CHECKPOINT_BY_number),
- * which is to be told as such. Call it when its first step is known. c may be NULL. */
-struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r, const struct checkpoints *c,
-					   uint64_t began_ns);
+/* Where a process that began then goes on from: what it read, else an estimate (how >=
+ * CHECKPOINT_BY_number), which is to be told as such. Call it when its first step is known. c may
+ * be NULL. */
+struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
+					   const struct checkpoints *c, uint64_t began_ns);
 static inline bool checkpoint_estimated(const struct checkpoint_match *m)
 {
 	return m->how >= CHECKPOINT_BY_number;

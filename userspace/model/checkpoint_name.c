@@ -71,12 +71,14 @@ static bool part_number(struct part p, size_t at, uint64_t *ret)
 	return true;
 }
 
-/* "epoch=3-step=400.ckpt", "step_100", "global_step100", "checkpoint-500", "iter_0000010", "ckpt-7", "100".
+/* "epoch=3-step=400.ckpt", "step_100", "global_step100", "checkpoint-500", "iter_0000010",
+ * "ckpt-7", "100".
  */
 static bool part_step(struct part p, uint64_t *ret)
 {
-	static const char *const words[] = {"step=", "step_",	    "step-",	   "step",  "iter_",
-					    "iter-", "checkpoint-", "checkpoint_", "ckpt-", "ckpt_"};
+	static const char *const words[] = {"step=", "step_", "step-",	     "step",
+					    "iter_", "iter-", "checkpoint-", "checkpoint_",
+					    "ckpt-", "ckpt_"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t at = part_after(p, words[i]);
@@ -98,7 +100,8 @@ static bool part_digits(struct part p)
 /* What writers add to a name until the file is whole; the rest is the name it will have. */
 static bool part_temporary(struct part *p)
 {
-	static const char *const marks[] = {".orbax-checkpoint-tmp", ".tmp", ".temp", ".part", ".incomplete"};
+	static const char *const marks[] = {".orbax-checkpoint-tmp", ".tmp", ".temp", ".part",
+					    ".incomplete"};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 		size_t at = part_after(*p, marks[i]);
@@ -129,8 +132,8 @@ static struct part part_last(const char *path, size_t len)
 	return (struct part){path + at, len - at};
 }
 
-/* Length of the prefix that its files share, "ckpt-7" of "ckpt-7.index" and "ckpt-7.data-00000-of-00001"; 0:
- * it is none of them. */
+/* Length of the prefix that its files share, "ckpt-7" of "ckpt-7.index" and
+ * "ckpt-7.data-00000-of-00001"; 0: it is none of them. */
 static size_t tensorflow_prefix(struct part p)
 {
 	const size_t data = part_after(p, ".data-"), tail = strlen(".index");
@@ -177,7 +180,8 @@ static void name_file(struct part p, struct checkpoint_name *n)
 		n->format = CHECKPOINT_DISTRIBUTED;
 		n->folder = n->last = true;
 	}
-	if (part_is(p, "_CHECKPOINT_METADATA") || part_is(p, "_METADATA") || part_is(p, "manifest.ocdbt")) {
+	if (part_is(p, "_CHECKPOINT_METADATA") || part_is(p, "_METADATA") ||
+	    part_is(p, "manifest.ocdbt")) {
 		n->format = CHECKPOINT_ORBAX;
 		n->folder = true;
 	}
@@ -207,13 +211,15 @@ static bool name_folder(struct part p, int up, struct checkpoint_name *n)
 		return false;
 	else if (part_begins(whole, "checkpoint-") && part_number(whole, 11, &step))
 		n->format = n->format == CHECKPOINT_ORBAX ? n->format : CHECKPOINT_HUGGINGFACE;
-	else if (!part_step(whole, &step) && !(n->folder && (up == 1 || n->format == CHECKPOINT_ORBAX) &&
-					       (part_digits(whole) || part_ends(whole, ".ckpt"))))
+	else if (!part_step(whole, &step) &&
+		 !(n->folder && (up == 1 || n->format == CHECKPOINT_ORBAX) &&
+		   (part_digits(whole) || part_ends(whole, ".ckpt"))))
 		return false;
 	n->folder = true;
 	n->data = n->data && n->format == CHECKPOINT_NUMPY;
 	n->temporary = n->temporary || temporary;
-	n->numbered = part_step(whole, &n->step) || (part_digits(whole) && part_number(whole, 0, &n->step));
+	n->numbered = part_step(whole, &n->step) ||
+		      (part_digits(whole) && part_number(whole, 0, &n->step));
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_name.h - what a path says of a file: whether it is part of a checkpoint, of which one, of what
- * step. Pure; any bytes are fine. */
+/* checkpoint_name.h - what a path says of a file: whether it is part of a checkpoint, of which one,
+ * of what step. Pure; any bytes are fine. */
 #ifndef MODEL_CHECKPOINT_NAME_H
 #define MODEL_CHECKPOINT_NAME_H
 
@@ -11,7 +11,8 @@
 enum checkpoint_format {
 	CHECKPOINT_NONE,	/* the name says nothing */
 	CHECKPOINT_TORCH,	/* torch.save */
-	CHECKPOINT_DISTRIBUTED, /* torch.distributed.checkpoint: a folder, whole once .metadata is there */
+	CHECKPOINT_DISTRIBUTED, /* torch.distributed.checkpoint: a folder, whole once .metadata is
+				   there */
 	CHECKPOINT_SAFETENSORS,
 	CHECKPOINT_NUMPY,
 	CHECKPOINT_MSGPACK,

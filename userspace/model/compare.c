@@ -8,7 +8,8 @@
 /* Times are whole nanoseconds, and clocks are not better than that: no mean is known to less. */
 #define LEAST_VARIANCE 1e-12
 
-/* ---- Student's t --------------------------------------------------------------------------------- */
+/* ---- Student's t
+ * --------------------------------------------------------------------------------- */
 
 /* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
@@ -78,7 +79,8 @@ double compare_bound(double part, double freedom)
 	return (low + high) / 2;
 }
 
-/* ---- a run --------------------------------------------------------------------------------------- */
+/* ---- a run
+ * --------------------------------------------------------------------------------------- */
 
 static int order(const void *a, const void *b)
 {
@@ -115,11 +117,12 @@ static int cosines(size_t n)
 	return b < 2 ? 2 : b > COMPARE_COSINES ? COMPARE_COSINES : (int)b;
 }
 
-/* Of the series with the cosine that makes j half turns over it. Its values come one from the other. */
+/* Of the series with the cosine that makes j half turns over it. Its values come one from the
+ * other. */
 static double cosine_part(const double *x, size_t n, double mean, int j)
 {
-	double turn = M_PI * j / (double)n, twice = 2 * cos(turn), at = cos(turn / 2), before = at, next,
-	       part = 0;
+	double turn = M_PI * j / (double)n, twice = 2 * cos(turn), at = cos(turn / 2), before = at,
+	       next, part = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		part += (x[i] - mean) * at;
@@ -159,7 +162,8 @@ int compare_reduce(double *minutes, size_t n, struct compare_run *ret)
 	return 0;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------- */
+/* ---- runs
+ * ---------------------------------------------------------------------------------------- */
 
 struct spread {
 	double difference, variance, freedom;
@@ -182,12 +186,14 @@ static struct spread from_one(const struct compare_run *own, const struct compar
 	};
 }
 
-/* The scatter of the peers' means holds what runs differ by and what each mean is off by. Where this run's is
- * off by more, as it is shorter, that comes on top: by what its minutes say, which are few, or, if that is
- * more, by what the peers' say of a run so short. */
-static struct spread from_several(const struct compare_run *own, const struct compare_run *peers, uint32_t n)
+/* The scatter of the peers' means holds what runs differ by and what each mean is off by. Where
+ * this run's is off by more, as it is shorter, that comes on top: by what its minutes say, which
+ * are few, or, if that is more, by what the peers' say of a run so short. */
+static struct spread from_several(const struct compare_run *own, const struct compare_run *peers,
+				  uint32_t n)
 {
-	double mean = 0, within = 0, minute = 0, freedom = 0, between = 0, off = own->variance, more;
+	double mean = 0, within = 0, minute = 0, freedom = 0, between = 0, off = own->variance,
+	       more;
 
 	for (uint32_t i = 0; i < n; i++) {
 		mean += peers[i].mean / n;

@@ -21,15 +21,17 @@ const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
 
 /* From steps of a small model on the host to those of a large one on thousands of accelerators. */
 const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
-	500 * US, 1 * MS,    2500 * US, 5 * MS, 10 * MS, 25 * MS, 50 * MS, 100 * MS, 250 * MS, 500 * MS,
-	1 * S,	  2500 * MS, 5 * S,	10 * S, 20 * S,	 30 * S,  60 * S,  120 * S,  300 * S,  600 * S,
+	500 * US, 1 * MS,   2500 * US, 5 * MS,	10 * MS,   25 * MS, 50 * MS,
+	100 * MS, 250 * MS, 500 * MS,  1 * S,	2500 * MS, 5 * S,   10 * S,
+	20 * S,	  30 * S,   60 * S,    120 * S, 300 * S,   600 * S,
 };
 
 /* MAD to standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
 #define MAD_SCALE 1.4826
 
-/* Histogram of all times: exact below 2^7 ns, then 64 classes per power of two, so that the middle of a
- * class is within 1/128 of whatever fell into it. A power of two that no time fell into has none. */
+/* Histogram of all times: exact below 2^7 ns, then 64 classes per power of two, so that the middle
+ * of a class is within 1/128 of whatever fell into it. A power of two that no time fell into has
+ * none. */
 #define FINE	6
 #define EXACT	(2u << FINE)
 #define CLASSES (EXACT + ((64 - FINE - 1) << FINE))
@@ -111,13 +113,15 @@ static uint64_t class_quantile(const struct deviation *d, unsigned percent)
 }
 
 /* sorted: the n times that are kept. */
-static uint64_t quantile(const struct deviation *d, const uint64_t *sorted, uint32_t n, unsigned percent)
+static uint64_t quantile(const struct deviation *d, const uint64_t *sorted, uint32_t n,
+			 unsigned percent)
 {
-	return d->count <= WINDOW ? order_sorted_quantile(sorted, n, percent) : class_quantile(d, percent);
+	return d->count <= WINDOW ? order_sorted_quantile(sorted, n, percent)
+				  : class_quantile(d, percent);
 }
 
-static void ideal(const struct deviation *d, const uint64_t *sorted, uint32_t n, uint64_t *ret_ideal_ns,
-		  uint64_t *ret_mad_ns)
+static void ideal(const struct deviation *d, const uint64_t *sorted, uint32_t n,
+		  uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns)
 {
 	uint64_t med, limit, sum = 0;
 	uint32_t count = 0;

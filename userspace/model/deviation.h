@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deviation.h - step-time statistics online, in bounded memory: count, mean, quantiles, ideal step,
- * deviation, jitter. Pure. 10 KiB for the last times and a quarter of one for each power of two that times
- * fell into, so 28 KiB at most. Times in ns. */
+ * deviation, jitter. Pure. 10 KiB for the last times and a quarter of one for each power of two
+ * that times fell into, so 28 KiB at most. Times in ns. */
 #ifndef MODEL_DEVIATION_H
 #define MODEL_DEVIATION_H
 
@@ -11,10 +11,11 @@
 #include "userspace/model/recent.h"
 
 #define DEVIATION_COUNTS 2
-extern const uint32_t deviation_counts[DEVIATION_COUNTS]; /* windows by count: the last 128 steps, and 1024 */
+extern const uint32_t
+	deviation_counts[DEVIATION_COUNTS]; /* windows by count: the last 128 steps, and 1024 */
 
-/* A histogram of all steps: step i is in the first bucket whose bound, in ns, is not below it; in the last
- * where none is. The bounds stay: those who keep old histograms add new ones to them. */
+/* A histogram of all steps: step i is in the first bucket whose bound, in ns, is not below it; in
+ * the last where none is. The bounds stay: those who keep old histograms add new ones to them. */
 #define DEVIATION_BOUNDS 20
 extern const uint64_t deviation_bound_ns[DEVIATION_BOUNDS];
 
@@ -24,14 +25,15 @@ struct deviation_view {
 	uint64_t bucket[DEVIATION_BOUNDS + 1]; /* steps in each; they add up to count */
 	double mean_ns;
 	uint64_t min_ns, max_ns, last_ns;
-	uint64_t p50_ns, p95_ns, p99_ns; /* over all steps; relative error <= 1 % beyond the first 1024 */
-	uint64_t ideal_ns; /* mean of times <= median + 3 MAD, MAD unscaled, over the last 1024; 0: under 3
-			      steps */
+	uint64_t p50_ns, p95_ns,
+		p99_ns;	   /* over all steps; relative error <= 1 % beyond the first 1024 */
+	uint64_t ideal_ns; /* mean of times <= median + 3 MAD, MAD unscaled, over the last 1024; 0:
+			      under 3 steps */
 	uint64_t mad_ns;
 	double deviation_ns;			  /* mean |time - ideal| over the last 128 */
 	double signed_ns;			  /* mean (time - ideal) over the same */
 	struct times_view last[DEVIATION_COUNTS]; /* exact; fewer steps while there are fewer */
-	double jitter;				  /* 1.4826 MAD / median over the last 128, a ratio */
+	double jitter; /* 1.4826 MAD / median over the last 128, a ratio */
 };
 
 struct deviation;

@@ -37,16 +37,22 @@ static const struct device_code cuda[] = {
 };
 
 static const struct device_code hip[] = {
-	{2, FAULT_memory, "hipErrorOutOfMemory"},      {214, FAULT_device, "hipErrorECCNotCorrectable"},
-	{700, FAULT_device, "hipErrorIllegalAddress"}, {702, FAULT_device, "hipErrorLaunchTimeOut"},
-	{710, FAULT_device, "hipErrorAssert"},	       {719, FAULT_device, "hipErrorLaunchFailure"},
+	{2, FAULT_memory, "hipErrorOutOfMemory"},
+	{214, FAULT_device, "hipErrorECCNotCorrectable"},
+	{700, FAULT_device, "hipErrorIllegalAddress"},
+	{702, FAULT_device, "hipErrorLaunchTimeOut"},
+	{710, FAULT_device, "hipErrorAssert"},
+	{719, FAULT_device, "hipErrorLaunchFailure"},
 	{999, FAULT_device, "hipErrorUnknown"},
 };
 
 static const struct device_code nccl[] = {
-	{1, FAULT_communicator, "ncclUnhandledCudaError"}, {2, FAULT_communicator, "ncclSystemError"},
-	{3, FAULT_communicator, "ncclInternalError"},	   {4, FAULT_communicator, "ncclInvalidArgument"},
-	{5, FAULT_communicator, "ncclInvalidUsage"},	   {6, FAULT_communicator, "ncclRemoteError"},
+	{1, FAULT_communicator, "ncclUnhandledCudaError"},
+	{2, FAULT_communicator, "ncclSystemError"},
+	{3, FAULT_communicator, "ncclInternalError"},
+	{4, FAULT_communicator, "ncclInvalidArgument"},
+	{5, FAULT_communicator, "ncclInvalidUsage"},
+	{6, FAULT_communicator, "ncclRemoteError"},
 };
 
 static const struct device_code opencl[] = {
@@ -86,9 +92,9 @@ static const struct device_code pjrt[] = {
 	{14, FAULT_device, "UNAVAILABLE"},	{15, FAULT_device, "DATA_LOSS"},
 };
 
-#define TABLE(name, codes)                                                                                   \
-	{                                                                                                    \
-		name, codes, sizeof(codes) / sizeof(codes[0])                                                \
+#define TABLE(name, codes)                                                                         \
+	{                                                                                          \
+		name, codes, sizeof(codes) / sizeof(codes[0])                                      \
 	}
 static const struct {
 	const char *runtime;
@@ -125,14 +131,16 @@ bool device_work_done(const char *runtime, int64_t ret)
 		return !ret;
 	if (!strcmp(runtime, "cuda") || !strcmp(runtime, "hip") || !strcmp(runtime, "level_zero"))
 		return !code;
-	if (!strcmp(runtime, "neuron") && (code == 1003 || code == 1004)) /* NRT_EXEC_COMPLETED_WITH_... */
+	if (!strcmp(runtime, "neuron") &&
+	    (code == 1003 || code == 1004)) /* NRT_EXEC_COMPLETED_WITH_... */
 		return true;
 	return !device_code_find(runtime, code);
 }
 
 uint32_t device_type_bytes(const char *runtime, uint64_t type)
 {
-	/* int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, two of 8 bits */
+	/* int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, two of 8 bits
+	 */
 	static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 	bool known = !strcmp(runtime, "nccl") || !strcmp(runtime, "rccl");
 

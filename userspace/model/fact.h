@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fact.h - what the model says, once and for good: the stream behind JSON lines. Fields are those of
- * design §10; times are CLOCK_MONOTONIC ns, durations ns, real_ns is wall time of the same instant. */
+/* fact.h - what the model says, once and for good: the stream behind JSON lines. Fields are those
+ * of design §10; times are CLOCK_MONOTONIC ns, durations ns, real_ns is wall time of the same
+ * instant. */
 #ifndef MODEL_FACT_H
 #define MODEL_FACT_H
 
@@ -32,8 +33,9 @@ enum fact_type {
 };
 #define FACT_TYPES (FACT_MONITOR + 1)
 
-/* Phases of a step, in the order they are shown: host time of the thread that steps. None holds time of
- * another: what is blocked, and compiling, is taken off the pass or update that it lies in. */
+/* Phases of a step, in the order they are shown: host time of the thread that steps. None holds
+ * time of another: what is blocked, and compiling, is taken off the pass or update that it lies in.
+ */
 enum phase {
 	PHASE_DATA,	/* blocked in the loader */
 	PHASE_FORWARD,	/* from the batch (or the start) to the first backward */
@@ -41,7 +43,8 @@ enum phase {
 	PHASE_UPDATE,	/* inside the optimizer's step ranges */
 	PHASE_ZERO_GRAD,
 	PHASE_SYNC,	  /* blocked on the device */
-	PHASE_COLLECTIVE, /* blocked in calls of collectives; waiting for one that was queued is sync */
+	PHASE_COLLECTIVE, /* blocked in calls of collectives; waiting for one that was queued is
+			     sync */
 	PHASE_TRANSFER,	  /* blocked in copies */
 	PHASE_COMPILE,
 	PHASE_COUNT,
@@ -59,21 +62,22 @@ struct fact_step {
 	uint64_t run_step;		/* within the run */
 	uint64_t phase_ns[PHASE_COUNT]; /* 0 and bit unset: not known */
 	uint32_t phases_known;		/* bit per phase */
-	bool device_known;		/* how it waits for its device was seen: these two are known */
-	uint64_t host_ns; /* neither blocked in the loader, on the device, in collectives or copies, nor
-			     compiling */
-	/* Where data, forward, backward, update and zero_grad lie, those that came first, of those that are
-	 * known: what blocks is within, so they may be longer than the sums. Of a forward pass that was
-	 * interrupted the last part. */
+	bool device_known; /* how it waits for its device was seen: these two are known */
+	uint64_t host_ns; /* neither blocked in the loader, on the device, in collectives or copies,
+			     nor compiling */
+	/* Where data, forward, backward, update and zero_grad lie, those that came first, of those
+	 * that are known: what blocks is within, so they may be longer than the sums. Of a forward
+	 * pass that was interrupted the last part. */
 	struct step_piece piece[STEP_PIECES];
 	uint32_t npieces;
-	/* Where it blocked (sync, collective, transfer, compile), the longest ones: in order, and none lies
-	 * across another. */
+	/* Where it blocked (sync, collective, transfer, compile), the longest ones: in order, and
+	 * none lies across another. */
 	struct step_piece blocked[STEP_PIECES];
 	uint32_t nblocked;
-	const struct share_view *ranges; /* what ranges of the job's own took of it; NULL: not known */
-	uint64_t wait_ns; /* blocked where other ranks may be waited for: sync, collectives, copies to the
-			     host */
+	const struct share_view
+		*ranges;  /* what ranges of the job's own took of it; NULL: not known */
+	uint64_t wait_ns; /* blocked where other ranks may be waited for: sync, collectives, copies
+			     to the host */
 };
 
 struct fact_checkpoint {
@@ -100,8 +104,8 @@ struct fact_range {
 
 /* Told when it is certain, and again when it is over. */
 struct fact_health {
-	/* "hang"; "straggler"; "fail_slow", and "recovered" when that is over; at one instant, and over at
-	   once: fault_name */
+	/* "hang"; "straggler"; "fail_slow", and "recovered" when that is over; at one instant, and
+	   over at once: fault_name */
 	const char *kind;
 	uint64_t onset_ns;
 	uint64_t size_ns; /* of a hang: so far; of a fail-slow: what a step takes more */
@@ -118,8 +122,8 @@ struct fact_health {
 	const char *name; /* "CUDA_ERROR_ILLEGAL_ADDRESS" */
 	int64_t code;
 	const char *origin; /* probe that told of it, or "kernel log" */
-	uint64_t step; /* the last one told, one more may be done; 0: none. Of a straggler too: since when it
-			  is one */
+	uint64_t step;	    /* the last one told, one more may be done; 0: none. Of a straggler too:
+			       since when it      is one */
 };
 
 /* Of the process that a fact is about, beside what happened. */
@@ -127,7 +131,8 @@ struct fact_life {
 	uint64_t run_start_ns; /* of its run: the start of its first process; 0: it is of none */
 	bool alive;
 	int status; /* as wait(2) reports it, -1: unseen; valid when not alive */
-	/* The process group or communicator that it made first, and its first wait for a batch; 0: not seen.
+	/* The process group or communicator that it made first, and its first wait for a batch; 0:
+	 * not seen.
 	 */
 	uint64_t group_from_ns, group_to_ns, loader_from_ns, loader_to_ns;
 	const struct scheduling *scheduling; /* of its job's first run; NULL: not known */
@@ -136,7 +141,7 @@ struct fact_life {
 struct fact {
 	enum fact_type type;
 	uint64_t number; /* 1, 2, 3... of all facts that a model tells: the same in every replay */
-	bool told;	 /* set by who passes it on: a predecessor has most likely told it already */
+	bool told; /* set by who passes it on: a predecessor has most likely told it already */
 	uint64_t mono_ns;
 	int64_t real_ns;		  /* 0: no clock anchor seen yet */
 	uint32_t pid;			  /* 0: about no process */
@@ -155,7 +160,8 @@ struct fact {
 		const struct fact_step *step;
 		const struct fact_checkpoint *checkpoint;
 		const struct fact_range *range;
-		const struct job_fall *disruption; /* told when it begins, and again when it is over */
+		const struct job_fall
+			*disruption; /* told when it begins, and again when it is over */
 		const struct ledger_view *ledger;
 		const struct fact_health *health;
 		const struct gp_loss *loss;

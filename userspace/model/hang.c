@@ -68,7 +68,8 @@ static uint64_t usual_limit(const struct hang_case *c)
 
 uint64_t hang_look_ns(const struct hang_case *c)
 {
-	uint64_t ns = at_least(times(c->p99_ns, LOOK_STEP_FACTOR), LOOK_MIN_NS), limit_ns = usual_limit(c);
+	uint64_t ns = at_least(times(c->p99_ns, LOOK_STEP_FACTOR), LOOK_MIN_NS),
+		 limit_ns = usual_limit(c);
 
 	return c->stepping ? at_most(ns, limit_ns / 2) : limit_ns / 2;
 }
@@ -115,7 +116,8 @@ static enum gp_why why_called(const struct hang_place *p, unsigned role)
 	case GP_ROLE_copy_in:
 	case GP_ROLE_copy_out:
 		return p->collectives ? GP_WHY_collective : GP_WHY_device;
-	case GP_ROLE_error: /* a group of collectives is handed over, or a runtime waits for its device */
+	case GP_ROLE_error: /* a group of collectives is handed over, or a runtime waits for its
+			       device */
 		return p->between || p->collectives ? GP_WHY_collective : GP_WHY_device;
 	default:
 		return GP_WHY_device;

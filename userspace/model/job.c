@@ -61,7 +61,8 @@ static bool jobs_forget(struct jobs *js)
 }
 
 /* *ret NULL: there are too many. */
-static int jobs_get(struct rank_env *env, uint64_t key, const char *name, const char *uid, struct job **ret)
+static int jobs_get(struct rank_env *env, uint64_t key, const char *name, const char *uid,
+		    struct job **ret)
 {
 	struct jobs *js = &env->jobs;
 	struct job *j = jobs_find(js, key);
@@ -94,10 +95,11 @@ int jobs_named(struct rank_env *env, const char *name, const char *uid, struct j
 	return jobs_get(env, job_name_key(name, uid), name, uid, ret);
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------- */
+/* ---- runs
+ * ---------------------------------------------------------------------------------------- */
 
-/* A process that was born after the run fell, or that is of a later attempt, is of the next one, though
- * others may still be dying. */
+/* A process that was born after the run fell, or that is of a later attempt, is of the next one,
+ * though others may still be dying. */
 static bool job_begins(const struct job *j, const struct rank *r)
 {
 	return !j->members || job_attempt_later(j, r) ||
@@ -166,7 +168,8 @@ int job_join(struct rank *r, uint64_t now_ns)
 	return 0;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 static const struct job_point *job_last_point(const struct job *j)
 {
@@ -186,11 +189,12 @@ const struct job_point *job_point_of(const struct job *j, uint64_t step)
 	return NULL;
 }
 
-/* What the run has read. Where only the reference reads, it knows for the others; where files are not
- * watched, that a checkpoint was read may be known, and not which. */
+/* What the run has read. Where only the reference reads, it knows for the others; where files are
+ * not watched, that a checkpoint was read may be known, and not which. */
 static struct checkpoint_match job_resumed(const struct job *j, const struct rank *r)
 {
-	const struct rank *from = !r->resume.matched && j->ref && j->ref->run == j->runs ? j->ref : r;
+	const struct rank *from = !r->resume.matched && j->ref && j->ref->run == j->runs ? j->ref
+											 : r;
 	struct checkpoint_match m = checkpoint_resumed(&from->resume, j->files, from->start_ns);
 	const struct job_point *p = job_last_point(j);
 
@@ -224,7 +228,8 @@ static void job_base(struct job *j, const struct rank *r)
 	m = job_resumed(j, r);
 	p = m.step ? job_point_of(j, m.step) : NULL;
 	j->step_base = m.step;
-	if (!j->fell || !j->last_step) /* another training, or more of one that had ended in order */
+	if (!j->fell ||
+	    !j->last_step) /* another training, or more of one that had ended in order */
 		return;
 	lost_ns = job_time_waste(j, p ? p->goodput_ns : 0);
 	job_work_lose(j, j->last_step > j->step_base ? j->last_step - j->step_base : 0, lost_ns, p);
@@ -253,7 +258,8 @@ void job_step(struct rank *r, uint64_t start_ns, uint64_t end_ns, uint64_t numbe
 
 	if (!j || r->run != j->runs)
 		return;
-	if (!j->ref && end_ns > j->time.edge_ns) { /* the reference ended, and the job goes on without it */
+	if (!j->ref &&
+	    end_ns > j->time.edge_ns) { /* the reference ended, and the job goes on without it */
 		job_time_refer(j, r, true);
 		j->time.base_steps -= number > j->last_step; /* this one is the job's */
 	}
@@ -374,7 +380,8 @@ static uint64_t goodput_at(const struct rank *r, uint64_t step)
 int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns)
 {
 	uint32_t need = j->npoints < JOB_POINTS ? j->npoints + 1 : JOB_POINTS;
-	struct job_point *points = grow_items(j->points, &j->points_cap, need, JOB_POINTS, sizeof(*points));
+	struct job_point *points = grow_items(j->points, &j->points_cap, need, JOB_POINTS,
+					      sizeof(*points));
 
 	if (!points)
 		return -ENOMEM;
@@ -391,7 +398,8 @@ void job_saved(struct rank *r, uint64_t step)
 		r->error = -ENOMEM;
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------- */
+/* ---- ends
+ * ---------------------------------------------------------------------------------------- */
 
 bool job_fell(struct rank *r, uint64_t now_ns, const struct job_cause *why, bool clean)
 {
@@ -429,7 +437,8 @@ void job_left(struct rank *r, uint64_t now_ns)
 		j->state = j->fell && !j->untold ? JOB_DOWN : JOB_ENDED;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------- */
+/* ---- time
+ * ---------------------------------------------------------------------------------------- */
 
 void jobs_tick(struct rank_env *env, uint64_t now_ns)
 {

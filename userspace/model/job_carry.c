@@ -20,7 +20,8 @@ const char *job_history(bool carried)
 	return carried ? "carried" : "this_node";
 }
 
-/* ---- coming ---------------------------------------------------------------------------------------- */
+/* ---- coming
+ * ---------------------------------------------------------------------------------------- */
 
 static void carry_time(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
@@ -49,7 +50,8 @@ static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 	};
 }
 
-/* Those that were seen here are among that node's where the job was here before: their counts do not fall. */
+/* Those that were seen here are among that node's where the job was here before: their counts do
+ * not fall. */
 static void carry_causes(struct job *j, uint64_t falls)
 {
 	uint64_t sum = 0;
@@ -101,7 +103,9 @@ static void carry_saved(struct job *j, const struct carry *c)
 		.folder = s->folder,
 		.files = s->filed,
 		.bytes = s->file.bytes,
-		.file = {{.name = s->file.name, .bytes = s->file.bytes, .mtime_ns = s->file.mtime_ns}},
+		.file = {{.name = s->file.name,
+			  .bytes = s->file.bytes,
+			  .mtime_ns = s->file.mtime_ns}},
 		.format = n.format,
 		.numbered = n.numbered,
 		.named_step = n.step,
@@ -154,7 +158,8 @@ bool jobs_carry(struct rank_env *env, const struct carry *c, uint64_t now_ns)
 	return true;
 }
 
-/* ---- going ----------------------------------------------------------------------------------------- */
+/* ---- going
+ * ----------------------------------------------------------------------------------------- */
 
 static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 {
@@ -187,7 +192,8 @@ static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 
 bool job_told_here(const struct job *j)
 {
-	return !j->joins && j->runs && (j->standing[JOB_STANDS_first] || !j->standing[JOB_STANDS_later]);
+	return !j->joins && j->runs &&
+	       (j->standing[JOB_STANDS_first] || !j->standing[JOB_STANDS_later]);
 }
 
 bool job_carry(const struct rank_env *env, const struct job *j, uint64_t now_ns, struct carry *ret)

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fall_fact(struct rank_env *env, const struct job *j, const struct job_fall *fall, uint64_t now_ns)
+static void fall_fact(struct rank_env *env, const struct job *j, const struct job_fall *fall,
+		      uint64_t now_ns)
 {
 	struct fact f = {
 		.type = FACT_DISRUPTION,
@@ -22,7 +23,8 @@ static void fall_fact(struct rank_env *env, const struct job *j, const struct jo
 		env->sink(env->ctx, &f);
 }
 
-void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns, const struct job_cause *why)
+void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns,
+		   const struct job_cause *why)
 {
 	job_fall_settle(j);
 	j->fell = true;
@@ -61,7 +63,8 @@ bool job_cause_noticed(struct job_cause *why, unsigned what)
 void job_noticed(const struct rank *r, uint64_t now_ns, unsigned what)
 {
 	struct job *j = jobs_find(&r->env->jobs, r->job_key);
-	bool ends = what == GP_NOTICE_evicted || what == GP_NOTICE_preempted || what == GP_NOTICE_oom;
+	bool ends = what == GP_NOTICE_evicted || what == GP_NOTICE_preempted ||
+		    what == GP_NOTICE_oom;
 
 	if (!j || !j->fell || !(j->untold || j->unsettled) || j->fall.why.pid != r->pid || !ends ||
 	    now_ns - j->fall.d.at_ns > JOB_GRACE_NS || !job_cause_noticed(&j->fall.why, what))
@@ -112,7 +115,8 @@ static void fall_split(struct job *j, uint64_t end_ns)
 
 	job_time_sums(j, end_ns, sums_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++) {
-		uint64_t part = sums_ns[b] > j->fall_past_ns[b] ? sums_ns[b] - j->fall_past_ns[b] : 0;
+		uint64_t part = sums_ns[b] > j->fall_past_ns[b] ? sums_ns[b] - j->fall_past_ns[b]
+								: 0;
 
 		f->split_ns[b] = part < left_ns ? part : left_ns;
 		left_ns -= f->split_ns[b];
@@ -121,7 +125,8 @@ static void fall_split(struct job *j, uint64_t end_ns)
 	f->d.down_ns = f->split_ns[BUCKET_RECOVERY];
 }
 
-void job_fall_close(struct rank_env *env, struct job *j, uint64_t start_ns, uint64_t end_ns, uint64_t step)
+void job_fall_close(struct rank_env *env, struct job *j, uint64_t start_ns, uint64_t end_ns,
+		    uint64_t step)
 {
 	struct disruption *d = &j->fall.d;
 

@@ -14,7 +14,8 @@ struct job_places;
 struct job_time {
 	uint64_t start_ns, edge_ns;	/* what lies between is in past_ns */
 	uint64_t past_ns[BUCKET_COUNT]; /* adds up to edge - start */
-	/* Of the reference's ledger, what is not the job's: sums at the instant from which it counts ... */
+	/* Of the reference's ledger, what is not the job's: sums at the instant from which it
+	 * counts ... */
 	uint64_t base_ns[BUCKET_COUNT];
 	uint64_t skip_ns; /* ... and what the job's past has already */
 	uint64_t base_steps, base_gross_ns;
@@ -76,17 +77,17 @@ struct job {
 	struct job_cause_count causes[JOB_CAUSES];
 	uint32_t ncauses;
 	/* Of another node: */
-	uint32_t carried_runs;	     /* 0: nothing is */
-	uint64_t carried_falls;	     /* of nfalls, those whose details are not here */
-	bool joins;		     /* nothing was done here since */
-	struct straggler *straggler; /* of its run; NULL: nothing to compare */
-	struct job_places *places;   /* NULL: none yet */
-	uint32_t
-		standing[JOB_STANDS_COUNT]; /* of its run: ranks that were here, by what is known of theirs */
+	uint32_t carried_runs;		     /* 0: nothing is */
+	uint64_t carried_falls;		     /* of nfalls, those whose details are not here */
+	bool joins;			     /* nothing was done here since */
+	struct straggler *straggler;	     /* of its run; NULL: nothing to compare */
+	struct job_places *places;	     /* NULL: none yet */
+	uint32_t standing[JOB_STANDS_COUNT]; /* of its run: ranks that were here, by what is known
+						of theirs */
 };
 
-/* Instants of a job that was carried here may lie before the boot, which is 0: then they are large numbers,
- * of which differences are right. */
+/* Instants of a job that was carried here may lie before the boot, which is 0: then they are large
+ * numbers, of which differences are right. */
 static inline bool job_before(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b) < 0;
@@ -96,8 +97,9 @@ static inline bool job_before(uint64_t a, uint64_t b)
 int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns); /* 0 or -ENOMEM */
 
 /* job_ledger.c */
-void job_time_refer(struct job *j, struct rank *r, bool midway); /* r's ledger counts from here on */
-void job_time_leave(struct job *j);				 /* the reference's ledger is closed */
+void job_time_refer(struct job *j, struct rank *r,
+		    bool midway);   /* r's ledger counts from here on */
+void job_time_leave(struct job *j); /* the reference's ledger is closed */
 void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret);
 /* Where the time has gone, but for what is not settled yet. */
 void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns);
@@ -108,9 +110,11 @@ uint64_t job_time_waste(struct job *j, uint64_t goodput_ns);
 /* job_window.c: the same by the clock; each before job_time has changed */
 void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t from_ns,
 		      enum bucket between);
-void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v, uint64_t edge_ns);
+void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v,
+		      uint64_t edge_ns);
 void job_window_waste(struct job *j, uint64_t ns);
-void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns, struct window_view *ret);
+void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns,
+		 struct window_view *ret);
 
 /* job_carry.c: what the job does is this node's to tell. */
 bool job_told_here(const struct job *j);
@@ -144,10 +148,12 @@ void job_attempt(struct job *j, const struct rank *r, bool begins); /* it has jo
 void scheduling_archive(struct archive *a, struct scheduling *s);
 
 /* job_fall.c */
-void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns, const struct job_cause *why);
+void job_fall_open(struct job *j, const struct rank *r, uint64_t now_ns,
+		   const struct job_cause *why);
 void job_fall_tell(struct rank_env *env, struct job *j, uint64_t now_ns);
 /* Its cause stays what it is, and is counted. */
 void job_fall_settle(struct job *j);
-void job_fall_close(struct rank_env *env, struct job *j, uint64_t start_ns, uint64_t end_ns, uint64_t step);
+void job_fall_close(struct rank_env *env, struct job *j, uint64_t start_ns, uint64_t end_ns,
+		    uint64_t step);
 
 #endif

@@ -18,12 +18,13 @@ static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64
 	ns[BUCKET_EXCLUDED] += away_ns;
 }
 
-/* Where two processes of one job overlap, the later one's boot gives way first and its progress last; of what
- * is left out the past has as much as they have. */
+/* Where two processes of one job overlap, the later one's boot gives way first and its progress
+ * last; of what is left out the past has as much as they have. */
 static void skip(uint64_t *ns, uint64_t skip_ns, uint64_t away_ns)
 {
 	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP,
-					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP, BUCKET_OTHER};
+					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP,
+					    BUCKET_OTHER};
 	uint64_t part = away_ns < ns[BUCKET_EXCLUDED] ? away_ns : ns[BUCKET_EXCLUDED];
 
 	ns[BUCKET_EXCLUDED] -= part;
@@ -43,8 +44,8 @@ static void skip(uint64_t *ns, uint64_t skip_ns, uint64_t away_ns)
 	ns[BUCKET_GOODPUT] -= skip_ns < ns[BUCKET_GOODPUT] ? skip_ns : ns[BUCKET_GOODPUT];
 }
 
-/* A bucket may shrink after its sum was taken (the excess of first steps is moved): what is missing there is
- * missing from what it was moved to, of which enough is there. */
+/* A bucket may shrink after its sum was taken (the excess of first steps is moved): what is missing
+ * there is missing from what it was moved to, of which enough is there. */
 static void less(uint64_t *ns, const uint64_t *base_ns)
 {
 	uint64_t owed_ns = 0, part;
@@ -79,12 +80,14 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 }
 
 /* By type, of custom_ns that the job's part has: what it has not is missing from the last ones. */
-static void types_part(const struct job *j, const struct ledger_view *v, uint64_t custom_ns, uint64_t *ret_ns)
+static void types_part(const struct job *j, const struct ledger_view *v, uint64_t custom_ns,
+		       uint64_t *ret_ns)
 {
 	uint64_t all_ns[LEDGER_TYPES] = {0};
 
 	for (uint32_t i = 0; i < v->ntypes; i++)
-		all_ns[v->types[i].name < LEDGER_TYPES ? v->types[i].name : LEDGER_REST] += v->types[i].ns;
+		all_ns[v->types[i].name < LEDGER_TYPES ? v->types[i].name : LEDGER_REST] +=
+			v->types[i].ns;
 	for (int i = 0; i < LEDGER_TYPES; i++) {
 		uint64_t ns = all_ns[i] - j->time.base_types_ns[i];
 
@@ -135,7 +138,8 @@ void job_time_refer(struct job *j, struct rank *r, bool midway)
 		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
 		t->base_steps = v.steps;
 		/* Before its first steps are settled it is 0. */
-		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns : v.ns[BUCKET_GOODPUT];
+		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns
+							 : v.ns[BUCKET_GOODPUT];
 		types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
 		from_ns = v.now_ns - v.unsettled_ns;
 	}
@@ -235,15 +239,18 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 		ledger_view(j->ref->ledger, &v);
 		len_ns = job_part(j, &v, ns);
 		types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
-	} else if (job_before(t->edge_ns, now_ns) && j->state != JOB_OVER && j->state != JOB_ENDED) {
+	} else if (job_before(t->edge_ns, now_ns) && j->state != JOB_OVER &&
+		   j->state != JOB_ENDED) {
 		len_ns = now_ns - t->edge_ns;
 		job_idle(j, ns, t->edge_ns, now_ns);
 	}
 	*ret = (struct ledger_view){
 		.start_ns = t->start_ns,
 		.now_ns = t->edge_ns + len_ns,
-		.unsettled_ns = v.unsettled_ns < ns[BUCKET_OTHER] ? v.unsettled_ns : ns[BUCKET_OTHER],
-		.productive_gross_ns = t->gross_ns + beyond(v.productive_gross_ns, t->base_gross_ns),
+		.unsettled_ns = v.unsettled_ns < ns[BUCKET_OTHER] ? v.unsettled_ns
+								  : ns[BUCKET_OTHER],
+		.productive_gross_ns = t->gross_ns +
+				       beyond(v.productive_gross_ns, t->base_gross_ns),
 		.steps = t->steps + beyond(v.steps, t->base_steps),
 		.max_step = j->last_step,
 		.late_ns = v.late_ns,

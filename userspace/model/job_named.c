@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_named.c - what those who run a job say of it: its name where that comes late, its attempts, and how
- * long its pods took to run. */
+/* job_named.c - what those who run a job say of it: its name where that comes late, its attempts,
+ * and how long its pods took to run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ const char *job_name_of(const struct rank *r)
 	return r->job && *r->job->name ? r->job->name : rank_job_named(r, &uid);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names
+ * ----------------------------------------------------------------------------------------- */
 
 static void former_drop(struct job *j, uint32_t at)
 {
@@ -53,7 +54,8 @@ bool job_rename(struct rank *r, uint64_t key)
 	const char *name, *uid;
 
 	if (!j || !p || p->job_from == GP_JOB_FROM_none || j->runs != 1 || j->carried_runs ||
-	    (j->from != GP_JOB_FROM_none && p->job_from >= j->from) || jobs_find(&r->env->jobs, key))
+	    (j->from != GP_JOB_FROM_none && p->job_from >= j->from) ||
+	    jobs_find(&r->env->jobs, key))
 		return false;
 	name = rank_job_named(r, &uid);
 	former_add(j);
@@ -65,7 +67,8 @@ bool job_rename(struct rank *r, uint64_t key)
 	return true;
 }
 
-/* ---- attempts -------------------------------------------------------------------------------------- */
+/* ---- attempts
+ * -------------------------------------------------------------------------------------- */
 
 static int attempt_of(const struct rank *r)
 {
@@ -77,7 +80,8 @@ bool job_attempt_later(const struct job *j, const struct rank *r)
 	return j->runs && j->attempt >= 0 && attempt_of(r) > j->attempt;
 }
 
-/* The end of the attempt before was not seen here, or was in order: it was elsewhere that the job fell. */
+/* The end of the attempt before was not seen here, or was in order: it was elsewhere that the job
+ * fell. */
 void job_attempt_fell(struct job *j, const struct rank *r)
 {
 	uint64_t at_ns = j->ref ? r->start_ns : j->time.edge_ns;
@@ -88,7 +92,9 @@ void job_attempt_fell(struct job *j, const struct rank *r)
 	j->fell_ns = at_ns;
 	j->fall = (struct job_fall){
 		.why = {.cause = "unseen", .rank = -1, .exit_code = -1},
-		.d = {.at_ns = at_ns, .step = (int64_t)j->last_step, .resumed_step = DISRUPTION_NO_STEP},
+		.d = {.at_ns = at_ns,
+		      .step = (int64_t)j->last_step,
+		      .resumed_step = DISRUPTION_NO_STEP},
 	};
 	job_time_sums(j, at_ns, j->fall_past_ns);
 }
@@ -99,14 +105,16 @@ void job_attempt(struct job *j, const struct rank *r, bool begins)
 		j->attempt = attempt_of(r);
 }
 
-/* ---- scheduling ------------------------------------------------------------------------------------ */
+/* ---- scheduling
+ * ------------------------------------------------------------------------------------ */
 
 static int64_t within(int64_t at, int64_t from, int64_t to)
 {
 	return at < from ? from : at > to ? to : at;
 }
 
-/* Of what lies between two instants, UTC. A pod that was there before is neither made nor placed again. */
+/* Of what lies between two instants, UTC. A pod that was there before is neither made nor placed
+ * again. */
 static void schedule_split(struct scheduling *s, int64_t from, int64_t to, const struct gp_place *p)
 {
 	int64_t edge[SCHEDULE_COUNT + 1] = {from};
@@ -136,7 +144,8 @@ void job_placed(struct rank *r)
 	if (!p || to <= 0 || p->created_ns <= 0 || p->scheduled_ns <= 0 || p->started_ns <= 0)
 		return;
 	if (j->fell && j->fall.d.starts && !j->fall.scheduling.known)
-		schedule_split(&j->fall.scheduling, anchors_real(&r->env->anchors, j->fall.d.at_ns), to, p);
+		schedule_split(&j->fall.scheduling, anchors_real(&r->env->anchors, j->fall.d.at_ns),
+			       to, p);
 	else if (j->runs == 1 && !j->carried_runs && !j->scheduling.known)
 		schedule_split(&j->scheduling, p->created_ns, to, p);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_place.c - at which collective each rank of a job stands that gets no further: who waits, and for whom.
+/* job_place.c - at which collective each rank of a job stands that gets no further: who waits, and
+ * for whom.
  *
- * Ranks enter the collectives of a communicator in the same order. Whose count is behind has not entered the
- * one that the others wait in, provided that both were counted from their start, none was lost, and they use
- * as many communicators: handles differ from process to process, the order in which they are used first is
- * the same.
+ * Ranks enter the collectives of a communicator in the same order. Whose count is behind has not
+ * entered the one that the others wait in, provided that both were counted from their start, none
+ * was lost, and they use as many communicators: handles differ from process to process, the order
+ * in which they are used first is the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,8 +49,8 @@ void job_place(struct rank *r, const struct job_place *p)
 		*place_of(j->places, p->pid) = *p;
 }
 
-/* "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", "pids 7 and 8" where ranks are not known; of many the first
- * ones. */
+/* "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", "pids 7 and 8" where ranks are not known; of many
+ * the first ones. */
 static void put_ranks(char *out, size_t len, const struct job_place *const *list, uint32_t n)
 {
 	uint32_t shown = n > 8 ? 8 : n;
@@ -114,8 +115,9 @@ void job_places_text(const struct rank *r, uint64_t now_ns, char *out, size_t le
 		return;
 	}
 	put_ranks(others, sizeof(others), behind, nbehind);
-	snprintf(out, len, "%s wait%s in %s #%llu; %s ha%s not entered it", who, nwaits == 1 ? "s" : "",
-		 most->name, (unsigned long long)most->count, others, nbehind == 1 ? "s" : "ve");
+	snprintf(out, len, "%s wait%s in %s #%llu; %s ha%s not entered it", who,
+		 nwaits == 1 ? "s" : "", most->name, (unsigned long long)most->count, others,
+		 nbehind == 1 ? "s" : "ve");
 }
 
 void job_places_archive(struct archive *a, struct job_places **at)

@@ -24,7 +24,8 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.from = j->from,
 		.attempt = j->attempt,
 		.scheduling = j->scheduling,
-		.state = j->state == JOB_RUNNING && j->fell && !j->untold && !j->ref ? JOB_DOWN : j->state,
+		.state = j->state == JOB_RUNNING && j->fell && !j->untold && !j->ref ? JOB_DOWN
+										     : j->state,
 		.first_pid = j->first_pid,
 		.runs = j->runs,
 		.members = j->members,
@@ -60,7 +61,8 @@ void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct jo
 	job_windows(j, v->ledger.now_ns, windows_ns, v->windows);
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void fall_archive(struct archive *a, struct job_fall *f)
 {
@@ -109,7 +111,8 @@ static void time_archive(struct archive *a, struct job_time *t)
 		archive_require(a, t->past_ns[b] <= t->edge_ns - t->start_ns);
 		sum_ns += t->past_ns[b];
 	}
-	archive_require(a, !job_before(t->edge_ns, t->start_ns) && sum_ns == t->edge_ns - t->start_ns);
+	archive_require(a,
+			!job_before(t->edge_ns, t->start_ns) && sum_ns == t->edge_ns - t->start_ns);
 }
 
 static void points_archive(struct archive *a, struct job *j)

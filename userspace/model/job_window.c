@@ -3,14 +3,16 @@
 
 /* As job_ledger.c has it: what is past, and the reference's part. */
 
-static int idle_add(const struct job *j, struct window *w, enum bucket b, uint64_t from_ns, uint64_t to_ns)
+static int idle_add(const struct job *j, struct window *w, enum bucket b, uint64_t from_ns,
+		    uint64_t to_ns)
 {
 	int err = 0;
 
 	while (w && !err && from_ns < to_ns) {
 		uint64_t next_ns = to_ns;
 		enum bucket is = away_at(j->away, from_ns, &next_ns) ? BUCKET_EXCLUDED : b;
-		struct ledger_span s = {from_ns, next_ns, is, BUCKET_COUNT, next_ns - from_ns, LEDGER_REST};
+		struct ledger_span s = {from_ns,      next_ns,		 is,
+					BUCKET_COUNT, next_ns - from_ns, LEDGER_REST};
 
 		err = window_add(w, &s);
 		from_ns = next_ns;
@@ -36,7 +38,8 @@ static const struct window_edge *edge_of(const struct job *j)
 	return j->ref_midway ? &j->ref_edge : NULL;
 }
 
-void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t from_ns, enum bucket between)
+void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t from_ns,
+		      enum bucket between)
 {
 	/* Where it overlaps what is past the slot's share is not known. */
 	j->ref_midway = midway && !job_before(from_ns, j->time.edge_ns);
@@ -48,25 +51,29 @@ void job_window_refer(struct job *j, const struct rank *r, bool midway, uint64_t
 	past_add(j, between, (int64_t)j->time.edge_ns > 0 ? j->time.edge_ns : 0, from_ns);
 }
 
-void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v, uint64_t edge_ns)
+void job_window_leave(struct job *j, const struct rank *r, const struct ledger_view *v,
+		      uint64_t edge_ns)
 {
 	uint64_t settled_ns = v->now_ns - v->unsettled_ns;
 
-	if (j->window && r->window && window_merge(j->window, r->window, j->time.edge_ns, edge_of(j)))
+	if (j->window && r->window &&
+	    window_merge(j->window, r->window, j->time.edge_ns, edge_of(j)))
 		window_lose(j);
-	past_add(j, BUCKET_OTHER, settled_ns > j->time.edge_ns ? settled_ns : j->time.edge_ns, edge_ns);
+	past_add(j, BUCKET_OTHER, settled_ns > j->time.edge_ns ? settled_ns : j->time.edge_ns,
+		 edge_ns);
 }
 
 void job_window_waste(struct job *j, uint64_t ns)
 {
-	struct ledger_span s = {j->time.start_ns, j->time.edge_ns, BUCKET_WASTED, BUCKET_GOODPUT, ns,
-				LEDGER_REST};
+	struct ledger_span s = {
+		j->time.start_ns, j->time.edge_ns, BUCKET_WASTED, BUCKET_GOODPUT, ns, LEDGER_REST};
 
 	if (j->window && ns && window_add(j->window, &s))
 		window_lose(j);
 }
 
-void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns, struct window_view *ret)
+void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns,
+		 struct window_view *ret)
 {
 	struct window *w = j->window ? window_copy(j->window) : NULL;
 	uint64_t hang_ns = 0, away_ns = 0;
@@ -82,7 +89,8 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 		away_ns = window_unbooked(j->ref->window, j->away, &l, now_ns);
 		err = window_merge(w, j->ref->window, j->time.edge_ns, edge_of(j));
 	} else {
-		err = idle_add(j, w, j->fell ? BUCKET_RECOVERY : BUCKET_OTHER, j->time.edge_ns, now_ns);
+		err = idle_add(j, w, j->fell ? BUCKET_RECOVERY : BUCKET_OTHER, j->time.edge_ns,
+			       now_ns);
 	}
 	for (int i = 0; !err && i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);

@@ -28,7 +28,8 @@ void job_work_begin(struct job *j, const struct rank *r)
 	w->run_ranks = w->run_accelerators = 0;
 }
 
-/* What is left out of it is out of the time that its rates are over: so it is out of the step as well. */
+/* What is left out of it is out of the time that its rates are over: so it is out of the step as
+ * well. */
 void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed)
 {
 	uint64_t ns = end_ns - start_ns, kept_ns = ns - away_within(j->away, start_ns, end_ns);
@@ -73,7 +74,8 @@ void job_work_leave(struct job *j, const struct rank *r, uint64_t now_ns)
 	}
 }
 
-/* ---- what is shown ------------------------------------------------------------------------------- */
+/* ---- what is shown
+ * ------------------------------------------------------------------------------- */
 
 void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 {
@@ -122,7 +124,8 @@ void job_view_work(struct job_view *v, const struct program_config *c)
 	program_view(c, &v->work, &v->program);
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 void job_work_archive(struct archive *a, struct job_work *w)
 {

@@ -42,9 +42,11 @@ void ledger_keep(struct ledger *l, uint32_t pending)
 	l->keep = pending;
 }
 
-/* ---- trace --------------------------------------------------------------------------------------- */
+/* ---- trace
+ * --------------------------------------------------------------------------------------- */
 
-static void ledger_tell(struct ledger *l, enum bucket b, uint32_t type, uint64_t from_ns, uint64_t to_ns)
+static void ledger_tell(struct ledger *l, enum bucket b, uint32_t type, uint64_t from_ns,
+			uint64_t to_ns)
 {
 	struct ledger_span s = {
 		.from_ns = from_ns,
@@ -69,7 +71,8 @@ static void ledger_unseen(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 {
 	while (from_ns < to_ns) {
 		uint64_t next_ns = to_ns;
-		enum bucket b = away_at(l->away, from_ns, &next_ns) ? BUCKET_EXCLUDED : BUCKET_UNOBSERVED;
+		enum bucket b = away_at(l->away, from_ns, &next_ns) ? BUCKET_EXCLUDED
+								    : BUCKET_UNOBSERVED;
 
 		l->ns[b] += next_ns - from_ns;
 		ledger_tell(l, b, 0, from_ns, next_ns);
@@ -102,7 +105,8 @@ uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns)
 	return more_ns;
 }
 
-/* ---- settling ------------------------------------------------------------------------------------ */
+/* ---- settling
+ * ------------------------------------------------------------------------------------ */
 
 enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket rest, uint64_t *to_ns,
 			 uint32_t *ret_type)
@@ -118,7 +122,8 @@ enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket res
 		}
 		if (p->to_ns <= at_ns)
 			continue;
-		/* They stand in order of their beginnings: of two custom events the later one is inside. */
+		/* They stand in order of their beginnings: of two custom events the later one is
+		 * inside. */
 		if (p->bucket < rest || (p->bucket == BUCKET_CUSTOM && rest == BUCKET_CUSTOM)) {
 			rest = p->bucket;
 			*ret_type = p->type;
@@ -210,7 +215,8 @@ void ledger_advance(struct ledger *l, uint64_t now_ns)
 		l->now_ns = now_ns;
 }
 
-/* ---- intervals ----------------------------------------------------------------------------------- */
+/* ---- intervals
+ * ----------------------------------------------------------------------------------- */
 
 /* Neighbours of one bucket become one of the same length: sums stay, places shift a little. */
 static void ledger_coarsen(struct ledger *l)
@@ -245,13 +251,15 @@ static int ledger_room(struct ledger *l)
 		return 0;
 	if (l->cap >= l->keep) {
 		ledger_coarsen(l);
-		/* Buckets that take turns cannot be joined: the oldest half is settled as it stands. */
+		/* Buckets that take turns cannot be joined: the oldest half is settled as it
+		 * stands. */
 		if (l->count > l->keep / 4 * 3) {
 			l->coarse += l->count / 2;
 			ledger_settle(l, l->pending[l->count / 2].from_ns, ledger_rest(l), NULL);
 		}
 		if (l->count == l->cap) { /* all of them still open: the last one gives way */
-			l->late_ns += l->pending[l->count - 1].to_ns - l->pending[l->count - 1].from_ns;
+			l->late_ns += l->pending[l->count - 1].to_ns -
+				      l->pending[l->count - 1].from_ns;
 			l->count--;
 		}
 		return 0;
@@ -279,7 +287,8 @@ static bool ledger_grow(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 	return false;
 }
 
-static int ledger_claim(struct ledger *l, enum bucket b, uint32_t type, uint64_t from_ns, uint64_t to_ns)
+static int ledger_claim(struct ledger *l, enum bucket b, uint32_t type, uint64_t from_ns,
+			uint64_t to_ns)
 {
 	uint32_t i;
 	int err = ledger_room(l);

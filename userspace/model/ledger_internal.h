@@ -8,7 +8,9 @@
 #include "userspace/model/ledger.h"
 
 #define LEDGER_PENDING_MIN 16
-#define LEDGER_EARLY	   64 /* steps whose goodput may still be moved: the ideal is known long before */
+#define LEDGER_EARLY                                                                               \
+	64 /* steps whose goodput may still be moved: the ideal is known long before               \
+	    */
 
 struct interval {
 	uint64_t from_ns, to_ns;
@@ -53,10 +55,10 @@ struct share {
 };
 
 #ifdef GP_LEDGER_ABORT
-#define ledger_assert(l)                                                                                     \
-	do {                                                                                                 \
-		if (!ledger_check(l))                                                                        \
-			abort();                                                                             \
+#define ledger_assert(l)                                                                           \
+	do {                                                                                       \
+		if (!ledger_check(l))                                                              \
+			abort();                                                                   \
 	} while (0)
 #else
 #define ledger_assert(l) ((void)(l))

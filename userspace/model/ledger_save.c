@@ -4,7 +4,8 @@
 
 #include "userspace/model/ledger_internal.h"
 
-/* ---- what is known ------------------------------------------------------------------------------- */
+/* ---- what is known
+ * ------------------------------------------------------------------------------- */
 
 /* What of the unsettled time is a hang's: that is known before the step around it is. */
 static uint64_t ledger_hang(const struct ledger *l)
@@ -77,7 +78,8 @@ const char *ledger_part(const struct ledger_view *l, const struct type_names *na
 	if (type >= l->ntypes || l->types[type].name >= LEDGER_TYPES)
 		return NULL;
 	*ret_ns = l->types[type].ns;
-	snprintf(out, LEDGER_NAME_MAX, "%s.%s", bucket_name[BUCKET_CUSTOM], names->name[l->types[type].name]);
+	snprintf(out, LEDGER_NAME_MAX, "%s.%s", bucket_name[BUCKET_CUSTOM],
+		 names->name[l->types[type].name]);
 	return out;
 }
 
@@ -99,7 +101,8 @@ bool ledger_check(const struct ledger *l)
 	       l->settled_ns <= l->now_ns;
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void pending_archive(struct archive *a, struct ledger *l)
 {
@@ -119,8 +122,8 @@ static void pending_archive(struct archive *a, struct ledger *l)
 		archive_number(a, &p->type);
 		archive_require(a, p->bucket == BUCKET_CUSTOM ? p->type < l->ntypes : !p->type);
 		archive_require(a, !i || p[-1].from_ns <= p->from_ns);
-		archive_require(a,
-				p->from_ns < p->to_ns && p->to_ns > l->settled_ns && p->to_ns <= l->now_ns);
+		archive_require(a, p->from_ns < p->to_ns && p->to_ns > l->settled_ns &&
+					   p->to_ns <= l->now_ns);
 	}
 }
 
@@ -164,8 +167,8 @@ void ledger_archive(struct archive *a, struct ledger **at)
 		archive_number(a, &l->early[i].to_ns);
 		archive_number(a, &l->early[i].ns);
 		early_ns += l->early[i].ns;
-		archive_require(a,
-				l->early[i].ns <= l->ns[BUCKET_GOODPUT] && early_ns <= l->ns[BUCKET_GOODPUT]);
+		archive_require(a, l->early[i].ns <= l->ns[BUCKET_GOODPUT] &&
+					   early_ns <= l->ns[BUCKET_GOODPUT]);
 	}
 	archive_number(a, &l->opening);
 	archive_number(a, &l->attached);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/ledger_internal.h"
 
-#define STARTUP_STEPS 5 /* at most so many first steps have an excess that is startup (design §6) */
-#define MIDWAY_NS     1000000000ull /* seen by a late comer before the first step: not startup */
-#define SLOW_FACTOR   10	    /* times the ideal ... */
-#define SLOW_MIN_NS   1000000000ull /* ... or this: what a step takes beyond the larger is OTHER */
+#define STARTUP_STEPS                                                                              \
+	5 /* at most so many first steps have an excess that is startup (design §6)               \
+	   */
+#define MIDWAY_NS   1000000000ull /* seen by a late comer before the first step: not startup */
+#define SLOW_FACTOR 10		  /* times the ideal ... */
+#define SLOW_MIN_NS 1000000000ull /* ... or this: what a step takes beyond the larger is OTHER */
 
 static uint64_t times(uint64_t ns, uint64_t factor)
 {
@@ -34,8 +36,8 @@ static uint64_t slow_limit(const struct ledger *l)
 	return limit_ns > SLOW_MIN_NS ? limit_ns : SLOW_MIN_NS;
 }
 
-/* The unclaimed ns of count steps, by the ideal. Steps may be missing from one in which records were lost:
- * what it took beyond a step is not known. */
+/* The unclaimed ns of count steps, by the ideal. Steps may be missing from one in which records
+ * were lost: what it took beyond a step is not known. */
 static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, bool torn)
 {
 	struct share s = {.body_ns = ns, .head = BUCKET_PROGRAM_STARTUP, .tail = BUCKET_OTHER};
@@ -95,8 +97,8 @@ static void ledger_first_steps(struct ledger *l)
 	l->nearly = 0;
 }
 
-static int ledger_stepped(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, uint64_t count,
-			  bool torn)
+static int ledger_stepped(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
+			  uint64_t count, bool torn)
 {
 	struct share s;
 	uint64_t ns;
@@ -129,7 +131,8 @@ int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t num
 	return ledger_stepped(l, from_ns, to_ns, number, 1, torn);
 }
 
-int ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, uint64_t count)
+int ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
+		 uint64_t count)
 {
 	return ledger_stepped(l, from_ns, to_ns, number, count, false);
 }

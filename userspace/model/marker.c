@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python function
- * and run_backward: 6592 bytes in torch 2.15, 6336 in 1.13, each time (x86-64). What lies closer under the
- * last one is another call path instead. */
+/* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python
+ * function and run_backward: 6592 bytes in torch 2.15, 6336 in 1.13, each time (x86-64). What lies
+ * closer under the last one is another call path instead. */
 #define NESTED_MIN_BYTES 3072
-/* A pass has as many re-entrant ones as it has checkpointed parts. After so many, and four times as many as
- * any pass had before, a deeper function trains now and the outermost one is long over. */
+/* A pass has as many re-entrant ones as it has checkpointed parts. After so many, and four times as
+ * many as any pass had before, a deeper function trains now and the outermost one is long over. */
 #define NESTED_MAX 256
 
 struct marker *marker_new(void)
@@ -42,7 +42,8 @@ void marker_free(struct marker *m)
 	free(m);
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------
+ */
 
 static struct thread *thread_new(struct marker *m, uint32_t tid)
 {
@@ -93,7 +94,8 @@ static struct thread *thread_of(struct marker *m, const struct gp_rec *rec)
 	return t;
 }
 
-/* ---- signals ---------------------------------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------------------------------
+ */
 
 void call_emit(struct call *c, struct signal *s)
 {
@@ -145,7 +147,8 @@ static void range_begun(struct call *c, struct thread *t, const struct range *r)
 		[RANGE_ZERO_GRAD] = SIGNAL_ZERO_GRAD_BEGIN, [RANGE_FETCH] = SIGNAL_FETCH_BEGIN,
 		[RANGE_FORWARD] = SIGNAL_FORWARD,
 	};
-	struct signal s = {.kind = kinds[r->class], .name = r->name, .text = r->text, .depth = t->steps};
+	struct signal s = {
+		.kind = kinds[r->class], .name = r->name, .text = r->text, .depth = t->steps};
 
 	call_emit(c, &s);
 }
@@ -169,8 +172,9 @@ static void range_ended(struct call *c, struct thread *t, const struct range *r,
 	if (r->class == RANGE_STEP)
 		t->steps--;
 	s.depth = t->steps;
-	/* What was open when the backward started has closed, or a batch was fetched, or the optimizer ran
-	 * (other than in a hook, where its operators lie below the backward's frame): the pass is over. */
+	/* What was open when the backward started has closed, or a batch was fetched, or the
+	 * optimizer ran (other than in a hook, where its operators lie below the backward's frame):
+	 * the pass is over. */
 	if (r->depth < t->outer_depth || r->class == RANGE_FETCH || r->class == RANGE_ZERO_GRAD ||
 	    (r->class == RANGE_STEP && !r->deep))
 		t->outer_sp = 0;
@@ -198,7 +202,8 @@ static void feed_range_begin(struct call *c, struct thread *t)
 	ranges_lost(c, t, b->depth);
 	if (t->open == GP_RANGE_DEPTH)
 		return;
-	ranges = grow_items(t->ranges, &t->ranges_cap, t->open + 1, GP_RANGE_DEPTH, sizeof(*ranges));
+	ranges = grow_items(t->ranges, &t->ranges_cap, t->open + 1, GP_RANGE_DEPTH,
+			    sizeof(*ranges));
 	if (!ranges)
 		return;
 	t->ranges = ranges;
@@ -237,8 +242,8 @@ static struct range *range_update(struct thread *t)
 	return NULL;
 }
 
-/* Only entries are probed, so whether an earlier backward still runs must be deduced: its frame is live
- * only while everything on its thread runs below it. */
+/* Only entries are probed, so whether an earlier backward still runs must be deduced: its frame is
+ * live only while everything on its thread runs below it. */
 static void thread_at(struct thread *t, uint64_t sp)
 {
 	if (t && t->outer_sp && sp >= t->outer_sp)
@@ -274,7 +279,8 @@ static void feed_backward(struct call *c, struct thread *t, uint64_t sp)
 	call_emit(c, &s);
 }
 
-static void feed_operator(struct call *c, struct thread *t, enum signal_kind kind, const struct gp_hit *h)
+static void feed_operator(struct call *c, struct thread *t, enum signal_kind kind,
+			  const struct gp_hit *h)
 {
 	struct range *r = range_update(t);
 
@@ -366,8 +372,8 @@ static void feed_call(struct call *c, struct thread *t)
 		marker_fault(c, role);
 }
 
-/* What was open when we ceased to watch: whether it ended is not known, nor that what ends next is the same.
- * A save goes on: its end, should it come, is no other's. */
+/* What was open when we ceased to watch: whether it ended is not known, nor that what ends next is
+ * the same. A save goes on: its end, should it come, is no other's. */
 static void feed_gap(struct call *c)
 {
 	uint64_t now_ns = c->ev->rec->ts_ns, from_ns = c->ev->gap->from_ns;
@@ -405,8 +411,8 @@ static bool loss_matters(uint32_t cause)
 	}
 }
 
-int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe *probe, signal_fn *emit,
-		void *ctx)
+int marker_feed(struct marker *m, const struct event *ev, const struct gp_probe *probe,
+		signal_fn *emit, void *ctx)
 {
 	struct call c = {.m = m,
 			 .ev = ev,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_compile.c - programs that are compiled for a device, or come from a cache of compiled ones, and
- * their names: the record of a program's code (user space reads it) or the compiler's own word, each on the
- * thread that compiles.
+/* marker_compile.c - programs that are compiled for a device, or come from a cache of compiled
+ * ones, and their names: the record of a program's code (user space reads it) or the compiler's own
+ * word, each on the thread that compiles.
  */
 #include "userspace/model/marker_internal.h"
 
@@ -67,8 +67,8 @@ static void feed_cached_begin(struct call *c)
 	call_emit(c, &s);
 }
 
-static void program_compiled(struct call *c, const struct compile *k, uint64_t handle, uint64_t bytes,
-			     uint64_t begin_ns, bool cached)
+static void program_compiled(struct call *c, const struct compile *k, uint64_t handle,
+			     uint64_t bytes, uint64_t begin_ns, bool cached)
 {
 	struct programs *ps = call_programs(c);
 	struct signal s = {.kind = SIGNAL_COMPILE,
@@ -101,16 +101,16 @@ static void feed_compile_end(struct call *c)
 	struct compile *k = compile_of(c, false);
 	bool known = k && !k->ended;
 
-	program_compiled(c, known ? k : NULL, call_arg(c, 0), known ? k->bytes : 0, known ? k->begin_ns : 0,
-			 known && k->cached);
+	program_compiled(c, known ? k : NULL, call_arg(c, 0), known ? k->bytes : 0,
+			 known ? k->begin_ns : 0, known && k->cached);
 	if (!k)
 		return;
 	k->ended = true;
 	k->open = false;
 }
 
-/* A call that failed wrote no handle. Within a plugin's compile the runtimes below load and link modules:
- * that goes on. */
+/* A call that failed wrote no handle. Within a plugin's compile the runtimes below load and link
+ * modules: that goes on. */
 static void feed_compile(struct call *c)
 {
 	struct compile *k = compile_of(c, false);
@@ -125,7 +125,8 @@ static void feed_compile(struct call *c)
 }
 
 /* The oldest one of that code that has no name: its words come in order. */
-static struct program *program_by_code(struct programs *ps, uint32_t tid, const struct gp_program *g)
+static struct program *program_by_code(struct programs *ps, uint32_t tid,
+				       const struct gp_program *g)
 {
 	struct program *found = NULL;
 

@@ -25,7 +25,8 @@ static void feed_launch(struct call *c)
 
 static void feed_collective(struct call *c)
 {
-	uint64_t count = call_arg(c, 0), each = device_type_bytes(c->probe->runtime, call_arg(c, 1));
+	uint64_t count = call_arg(c, 0),
+		 each = device_type_bytes(c->probe->runtime, call_arg(c, 1));
 	struct signal s = {
 		.kind = SIGNAL_COLLECTIVE,
 		.ident = call_arg(c, 2),
@@ -54,8 +55,8 @@ static void feed_copy(struct call *c, uint32_t role)
 	call_emit(c, &s);
 }
 
-/* cuda.h, nccl.h: 0, or a small number that names the error; 7 is ncclInProgress. PJRT returns a pointer to
- * the error, OpenCL one to what was made. */
+/* cuda.h, nccl.h: 0, or a small number that names the error; 7 is ncclInProgress. PJRT returns a
+ * pointer to the error, OpenCL one to what was made. */
 bool marker_init_failed(const struct event *ev, const struct gp_probe *probe)
 {
 	bool comm = probe->role == GP_ROLE_comm_init;
@@ -90,7 +91,8 @@ static void feed_init(struct call *c)
 	call_emit(c, &s);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------- */
+/* ---- faults
+ * -------------------------------------------------------------------------------------- */
 
 static void feed_fault(struct call *c, int64_t code, uint64_t bytes)
 {
@@ -153,7 +155,8 @@ void marker_fault(struct call *c, uint32_t role)
 
 	if (!role_returns_code(role) || !call->ret)
 		return;
-	if (!strcmp(c->probe->runtime, "pjrt")) /* a pointer: what it points to is told by its own row */
+	if (!strcmp(c->probe->runtime,
+		    "pjrt")) /* a pointer: what it points to is told by its own row */
 		return;
 	if (role == GP_ROLE_device_init && !strcmp(c->probe->runtime, "opencl")) /* a pointer */
 		return;

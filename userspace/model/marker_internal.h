@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_internal.h - what marker.c (records to signals) and marker_save.c (its state as bytes) share. */
+/* marker_internal.h - what marker.c (records to signals) and marker_save.c (its state as bytes)
+ * share. */
 #ifndef MODEL_MARKER_INTERNAL_H
 #define MODEL_MARKER_INTERNAL_H
 
@@ -32,8 +33,8 @@ struct thread {
 	uint32_t open;
 	uint32_t steps; /* RANGE_STEP among the open ones */
 	uint64_t seen_ns;
-	uint64_t outer_sp;	      /* of the last outermost backward; 0: none that may still run */
-	uint16_t outer_depth;	      /* ranges open when it started */
+	uint64_t outer_sp;    /* of the last outermost backward; 0: none that may still run */
+	uint16_t outer_depth; /* ranges open when it started */
 	uint32_t nested, nested_most; /* backwards below it; below any before */
 	bool saving;
 	uint64_t save_ns;
@@ -43,8 +44,8 @@ struct thread {
 	struct compile *compile; /* NULL: none */
 };
 
-/* A program as its handle or, where that is 0, its name tells it. Those of one name are one program,
- * unless that name is nobody's own and they take different numbers of arguments. */
+/* A program as its handle or, where that is 0, its name tells it. Those of one name are one
+ * program, unless that name is nobody's own and they take different numbers of arguments. */
 struct program {
 	uint64_t handle, ident;
 	uint64_t code, bytes; /* of what it was compiled from; 0: unknown */
@@ -56,7 +57,11 @@ struct program {
 	char name[PROGRAM_NAME_MAX]; /* "": unknown */
 };
 
-enum { LAYER_GRAPH = 1, LAYER_CLIENT, LAYER_TABLE }; /* LAYER_CLIENT: what is built on the table, too */
+enum {
+	LAYER_GRAPH = 1,
+	LAYER_CLIENT,
+	LAYER_TABLE
+}; /* LAYER_CLIENT: what is built on the table, too */
 
 struct pending {	       /* an execution whose completion is waited for */
 	uint64_t event, token; /* token 0: nobody asked to be told yet */
@@ -106,10 +111,13 @@ struct marker {
 void call_emit(struct call *c, struct signal *s);
 void call_simple(struct call *c, enum signal_kind kind, uint64_t ident, uint64_t count);
 
-uint64_t call_begin_ns(const struct call *c); /* of a call that was entered and left; else when it was */
-uint64_t call_arg(const struct call *c, unsigned i); /* value that its probe read; 0: it read no such one */
+uint64_t
+call_begin_ns(const struct call *c); /* of a call that was entered and left; else when it was */
+uint64_t call_arg(const struct call *c,
+		  unsigned i); /* value that its probe read; 0: it read no such one */
 
-/* marker_device.c: waits, copies, collectives, devices and communicators made, errors. false: none of these.
+/* marker_device.c: waits, copies, collectives, devices and communicators made, errors. false: none
+ * of these.
  */
 bool marker_device(struct call *c, uint32_t role);
 void marker_fault(struct call *c, uint32_t role); /* what a call returned, if that names a fault */
@@ -117,15 +125,17 @@ void marker_fault(struct call *c, uint32_t role); /* what a call returned, if th
 bool marker_program(struct call *c, uint32_t role);
 struct programs *call_programs(struct call *c); /* NULL: no memory */
 uint32_t call_layer(const struct call *c);
-void call_name(const struct call *c, char *out, size_t len);				 /* "": it has none */
-struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t handle); /* NULL: no memory */
+void call_name(const struct call *c, char *out, size_t len); /* "": it has none */
+struct program *program_of_handle(struct programs *ps, uint32_t layer,
+				  uint64_t handle); /* NULL: no memory */
 /* marker_compile.c */
 void marker_compile(struct call *c, uint32_t role);
 void marker_program_named(struct call *c); /* GP_KIND_program */
 /* marker_program_name.c */
 void program_text(char *out, const char *text); /* PROGRAM_NAME_MAX bytes */
 struct program *program_by_name(struct programs *ps, const char *name);
-/* It is called so: of all that are, it is one. Returns what it was taken for so far; 0: for nothing else. */
+/* It is called so: of all that are, it is one. Returns what it was taken for so far; 0: for nothing
+ * else. */
 uint64_t program_name(struct programs *ps, struct program *p, const char *name);
 /* It runs with so many arguments: of one name it may be another one after all. */
 void program_takes(struct programs *ps, struct program *p, uint32_t inputs);

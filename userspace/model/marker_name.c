@@ -22,8 +22,8 @@ static uint32_t name_number(struct marker *m, const char *name)
 	return m->names[m->nnames] ? ++m->nnames : MARKER_NAMES;
 }
 
-/* text is "<prefix>CLASS<suffix>", whole, or was cut by the kernel side within CLASS or the suffix: then
- * text becomes CLASS. A user's range that merely contains such a text is no match. */
+/* text is "<prefix>CLASS<suffix>", whole, or was cut by the kernel side within CLASS or the suffix:
+ * then text becomes CLASS. A user's range that merely contains such a text is no match. */
 static bool name_class(char *text, const char *prefix, const char *suffix)
 {
 	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
@@ -57,13 +57,15 @@ void marker_classify(struct marker *m, struct range *r)
 		r->class = RANGE_FETCH;
 	else if (!strcmp(r->text, "DistributedDataParallel.forward") ||
 		 !strcmp(r->text, "DataParallel.forward") ||
-		 name_starts(r->text, "FullyShardedDataParallel.") || name_starts(r->text, "FSDP::"))
+		 name_starts(r->text, "FullyShardedDataParallel.") ||
+		 name_starts(r->text, "FSDP::"))
 		r->class = RANGE_FORWARD;
-	r->name = r->class == RANGE_STEP || r->class == RANGE_ZERO_GRAD ? name_number(m, r->text) : 0;
+	r->name = r->class == RANGE_STEP || r->class == RANGE_ZERO_GRAD ? name_number(m, r->text)
+									: 0;
 }
 
-/* Checkpoints are operators in TensorFlow (core/kernels/save_restore_v2_ops.cc): parts are written, and
- * merged when all are there. The operator's name is no path. */
+/* Checkpoints are operators in TensorFlow (core/kernels/save_restore_v2_ops.cc): parts are written,
+ * and merged when all are there. The operator's name is no path. */
 uint32_t marker_role(const struct call *c)
 {
 	static const struct {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_program.c - programs that run on a device: which one, by what name, and when the device was done.
+/* marker_program.c - programs that run on a device: which one, by what name, and when the device
+ * was done.
  *
- * One run may be told twice: by the table of the device's plugin, and by the layer that a framework built on
- * it. Where the table shows runs, those of the layers above are not told; what they say of names is.
- * A name: of what is compiled, see marker_compile.c; of a TensorFlow function, in every run.
+ * One run may be told twice: by the table of the device's plugin, and by the layer that a framework
+ * built on it. Where the table shows runs, those of the layers above are not told; what they say of
+ * names is. A name: of what is compiled, see marker_compile.c; of a TensorFlow function, in every
+ * run.
  */
 #include "userspace/model/marker_internal.h"
 
@@ -49,7 +51,8 @@ void call_name(const struct call *c, char *out, size_t len)
 		event_text(out, len, c->ev->named->name, sizeof(c->ev->named->name));
 }
 
-/* ---- programs ------------------------------------------------------------------------------------- */
+/* ---- programs
+ * ------------------------------------------------------------------------------------- */
 
 static struct program *program_by_handle(struct programs *ps, uint32_t layer, uint64_t handle)
 {
@@ -65,7 +68,8 @@ static struct program *program_new(struct programs *ps)
 	struct program *item, *idle;
 
 	if (ps->count < MARKER_PROGRAMS) {
-		item = grow_items(ps->item, &ps->cap, ps->count + 1, MARKER_PROGRAMS, sizeof(*item));
+		item = grow_items(ps->item, &ps->cap, ps->count + 1, MARKER_PROGRAMS,
+				  sizeof(*item));
 		if (!item)
 			return NULL;
 		ps->item = item;
@@ -94,7 +98,8 @@ struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t 
 	return p;
 }
 
-/* ---- running -------------------------------------------------------------------------------------- */
+/* ---- running
+ * -------------------------------------------------------------------------------------- */
 
 static struct program *program_run(struct call *c, struct programs *ps)
 {
@@ -137,8 +142,8 @@ static uint64_t pending_add(struct programs *ps, uint64_t event)
 	return ps->executions;
 }
 
-/* What it is fed with came out of which program? A buffer's address is used again: the latest counts, and
- * none that the host wrote to since (probes/pjrt.yaml has figures). */
+/* What it is fed with came out of which program? A buffer's address is used again: the latest
+ * counts, and none that the host wrote to since (probes/pjrt.yaml has figures). */
 static void execute_feed(const struct programs *ps, const struct call *c, struct signal *s)
 {
 	uint64_t input = call_arg(c, 4);
@@ -210,7 +215,8 @@ static void feed_execute(struct call *c)
 	call_emit(c, &s);
 }
 
-/* ---- completion ----------------------------------------------------------------------------------- */
+/* ---- completion
+ * ----------------------------------------------------------------------------------- */
 
 static void pending_drop(struct programs *ps, uint32_t at)
 {
@@ -218,8 +224,8 @@ static void pending_drop(struct programs *ps, uint32_t at)
 	memmove(ps->pending + at, ps->pending + at + 1, (ps->npending - at) * sizeof(*ps->pending));
 }
 
-/* A token is an address, too, and used again: who still waits for it was told when nobody listened. Returns
- * where `at` is then. */
+/* A token is an address, too, and used again: who still waits for it was told when nobody listened.
+ * Returns where `at` is then. */
 static uint32_t pending_outdated(struct programs *ps, uint32_t at, uint64_t token)
 {
 	for (uint32_t i = at; i; i--) {
@@ -234,7 +240,8 @@ static uint32_t pending_outdated(struct programs *ps, uint32_t at, uint64_t toke
 static void execution_done(struct call *c, uint32_t at, uint64_t ts_ns, bool failed)
 {
 	struct programs *ps = c->m->programs;
-	struct signal s = {.kind = SIGNAL_DONE, .number = ps->pending[at].number, .tainted = failed};
+	struct signal s = {
+		.kind = SIGNAL_DONE, .number = ps->pending[at].number, .tainted = failed};
 
 	s.begin_ns = ts_ns;
 	pending_drop(ps, at);
@@ -286,7 +293,8 @@ static void feed_program_end(struct call *c)
 {
 	struct program *p;
 
-	p = c->m->programs ? program_by_handle(c->m->programs, call_layer(c), call_arg(c, 0)) : NULL;
+	p = c->m->programs ? program_by_handle(c->m->programs, call_layer(c), call_arg(c, 0))
+			   : NULL;
 	if (p)
 		p->handle = 0; /* its name stays known */
 }

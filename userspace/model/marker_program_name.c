@@ -59,8 +59,8 @@ static bool name_nobodys(const char *name)
 	return false;
 }
 
-/* The number that TensorFlow gave a function: of those that it traces anew for other shapes each has its own.
- * Keras' training and evaluation bear one name, as do functions without any. */
+/* The number that TensorFlow gave a function: of those that it traces anew for other shapes each
+ * has its own. Keras' training and evaluation bear one name, as do functions without any. */
 void program_function_name(char *out, const char *text)
 {
 	size_t len;
@@ -69,8 +69,8 @@ void program_function_name(char *out, const char *text)
 	len = strlen(out);
 	while (len && out[len - 1] >= '0' && out[len - 1] <= '9')
 		len--;
-	if (len < 2 || !out[len] || out[len - 1] != '_' || strstr(out, "_step_on_") || strchr(out, '<') ||
-	    strncmp(out, "__inference_", 12) != 0)
+	if (len < 2 || !out[len] || out[len - 1] != '_' || strstr(out, "_step_on_") ||
+	    strchr(out, '<') || strncmp(out, "__inference_", 12) != 0)
 		return;
 	out[len - 1] = '\0';
 	if (name_nobodys(out))

@@ -42,7 +42,8 @@ void model_free(struct model *m)
 	free(m);
 }
 
-/* ---- processes ----------------------------------------------------------------------------------- */
+/* ---- processes
+ * ----------------------------------------------------------------------------------- */
 
 struct rank *model_rank(struct model *m, uint32_t pid)
 {
@@ -68,7 +69,8 @@ static void model_bury(struct model *m, struct rank *r, bool shown)
 }
 
 /* *ret NULL: there are too many. */
-static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool from_start, struct rank **ret)
+static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool from_start,
+			struct rank **ret)
 {
 	struct rank *r;
 
@@ -99,7 +101,8 @@ static int feed_process(struct model *m, const struct event *ev)
 		r = NULL;
 	}
 	if (!r) {
-		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, p->flags & GP_PROCESS_FROM_START, &r);
+		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns,
+				   p->flags & GP_PROCESS_FROM_START, &r);
 		err = err || !r ? err : rank_place_inherit(r, model_rank(m, p->parent));
 		if (err || !r)
 			return err;
@@ -150,8 +153,9 @@ static void feed_life(struct model *m, const struct event *ev)
 	}
 }
 
-/* Who trained and runs another program now is a rank of the run before: the job goes on, or begins anew. Of
- * who did not nothing stays: what it was before is no trainer's time, but for who was born for that program.
+/* Who trained and runs another program now is a rank of the run before: the job goes on, or begins
+ * anew. Of who did not nothing stays: what it was before is no trainer's time, but for who was born
+ * for that program.
  */
 static int feed_exec(struct model *m, const struct event *ev)
 {
@@ -183,13 +187,15 @@ static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 		m->env.sink(m->env.ctx, f);
 }
 
-/* ---- probes -------------------------------------------------------------------------------------- */
+/* ---- probes
+ * -------------------------------------------------------------------------------------- */
 
-/* By a process that checkpoints others: it names them as it knows them, and ours are the same numbers unless
- * it lives in a container of its own. */
+/* By a process that checkpoints others: it names them as it knows them, and ours are the same
+ * numbers unless it lives in a container of its own. */
 static void feed_suspend(struct model *m, const struct event *ev, unsigned role)
 {
-	uint64_t from_ns = ev->rec->ts_ns - (ev->call->dur_ns < ev->rec->ts_ns ? ev->call->dur_ns : 0);
+	uint64_t from_ns = ev->rec->ts_ns -
+			   (ev->call->dur_ns < ev->rec->ts_ns ? ev->call->dur_ns : 0);
 	struct rank *r = ev->call->ret ? NULL : model_rank(m, (uint32_t)ev->call->arg[0]);
 
 	if (!r || !r->accelerated)
@@ -270,7 +276,8 @@ static void feed_fault(struct model *m, const struct event *ev)
 	}
 }
 
-/* ---- what concerns all --------------------------------------------------------------------------- */
+/* ---- what concerns all
+ * --------------------------------------------------------------------------- */
 
 static int feed_all(struct model *m, const struct event *ev)
 {
@@ -361,7 +368,8 @@ int model_carry(const struct model *m, uint32_t i, struct carry *ret)
 	return job_carry(&m->env, m->env.jobs.job[i], m->now_ns, ret);
 }
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- events
+ * -------------------------------------------------------------------------------------- */
 
 static void model_clock(struct model *m, const struct event *ev)
 {

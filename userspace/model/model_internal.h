@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_internal.h - what model.c (events), model_config.c (settings), model_place.c (which job, where),
- * model_view.c (snapshots, roles) and model_save.c (its state as bytes) share. */
+/* model_internal.h - what model.c (events), model_config.c (settings), model_place.c (which job,
+ * where), model_view.c (snapshots, roles) and model_save.c (its state as bytes) share. */
 #ifndef MODEL_MODEL_INTERNAL_H
 #define MODEL_MODEL_INTERNAL_H
 

@@ -7,8 +7,8 @@
 #include "userspace/base/hash.h"
 #include "userspace/model/model_internal.h"
 
-/* By the name that it has; else by the tree of processes it is in: the same training, as a rule, under one
- * launcher. Ranks that were named one by one have their launcher in common. */
+/* By the name that it has; else by the tree of processes it is in: the same training, as a rule,
+ * under one launcher. Ranks that were named one by one have their launcher in common. */
 uint64_t model_job_key(struct model *m, const struct rank *r)
 {
 	const struct gp_process *p = &r->process;
@@ -89,11 +89,12 @@ int model_feed_notice(struct model *m, const struct event *ev)
 		if (m->dead[i]->place && !strcmp(m->dead[i]->place->pod_uid, pod_uid))
 			job_noticed(m->dead[i], ev->rec->ts_ns, n->what);
 	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
-		if (!r->trainer || (*pod_uid && (!r->place || strcmp(r->place->pod_uid, pod_uid) != 0)))
+		if (!r->trainer ||
+		    (*pod_uid && (!r->place || strcmp(r->place->pod_uid, pod_uid) != 0)))
 			continue;
 		rank_event(r, ev->rec->ts_ns, "%s %s%s%.80s",
-			   *pod_uid ? "its pod:" : "its node:", notice_name[n->what], *text ? ": " : "",
-			   text);
+			   *pod_uid ? "its pod:" : "its node:", notice_name[n->what],
+			   *text ? ": " : "", text);
 	}
 	return 0;
 }

@@ -51,7 +51,8 @@ int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_p
 	return 0;
 }
 
-static struct attach_view *attach_find(struct model_probes *ps, uint32_t hash, const struct gp_attach *a)
+static struct attach_view *attach_find(struct model_probes *ps, uint32_t hash,
+				       const struct gp_attach *a)
 {
 	for (uint32_t i = 0; i < ps->nattach; i++) {
 		struct attach_view *v = &ps->attach[i];
@@ -87,7 +88,8 @@ static bool state_taken(unsigned state)
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
 }
 
-/* Of a file that may be long gone: of the places where no probe sits, or will again, the first to come goes.
+/* Of a file that may be long gone: of the places where no probe sits, or will again, the first to
+ * come goes.
  */
 static void attach_make_room(struct model_probes *ps)
 {
@@ -96,7 +98,8 @@ static void attach_make_room(struct model_probes *ps)
 
 		if (state_sits(state) || state_taken(state))
 			continue;
-		memmove(&ps->attach[i], &ps->attach[i + 1], (--ps->nattach - i) * sizeof(*ps->attach));
+		memmove(&ps->attach[i], &ps->attach[i + 1],
+			(--ps->nattach - i) * sizeof(*ps->attach));
 		return;
 	}
 }
@@ -119,22 +122,23 @@ static void unseen_look(struct model_probes *ps)
 
 		if (state_taken(state) && v->role < 64)
 			ps->roles_taken |= 1ull << v->role;
-		ps->collectives_taken |= state == GP_ATTACH_given_up && v->role == GP_ROLE_collective &&
-					 !probe_between_two(v->id);
+		ps->collectives_taken |= state == GP_ATTACH_given_up &&
+					 v->role == GP_ROLE_collective && !probe_between_two(v->id);
 		ps->buffers_unseen |= ps->attach[i].role == GP_ROLE_buffer_in &&
 				      (state_taken(state) || state == GP_ATTACH_failed ||
 				       state == GP_ATTACH_refused);
 	}
 }
 
-int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a, uint64_t now_ns,
-		       const struct attach_view **ret_told)
+int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a,
+		       uint64_t now_ns, const struct attach_view **ret_told)
 {
 	struct model_probe *mp = model_probe_find(ps, hash);
 	struct attach_view *v = attach_find(ps, hash, a);
 	uint32_t given_up = v ? v->given_up : 0;
 	uint64_t since_ns = v && v->since_ns ? v->since_ns : now_ns;
-	bool told = v && v->at.state != a->state && (state_taken(v->at.state) || state_taken(a->state));
+	bool told = v && v->at.state != a->state &&
+		    (state_taken(v->at.state) || state_taken(a->state));
 
 	*ret_told = NULL;
 
@@ -203,7 +207,8 @@ int model_probes_view(const struct model_probes *ps, struct attach_view **ret)
 	return 0;
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void probe_archive(struct archive *a, struct model_probe *mp)
 {

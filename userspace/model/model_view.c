@@ -54,7 +54,8 @@ uint64_t model_roles(const struct model *m)
 			roles |= any;
 		if (flow_matters(m, r, found))
 			roles |= 1ull << GP_ROLE_buffer_in;
-		if (r->seen & 1ull << SIGNAL_AMP) /* which steps were skipped cannot be told without */
+		if (r->seen &
+		    1ull << SIGNAL_AMP) /* which steps were skipped cannot be told without */
 			roles |= 1ull << GP_ROLE_amp_update;
 	}
 	return roles;
@@ -78,7 +79,8 @@ static int compare_views(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static int snapshot_rank(const struct model *m, const struct rank *r, struct snapshot *s, bool figures)
+static int snapshot_rank(const struct model *m, const struct rank *r, struct snapshot *s,
+			 bool figures)
 {
 	struct rank_view *v = &s->ranks[s->nranks];
 	int err = rank_view(r, m->now_ns, v);
@@ -137,7 +139,8 @@ static int snapshot_jobs(const struct model *m, struct snapshot *s, bool figures
 	for (s->njobs = 0; s->njobs < js->count; s->njobs++) {
 		job_view(js->job[s->njobs], m->now_ns, &s->jobs[s->njobs]);
 		if (figures)
-			job_view_windows(js->job[s->njobs], rank_window_lengths(&m->env), &s->jobs[s->njobs]);
+			job_view_windows(js->job[s->njobs], rank_window_lengths(&m->env),
+					 &s->jobs[s->njobs]);
 	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];

@@ -28,7 +28,8 @@ void monitor_free(struct monitor *m)
 	free(m);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------- */
+/* ---- figures
+ * ------------------------------------------------------------------------------------- */
 
 static struct monitor_value *value_of(struct monitor *m, const char *name, size_t len,
 				      enum monitor_aggregation aggregation, int *err)
@@ -42,7 +43,8 @@ static struct monitor_value *value_of(struct monitor *m, const char *name, size_
 	}
 	if (m->nvalues == MONITOR_VALUES)
 		return NULL;
-	values = grow_items(m->values, &m->values_cap, m->nvalues + 1, MONITOR_VALUES, sizeof(*values));
+	values = grow_items(m->values, &m->values_cap, m->nvalues + 1, MONITOR_VALUES,
+			    sizeof(*values));
 	if (!values) {
 		*err = -ENOMEM;
 		return NULL;
@@ -62,17 +64,20 @@ static int value_keep(struct monitor *m, const struct monitor_entry *e, uint64_t
 
 	for (int i = 0; dot && !v && i < MONITOR_AGGREGATIONS; i++)
 		if (!strcmp(dot + 1, monitor_aggregation_name[i]))
-			v = value_of(m, e->key, (size_t)(dot - e->key), (enum monitor_aggregation)i, &err);
+			v = value_of(m, e->key, (size_t)(dot - e->key), (enum monitor_aggregation)i,
+				     &err);
 	if (!v) {
 		m->unkept++;
 		return err;
 	}
-	v->value = e->type == GP_MONITOR_DOUBLE ? monitor_double(e->value) : (double)(int64_t)e->value;
+	v->value = e->type == GP_MONITOR_DOUBLE ? monitor_double(e->value)
+						: (double)(int64_t)e->value;
 	v->at_ns = at_ns;
 	return 0;
 }
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- events
+ * -------------------------------------------------------------------------------------- */
 
 static int event_over(struct monitor *m, struct monitor_event *ev, monitor_fn *tell, void *ctx)
 {
@@ -192,7 +197,8 @@ void monitor_flush(struct monitor *m, uint64_t before_ns, monitor_fn *tell, void
 		m->open = grow_free(m->open, &m->open_cap);
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void event_archive(struct archive *a, struct monitor_event *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* monitor.h - the events of a job's own monitoring (torch.monitor): put together again from their records,
- * which come one for each entry, and the last value of each of its figures. Pure; nothing until the first
- * one, 17 KiB at most.
+/* monitor.h - the events of a job's own monitoring (torch.monitor): put together again from their
+ * records, which come one for each entry, and the last value of each of its figures. Pure; nothing
+ * until the first one, 17 KiB at most.
  *
  * A figure is one aggregation of a Stat: torch logs it as an entry "NAME.mean" of an event
  * "torch.monitor.Stat" (torch/csrc/monitor/counters.h). Other events are told and not kept.
@@ -65,11 +65,13 @@ struct monitor {
 	uint64_t unkept; /* values of Stats for which there was no room, or whose key was cut */
 };
 
-typedef void monitor_fn(void *ctx, const struct monitor_event *ev); /* ev is valid during the call only */
+typedef void monitor_fn(void *ctx,
+			const struct monitor_event *ev); /* ev is valid during the call only */
 
 struct monitor *monitor_new(void); /* NULL: no memory */
 void monitor_free(struct monitor *m);
-/* A record of GP_KIND_monitor. Events are told when they are whole, or cannot be any more. 0 or -ENOMEM. */
+/* A record of GP_KIND_monitor. Events are told when they are whole, or cannot be any more. 0 or
+ * -ENOMEM. */
 int monitor_feed(struct monitor *m, const struct event *ev, monitor_fn *tell, void *ctx);
 /* What began before is told as it is. */
 void monitor_flush(struct monitor *m, uint64_t before_ns, monitor_fn *tell, void *ctx);

@@ -35,7 +35,8 @@ void notices_add(struct notices *ns, uint64_t now_ns, const struct gp_notice *n)
 	ns->count++;
 }
 
-unsigned notices_find(const struct notices *ns, const char *pod_uid, uint64_t since_ns, uint64_t now_ns)
+unsigned notices_find(const struct notices *ns, const char *pod_uid, uint64_t since_ns,
+		      uint64_t now_ns)
 {
 	unsigned own = 0, node = 0;
 

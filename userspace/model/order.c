@@ -89,7 +89,8 @@ uint64_t order_sorted_median(const uint64_t *a, uint32_t n)
 	return n % 2 ? a[n / 2] : middle(a[n / 2 - 1], a[n / 2]);
 }
 
-/* The deviations ascend to both sides of med: those below and those above are merged up to their middle. */
+/* The deviations ascend to both sides of med: those below and those above are merged up to their
+ * middle. */
 uint64_t order_sorted_spread(const uint64_t *a, uint32_t n, uint64_t med)
 {
 	uint32_t below = 0, above, high = n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order.h - order statistics of small arrays. Pure. Each needs n >= 1. Those of an array in any order work in
- * place; the sorted ones find the same in one that ascends. */
+/* order.h - order statistics of small arrays. Pure. Each needs n >= 1. Those of an array in any
+ * order work in place; the sorted ones find the same in one that ascends. */
 #ifndef MODEL_ORDER_H
 #define MODEL_ORDER_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overhead.h - what observing costs one process: hits times the price of an empty one, ever and lately. */
+/* overhead.h - what observing costs one process: hits times the price of an empty one, ever and
+ * lately. */
 #ifndef MODEL_OVERHEAD_H
 #define MODEL_OVERHEAD_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phase.c - from signals to spans.
  *
- * Evaluation: a loop takes the same number of batches between two signs of training, step after step; where
- * it takes two more, it did not train on the first ones. One more is an epoch's end: the loader says that
- * there is no batch.
+ * Evaluation: a loop takes the same number of batches between two signs of training, step after
+ * step; where it takes two more, it did not train on the first ones. One more is an epoch's end:
+ * the loader says that there is no batch.
  */
 #include "userspace/model/phase_internal.h"
 
@@ -36,7 +36,8 @@ void phase_free(struct phase_finder *pf)
 	free(pf);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------- */
+/* ---- threads
+ * ------------------------------------------------------------------------------------- */
 
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid)
 {
@@ -50,7 +51,8 @@ const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint
 static struct phase_thread *thread_new(struct phase_finder *pf)
 {
 	uint32_t n = pf->nthreads < PHASE_THREADS ? pf->nthreads + 1 : PHASE_THREADS;
-	struct phase_thread *t = grow_items(pf->threads, &pf->threads_cap, n, PHASE_THREADS, sizeof(*t));
+	struct phase_thread *t = grow_items(pf->threads, &pf->threads_cap, n, PHASE_THREADS,
+					    sizeof(*t));
 
 	if (!t)
 		return NULL;
@@ -96,7 +98,8 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid)
 	return !pf->trained || (t && phase_thread_trains(pf, t));
 }
 
-/* ---- marks and breaks ---------------------------------------------------------------------------- */
+/* ---- marks and breaks
+ * ---------------------------------------------------------------------------- */
 
 static int marks_grow(struct phase_finder *pf)
 {
@@ -117,7 +120,8 @@ static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct s
 {
 	if (pf->next - pf->first == pf->cap) {
 		/* One before those is kept, too: it shows that none of them was given up. */
-		bool needed = !pf->cap || phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
+		bool needed = !pf->cap ||
+			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
 		if (needed && pf->cap < PHASE_MARKS && marks_grow(pf))
 			return -ENOMEM;
@@ -167,8 +171,8 @@ void phase_break_add(struct phase_finder *pf, const struct span *s, bool estimat
 	struct phase_break *breaks;
 
 	breaks = grow_items(pf->breaks, &pf->breaks_cap,
-			    pf->nbreaks < PHASE_BREAKS ? pf->nbreaks + 1 : PHASE_BREAKS, PHASE_BREAKS,
-			    sizeof(*breaks));
+			    pf->nbreaks < PHASE_BREAKS ? pf->nbreaks + 1 : PHASE_BREAKS,
+			    PHASE_BREAKS, sizeof(*breaks));
 	if (!breaks) {
 		pf->error = -ENOMEM;
 		return;
@@ -186,7 +190,8 @@ void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint6
 	phase_break_add(pf, &s, false);
 }
 
-/* ---- batches and evaluations --------------------------------------------------------------------- */
+/* ---- batches and evaluations
+ * --------------------------------------------------------------------- */
 
 /* Lower median: one evaluation among few gaps must not become the rule. */
 static uint32_t usual_fetches(const struct phase_thread *t)
@@ -284,7 +289,8 @@ static void thread_training(struct phase_finder *pf, struct phase_thread *t)
 		gap_judge(pf, t, t->fetch_ns);
 }
 
-static void feed_fetch_begin(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+static void feed_fetch_begin(struct phase_finder *pf, struct phase_thread *t,
+			     const struct signal *s)
 {
 	phase_save_over(pf, t);
 	if (!t->fetches)
@@ -329,8 +335,8 @@ static void gaps_end(struct phase_finder *pf)
 	}
 }
 
-/* Nobody watched. What went on until then is told as far as it was seen; batches are counted anew, as how
- * many were trained on meanwhile is not known. */
+/* Nobody watched. What went on until then is told as far as it was seen; batches are counted anew,
+ * as how many were trained on meanwhile is not known. */
 static int feed_unwatched(struct phase_finder *pf, const struct signal *s)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
@@ -346,7 +352,8 @@ static int feed_unwatched(struct phase_finder *pf, const struct signal *s)
 	return mark_add(pf, MARK_GAP, s);
 }
 
-/* ---- signals ------------------------------------------------------------------------------------- */
+/* ---- signals
+ * ------------------------------------------------------------------------------------- */
 
 static int feed_thread(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase.h - what a process does beside stepping, and inside its steps: batches, evaluations, checkpoints,
- * phases. Pure and deterministic; 7 KiB as a rule, under 256 KiB whatever the process does.
+/* phase.h - what a process does beside stepping, and inside its steps: batches, evaluations,
+ * checkpoints, phases. Pure and deterministic; 7 KiB as a rule, under 256 KiB whatever the process
+ * does.
  *
- * Signals come here before they go to the step finder, so a span that ended before a step did is told
- * before that step can be asked about.
+ * Signals come here before they go to the step finder, so a span that ended before a step did is
+ * told before that step can be asked about.
  */
 #ifndef MODEL_PHASE_H
 #define MODEL_PHASE_H
@@ -17,9 +18,10 @@
 #include "userspace/model/step.h"
 
 enum span_kind {
-	SPAN_FETCH,   /* one batch, on a thread that trains (as far as is known) */
-	SPAN_EVAL,    /* batches without training: from the step before to the batch that is trained on */
-	SPAN_SAVE,    /* a checkpoint: all writers of a burst */
+	SPAN_FETCH, /* one batch, on a thread that trains (as far as is known) */
+	SPAN_EVAL, /* batches without training: from the step before to the batch that is trained on
+		    */
+	SPAN_SAVE, /* a checkpoint: all writers of a burst */
 	SPAN_RESTORE, /* readers of a burst */
 };
 
@@ -30,8 +32,8 @@ struct span {
 	bool closed; /* its end was seen */
 	bool async;  /* SPAN_SAVE: another thread trains meanwhile */
 	uint32_t files;
-	uint32_t seen;	  /* files that the file system showed; 0: only what wrote or read them did */
-	uint64_t bytes;	  /* of those */
+	uint32_t seen;	/* files that the file system showed; 0: only what wrote or read them did */
+	uint64_t bytes; /* of those */
 	const char *file; /* "" when it has no name */
 };
 typedef void span_fn(void *ctx, const struct span *s); /* s is valid during the call only */
@@ -39,11 +41,12 @@ typedef void span_fn(void *ctx, const struct span *s); /* s is valid during the 
 struct phase_finder;
 struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
-/* 0 or -ENOMEM (the signal, or what a call before this one told, is then not known inside steps). */
+/* 0 or -ENOMEM (the signal, or what a call before this one told, is then not known inside steps).
+ */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
-/* Files, from who opened them (begin_ns) to who closed them (ts_ns; text: path, count: bytes, ident: of the
- * folder that is the checkpoint, 0: none). What a marker shows too is the same checkpoint. likely: the file
- * alone makes one. Returns whether it is part of one. */
+/* Files, from who opened them (begin_ns) to who closed them (ts_ns; text: path, count: bytes,
+ * ident: of the folder that is the checkpoint, 0: none). What a marker shows too is the same
+ * checkpoint. likely: the file alone makes one. Returns whether it is part of one. */
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
 /* The folder has its name for good: nothing is added to the checkpoint that it is. */
 void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns);
@@ -58,9 +61,9 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid);
 /* emit and ctx: as for phase_new(). */
 void phase_archive(struct archive *a, struct phase_finder **pf, span_fn *emit, void *ctx);
 
-/* A finished step: cuts off the evaluation, checkpoint or restart that lies before or after the work, and
- * tells its phases. alone: the process has one loop. resume_ns: 0, or where the step before says that this
- * one starts; set for the next one. */
+/* A finished step: cuts off the evaluation, checkpoint or restart that lies before or after the
+ * work, and tells its phases. alone: the process has one loop. resume_ns: 0, or where the step
+ * before says that this one starts; set for the next one. */
 void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint64_t *resume_ns,
 		struct fact_step *ret);
 

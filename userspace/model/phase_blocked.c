@@ -19,7 +19,8 @@ uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns)
 	return low;
 }
 
-bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m, const struct step *s)
+bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m,
+		       const struct step *s)
 {
 	const struct phase_thread *t;
 
@@ -57,7 +58,8 @@ static uint64_t marks_until(const struct phase_finder *pf, uint64_t first, uint6
 	return last;
 }
 
-/* ---- how long ------------------------------------------------------------------------------------ */
+/* ---- how long
+ * ------------------------------------------------------------------------------------ */
 
 struct blocked { /* what is summed up, from its end to its beginning */
 	uint64_t ns[MARK_KINDS];
@@ -65,8 +67,9 @@ struct blocked { /* what is summed up, from its end to its beginning */
 	enum mark_kind kind; /* ... last for a mark of this kind */
 };
 
-/* Threads block at once: a moment counts once, for the step's own thread if that is blocked. All marks before
- * this one end later, so that what they share with it is all of it from their earliest beginning on. */
+/* Threads block at once: a moment counts once, for the step's own thread if that is blocked. All
+ * marks before this one end later, so that what they share with it is all of it from their earliest
+ * beginning on. */
 static void blocked_add(struct blocked *b, const struct phase_mark *m, bool own, uint64_t from_ns,
 			uint64_t to_ns)
 {
@@ -76,7 +79,9 @@ static void blocked_add(struct blocked *b, const struct phase_mark *m, bool own,
 
 	if (end_ns <= begin_ns)
 		return;
-	shared_ns = end_ns <= b->lowest_ns ? 0 : end_ns - (begin_ns > b->lowest_ns ? begin_ns : b->lowest_ns);
+	shared_ns = end_ns <= b->lowest_ns
+			    ? 0
+			    : end_ns - (begin_ns > b->lowest_ns ? begin_ns : b->lowest_ns);
 	b->ns[m->kind] += end_ns - begin_ns - shared_ns;
 	if (own && shared_ns <= b->ns[b->kind]) {
 		b->ns[b->kind] -= shared_ns;
@@ -88,7 +93,8 @@ static void blocked_add(struct blocked *b, const struct phase_mark *m, bool own,
 	b->kind = m->kind;
 }
 
-uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns)
+uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns,
+			  uint64_t *ret_ns)
 {
 	uint64_t first = phase_marks_after(sp->pf, from_ns), sum_ns = 0;
 	struct blocked b = {.lowest_ns = to_ns};
@@ -107,7 +113,8 @@ uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64
 	return sum_ns;
 }
 
-/* ---- where --------------------------------------------------------------------------------------- */
+/* ---- where
+ * --------------------------------------------------------------------------------------- */
 
 struct places { /* in order, none across another */
 	struct step_piece piece[STEP_PIECES];
@@ -137,8 +144,8 @@ static bool places_room(struct places *at, uint64_t ns)
 	return true;
 }
 
-/* It ends after all that have a place. Where two threads block at once the place is the step's own, else the
- * later one's; what another one was blocked for before its own thread was is left out. */
+/* It ends after all that have a place. Where two threads block at once the place is the step's own,
+ * else the later one's; what another one was blocked for before its own thread was is left out. */
 static void places_add(struct places *at, struct step_piece p, bool own)
 {
 	while (at->n && at->piece[at->n - 1].to_ns > p.from_ns) {
@@ -168,7 +175,8 @@ static void split_places(const struct phase_split *sp)
 	};
 	struct fact_step *out = sp->out;
 	const struct step *s = &out->step;
-	uint64_t first = phase_marks_after(sp->pf, s->start_ns), last = marks_until(sp->pf, first, s->end_ns);
+	uint64_t first = phase_marks_after(sp->pf, s->start_ns),
+		 last = marks_until(sp->pf, first, s->end_ns);
 	struct places at = {.n = 0};
 
 	for (uint64_t i = first; i < last; i++) {
@@ -189,7 +197,8 @@ static void split_places(const struct phase_split *sp)
 void phase_split_blocked(struct phase_split *sp)
 {
 	struct fact_step *out = sp->out;
-	uint64_t ns[MARK_KINDS] = {0}, whole_ns = out->step.end_ns - out->step.start_ns, blocked_ns, away_ns;
+	uint64_t ns[MARK_KINDS] = {0}, whole_ns = out->step.end_ns - out->step.start_ns, blocked_ns,
+		 away_ns;
 
 	blocked_ns = phase_blocked_ns(sp, out->step.start_ns, out->step.end_ns, ns);
 	away_ns = blocked_ns + out->phase_ns[PHASE_DATA];
@@ -199,7 +208,8 @@ void phase_split_blocked(struct phase_split *sp)
 	out->phase_ns[PHASE_COMPILE] = ns[MARK_COMPILE];
 	out->wait_ns = ns[MARK_SYNC] + ns[MARK_COLLECTIVE] + ns[MARK_COPY_OUT];
 	out->host_ns = whole_ns > away_ns ? whole_ns - away_ns : 0;
-	out->device_known = sp->pf->seen & (1u << MARK_SYNC | 1u << MARK_COLLECTIVE | 1u << MARK_COPY_OUT);
+	out->device_known = sp->pf->seen &
+			    (1u << MARK_SYNC | 1u << MARK_COLLECTIVE | 1u << MARK_COPY_OUT);
 	if (blocked_ns)
 		split_places(sp);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phase_checkpoint.c - files of one checkpoint.
  *
- * torch.distributed.checkpoint writes one file per tensor, Hugging Face four per checkpoint: writers less
- * than a second apart on one thread, without a sign of training between them, are one. A reader has no end
- * marker: what the thread does next ends it, if that is soon.
+ * torch.distributed.checkpoint writes one file per tensor, Hugging Face four per checkpoint:
+ * writers less than a second apart on one thread, without a sign of training between them, are one.
+ * A reader has no end marker: what the thread does next ends it, if that is soon.
  */
 #include <string.h>
 
 #include "userspace/model/phase_internal.h"
 
-void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed)
+void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		       bool closed)
 {
 	struct span s = {
 		.kind = b == &t->save ? SPAN_SAVE : SPAN_RESTORE,
@@ -40,7 +41,8 @@ void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct b
 	pf->emit(pf->ctx, &s);
 }
 
-void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s)
+void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		 const struct signal *s)
 {
 	if (b->active && s->begin_ns > b->end_ns && s->begin_ns - b->end_ns >= BURST_NS)
 		phase_burst_close(pf, t, b, b == &t->save && !b->open);
@@ -74,7 +76,8 @@ void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const stru
 	t->save.end_ns = s->ts_ns;
 }
 
-/* Data sets are read with the same reader: what is opened while a batch is fetched is no checkpoint. */
+/* Data sets are read with the same reader: what is opened while a batch is fetched is no
+ * checkpoint. */
 void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	if (!t->fetching)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_file.c - checkpoints by their files, beside what their writers and readers show of themselves. */
+/* phase_file.c - checkpoints by their files, beside what their writers and readers show of
+ * themselves. */
 #include "userspace/model/phase_internal.h"
 
 #include <errno.h>

@@ -76,9 +76,9 @@ struct phase_thread {
 	uint32_t ranged;		  /* batches of those that such a range followed */
 	struct phase_after after, before; /* the last batch; the one before it */
 	uint64_t gap_ns;		  /* where those began, or the update before them ended */
-	uint64_t updated_ns;		  /* end of the last update, when no backward came after it */
-	uint64_t trained_ns;		  /* last backward, or end of an update */
-	uint64_t saved_ns;		  /* end of the last checkpoint that was told */
+	uint64_t updated_ns; /* end of the last update, when no backward came after it */
+	uint64_t trained_ns; /* last backward, or end of an update */
+	uint64_t saved_ns;   /* end of the last checkpoint that was told */
 	uint32_t usual[PHASE_FETCHES];
 	uint32_t gaps; /* ever */
 	struct burst save, restore;
@@ -122,14 +122,17 @@ static inline struct phase_mark *phase_mark_at(const struct phase_finder *pf, ui
 }
 
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid);
-struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s); /* NULL: no memory */
+struct phase_thread *phase_thread_of(struct phase_finder *pf,
+				     const struct signal *s); /* NULL: no memory */
 bool phase_thread_trains(const struct phase_finder *pf, const struct phase_thread *t);
 /* A span that lies in no step; for want of memory pf->error is set. */
 void phase_break_add(struct phase_finder *pf, const struct span *s, bool estimated);
 
 /* phase_checkpoint.c. b is t->save or t->restore; closed: its end was seen. */
-void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b, const struct signal *s);
-void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b, bool closed);
+void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		 const struct signal *s);
+void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		       bool closed);
 /* The thread does something else: a checkpoint that it wrote has ended. */
 void phase_save_over(struct phase_finder *pf, struct phase_thread *t);
 void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
@@ -141,9 +144,11 @@ void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all);
 /* phase_blocked.c. First mark that ends after ns. */
 uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns);
 /* Marks of the step's thread; of the threads that run its backward when it runs none itself. */
-bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m, const struct step *s);
+bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m,
+		       const struct step *s);
 /* By kind of mark where ret_ns is not NULL. */
-uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns);
+uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns,
+			  uint64_t *ret_ns);
 /* Of the step that sp->out is of: how long it was blocked, where, and what is left to its host. */
 void phase_split_blocked(struct phase_split *sp);
 

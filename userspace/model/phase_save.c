@@ -48,7 +48,8 @@ static void break_archive(struct archive *a, struct phase_break *b)
 	archive_number(a, &b->estimated);
 }
 
-/* The size of the ring is state: a full one of less than PHASE_MARKS grows or gives up marks by it. */
+/* The size of the ring is state: a full one of less than PHASE_MARKS grows or gives up marks by it.
+ */
 static void marks_archive(struct archive *a, struct phase_finder *pf)
 {
 	uint32_t cap = 0, n = (uint32_t)(pf->next - pf->first);
@@ -57,7 +58,8 @@ static void marks_archive(struct archive *a, struct phase_finder *pf)
 	archive_number(a, &pf->cap);
 	archive_count(a, &n, PHASE_MARKS, sizeof(*pf->marks));
 	if (archive_reads(a)) {
-		for (cap = pf->cap ? PHASE_MARKS_MIN : 0; cap && cap < pf->cap && cap < PHASE_MARKS; cap *= 2)
+		for (cap = pf->cap ? PHASE_MARKS_MIN : 0; cap && cap < pf->cap && cap < PHASE_MARKS;
+		     cap *= 2)
 			;
 		archive_require(a, cap == pf->cap && n <= cap && pf->first <= UINT64_MAX / 2);
 		pf->marks = cap ? archive_alloc(a, cap, sizeof(*pf->marks)) : NULL;

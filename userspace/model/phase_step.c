@@ -4,10 +4,12 @@
 
 #include <string.h>
 
-/* ---- breaks -------------------------------------------------------------------------------------- */
+/* ---- breaks
+ * -------------------------------------------------------------------------------------- */
 
 /* A backward of the step's loop within (from_ns, to_ns). */
-static bool worked(const struct phase_finder *pf, const struct step *s, uint64_t from_ns, uint64_t to_ns)
+static bool worked(const struct phase_finder *pf, const struct step *s, uint64_t from_ns,
+		   uint64_t to_ns)
 {
 	for (uint64_t i = phase_marks_after(pf, from_ns); i < pf->next; i++) {
 		const struct phase_mark *m = phase_mark_at(pf, i);
@@ -20,8 +22,8 @@ static bool worked(const struct phase_finder *pf, const struct step *s, uint64_t
 	return false;
 }
 
-static bool break_counts(const struct phase_finder *pf, const struct phase_break *b, const struct step *s,
-			 bool alone)
+static bool break_counts(const struct phase_finder *pf, const struct phase_break *b,
+			 const struct step *s, bool alone)
 {
 	const struct phase_thread *t = phase_thread_find(pf, s->tid);
 
@@ -40,8 +42,8 @@ static void step_ends(struct step *s, const struct phase_break *b)
 	s->flags |= b->estimated ? STEP_estimated : 0;
 }
 
-/* In order of time, those that meet as one: an evaluation may hold a checkpoint. Only what ended by end_ns;
- * the rest is kept for steps that follow. */
+/* In order of time, those that meet as one: an evaluation may hold a checkpoint. Only what ended by
+ * end_ns; the rest is kept for steps that follow. */
 static uint32_t breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
 			    struct phase_break *ret)
 {
@@ -75,9 +77,10 @@ static uint32_t breaks_take(struct phase_finder *pf, const struct step *s, bool 
 	return merged;
 }
 
-/* It ends where its successor was queued: its work is the longest of what lies between the breaks, the later
- * of two. */
-static void cut_execution(const struct phase_break *b, uint32_t n, struct step *s, uint64_t *resume_ns)
+/* It ends where its successor was queued: its work is the longest of what lies between the breaks,
+ * the later of two. */
+static void cut_execution(const struct phase_break *b, uint32_t n, struct step *s,
+			  uint64_t *resume_ns)
 {
 	uint64_t most_ns = 0, from_ns = s->start_ns;
 	uint32_t most = 0;
@@ -101,15 +104,16 @@ static void cut_execution(const struct phase_break *b, uint32_t n, struct step *
 }
 
 /* The step starts behind what comes before its work, or ends before what comes after it. */
-static void cut_marks(const struct phase_finder *pf, const struct phase_break *b, uint32_t n, struct step *s,
-		      uint64_t *resume_ns)
+static void cut_marks(const struct phase_finder *pf, const struct phase_break *b, uint32_t n,
+		      struct step *s, uint64_t *resume_ns)
 {
 	uint64_t end_ns = s->end_ns;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (!worked(pf, s, s->start_ns, b[i].begin_ns)) {
 			step_begins(s, &b[i]);
-		} else if (s->boundary != BOUNDARY_UPDATE_EXIT && !worked(pf, s, b[i].end_ns, end_ns)) {
+		} else if (s->boundary != BOUNDARY_UPDATE_EXIT &&
+			   !worked(pf, s, b[i].end_ns, end_ns)) {
 			step_ends(s, &b[i]);
 			*resume_ns = b[n - 1].end_ns;
 			return;
@@ -136,13 +140,15 @@ static void step_cuts(struct phase_finder *pf, struct step *s, bool alone, uint6
 		cut_marks(pf, breaks, n, s, resume_ns);
 }
 
-/* ---- phases -------------------------------------------------------------------------------------- */
+/* ---- phases
+ * -------------------------------------------------------------------------------------- */
 
 static void split_piece(struct phase_split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
 {
 	struct fact_step *out = sp->out;
 
-	if (out->npieces < STEP_PIECES && from_ns >= out->step.start_ns && to_ns <= out->step.end_ns)
+	if (out->npieces < STEP_PIECES && from_ns >= out->step.start_ns &&
+	    to_ns <= out->step.end_ns)
 		out->piece[out->npieces++] = (struct step_piece){
 			.phase = p, .from_ns = from_ns, .to_ns = to_ns};
 }
@@ -163,7 +169,8 @@ static void split_add(struct phase_split *sp, enum phase p, uint64_t from_ns, ui
 static void split_forward(struct phase_split *sp, uint64_t to_ns)
 {
 	if (to_ns > sp->from_ns)
-		sp->forward_ns += to_ns - sp->from_ns - phase_blocked_ns(sp, sp->from_ns, to_ns, NULL);
+		sp->forward_ns += to_ns - sp->from_ns -
+				  phase_blocked_ns(sp, sp->from_ns, to_ns, NULL);
 }
 
 static void split_backward_end(struct phase_split *sp, uint64_t ns)
@@ -188,7 +195,8 @@ static void split_backward(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (m->begin_ns < sp->updated_ns) /* a closure: its time is the update's */
 		return;
-	if (!sp->backward_ns && m->begin_ns >= sp->from_ns && m->begin_ns != sp->out->step.start_ns) {
+	if (!sp->backward_ns && m->begin_ns >= sp->from_ns &&
+	    m->begin_ns != sp->out->step.start_ns) {
 		split_forward(sp, m->begin_ns);
 		sp->out->phase_ns[PHASE_FORWARD] += sp->forward_ns;
 		if (m->begin_ns > sp->from_ns)
@@ -215,8 +223,8 @@ static void split_mark(struct phase_split *sp, const struct phase_mark *m)
 	case MARK_UPDATE:
 		split_interrupt(sp, m);
 		sp->forward_ns = 0;
-		split_add(sp, PHASE_UPDATE, m->begin_ns > sp->updated_ns ? m->begin_ns : sp->updated_ns,
-			  m->end_ns);
+		split_add(sp, PHASE_UPDATE,
+			  m->begin_ns > sp->updated_ns ? m->begin_ns : sp->updated_ns, m->end_ns);
 		sp->updated_ns = m->end_ns;
 		break;
 	case MARK_ZERO_GRAD:
@@ -228,10 +236,12 @@ static void split_mark(struct phase_split *sp, const struct phase_mark *m)
 	}
 }
 
-/* Some of it was not watched: how long it took is known, what it held and whether it was one is not. */
+/* Some of it was not watched: how long it took is known, what it held and whether it was one is
+ * not. */
 static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 {
-	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next; i++) {
+	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next;
+	     i++) {
 		const struct phase_mark *m = phase_mark_at(pf, i);
 
 		if (m->begin_ns >= s->end_ns)

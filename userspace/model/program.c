@@ -100,7 +100,8 @@ static void rate(struct program_rate *ret, const struct program_config *c, doubl
 	ret->mfu = peak_flops > 0 ? ret->flops / peak_flops : 0;
 }
 
-void program_view(const struct program_config *c, const struct program_seen *s, struct program_view *ret)
+void program_view(const struct program_config *c, const struct program_seen *s,
+		  struct program_view *ret)
 {
 	double peak_flops = c->peak_flops * s->accelerators;
 	double counts = s->made > s->lost ? fmax(0, (double)(s->made - s->lost) - s->away) : 0;

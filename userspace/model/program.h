@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h - how much a job gets done in a second, what share that is of what its accelerators can do (MFU),
- * and what their time is worth: from what its user says of a step, and what is seen of steps and time.
+/* program.h - how much a job gets done in a second, what share that is of what its accelerators can
+ * do (MFU), and what their time is worth: from what its user says of a step, and what is seen of
+ * steps and time.
  *
- * Two rates: over the time of its steps (those whose time is certain), so how fast the program is; and over
- * observed time, of the steps that count (not those that a restart disproved), so how fast the training is.
- * Of a step a part of whose time is left out the rest counts, as that share of a step, in both.
- * Pure. 0: unknown, everywhere here. */
+ * Two rates: over the time of its steps (those whose time is certain), so how fast the program is;
+ * and over observed time, of the steps that count (not those that a restart disproved), so how fast
+ * the training is. Of a step a part of whose time is left out the rest counts, as that share of a
+ * step, in both. Pure. 0: unknown, everywhere here. */
 #ifndef MODEL_PROGRAM_H
 #define MODEL_PROGRAM_H
 
@@ -24,7 +25,8 @@ struct program_config {
 	char currency[8];	       /* as the user writes it before the price; "" */
 	uint32_t accelerators;	       /* of a rank; 0: one where the runtime of one was seen */
 	char accelerator[32];	       /* its name */
-	/* Of runs whose speed may be compared, and of those that add up to one training; "": none. */
+	/* Of runs whose speed may be compared, and of those that add up to one training; "": none.
+	 */
 	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX];
 };
 
@@ -51,12 +53,13 @@ struct program_rate {
 struct program_view {
 	double accelerators;
 	struct program_rate steps, elapsed;
-	/* Share of the accelerators' peak that was used in productive time: times the runtime goodput it is
-	 * elapsed.mfu. */
+	/* Share of the accelerators' peak that was used in productive time: times the runtime
+	 * goodput it is elapsed.mfu. */
 	double runtime, program;
 };
 
-void program_view(const struct program_config *c, const struct program_seen *s, struct program_view *ret);
+void program_view(const struct program_config *c, const struct program_seen *s,
+		  struct program_view *ret);
 /* Something is known of it, or was asked for. */
 bool program_known(const struct program_config *c);
 /* What so much time of accelerators costs. */

@@ -7,7 +7,8 @@
 
 static const char custom[] = "CUSTOM_BADPUT_EVENTS.";
 
-/* The last * takes one byte more whenever what follows it does not fit: time is the product of the lengths.
+/* The last * takes one byte more whenever what follows it does not fit: time is the product of the
+ * lengths.
  */
 bool range_matches(const char *match, const char *name)
 {
@@ -32,8 +33,8 @@ bool range_matches(const char *match, const char *name)
 
 static bool bucket_spent(enum bucket b)
 {
-	return b < BUCKET_GOODPUT && b != BUCKET_UNOBSERVED && b != BUCKET_HANG && b != BUCKET_RECOVERY &&
-	       b != BUCKET_WASTED && b != BUCKET_CUSTOM;
+	return b < BUCKET_GOODPUT && b != BUCKET_UNOBSERVED && b != BUCKET_HANG &&
+	       b != BUCKET_RECOVERY && b != BUCKET_WASTED && b != BUCKET_CUSTOM;
 }
 
 static int bucket_find(const char *word, enum bucket *ret)

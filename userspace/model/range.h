@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* range.h - which named ranges of a job are time of which bucket, as the user says. Pure, bounded.
  *
- * A rule is "BUCKET MATCH". MATCH is a whole name, with * for any text and ? for any byte. BUCKET is EVAL, a
- * bucket that time is spent in (DATA_LOADING_SYNC, TRAINING_PREP, ...; not what is concluded: GOODPUT, OTHER,
- * HANG, UNOBSERVED, what disruptions cost), or CUSTOM_BADPUT_EVENTS.TYPE: letters, digits and _, told in
- * capitals.
+ * A rule is "BUCKET MATCH". MATCH is a whole name, with * for any text and ? for any byte. BUCKET
+ * is EVAL, a bucket that time is spent in (DATA_LOADING_SYNC, TRAINING_PREP, ...; not what is
+ * concluded: GOODPUT, OTHER, HANG, UNOBSERVED, what disruptions cost), or
+ * CUSTOM_BADPUT_EVENTS.TYPE: letters, digits and _, told in capitals.
  */
 #ifndef MODEL_RANGE_H
 #define MODEL_RANGE_H
@@ -29,7 +29,8 @@ struct range_rules {
 	struct type_names types; /* numbers stay: ledgers know them */
 };
 
-/* 0; -EINVAL: no rule; -E2BIG: one too many, of rules or of types. A rule of the same MATCH gives way. */
+/* 0; -EINVAL: no rule; -E2BIG: one too many, of rules or of types. A rule of the same MATCH gives
+ * way. */
 int range_rules_add(struct range_rules *rules, const char *text);
 /* The first that matches, or NULL. */
 const struct range_rule *range_rules_find(const struct range_rules *rules, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_share.c - each thread has a stack of the ranges that are open; whenever it changes, what has passed
- * since is a piece of the one that was on top. Pieces do not overlap on a thread, so a step's share of a name
- * is the sum of its pieces within the step. */
+/* range_share.c - each thread has a stack of the ranges that are open; whenever it changes, what
+ * has passed since is a piece of the one that was on top. Pieces do not overlap on a thread, so a
+ * step's share of a name is the sum of its pieces within the step. */
 #include "userspace/model/range_share.h"
 
 #include <errno.h>
@@ -73,7 +73,8 @@ void range_shares_free(struct range_shares *rs)
 	free(rs);
 }
 
-/* ---- pieces -------------------------------------------------------------------------------------- */
+/* ---- pieces
+ * -------------------------------------------------------------------------------------- */
 
 static struct share_piece *piece_at(const struct range_shares *rs, uint64_t i)
 {
@@ -128,7 +129,8 @@ static int piece_add(struct range_shares *rs, const struct share_thread *t, uint
 	return err;
 }
 
-/* ---- open ranges --------------------------------------------------------------------------------- */
+/* ---- open ranges
+ * --------------------------------------------------------------------------------- */
 
 static struct share_thread *thread_find(const struct range_shares *rs, uint32_t tid)
 {
@@ -152,7 +154,8 @@ static struct share_thread *thread_of(struct range_shares *rs, uint32_t tid)
 		t->nopen = 0;
 		return t;
 	}
-	threads = grow_items(rs->threads, &rs->threads_cap, rs->nthreads + 1, THREADS, sizeof(*threads));
+	threads = grow_items(rs->threads, &rs->threads_cap, rs->nthreads + 1, THREADS,
+			     sizeof(*threads));
 	if (!threads)
 		return NULL;
 	rs->threads = threads;
@@ -170,9 +173,9 @@ static uint8_t name_of(struct range_shares *rs, const char *text)
 	for (uint32_t i = 0; i < rs->nnames; i++)
 		if (!strcmp(rs->names[i], text))
 			return (uint8_t)i;
-	names = rs->nnames < NAMES
-			? grow_items(rs->names, &rs->names_cap, rs->nnames + 1, NAMES, sizeof(*names))
-			: NULL;
+	names = rs->nnames < NAMES ? grow_items(rs->names, &rs->names_cap, rs->nnames + 1, NAMES,
+						sizeof(*names))
+				   : NULL;
 	if (!names)
 		return NAME_OTHER;
 	rs->names = names;
@@ -234,7 +237,8 @@ int range_shares_feed(struct range_shares *rs, const struct signal *s)
 	}
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 static struct share_loop *loop_find(const struct range_shares *rs, uint32_t loop)
 {
@@ -299,8 +303,8 @@ static void parts_add(struct share_loop *l, uint64_t *ns, const struct step *s, 
 }
 
 /* steps NULL: of one. */
-static void parts_view(const struct range_shares *rs, const struct share_loop *l, const uint64_t *ns,
-		       const uint64_t *steps, struct share_view *ret)
+static void parts_view(const struct range_shares *rs, const struct share_loop *l,
+		       const uint64_t *ns, const uint64_t *steps, struct share_view *ret)
 {
 	ret->nparts = 0;
 	for (uint32_t i = 0; i < SHARE_PARTS; i++) {
@@ -316,7 +320,8 @@ static void parts_view(const struct range_shares *rs, const struct share_loop *l
 	}
 }
 
-bool range_shares_step(struct range_shares *rs, const struct step *s, bool counts, struct share_view *ret)
+bool range_shares_step(struct range_shares *rs, const struct step *s, bool counts,
+		       struct share_view *ret)
 {
 	const struct share_thread *t = thread_find(rs, s->tid);
 	struct share_loop *l = loop_of(rs, s->loop);
@@ -352,7 +357,8 @@ void range_shares_view(const struct range_shares *rs, uint32_t loop, struct shar
 		parts_view(rs, l, l->ns, l->steps, ret);
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void threads_archive(struct archive *a, struct range_shares *rs)
 {
@@ -374,7 +380,8 @@ static void threads_archive(struct archive *a, struct range_shares *rs)
 		for (uint32_t k = 0; k < t->nopen; k++) {
 			archive_number(a, &t->open[k].begin_ns);
 			archive_below(a, &t->open[k].name, NAMES + 1);
-			archive_require(a, t->open[k].name == NAME_OTHER || t->open[k].name < rs->nnames);
+			archive_require(a, t->open[k].name == NAME_OTHER ||
+						   t->open[k].name < rs->nnames);
 		}
 	}
 }

@@ -88,7 +88,8 @@ bool rank_shown(const struct rank *r)
 	return r->trainer || r->target || r->accelerated;
 }
 
-/* ---- identity ------------------------------------------------------------------------------------ */
+/* ---- identity
+ * ------------------------------------------------------------------------------------ */
 
 bool rank_is(const struct rank *r, uint64_t start_ns)
 {
@@ -121,7 +122,8 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 		r->process.start_ns = start_ns;
 	if (r->ledger) { /* its records came before it was introduced */
 		if (first && !r->begun && !start_ns && p->start_mono_ns) {
-			r->start_ns = p->start_mono_ns < r->start_ns ? p->start_mono_ns : r->start_ns;
+			r->start_ns = p->start_mono_ns < r->start_ns ? p->start_mono_ns
+								     : r->start_ns;
 			job_reached_back(r, ledger_reach_back(r->ledger, p->start_mono_ns));
 		}
 		return;
@@ -143,7 +145,8 @@ void rank_attached(struct rank *r, uint64_t now_ns)
 		r->observed_ns = now_ns;
 }
 
-/* ---- markers ------------------------------------------------------------------------------------- */
+/* ---- markers
+ * ------------------------------------------------------------------------------------- */
 
 int rank_open(struct rank *r)
 {
@@ -156,7 +159,8 @@ int rank_open(struct rank *r)
 	r->ledger = ledger_new(r->start_ns, r->observed_ns);
 	if (r->ledger)
 		ledger_away(r->ledger, &r->env->away);
-	if (r->marker && r->finder && r->phase && r->ledger && !rank_window_open(r) && rank_loop(r, 0)) {
+	if (r->marker && r->finder && r->phase && r->ledger && !rank_window_open(r) &&
+	    rank_loop(r, 0)) {
 		r->ledger_told_ns = r->observed_ns;
 		return 0;
 	}
@@ -168,8 +172,8 @@ int rank_open(struct rank *r)
 	return -ENOMEM;
 }
 
-/* Signals that only a process that trains (or tries to) gives. Files are read and devices used by others
- * too: workers of a loader, servers. */
+/* Signals that only a process that trains (or tries to) gives. Files are read and devices used by
+ * others too: workers of a loader, servers. */
 static bool signal_trains(enum signal_kind kind)
 {
 	switch (kind) {
@@ -320,7 +324,8 @@ static bool probe_accelerates(const struct event *ev, const struct gp_probe *pro
 /* A hit of the probe that the user chose to end steps. */
 static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
-	struct signal s = {.kind = SIGNAL_PROBE, .tid = ev->rec->tid, .ts_ns = ev->rec->ts_ns, .text = ""};
+	struct signal s = {
+		.kind = SIGNAL_PROBE, .tid = ev->rec->tid, .ts_ns = ev->rec->ts_ns, .text = ""};
 	unsigned kind = ev->rec->kind;
 
 	if (kind != GP_KIND_hit && kind != GP_KIND_named && kind != GP_KIND_call &&
@@ -335,7 +340,8 @@ static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_
 }
 
 /* What the user chose to find steps is the marker, whatever group its row is in. */
-static unsigned probe_group(const struct rank *r, const struct event *ev, const struct gp_probe *probe)
+static unsigned probe_group(const struct rank *r, const struct event *ev,
+			    const struct gp_probe *probe)
 {
 	if (!probe)
 		return GP_GROUP_bulk;
@@ -360,7 +366,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	if (kind == GP_KIND_exec) {
 		r->fresh = false;
 		rank_hang_unsure(r, now_ns);
-		event_text(r->process.comm, sizeof(r->process.comm), ev->exec->comm, sizeof(ev->exec->comm));
+		event_text(r->process.comm, sizeof(r->process.comm), ev->exec->comm,
+			   sizeof(ev->exec->comm));
 	}
 	if (kind == GP_KIND_tick) {
 		r->settled = true;
@@ -373,7 +380,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 		rank_monitor_close(r);
 	if (kind == GP_KIND_monitor)
 		return rank_monitor(r, ev);
-	if (probe && probe->role == GP_ROLE_monitor) /* how many were not sent: says nothing of training */
+	if (probe &&
+	    probe->role == GP_ROLE_monitor) /* how many were not sent: says nothing of training */
 		return 0;
 	if (!r->marker) {
 		if (kind == GP_KIND_gap)
@@ -396,7 +404,8 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	return r->error;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end
+ * ------------------------------------------------------------------------------------- */
 
 static void rank_close(struct rank *r, uint64_t now_ns)
 {
@@ -459,8 +468,8 @@ void rank_replaced(struct rank *r, uint64_t now_ns)
 	rank_drop_finders(r);
 }
 
-/* The step whose update has ended is whole, though another update might have joined it. The state stays
- * what it was: the process goes on. */
+/* The step whose update has ended is whole, though another update might have joined it. The state
+ * stays what it was: the process goes on. */
 static void rank_last_steps(struct rank *r, const struct signal *last)
 {
 	if (!r->finder || !r->nloops || r->loops[0]->state.state != STATE_LOCKED)

@@ -21,9 +21,10 @@
  *   rank_view.c  its part of a snapshot
  *   rank_save.c  its state as bytes
  *
- * A process that never shows a marker costs 3 KiB: the rest is made at the first one, and grows with what the
- * process does. One that trains in one loop has 61 KiB after days of it, its share of a job included (make
- * bench ONLY=memory); one that does whatever it can has under 9 MiB, by the bounds of the parts.
+ * A process that never shows a marker costs 3 KiB: the rest is made at the first one, and grows
+ * with what the process does. One that trains in one loop has 61 KiB after days of it, its share of
+ * a job included (make bench ONLY=memory); one that does whatever it can has under 9 MiB, by the
+ * bounds of the parts.
  */
 #ifndef MODEL_RANK_H
 #define MODEL_RANK_H
@@ -69,11 +70,12 @@ struct rank_env {      /* what all ranks of a model share */
 	struct anchors anchors;
 	struct away away; /* by the last of them */
 	struct range_rules ranges;
-	struct step_config step;	  /* of processes that show their first marker from here on */
-	uint64_t ideal_ns;		  /* the user's; 0: found */
-	uint64_t hang_ns;		  /* the user's limit of silence; 0: found */
+	struct step_config step; /* of processes that show their first marker from here on */
+	uint64_t ideal_ns;	 /* the user's; 0: found */
+	uint64_t hang_ns;	 /* the user's limit of silence; 0: found */
 	uint64_t windows_ns[WINDOWS_MAX]; /* the user's; 0: no more. None: the usual ones */
-	uint64_t budget_ppm; /* of a rank's time that probes beyond the marker may cost; 0: no bound */
+	uint64_t budget_ppm; /* of a rank's time that probes beyond the marker may cost; 0: no bound
+			      */
 	struct program_config program;
 	char job_uid[JOB_UID_MAX]; /* of jobs that have a name */
 	uint64_t ledger_violations;
@@ -86,25 +88,26 @@ struct rank_loop {
 	struct step_state state; /* as last told */
 	struct deviation *time;
 	struct change *change;
-	struct recent *late;					/* by the clock */
-	uint64_t ideal_ns, mad_ns;				/* refreshed now and then */
-	uint64_t steps, updates;				/* given out, and what they hold */
-	uint64_t last_number, run_step, last_end_ns, resume_ns; /* number: over the runs of the job */
+	struct recent *late;	   /* by the clock */
+	uint64_t ideal_ns, mad_ns; /* refreshed now and then */
+	uint64_t steps, updates;   /* given out, and what they hold */
+	uint64_t last_number, run_step, last_end_ns,
+		resume_ns; /* number: over the runs of the job */
 	uint32_t tid;
 	uint64_t recent_ns[SNAPSHOT_RECENT];
 	uint64_t recent; /* ever */
 	struct {
 		uint64_t number;
-		uint64_t from_ns;			  /* what is saved from then on has it */
-		uint64_t goodput_ns;			  /* of the job so far, where it is its reference */
-	} done[RANK_DONE];				  /* last steps, for what began a while ago */
+		uint64_t from_ns;    /* what is saved from then on has it */
+		uint64_t goodput_ns; /* of the job so far, where it is its reference */
+	} done[RANK_DONE];	     /* last steps, for what began a while ago */
 	uint64_t phase_ns[PHASE_COUNT], host_ns, wait_ns; /* sums, as of fact_step */
 	uint32_t phases_known,
 		phases_untold; /* untold: not of all its steps, so that the sums are of no use */
 	bool device_known, device_untold;
 	uint64_t flagged[8];
 	uint64_t first_ns; /* end of its first step */
-	bool probed_late;  /* what finds its steps came so shortly before that some may be missing */
+	bool probed_late; /* what finds its steps came so shortly before that some may be missing */
 };
 
 struct rank_note { /* a span whose fact is told after the steps before it */
@@ -167,13 +170,14 @@ struct rank {
 	struct gp_place *place;	   /* likewise; NULL: not known */
 	bool placed;		   /* ... its own, not its parent's */
 	bool place_ranked;	   /* rank and world size are those of its place */
-	uint64_t start_ns;	   /* on CLOCK_MONOTONIC: of its program where that was seen, else of it */
-	uint64_t observed_ns;	   /* watched since */
-	int64_t since_real_ns; /* that instant, UTC, as the clock was when it began to train; 0: unknown */
+	uint64_t start_ns; /* on CLOCK_MONOTONIC: of its program where that was seen, else of it */
+	uint64_t observed_ns;  /* watched since */
+	int64_t since_real_ns; /* that instant, UTC, as the clock was when it began to train; 0:
+				  unknown */
 	uint64_t end_ns;       /* when not alive */
 	bool from_start;
-	bool fresh;   /* born, and has neither run a program nor made a child since */
-	bool begun;   /* its program's start was seen: what the process was before is another one's */
+	bool fresh; /* born, and has neither run a program nor made a child since */
+	bool begun; /* its program's start was seen: what the process was before is another one's */
 	bool settled; /* a tick passed: attaching is over */
 	bool missed;  /* nobody watched for a while before its first marker */
 	bool alive, trainer, target;
@@ -221,7 +225,8 @@ struct rank {
 	struct rank_fault fault;
 	struct straggle_view straggle;
 	struct rank_collectives collectives;
-	uint64_t untold_ns[RANK_UNTOLD]; /* when a call that blocks was last counted instead of told */
+	uint64_t untold_ns[RANK_UNTOLD]; /* when a call that blocks was last counted instead of told
+					  */
 	uint64_t suspended_ns,
 		suspended_booked_ns; /* since when, and up to where it is booked; 0: it is not */
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
@@ -270,15 +275,18 @@ void rank_ledger_checked(struct rank *r);
 
 /* rank_file.c */
 int rank_file(struct rank *r, const struct event *ev); /* gp_file and gp_renamed. 0 or -ENOMEM */
-/* What was written within the span was written after that step: the checkpoint that it is, or NULL. */
-const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_note *n, uint64_t step);
+/* What was written within the span was written after that step: the checkpoint that it is, or NULL.
+ */
+const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_note *n,
+					    uint64_t step);
 /* A step is known that what was written from from_ns on has. */
 void rank_files_step(struct rank *r, uint64_t from_ns, uint64_t number);
-/* Last step that had been done by then, of the loop that runs on the thread (of the first one else). */
+/* Last step that had been done by then, of the loop that runs on the thread (of the first one
+ * else). */
 uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns);
 
-/* rank_flow.c: the signal goes to the finder; what may be wrong in it for what was not seen does not. 0 or
- * -ENOMEM. */
+/* rank_flow.c: the signal goes to the finder; what may be wrong in it for what was not seen does
+ * not. 0 or -ENOMEM. */
 int rank_find(struct rank *r, const struct signal *s);
 
 /* rank_late.c */
@@ -301,13 +309,16 @@ const uint64_t *rank_window_lengths(const struct rank_env *env);
 void rank_tell_windows(struct rank *r, uint64_t now_ns); /* now and then */
 
 /* rank_fact.c */
-void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns); /* fills who and when, and tells it */
+void rank_fact(const struct rank *r, struct fact *f,
+	       uint64_t mono_ns); /* fills who and when, and tells it */
 void rank_span(void *ctx, const struct span *s);
 void rank_notes(struct rank *r, uint64_t before_ns); /* tells those that began before */
 void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_tell_ledger(struct rank *r, uint64_t now_ns);
-void rank_fell(struct rank *r, uint64_t now_ns, bool replaced); /* it ended; replaced: by another program */
-void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void rank_fell(struct rank *r, uint64_t now_ns,
+	       bool replaced); /* it ended; replaced: by another program */
+void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 void rank_states_again(struct rank *r, uint64_t now_ns); /* more is known of who it is */
 
@@ -333,12 +344,14 @@ void rank_communicator(struct rank *r, const struct signal *s);
 void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called);
 void rank_collective_archive(struct archive *a, struct rank_collectives *c);
 
-/* rank_untold.c: calls of this probe were counted instead of told; its probe was taken from all of them. */
+/* rank_untold.c: calls of this probe were counted instead of told; its probe was taken from all of
+ * them. */
 void rank_untold(struct rank *r, const struct gp_probe *probe, uint64_t hits, uint64_t now_ns);
 void rank_untold_collectives(struct rank *r);
 void rank_untold_step(struct rank *r, struct rank_loop *lp, struct fact_step *fs);
 
-/* rank_suspend.c: another process takes its device's state away, or gives it back: from_ns..now_ns the call.
+/* rank_suspend.c: another process takes its device's state away, or gives it back: from_ns..now_ns
+ * the call.
  */
 void rank_suspend(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns);

@@ -19,8 +19,9 @@ static void add_grown(const struct change_view *v, char *out, size_t len)
 		if (!known || v->grown_ns[i] <= 0 ||
 		    v->grown_ns[i] < ((int64_t)v->after_ns - (int64_t)v->before_ns) / 10)
 			continue;
-		at += (size_t)snprintf(out + at, len - at, "%s%s +%s", separator, change_part_name(i),
-				       clock_duration(more, sizeof(more), (uint64_t)v->grown_ns[i]));
+		at += (size_t)snprintf(
+			out + at, len - at, "%s%s +%s", separator, change_part_name(i),
+			clock_duration(more, sizeof(more), (uint64_t)v->grown_ns[i]));
 		separator = ", ";
 	}
 }
@@ -31,14 +32,17 @@ static void change_evidence(const struct change_view *v, char *out, size_t len)
 
 	clock_durations(before, after, sizeof(before), v->before_ns, v->after_ns);
 	if (v->slow) {
-		snprintf(out, len, "steps take %s instead of %s since step %llu, noticed at step %llu", after,
-			 before, (unsigned long long)v->onset_step, (unsigned long long)v->noticed_step);
+		snprintf(out, len,
+			 "steps take %s instead of %s since step %llu, noticed at step %llu", after,
+			 before, (unsigned long long)v->onset_step,
+			 (unsigned long long)v->noticed_step);
 		add_grown(v, out, len);
 		return;
 	}
-	snprintf(out, len, "steps took %s instead of %s from step %llu to step %llu%s", after, before,
-		 (unsigned long long)v->onset_step, (unsigned long long)v->end_step - 1,
-		 v->incomparable ? "; from there on they hold another number of micro-batches" : "");
+	snprintf(out, len, "steps took %s instead of %s from step %llu to step %llu%s", after,
+		 before, (unsigned long long)v->onset_step, (unsigned long long)v->end_step - 1,
+		 v->incomparable ? "; from there on they hold another number of micro-batches"
+				 : "");
 }
 
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs)

@@ -53,7 +53,8 @@ void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* ---- spans --------------------------------------------------------------------------------------- */
+/* ---- spans
+ * --------------------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -72,14 +73,15 @@ static void checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
 	if (c->step)
 		snprintf(step, sizeof(step), " (step %llu)", (unsigned long long)c->step);
 	if (c->restore)
-		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s%s", c->files, plural(c->files), from,
-			   step);
+		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s%s", c->files,
+			   plural(c->files), from, step);
 	else if (!c->closed)
 		rank_event(r, c->end_ns, "checkpoint begun, its end was not seen%s%.60s%s",
 			   *c->file ? ": " : "", base_name(c->file), step);
 	else
-		rank_event(r, c->end_ns, "checkpoint saved %sin %s%s%.60s%s", c->async ? "aside " : "", took,
-			   *c->file ? ": " : "", base_name(c->file), step);
+		rank_event(r, c->end_ns, "checkpoint saved %sin %s%s%.60s%s",
+			   c->async ? "aside " : "", took, *c->file ? ": " : "", base_name(c->file),
+			   step);
 }
 
 static void tell_checkpoint(struct rank *r, const struct rank_note *n)
@@ -187,7 +189,8 @@ void rank_span(void *ctx, const struct span *s)
 		[SPAN_RESTORE] = BUCKET_CHECKPOINT_RESTORE,
 	};
 	struct rank *r = ctx;
-	struct rank *trains = !r->trainer && s->kind == SPAN_SAVE && s->seen ? job_reference(r) : NULL;
+	struct rank *trains = !r->trainer && s->kind == SPAN_SAVE && s->seen ? job_reference(r)
+									     : NULL;
 	struct span aside = *s;
 	int err = 0;
 
@@ -229,12 +232,14 @@ void rank_tell_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 
 	if (now_ns <= from_ns)
 		return;
-	rank_event(r, now_ns, "not watched for %s", clock_duration(took, sizeof(took), now_ns - from_ns));
+	rank_event(r, now_ns, "not watched for %s",
+		   clock_duration(took, sizeof(took), now_ns - from_ns));
 	rank_fact(r, &f, now_ns);
 	r->ledger_due = true;
 }
 
-/* ---- ledger, end ---------------------------------------------------------------------------------- */
+/* ---- ledger, end
+ * ---------------------------------------------------------------------------------- */
 
 void rank_tell_ledger(struct rank *r, uint64_t now_ns)
 {
@@ -264,7 +269,8 @@ static const char *cause_of(const struct rank *r, int sig)
 	case SIGUSR2:
 		return "killed";
 	default: /* a fault, or abort(), of its own; unless somebody else sent it */
-		return r->killed.signal == (uint32_t)sig && r->killed.sender && r->killed.sender != r->pid
+		return r->killed.signal == (uint32_t)sig && r->killed.sender &&
+				       r->killed.sender != r->pid
 			       ? "killed"
 			       : "crashed";
 	}
@@ -281,15 +287,19 @@ static bool clean_end(int status)
 /* Somebody else asked it to end, and a while later it did: a preemption, as a rule. */
 static bool asked_to_end(const struct rank *r, uint64_t now_ns)
 {
-	return r->killed.sender && r->killed.sender != r->pid && now_ns - r->killed_ns <= JOB_GRACE_NS &&
-	       (r->killed.signal == SIGTERM || r->killed.signal == SIGUSR1 || r->killed.signal == SIGUSR2);
+	return r->killed.sender && r->killed.sender != r->pid &&
+	       now_ns - r->killed_ns <= JOB_GRACE_NS &&
+	       (r->killed.signal == SIGTERM || r->killed.signal == SIGUSR1 ||
+		r->killed.signal == SIGUSR2);
 }
 
-/* What was done to its pod, or to its node, says more than the signal, or the status, that came of it. */
+/* What was done to its pod, or to its node, says more than the signal, or the status, that came of
+ * it. */
 static bool notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
 {
 	uint64_t since_ns = now_ns > JOB_GRACE_NS ? now_ns - JOB_GRACE_NS : 0;
-	unsigned what = notices_find(&r->env->notices, r->place ? r->place->pod_uid : "", since_ns, now_ns);
+	unsigned what = notices_find(&r->env->notices, r->place ? r->place->pod_uid : "", since_ns,
+				     now_ns);
 
 	return what && job_cause_noticed(why, what);
 }
@@ -297,18 +307,22 @@ static bool notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause
 void rank_fell(struct rank *r, uint64_t now_ns, bool replaced)
 {
 	int sig = !replaced && WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
-	bool sent = sig && r->killed.signal == (uint32_t)sig, clean = !replaced && clean_end(r->status),
-	     noticed;
+	bool sent = sig && r->killed.signal == (uint32_t)sig,
+	     clean = !replaced && clean_end(r->status), noticed;
 	struct job_cause why = {
 		.exit_code = sig || replaced ? -1 : WEXITSTATUS(r->status),
 		.signal = sig,
 		.sender = sent ? r->killed.sender : 0,
 	};
 
-	snprintf(why.cause, sizeof(why.cause), "%s", replaced ? "exec" : clean ? "asked" : cause_of(r, sig));
+	snprintf(why.cause, sizeof(why.cause), "%s",
+		 replaced ? "exec"
+		 : clean  ? "asked"
+			  : cause_of(r, sig));
 	rank_fault_cause(r, now_ns, &why);
 	if (sent)
-		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm, sizeof(r->killed.comm));
+		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm,
+			   sizeof(r->killed.comm));
 	noticed = notice_cause(r, now_ns, &why);
 	if (clean)
 		job_fell(r, now_ns, noticed || asked_to_end(r, now_ns) ? &why : NULL, true);

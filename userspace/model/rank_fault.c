@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_fault.c - errors of a process's device and communicators: told once each, counted, and the cause of
- * what ends the process soon after. */
+/* rank_fault.c - errors of a process's device and communicators: told once each, counted, and the
+ * cause of what ends the process soon after. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,9 @@
 #include "userspace/base/hash.h"
 #include "userspace/model/rank.h"
 
-/* From an error to the end that it causes: PyTorch's watchdog looks every 100 ms, then gives its other
- * threads a minute to leave what they know (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC); Python unwinds and joins.
+/* From an error to the end that it causes: PyTorch's watchdog looks every 100 ms, then gives its
+ * other threads a minute to leave what they know (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC); Python
+ * unwinds and joins.
  */
 #define CAUSE_NS 120000000000ull
 
@@ -33,7 +34,8 @@ static void fault_remember(struct rank_fault *f, const struct told *t, uint64_t 
 
 static bool fault_first(struct rank_fault *f, const struct told *t)
 {
-	uint64_t hash = hash_bytes(hash_word(HASH_START, (uint64_t)t->code), t->name, strlen(t->name));
+	uint64_t hash = hash_bytes(hash_word(HASH_START, (uint64_t)t->code), t->name,
+				   strlen(t->name));
 
 	for (uint32_t i = 0; i < f->ntold; i++) {
 		if (f->told[i] == hash)
@@ -85,13 +87,13 @@ void rank_fault_signal(struct rank *r, const struct signal *s)
 		return;
 	if (s->count)
 		snprintf(asked, sizeof(asked), "; asked for %" PRIu64 " bytes;", s->count);
-	snprintf(evidence, sizeof(evidence), "%s: %s (%" PRId64 ")%s on thread %u", t.origin, t.name, t.code,
-		 asked, s->tid);
+	snprintf(evidence, sizeof(evidence), "%s: %s (%" PRId64 ")%s on thread %u", t.origin,
+		 t.name, t.code, asked, s->tid);
 	fault_tell(r, &t, s->ts_ns);
 }
 
-/* NVIDIA's list of Xids: cleanup after another error, a row that was mapped anew, a high rate of errors that
- * were corrected. */
+/* NVIDIA's list of Xids: cleanup after another error, a row that was mapped anew, a high rate of
+ * errors that were corrected. */
 static bool xid_weak(int64_t code)
 {
 	return code == 45 || code == 63 || code == 92;
@@ -117,8 +119,8 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 		snprintf(name, sizeof(name), "Xid %" PRId64, (int64_t)f->code);
 	else
 		snprintf(name, sizeof(name), "%s", driver);
-	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ", driver,
-		 *device ? " " : "", device, text);
+	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ",
+		 driver, *device ? " " : "", device, text);
 	if (mine) {
 		if (!t.weak) /* what the runtime returned followed from it */
 			r->fault.at_ns = 0;

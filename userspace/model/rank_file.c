@@ -62,7 +62,8 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns)
 		       : 0;
 }
 
-const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_note *n, uint64_t step)
+const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_note *n,
+					    uint64_t step)
 {
 	struct checkpoints *c = job_checkpoints(r, false);
 
@@ -105,12 +106,14 @@ static int file_written(struct rank *r, const struct file_event *f)
 	if (!checkpoints_wrote(c, &w))
 		return -ENOMEM;
 	r->wrote_ns = w.begin_ns;
-	if (s.begin_ns >= r->saved.begin_ns && s.begin_ns <= r->saved.end_ns) /* told before it was closed */
+	if (s.begin_ns >= r->saved.begin_ns &&
+	    s.begin_ns <= r->saved.end_ns) /* told before it was closed */
 		checkpoints_stepped(c, r->pid, s.begin_ns, s.begin_ns, r->saved.step);
 	return 0;
 }
 
-/* A checkpoint that is read once there are steps is looked at, not gone on from; and so is one's own. */
+/* A checkpoint that is read once there are steps is looked at, not gone on from; and so is one's
+ * own. */
 static int file_opened(struct rank *r, const struct file_event *f)
 {
 	const struct checkpoints *c = job_checkpoints(r, false);

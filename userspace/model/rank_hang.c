@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_hang.c - silence of one process: how long, why as far as others saw, and when it is a hang. */
+/* rank_hang.c - silence of one process: how long, why as far as others saw, and when it is a hang.
+ */
 #include "userspace/model/rank.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 #define FRESH_NS    2500000000ull /* what is told every second and was not for so long is over */
 #define STEPS_MIN   3
 
-/* ---- signs of life ------------------------------------------------------------------------------- */
+/* ---- signs of life
+ * ------------------------------------------------------------------------------- */
 
 static void hang_over(struct rank *r, uint64_t now_ns);
 
@@ -24,7 +26,8 @@ static bool signal_lives(const struct rank_hang *h, const struct signal *s)
 	case SIGNAL_LOSS:
 	case SIGNAL_GAP:
 		return false;
-	case SIGNAL_RANGE: /* a logger's own range, a checkpoint aside: training may stand still all the same
+	case SIGNAL_RANGE: /* a logger's own range, a checkpoint aside: training may stand still all
+			    * the same
 			    */
 	case SIGNAL_RANGE_BEGIN:
 	case SIGNAL_SAVE_BEGIN:
@@ -109,7 +112,8 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	event_text(seen->where, sizeof(seen->where), b->where, sizeof(b->where));
 }
 
-/* ---- why ----------------------------------------------------------------------------------------- */
+/* ---- why
+ * ----------------------------------------------------------------------------------------- */
 
 static bool fresh(const struct hang_seen *s, uint64_t now_ns)
 {
@@ -169,8 +173,9 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
 			       h->call.tid, h->call.where);
 	if (fresh(&h->look, now_ns) && (size_t)at < len)
-		at += snprintf(out + at, len - (size_t)at, "thread %u %s%s%s%s; ", h->look.tid, h->look.where,
-			       *h->look.wchan ? " (" : "", h->look.wchan, *h->look.wchan ? ")" : "");
+		at += snprintf(out + at, len - (size_t)at, "thread %u %s%s%s%s; ", h->look.tid,
+			       h->look.where, *h->look.wchan ? " (" : "", h->look.wchan,
+			       *h->look.wchan ? ")" : "");
 	if (*h->range && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "inside %s; ", h->range);
 	if (*phase && (size_t)at < len)
@@ -182,7 +187,8 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 		out[--at] = '\0';
 }
 
-/* ---- limits -------------------------------------------------------------------------------------- */
+/* ---- limits
+ * -------------------------------------------------------------------------------------- */
 
 static void hang_case(const struct rank *r, struct hang_case *ret)
 {
@@ -207,7 +213,8 @@ static uint64_t hang_silence(const struct rank *r, uint64_t now_ns)
 {
 	const struct rank_hang *h = &r->hang;
 
-	return r->alive && r->trainer && h->any && now_ns > h->progress_ns ? now_ns - h->progress_ns : 0;
+	return r->alive && r->trainer && h->any && now_ns > h->progress_ns ? now_ns - h->progress_ns
+									   : 0;
 }
 
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns)
@@ -225,7 +232,8 @@ bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint6
 	return true;
 }
 
-/* ---- a hang -------------------------------------------------------------------------------------- */
+/* ---- a hang
+ * -------------------------------------------------------------------------------------- */
 
 static void hang_book(struct rank *r, uint64_t now_ns)
 {
@@ -279,8 +287,10 @@ static void hang_begin(struct rank *r, uint64_t now_ns)
 	struct rank_hang *h = &r->hang;
 
 	h->onset_ns = h->progress_ns;
-	/* Launches are counted, not dated: what came after the call was entered were those before it. */
-	if (fresh(&h->call, now_ns) && h->call.since_ns >= h->marked_ns && h->call.since_ns < h->onset_ns)
+	/* Launches are counted, not dated: what came after the call was entered were those before
+	 * it. */
+	if (fresh(&h->call, now_ns) && h->call.since_ns >= h->marked_ns &&
+	    h->call.since_ns < h->onset_ns)
 		h->onset_ns = h->call.since_ns;
 	h->booked_ns = h->onset_ns;
 	h->count++;
@@ -365,7 +375,8 @@ void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret
 	hang_evidence(r, now_ns, ret->evidence, sizeof(ret->evidence));
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void seen_archive(struct archive *a, struct hang_seen *s)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_late.c - of a process that is watched from its start: was it at its steps before they could be seen?
+/* rank_late.c - of a process that is watched from its start: was it at its steps before they could
+ * be seen?
  *
- * A library is probed some ten milliseconds after it is mapped, and what was done with it before is not seen.
- * When it was mapped nobody tells. But who steps at once when the probes come may have done so before: its
- * first step ended less than LATE_NS after them, or less than two steps (the one that ran then is not whole,
- * and where steps end by the next one's beginning one more is gone). Frameworks are at work for longer than
- * LONGEST_NS between the two, and a process that runs its program with the probes already there missed
- * nothing.
+ * A library is probed some ten milliseconds after it is mapped, and what was done with it before is
+ * not seen. When it was mapped nobody tells. But who steps at once when the probes come may have
+ * done so before: its first step ended less than LATE_NS after them, or less than two steps (the
+ * one that ran then is not whole, and where steps end by the next one's beginning one more is
+ * gone). Frameworks are at work for longer than LONGEST_NS between the two, and a process that runs
+ * its program with the probes already there missed nothing.
  */
 #include "userspace/model/rank.h"
 
@@ -63,7 +64,8 @@ void rank_late_step(struct rank *r, struct rank_loop *lp, const struct step *s)
 
 void rank_late_state(const struct rank_loop *lp, struct step_state *st)
 {
-	static const char note[] = "probes came when it may have been at work: steps may be missing";
+	static const char note[] =
+		"probes came when it may have been at work: steps may be missing";
 	size_t len = strlen(st->reason);
 
 	st->late = lp->probed_late && !st->since_attach && st->tier != TIER_NONE;

@@ -11,8 +11,8 @@
 #define SLOW_STEPS   8		 /* before a step can be called slow */
 #define SLOW_FACTOR  5		 /* times the ideal */
 #define SLOW_MORE_NS 10000000ull /* ... and by so much */
-#define SLOW_TELL_NS                                                                                         \
-	10000000000ull /* from one that is told to the next: other events are worth seeing too               \
+#define SLOW_TELL_NS                                                                               \
+	10000000000ull /* from one that is told to the next: other events are worth seeing too     \
 			*/
 
 struct rank_loop *rank_loop(struct rank *r, uint32_t i)
@@ -45,10 +45,11 @@ void rank_ledger_checked(struct rank *r)
 		r->env->ledger_violations++;
 }
 
-/* ---- the ideal ----------------------------------------------------------------------------------- */
+/* ---- the ideal
+ * ----------------------------------------------------------------------------------- */
 
-/* Often at first, then seldom: it looks at the last 1024 steps. Depends on the count alone, so that a
- * replay does the same. */
+/* Often at first, then seldom: it looks at the last 1024 steps. Depends on the count alone, so that
+ * a replay does the same. */
 static bool ideal_due(uint64_t count)
 {
 	return count < 32 || (count < 512 ? count % 16 == 0 : count % 256 == 0);
@@ -72,11 +73,12 @@ void rank_ideal(struct rank *r, bool final)
 	ledger_ideal(r->ledger, ideal_ns, mad_ns);
 }
 
-/* ---- a step -------------------------------------------------------------------------------------- */
+/* ---- a step
+ * -------------------------------------------------------------------------------------- */
 
-/* What is saved from then on has this step. One that ends where the next backward begins had its update long
- * before; one that ends where its program was called, and before that a save began, is not in that save,
- * wherever it was cut for it: called_ns. */
+/* What is saved from then on has this step. One that ends where the next backward begins had its
+ * update long before; one that ends where its program was called, and before that a save began, is
+ * not in that save, wherever it was cut for it: called_ns. */
 static uint64_t step_saved_from(const struct step *s, uint64_t called_ns)
 {
 	if (s->boundary == BOUNDARY_BACKWARD)
@@ -84,7 +86,8 @@ static uint64_t step_saved_from(const struct step *s, uint64_t called_ns)
 	return s->boundary == BOUNDARY_EXECUTE ? called_ns + 1 : s->end_ns;
 }
 
-static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint64_t called_ns, uint64_t ns)
+static void loop_remember(struct rank_loop *lp, const struct fact_step *fs, uint64_t called_ns,
+			  uint64_t ns)
 {
 	lp->steps++;
 	lp->updates += fs->step.updates;
@@ -123,8 +126,9 @@ static void loop_slow(struct rank *r, const struct rank_loop *lp, const struct s
 			 (unsigned long long)r->slow_untold);
 	r->slow_told_ns = s->end_ns;
 	r->slow_untold = 0;
-	rank_event(r, s->end_ns, "slow step %llu: %s (%.1fx the ideal)%s", (unsigned long long)s->number,
-		   clock_duration(took, sizeof(took), ns), (double)ns / (double)lp->ideal_ns, more);
+	rank_event(r, s->end_ns, "slow step %llu: %s (%.1fx the ideal)%s",
+		   (unsigned long long)s->number, clock_duration(took, sizeof(took), ns),
+		   (double)ns / (double)lp->ideal_ns, more);
 }
 
 /* An execution, or a cycle: it has a period, and is nothing that trains. */
@@ -197,14 +201,15 @@ void rank_step(struct rank *r, const struct step *s)
 	/* Attached in its middle, a call's records can come before what it belongs to. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;
-	/* Where the step began that ran when we came is not known; of the first that ends with a wait, nobody
-	 * tells. */
-	if (!lp->steps &&
-	    (!r->from_start || fs.step.boundary == BOUNDARY_SYNC || fs.step.boundary == BOUNDARY_PROBE))
+	/* Where the step began that ran when we came is not known; of the first that ends with a
+	 * wait, nobody tells. */
+	if (!lp->steps && (!r->from_start || fs.step.boundary == BOUNDARY_SYNC ||
+			   fs.step.boundary == BOUNDARY_PROBE))
 		fs.step.flags |= STEP_estimated;
 	if (r->hang.count && rank_hang_within(r, fs.step.start_ns, fs.step.end_ns))
 		fs.step.flags |= STEP_hung;
-	if (r->shares && range_shares_step(r->shares, &fs.step, !(fs.step.flags & STEP_hung), &shares))
+	if (r->shares &&
+	    range_shares_step(r->shares, &fs.step, !(fs.step.flags & STEP_hung), &shares))
 		fs.ranges = &shares;
 	fs.run_step = fs.step.number;
 	if (!s->loop)
@@ -241,7 +246,8 @@ void rank_step(struct rank *r, const struct step *s)
 		rank_tell_ledger(r, fs.step.end_ns);
 }
 
-/* ---- states -------------------------------------------------------------------------------------- */
+/* ---- states
+ * -------------------------------------------------------------------------------------- */
 
 static void loop_tell(struct rank *r, const struct step_state *st, const struct step_state *before,
 		      uint64_t now_ns)
@@ -269,7 +275,8 @@ void rank_states(struct rank *r, uint64_t now_ns)
 	struct step_state st;
 	bool changed;
 
-	for (uint32_t i = 0; i < STEP_LOOPS && step_finder_state(r->finder, i, &st, &changed); i++) {
+	for (uint32_t i = 0; i < STEP_LOOPS && step_finder_state(r->finder, i, &st, &changed);
+	     i++) {
 		struct rank_loop *lp = rank_loop(r, i);
 		struct step_state before;
 

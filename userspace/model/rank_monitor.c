@@ -36,7 +36,8 @@ void rank_monitor_close(struct rank *r)
 		monitor_flush(r->monitor, UINT64_MAX, tell, r);
 }
 
-/* By name, then in the order of the aggregations: as people look for them, and the same in every page. */
+/* By name, then in the order of the aggregations: as people look for them, and the same in every
+ * page. */
 static int compare_values(const void *a, const void *b)
 {
 	const struct monitor_value *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_monitor.h - what a job's own monitoring says, as facts. Part of struct rank; of any process, trainer
- * or not: such an event makes none. */
+/* rank_monitor.h - what a job's own monitoring says, as facts. Part of struct rank; of any process,
+ * trainer or not: such an event makes none. */
 #ifndef MODEL_RANK_MONITOR_H
 #define MODEL_RANK_MONITOR_H
 

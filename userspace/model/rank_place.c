@@ -21,21 +21,24 @@ static void place_take(struct gp_place *to, const struct gp_place *from)
 	TEXT(container_id);
 	TEXT(node);
 	TEXT(owner);
-	to->job_from = *to->job && to->job_from < GP_JOB_FROM_COUNT ? to->job_from : GP_JOB_FROM_none;
+	to->job_from = *to->job && to->job_from < GP_JOB_FROM_COUNT ? to->job_from
+								    : GP_JOB_FROM_none;
 	to->later = to->later && to->rank < 0;
 	to->container = to->container < GP_CONTAINER_COUNT ? to->container : GP_CONTAINER_unknown;
 	if (to->job_from == GP_JOB_FROM_none)
 		*to->job = *to->job_uid = '\0';
 }
 
-/* What the process itself says, also to make a communicator, is more exact: a pod may hold several. */
+/* What the process itself says, also to make a communicator, is more exact: a pod may hold several.
+ */
 void rank_place_apply(struct rank *r)
 {
 	const struct gp_place *p = r->place;
 
 	if (!p || (r->process.rank >= 0 && !r->place_ranked))
 		return;
-	r->place_ranked = p->rank >= 0; /* or it is not any more: the pod, once known, says otherwise */
+	r->place_ranked = p->rank >=
+			  0; /* or it is not any more: the pod, once known, says otherwise */
 	r->process.rank = p->rank >= 0 ? p->rank : -1;
 	r->process.world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size
 									: r->process.world_size;

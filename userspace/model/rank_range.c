@@ -20,7 +20,8 @@ static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_
 	r->error = err ? err : r->error;
 }
 
-/* As those that are found. Custom types may be anywhere in a step: its length has them, its goodput has not.
+/* As those that are found. Custom types may be anywhere in a step: its length has them, its goodput
+ * has not.
  */
 static bool range_between(enum bucket b)
 {
@@ -67,7 +68,8 @@ void rank_range_signal(struct rank *r, const struct signal *s)
 	uint32_t i = r->nranges;
 
 	if (s->kind == SIGNAL_RANGE) {
-		while (i && (r->ranges[i - 1].tid != s->tid || r->ranges[i - 1].begin_ns != s->begin_ns ||
+		while (i && (r->ranges[i - 1].tid != s->tid ||
+			     r->ranges[i - 1].begin_ns != s->begin_ns ||
 			     strcmp(r->ranges[i - 1].name, s->text) != 0))
 			i--;
 	}
@@ -87,7 +89,8 @@ void rank_range_signal(struct rank *r, const struct signal *s)
 	}
 	if (r->nranges == RANK_RANGES)
 		return;
-	ranges = grow_items(r->ranges, &r->ranges_cap, r->nranges + 1, RANK_RANGES, sizeof(*ranges));
+	ranges = grow_items(r->ranges, &r->ranges_cap, r->nranges + 1, RANK_RANGES,
+			    sizeof(*ranges));
 	if (!ranges) {
 		r->error = -ENOMEM;
 		return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_range.h - the job's own ranges that the user gave a bucket. Part of struct rank.
  *
- * A range counts from where it opened to where it closed, or to the end of the process, or to where nobody
- * watched. In each other: those of the ledger's order, of custom types the one inside. Steps within one are
- * its bucket's time too, as far as they come before it in the ledger's order. On a thread that does not train
- * it is told and counts nowhere. Evaluations and checkpoints lie in no step; what lies in one is part of its
- * length, not of its goodput.
+ * A range counts from where it opened to where it closed, or to the end of the process, or to where
+ * nobody watched. In each other: those of the ledger's order, of custom types the one inside. Steps
+ * within one are its bucket's time too, as far as they come before it in the ledger's order. On a
+ * thread that does not train it is told and counts nowhere. Evaluations and checkpoints lie in no
+ * step; what lies in one is part of its length, not of its goodput.
  */
 #ifndef MODEL_RANK_RANGE_H
 #define MODEL_RANK_RANGE_H

@@ -38,7 +38,8 @@ static void start_made(struct rank *r, const struct signal *s, uint64_t from_ns,
 		st->ready_ns = s->ts_ns;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------- */
+/* ---- groups
+ * -------------------------------------------------------------------------------------- */
 
 /* A store, then the group that meets through it: one. */
 static void group_begun(struct rank_start *st, const struct signal *s)
@@ -60,7 +61,8 @@ static void group_whole(struct rank *r, const struct signal *s)
 	st->group_ns = 0;
 }
 
-/* Making a group does nothing of this kind: the thread went on, with a store of its own or after an error. */
+/* Making a group does nothing of this kind: the thread went on, with a store of its own or after an
+ * error. */
 static bool group_left(const struct rank_start *st, const struct signal *s)
 {
 	if (!st->group_ns || st->group_tid != s->tid)
@@ -79,7 +81,8 @@ static bool group_left(const struct rank_start *st, const struct signal *s)
 	}
 }
 
-/* ---- the compiler -------------------------------------------------------------------------------- */
+/* ---- the compiler
+ * -------------------------------------------------------------------------------- */
 
 static void compile_begun(struct rank *r, const struct signal *s)
 {
@@ -122,7 +125,8 @@ static void compile_over(struct rank *r, const struct signal *s)
 /* For the device, within a range of a framework's compiler or on its own. */
 static void compiled(struct rank *r, const struct signal *s)
 {
-	if (!(r->start.compiling && r->start.compile_tid == s->tid) && phase_trains(r->phase, s->tid))
+	if (!(r->start.compiling && r->start.compile_tid == s->tid) &&
+	    phase_trains(r->phase, s->tid))
 		compile_claim(r, s->begin_ns, s->ts_ns);
 }
 

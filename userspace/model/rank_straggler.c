@@ -39,9 +39,11 @@ static void straggle_found(struct rank *r, const struct straggler_view *s, uint6
 	};
 	snprintf(v->phase, sizeof(v->phase), "%s", change_part_name(s->phase));
 	clock_duration(size, sizeof(size), v->size_ns);
-	snprintf(evidence, sizeof(evidence),
-		 "it waits least of %u ranks in %u of %u steps; the others wait %s longer in each%s%s",
-		 job_members(r), s->late, s->of, size, *v->phase ? "; its own time goes to " : "", v->phase);
+	snprintf(
+		evidence, sizeof(evidence),
+		"it waits least of %u ranks in %u of %u steps; the others wait %s longer in each%s%s",
+		job_members(r), s->late, s->of, size, *v->phase ? "; its own time goes to " : "",
+		v->phase);
 	rank_event(r, now_ns, "straggler since step %llu: the others wait %s for it in a step%s%s",
 		   (unsigned long long)v->onset_step, size, *v->phase ? ", " : "", v->phase);
 	straggle_tell(r, evidence, now_ns, false);
@@ -59,7 +61,8 @@ void rank_straggler_over(struct rank *r, uint64_t now_ns)
 /* Of ranks that run in step: what their waits say of others' is nothing else. */
 static bool in_step(const struct rank *r)
 {
-	return r->process.world_size > 1 || r->seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE);
+	return r->process.world_size > 1 ||
+	       r->seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE);
 }
 
 void rank_straggler_step(struct rank *r, const struct fact_step *fs)

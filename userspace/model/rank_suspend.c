@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_suspend.c - another process took the state of its device away (cuda-checkpoint, CRIU): it cannot run
- * until it is given back. That is an outage like the one between two runs, though the process is the same,
- * and nothing of the job's own doing: INFRASTRUCTURE_RECOVERY has it. Its silence is no hang. */
+/* rank_suspend.c - another process took the state of its device away (cuda-checkpoint, CRIU): it
+ * cannot run until it is given back. That is an outage like the one between two runs, though the
+ * process is the same, and nothing of the job's own doing: INFRASTRUCTURE_RECOVERY has it. Its
+ * silence is no hang. */
 #include <errno.h>
 
 #include "userspace/base/clock.h"

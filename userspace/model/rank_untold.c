@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_untold.c - calls that block or are collectives, and were not told: the budget had them counted or took
- * their probe away, or there were more than their row's bound. What is made of all of them is not known then.
+/* rank_untold.c - calls that block or are collectives, and were not told: the budget had them
+ * counted or took their probe away, or there were more than their row's bound. What is made of all
+ * of them is not known then.
  *
- * A counter comes once a second and says who; that a probe was taken is told at once, but of whom is not
- * known: of all. Each step is known again once its calls are; a sum over steps lacks what was not told.
+ * A counter comes once a second and says who; that a probe was taken is told at once, but of whom
+ * is not known: of all. Each step is known again once its calls are; a sum over steps lacks what
+ * was not told.
  */
 #include "userspace/model/rank.h"
 

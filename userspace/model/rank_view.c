@@ -86,7 +86,8 @@ int rank_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
 		.hits = r->hits,
 		.lost = r->lost,
 		.ranges_unsent = r->ranges_unsent,
-		.accelerators = r->trainer ? program_accelerators(&r->env->program, r->accelerated) : 0,
+		.accelerators = r->trainer ? program_accelerators(&r->env->program, r->accelerated)
+					   : 0,
 	};
 	memcpy(ret->comm, r->process.comm, sizeof(ret->comm));
 	snprintf(ret->job, sizeof(ret->job), "%s", job_name_of(r));

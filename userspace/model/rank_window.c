@@ -34,8 +34,9 @@ int rank_window_open(struct rank *r)
 	r->ledger_start_ns = r->start_ns;
 	for (; before.from_ns < r->observed_ns; before.from_ns = before.to_ns) {
 		before.to_ns = r->observed_ns;
-		before.bucket = away_at(&r->env->away, before.from_ns, &before.to_ns) ? BUCKET_EXCLUDED
-										      : BUCKET_UNOBSERVED;
+		before.bucket = away_at(&r->env->away, before.from_ns, &before.to_ns)
+					? BUCKET_EXCLUDED
+					: BUCKET_UNOBSERVED;
 		before.ns = before.to_ns - before.from_ns;
 		if (window_add(r->window, &before))
 			return -ENOMEM;
@@ -63,7 +64,8 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	away_ns = window_unbooked(r->window, &r->env->away, &l, now_ns);
 	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(r->window, now_ns, length_ns[i],
-			    l.ns[BUCKET_HANG] > settled_ns ? l.ns[BUCKET_HANG] - settled_ns : 0, &ret[i]);
+			    l.ns[BUCKET_HANG] > settled_ns ? l.ns[BUCKET_HANG] - settled_ns : 0,
+			    &ret[i]);
 		window_leave_out(&ret[i], away_ns);
 	}
 }

@@ -89,8 +89,9 @@ static bool slot_lower(struct slot *s, uint32_t class)
 	lower.lowest = class;
 	lower.from = lower.n = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t at = s->from + i < CLASSES - 1 && by < CLASSES - 1 - (s->from + i) ? s->from + i + by
-											    : CLASSES - 1;
+		uint32_t at = s->from + i < CLASSES - 1 && by < CLASSES - 1 - (s->from + i)
+				      ? s->from + i + by
+				      : CLASSES - 1;
 
 		if (s->counts[i] && !slot_count(&lower, at, s->counts[i])) {
 			free(lower.counts);
@@ -153,7 +154,8 @@ static uint64_t quantile(const uint64_t *all, uint64_t count, unsigned percent)
 	return time_class_middle(i, FINE);
 }
 
-static void clock_view(const struct recent *r, const struct clock *c, uint64_t now_ns, struct times_view *ret)
+static void clock_view(const struct recent *r, const struct clock *c, uint64_t now_ns,
+		       struct times_view *ret)
 {
 	uint64_t newest = now_ns / c->slot_ns + 1, all[ALL] = {0};
 	double sum_ns = 0;
@@ -202,7 +204,8 @@ void recent_archive(struct archive *a, struct recent **at)
 		archive_below(a, &s->lowest, ALL);
 		if (archive_reads(a)) {
 			archive_require(a, s->from + s->n <= CLASSES);
-			s->counts = s->n && !a->error ? archive_alloc(a, s->n, sizeof(*s->counts)) : NULL;
+			s->counts = s->n && !a->error ? archive_alloc(a, s->n, sizeof(*s->counts))
+						      : NULL;
 			s->n = s->counts ? s->n : 0;
 		}
 		for (uint32_t k = 0; k < s->n; k++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recent.h - step times of the last minute and the last ten, by the clock, in bounded memory.
  *
- * Slots of a sixth and a tenth of it, each a histogram of 16 classes per power of two over ten of them: a
- * quantile is within 1/32 of a step time that had its rank; times beyond the ten powers count as at their
- * edge. A window is as long as its name or longer by less than a slot. Pure. Under 14 KiB, as much as the
- * times differ: 4 KiB as a rule. Times in ns.
+ * Slots of a sixth and a tenth of it, each a histogram of 16 classes per power of two over ten of
+ * them: a quantile is within 1/32 of a step time that had its rank; times beyond the ten powers
+ * count as at their edge. A window is as long as its name or longer by less than a slot. Pure.
+ * Under 14 KiB, as much as the times differ: 4 KiB as a rule. Times in ns.
  */
 #ifndef MODEL_RECENT_H
 #define MODEL_RECENT_H

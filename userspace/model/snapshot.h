@@ -27,7 +27,8 @@ struct loop_view {
 	struct step_state state;
 	struct deviation_view time;
 	struct change_view change;
-	struct times_view late[RECENT_CLOCKS]; /* steps of the last minute and the last ten, by the clock */
+	struct times_view
+		late[RECENT_CLOCKS]; /* steps of the last minute and the last ten, by the clock */
 	uint64_t last_number, last_end_ns;
 	uint64_t recent_ns[SNAPSHOT_RECENT]; /* oldest first */
 	uint32_t recent;
@@ -59,10 +60,11 @@ struct straggle_view { /* the others wait for this rank; or did last */
 	bool now;
 	uint64_t count;				/* how often it began */
 	uint64_t onset_ns, onset_step, size_ns; /* size: of the others' wait in a step */
-	char phase[16];				/* what it does meanwhile; "" when it cannot be told */
+	char phase[16]; /* what it does meanwhile; "" when it cannot be told */
 };
 
-struct rank_view { /* one process that runs (or ran) a training loop, or that was named by the user */
+struct rank_view { /* one process that runs (or ran) a training loop, or that was named by the user
+		    */
 	uint32_t pid;
 	uint64_t start_mono_ns; /* of its program where that was seen, else of the process */
 	uint64_t observed_ns;	/* watched since: what is counted is counted from then on */
@@ -85,7 +87,8 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	uint32_t nloops; /* at least 1 for a trainer */
 	struct hang_view hang;
 	struct straggle_view straggle;
-	uint64_t faults[FAULT_COUNT]; /* errors of its device and communicators, each that was returned */
+	uint64_t faults[FAULT_COUNT]; /* errors of its device and communicators, each that was
+					 returned */
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	/* Progress of its job that a whole checkpoint covers. */
 	bool secured;
@@ -98,8 +101,8 @@ struct rank_view { /* one process that runs (or ran) a training loop, or that wa
 	struct event_view events[SNAPSHOT_EVENTS];
 	uint32_t nevents;
 	uint64_t ranges_unsent; /* of the job's own, which are in no step's ranges */
-	/* The job's own figures, by name; and how many of its events there were, were not whole, and how many
-	 * values of Stats were not kept. */
+	/* The job's own figures, by name; and how many of its events there were, were not whole,
+	 * and how many values of Stats were not kept. */
 	struct monitor_value *monitor;
 	uint32_t nmonitor;
 	uint64_t monitor_events, monitor_truncated, monitor_unkept;
@@ -113,7 +116,8 @@ struct attach_view {
 	struct gp_attach at;
 	uint64_t since_ns; /* it sits there; 0: it does not */
 	uint64_t hits;
-	uint64_t unsent;   /* of them, what was to be sent and was counted: over a bound or the budget */
+	uint64_t unsent; /* of them, what was to be sent and was counted: over a bound or the budget
+			  */
 	uint32_t given_up; /* how often the budget took it, counting included */
 };
 
@@ -143,7 +147,7 @@ struct export_view {
 	uint64_t sent;			 /* points, records, files: what it writes */
 	uint64_t waiting, waiting_bytes; /* of these, what is kept to be sent later */
 	int64_t last_ns;		 /* of the last success, UTC; 0: none */
-	uint64_t superseded;		 /* intervals that passed while an earlier write still went on */
+	uint64_t superseded; /* intervals that passed while an earlier write still went on */
 	struct {
 		const char *cause; /* static text */
 		uint64_t count;
@@ -156,12 +160,12 @@ struct export_view {
 #define NODE_DENIED 32
 #define NODE_QUIET  64
 struct node_view {
-	bool on;		/* else nothing else is known */
-	char name[80];		/* its own; "": unknown */
-	bool ready;		/* those that ran already have been found, and their probes are attached */
-	bool told;		/* the kernel tells who maps a library; else all are looked at now and then */
-	uint64_t found, denied; /* processes: watched for it; not, for a rule */
-	uint64_t met, sweeps;	/* records of the kernel; looks at all */
+	bool on;       /* else nothing else is known */
+	char name[80]; /* its own; "": unknown */
+	bool ready;    /* those that ran already have been found, and their probes are attached */
+	bool told; /* the kernel tells who maps a library; else all are looked at now and then */
+	uint64_t found, denied;		   /* processes: watched for it; not, for a rule */
+	uint64_t met, sweeps;		   /* records of the kernel; looks at all */
 	uint64_t sweep_took_ns, sweep_saw; /* the last one; processes */
 	uint32_t waiting;		   /* met, and to be looked at (again) */
 	struct node_denied {

@@ -3,15 +3,14 @@
  *
  * Families of markers, each able to find steps alone (step_elect.c chooses one):
  *   ranges     A: an optimizer's step range that is not inside another one, grouped by B2
- *   zero_grad  Z2: zero_grad with a backward since the one before (compiled optimizers show no range)
- *   update_op  fused optimizer kernels, grouped like ranges; the boundary is the entry
- *   reducer    DDP's end of a synchronised backward
- *   anon       ranges without names (torch 1.13): their order between backwards, step_anon.c
- *   backward   E: outermost backward passes; micro-batches and steps cannot be told apart
- *   execute    compiled programs: the one that ends a step, step_program.c; all where the user names them
- *   sync       blocking waits: where nothing else is seen cycles of them, which are no steps; all where the
- *              user names them
- *   probe      hits of one probe that the user names
+ *   zero_grad  Z2: zero_grad with a backward since the one before (compiled optimizers show no
+ * range) update_op  fused optimizer kernels, grouped like ranges; the boundary is the entry reducer
+ * DDP's end of a synchronised backward anon       ranges without names (torch 1.13): their order
+ * between backwards, step_anon.c backward   E: outermost backward passes; micro-batches and steps
+ * cannot be told apart execute    compiled programs: the one that ends a step, step_program.c; all
+ * where the user names them sync       blocking waits: where nothing else is seen cycles of them,
+ * which are no steps; all where the user names them probe      hits of one probe that the user
+ * names
  */
 #include "userspace/model/step_internal.h"
 #include "userspace/model/step_program.h"
@@ -66,10 +65,12 @@ void step_finder_free(struct step_finder *sf)
 	free(sf);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------
+ */
 
 /* What the threads that a mark listens to did since its mark before. */
-static void mark_listen(struct step_finder *sf, enum family f, struct step_thread *t, struct mark *m)
+static void mark_listen(struct step_finder *sf, enum family f, struct step_thread *t,
+			struct mark *m)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
 		struct step_thread *to = &sf->threads[i];
@@ -87,7 +88,8 @@ static void mark_listen(struct step_finder *sf, enum family f, struct step_threa
 	}
 }
 
-struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t, const struct signal *s)
+struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t,
+		      const struct signal *s)
 {
 	struct mark m = {
 		.begin_ns = s->begin_ns,
@@ -127,7 +129,8 @@ static void threads_separate(struct step_finder *sf, const struct step_thread *b
 	}
 }
 
-/* ---- signals ------------------------------------------------------------------------------------ */
+/* ---- signals ------------------------------------------------------------------------------------
+ */
 
 static void thread_class(struct step_thread *t, const struct signal *s)
 {
@@ -165,8 +168,8 @@ static void feed_update(struct step_finder *sf, struct step_thread *t, const str
 	tracker_mark(sf, FAMILY_RANGES, &m);
 }
 
-/* Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it last, and the
- * start of the next one that calls it first. */
+/* Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it last, and
+ * the start of the next one that calls it first. */
 static void feed_zero_grad(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	uint64_t backwards = 0;
@@ -198,7 +201,8 @@ static void feed_zero_grad(struct step_finder *sf, struct step_thread *t, const 
 }
 
 /* Rule E listens to one thread: on a GPU the device thread runs the nested passes of re-entrant
- * checkpointing, and nothing tells them from outer ones. Another one takes over when the first is silent. */
+ * checkpointing, and nothing tells them from outer ones. Another one takes over when the first is
+ * silent. */
 static bool backward_elects(struct step_finder *sf, const struct step_thread *t)
 {
 	uint32_t i = (uint32_t)(t - sf->threads) + 1;
@@ -251,7 +255,8 @@ static void feed_fetch(struct step_finder *sf, struct step_thread *t)
 	t->fetch_seq = sf->seq;
 }
 
-static void feed_mark(struct step_finder *sf, enum family f, struct step_thread *t, const struct signal *s)
+static void feed_mark(struct step_finder *sf, enum family f, struct step_thread *t,
+		      const struct signal *s)
 {
 	struct mark m = mark_make(sf, f, t, s);
 
@@ -259,8 +264,8 @@ static void feed_mark(struct step_finder *sf, enum family f, struct step_thread 
 	tracker_mark(sf, f, &m);
 }
 
-/* The scaler decides once per attempted step, after the optimizer: no update since it last did, but a
- * backward, is a step whose gradients overflowed. */
+/* The scaler decides once per attempted step, after the optimizer: no update since it last did, but
+ * a backward, is a step whose gradients overflowed. */
 static void feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	struct mark m;
@@ -320,7 +325,8 @@ static void zero_grad_finish(struct step_finder *sf)
 {
 	for (uint32_t i = 0; sf->zero_grad_first && i < sf->nthreads; i++) {
 		struct step_thread *t = &sf->threads[i];
-		struct signal s = {.tid = t->tid, .ts_ns = t->backward_ns, .begin_ns = t->backward_ns};
+		struct signal s = {
+			.tid = t->tid, .ts_ns = t->backward_ns, .begin_ns = t->backward_ns};
 		struct mark m;
 
 		s.name = t->zero_grad_name;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step.h - find training steps in one process's markers.
  *
- * The rules A, B2, Z2, E, I and F, and what each kind of training loop shows, are described at the top of
- * step.c and of the step_*.c that has the rule. Pure and deterministic. Input is struct signal (marker.h
- * turns records into them); output is a sequence of finished steps per loop, numbered from 1, never
- * rewritten. Nothing is given out before the lock; what was held is given out then (back-filled).
+ * The rules A, B2, Z2, E, I and F, and what each kind of training loop shows, are described at the
+ * top of step.c and of the step_*.c that has the rule. Pure and deterministic. Input is struct
+ * signal (marker.h turns records into them); output is a sequence of finished steps per loop,
+ * numbered from 1, never rewritten. Nothing is given out before the lock; what was held is given
+ * out then (back-filled).
  *
- * Memory: 11 KiB for one loop. What a search takes on top (23 KiB for each loop and kind of marker, 120 KiB
- * while it is not known whose loop a thread's marks are of) is given back when it is over. Under 6 MiB
- * whatever the process does, beside the steps that nobody took yet.
+ * Memory: 11 KiB for one loop. What a search takes on top (23 KiB for each loop and kind of marker,
+ * 120 KiB while it is not known whose loop a thread's marks are of) is given back when it is over.
+ * Under 6 MiB whatever the process does, beside the steps that nobody took yet.
  */
 #ifndef MODEL_STEP_H
 #define MODEL_STEP_H
@@ -40,8 +41,8 @@ enum step_boundary {
 };
 extern const char *const boundary_name[];
 
-/* What is counted. Only steps are training: executions of a program of which nothing says that it trains, and
- * cycles of blocking waits, have a period and no goodput. */
+/* What is counted. Only steps are training: executions of a program of which nothing says that it
+ * trains, and cycles of blocking waits, have a period and no goodput. */
 enum step_unit { UNIT_STEP, UNIT_EXECUTION, UNIT_CYCLE, UNIT_COUNT };
 extern const char *const unit_name[];
 
@@ -54,21 +55,21 @@ enum step_series {
 };
 extern const char *const series_name[];
 
-#define STEP_FLAGS(X)	     /* bit, name */                                                                 \
-	X(0, tainted)	     /* an event was lost while it ran */                                            \
-	X(1, imputed)	     /* its end was not seen; deduced */                                             \
-	X(2, skipped_update) /* the gradient scaler skipped the update */                                    \
-	X(3, recompiled)                                                                                     \
-	X(4, ambiguous) /* how many updates make a step cannot be told from outside */                       \
-	X(5, estimated) /* its start is where an evaluation ended, as well as can be told */                 \
+#define STEP_FLAGS(X)	     /* bit, name */                                                       \
+	X(0, tainted)	     /* an event was lost while it ran */                                  \
+	X(1, imputed)	     /* its end was not seen; deduced */                                   \
+	X(2, skipped_update) /* the gradient scaler skipped the update */                          \
+	X(3, recompiled)                                                                           \
+	X(4, ambiguous) /* how many updates make a step cannot be told from outside */             \
+	X(5, estimated) /* its start is where an evaluation ended, as well as can be told */       \
 	X(6, hung)	/* it stood still meanwhile: that time is in it, and it is no sample */
 enum step_flag {
 #define X(bit, name) STEP_##name = 1u << (bit),
 	STEP_FLAGS(X)
 #undef X
 };
-/* Its time is no sample, in no statistics: what was lost may have been a boundary, an end or a start may be a
- * guess, and a hang is no step time. */
+/* Its time is no sample, in no statistics: what was lost may have been a boundary, an end or a
+ * start may be a guess, and a hang is no step time. */
 #define STEP_NO_SAMPLE (STEP_tainted | STEP_imputed | STEP_estimated | STEP_hung)
 
 struct step {
@@ -102,13 +103,16 @@ struct step_state { /* one per rank, or per loop where there are several */
 	enum step_unit unit;
 	enum step_series series;
 	uint32_t loop, loops;
-	bool since_attach; /* numbers count from the first step seen, not from the process's first */
-	bool late; /* ... as probes came when the process may have been at it: some steps may be missing */
+	bool since_attach; /* numbers count from the first step seen, not from the process's first
+			    */
+	bool late; /* ... as probes came when the process may have been at it: some steps may be
+		      missing */
 	double confidence; /* 0..1; below 0.7 no step is given out */
 	uint64_t steps;
 	uint64_t updates; /* optimizer updates seen, beside the author's steps */
 	uint32_t period;  /* updates per author's step when learnt (1 as a rule) */
-	/* Programs that were compiled for a device, and that came from a cache of compiled ones instead. */
+	/* Programs that were compiled for a device, and that came from a cache of compiled ones
+	 * instead. */
 	uint64_t compiled, cached;
 	char marker[48];  /* "Optimizer.step#AdamW", "jit_train_step" */
 	char ratios[96];  /* "backward:4 fetch:4 zero_grad:1 reducer:1", per step */
@@ -119,7 +123,8 @@ struct step_config {
 	enum step_boundary force; /* BOUNDARY_NONE: elect */
 	uint32_t multiply;	  /* that many marker hits make one step; 0, 1: as found */
 	bool from_start;	  /* the process is watched since its first instruction */
-	uint32_t probe;	   /* of BOUNDARY_PROBE: its hash; of BOUNDARY_NONE: of who hits it before all else */
+	uint32_t probe; /* of BOUNDARY_PROBE: its hash; of BOUNDARY_NONE: of who hits it before all
+			   else */
 	char probe_id[48]; /* ... and its id, escaped */
 };
 
@@ -138,7 +143,8 @@ bool step_finder_trains(const struct step_finder *sf);
 /* What programs are fed with may still tell which of them trains. */
 bool step_finder_wants_flow(const struct step_finder *sf);
 /* State of one loop; returns false when it does not exist. *ret_changed: since the last call. */
-bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret, bool *ret_changed);
+bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret,
+		       bool *ret_changed);
 
 /* step_save.c */
 void step_finder_archive(struct archive *a, struct step_finder **sf);

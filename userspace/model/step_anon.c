@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_anon.c - steps of a torch whose ranges carry no name (1.13): what can be told from their order.
+/* step_anon.c - steps of a torch whose ranges carry no name (1.13): what can be told from their
+ * order.
  *
- * Between two backwards of one thread a plain loop opens ranges for the optimizer's step, zero_grad and
- * the loader; between two micro-batches only the loader's. So where few ranges are the rule and two more
- * come now and then, those backwards end a step; where two or more come every time, each backward does.
- * Where no update shows, each backward does too, but only on the thread that rule E listens to: others may
- * run the nested passes of the first.
+ * Between two backwards of one thread a plain loop opens ranges for the optimizer's step, zero_grad
+ * and the loader; between two micro-batches only the loader's. So where few ranges are the rule and
+ * two more come now and then, those backwards end a step; where two or more come every time, each
+ * backward does. Where no update shows, each backward does too, but only on the thread that rule E
+ * listens to: others may run the nested passes of the first.
  */
 #include "userspace/model/step_internal.h"
 
@@ -34,8 +35,8 @@ static uint32_t pass_opens(const struct anon *a, const struct anon_pass *p)
 	return a->reduces && p->opens ? p->opens - 1 : p->opens;
 }
 
-static struct mark pass_mark(const struct step_finder *sf, const struct anon *a, const struct anon_pass *p,
-			     bool update)
+static struct mark pass_mark(const struct step_finder *sf, const struct anon *a,
+			     const struct anon_pass *p, bool update)
 {
 	struct mark m = p->mark;
 
@@ -62,7 +63,8 @@ static void pass_give(struct step_finder *sf, struct anon *a, const struct anon_
 	tracker_mark(sf, FAMILY_ANON, &m);
 }
 
-static void anon_count(const struct anon *a, uint32_t *ret_base, uint32_t *ret_low, uint32_t *ret_high)
+static void anon_count(const struct anon *a, uint32_t *ret_base, uint32_t *ret_low,
+		       uint32_t *ret_high)
 {
 	uint32_t counts[OPENS_MAX + 1] = {0}, base = 0;
 
@@ -116,7 +118,8 @@ static void anon_pass(struct step_finder *sf, struct anon *a)
 		pass_give(sf, a, &a->pass);
 		return;
 	}
-	passes = grow_items(a->passes, &a->passes_cap, a->backlog + 1, ANON_PASSES, sizeof(*passes));
+	passes = grow_items(a->passes, &a->passes_cap, a->backlog + 1, ANON_PASSES,
+			    sizeof(*passes));
 	if (!passes) {
 		sf->error = -ENOMEM;
 		return;
@@ -189,8 +192,8 @@ void anon_open(struct step_finder *sf, uint32_t thread, uint64_t ts_ns)
 		a->pass.second_ns = ts_ns;
 }
 
-/* DDP's reducer opens ranges during the backward, before it says that it is done (on a GPU, from the device's
- * thread). */
+/* DDP's reducer opens ranges during the backward, before it says that it is done (on a GPU, from
+ * the device's thread). */
 void anon_reducer(struct step_finder *sf, uint32_t thread)
 {
 	struct anon *a = sf->anon[thread];
@@ -204,8 +207,8 @@ void anon_reducer(struct step_finder *sf, uint32_t thread)
 	a->pass.second_ns = 0;
 }
 
-/* The last backward of a closure is followed by nothing when the process ends; it is complete when it had
- * as many as those before. */
+/* The last backward of a closure is followed by nothing when the process ends; it is complete when
+ * it had as many as those before. */
 static void anon_rest(struct step_finder *sf, struct anon *a)
 {
 	struct mark m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_cycle.c - a process of which nothing else is known waits for its device again and again: that is a
- * cycle of something, and no training as far as can be told. */
+/* step_cycle.c - a process of which nothing else is known waits for its device again and again:
+ * that is a cycle of something, and no training as far as can be told. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 
 #include "userspace/model/step_internal.h"
 
-#define CYCLE_NS 1000000000ull /* cycles of waits go on for so long, at least, or until the process ends */
+#define CYCLE_NS                                                                                   \
+	1000000000ull /* cycles of waits go on for so long, at least, or until the process ends */
 
 static bool nothing_else(const struct step_finder *sf)
 {
@@ -49,7 +50,8 @@ static void cycle_vote(struct cycle *c, const char *probe)
 		c->votes--;
 }
 
-/* The last waits are cycles, and those before them were: they have their numbers, and no times any more. */
+/* The last waits are cycles, and those before them were: they have their numbers, and no times any
+ * more. */
 static void cycle_begin(struct step_finder *sf)
 {
 	struct cycle *c = sf->cycle;
@@ -71,7 +73,8 @@ void cycle_wait(struct step_finder *sf, const struct signal *s)
 	uint32_t at;
 
 	sf->waited = true;
-	if (sf->fixed || (sf->elected != FAMILY_NONE && sf->elected != FAMILY_SYNC) || !nothing_else(sf))
+	if (sf->fixed || (sf->elected != FAMILY_NONE && sf->elected != FAMILY_SYNC) ||
+	    !nothing_else(sf))
 		return;
 	if (!c)
 		c = sf->cycle = calloc(1, sizeof(*c));

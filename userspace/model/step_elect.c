@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_elect.c - which family of markers counts.
  *
- * Step ranges, as soon as there is one. Another family only when it went through several cycles without
- * them: the first range of a job that accumulates over n batches comes after n backwards.
+ * Step ranges, as soon as there is one. Another family only when it went through several cycles
+ * without them: the first range of a job that accumulates over n batches comes after n backwards.
  */
 #include "userspace/model/step_internal.h"
 
@@ -11,7 +11,8 @@
 
 #include "userspace/model/step_program.h"
 
-#define CYCLES_FIRST 3	/* marks of a family without any of a better one, when none of that was ever seen */
+#define CYCLES_FIRST                                                                               \
+	3 /* marks of a family without any of a better one, when none of that was ever seen */
 #define CYCLES_AFTER 8	/* ... when there were some, early on */
 #define CYCLES_SKIPS 24 /* ... when a gradient scaler works: its first steps are often skipped */
 /* Backwards without anything better: accumulation over 32 batches must not look like 32 steps. */
@@ -52,8 +53,8 @@ static uint64_t cycles_needed(const struct step_finder *sf, enum family f)
 
 	if (f == FAMILY_REDUCER && backwards < 2 * family_marks(sf, f))
 		each = true; /* no sign that it tells micro-batches from steps */
-	/* With a gradient scaler, an update that does not come was skipped: one whose gradients are not
-	 * finite any more may skip for ever, and that is no training. */
+	/* With a gradient scaler, an update that does not come was skipped: one whose gradients are
+	 * not finite any more may skip for ever, and that is no training. */
 	if (after && sf->amps)
 		return UINT64_MAX;
 	if (each)
@@ -191,7 +192,8 @@ void step_elect(struct step_finder *sf, bool final)
 	if (family_last(sf, FAMILY_RANGES) == sf->seq)
 		families_forget(sf, FAMILY_RANGES);
 	for (int f = 0; f < FAMILY_COUNT; f++) {
-		if (sf->trackers[f] && (int)sf->elected != f && family_ready(sf, (enum family)f, final)) {
+		if (sf->trackers[f] && (int)sf->elected != f &&
+		    family_ready(sf, (enum family)f, final)) {
 			if (sf->elected == FAMILY_NONE || f == FAMILY_RANGES ||
 			    sf->elected == FAMILY_RANGES || f < (int)sf->elected)
 				family_elect(sf, (enum family)f);

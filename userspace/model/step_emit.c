@@ -38,7 +38,8 @@ enum step_series step_series_of(const struct step_finder *sf, const struct loop 
 
 	if (b == BOUNDARY_COMPLETION || b == BOUNDARY_SYNC)
 		return SERIES_SYNC;
-	if (n >= WAIT_STEPS && 100u * (uint32_t)__builtin_popcount(lp->waits & last) >= WAIT_SHARE * n)
+	if (n >= WAIT_STEPS &&
+	    100u * (uint32_t)__builtin_popcount(lp->waits & last) >= WAIT_SHARE * n)
 		return SERIES_SYNC;
 	return b == BOUNDARY_EXECUTE ? SERIES_RATE : SERIES_HOST;
 }

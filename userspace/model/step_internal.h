@@ -171,7 +171,8 @@ struct tracker { /* one family's marks, by loop */
 	uint8_t lane_of[STEP_THREADS]; /* lane + 1; 0: not known */
 	struct mark *queue;	       /* STEP_QUEUE at most */
 	uint32_t nqueue, queue_cap;
-	uint64_t first_lane_seq; /* of the first lane's last mark by a thread with backwards of its own */
+	uint64_t first_lane_seq; /* of the first lane's last mark by a thread with backwards of its
+				    own */
 	uint32_t first_lane_thread;
 	uint32_t changes, overlaps; /* between threads of the first lane, lately */
 	uint64_t marks, last_seq;
@@ -194,13 +195,15 @@ struct anon { /* of one thread */
 	bool reduces;  /* DDP: its forward is a range as well */
 	uint32_t base; /* ranges between two micro-batches */
 	uint32_t gathered, backlog;
-	uint32_t each; /* backwards of the last step, when it had as many as the one before; else 0 */
+	uint32_t each; /* backwards of the last step, when it had as many as the one before; else 0
+			*/
 	uint32_t last; /* ... of the last step */
 	struct anon_pass pass, *passes; /* ANON_PASSES at most, until it is settled */
 	uint32_t passes_cap;
 };
 
-#define CYCLE_WAITS 16 /* blocking waits of a process that shows nothing else, before they are a cycle */
+#define CYCLE_WAITS                                                                                \
+	16 /* blocking waits of a process that shows nothing else, before they are a cycle */
 
 struct cycle {	    /* the last ones */
 	uint64_t n; /* ever */
@@ -238,8 +241,9 @@ struct step_finder {
 	bool anonymous;		     /* a range without a name was seen */
 	struct step_thread *threads; /* STEP_THREADS at most; they move when there is one more */
 	uint32_t nthreads, threads_cap;
-	uint32_t backward_thread;	/* index + 1: rule E listens to it */
-	struct loop *loops[STEP_LOOPS]; /* the first one, and those that any tracker has a lane of */
+	uint32_t backward_thread; /* index + 1: rule E listens to it */
+	struct loop
+		*loops[STEP_LOOPS]; /* the first one, and those that any tracker has a lane of */
 	uint32_t nloops;
 	struct step *out;
 	uint32_t nout, out_cap, out_head;
@@ -247,7 +251,8 @@ struct step_finder {
 };
 
 /* step.c */
-struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t, const struct signal *s);
+struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t,
+		      const struct signal *s);
 
 /* step_cycle.c */
 void cycle_wait(struct step_finder *sf, const struct signal *s); /* SIGNAL_SYNC */
@@ -271,8 +276,10 @@ bool thread_listens(const struct step_finder *sf, enum family f, const struct st
 struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop);
 void lane_free(struct lane *l);
 void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m);
-void lane_close(struct step_finder *sf, struct lane *l, bool by_backward); /* nothing can join any more */
-void lane_digest(struct step_finder *sf, struct lane *l); /* what is held, as far as it is settled */
+void lane_close(struct step_finder *sf, struct lane *l,
+		bool by_backward); /* nothing can join any more */
+void lane_digest(struct step_finder *sf,
+		 struct lane *l); /* what is held, as far as it is settled */
 void lane_finish(struct step_finder *sf, struct lane *l);
 void lane_forget(struct lane *l); /* what is held */
 /* Its family may come to be elected, and then goes on from what it holds. */
@@ -288,7 +295,8 @@ enum step_tier family_tier(enum family f);
 
 /* step_elect.c */
 void step_elect(struct step_finder *sf, bool final);
-/* A hit of the probe that the user named for whoever hits it ends steps, where nothing else does so far. */
+/* A hit of the probe that the user named for whoever hits it ends steps, where nothing else does so
+ * far. */
 void step_elect_probe(struct step_finder *sf, const struct signal *s);
 /* From here on this family counts. */
 void step_take(struct step_finder *sf, enum family f);

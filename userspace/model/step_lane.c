@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_lane.c - one training loop as one family of markers shows it: rule B2, the lock, and what makes
- * a step of its groups.
+/* step_lane.c - one training loop as one family of markers shows it: rule B2, the lock, and what
+ * makes a step of its groups.
  *
- * B2: a mark opens a new group if a backward or a fetch lies between the mark before it and its own end
- * (a closure runs the backward inside the range); otherwise it joins (several optimizers per step, an
- * optimizer per parameter inside the backward). A group is closed when nothing can join it any more.
+ * B2: a mark opens a new group if a backward or a fetch lies between the mark before it and its own
+ * end (a closure runs the backward inside the range); otherwise it joins (several optimizers per
+ * step, an optimizer per parameter inside the backward). A group is closed when nothing can join it
+ * any more.
  */
 #include "userspace/model/step_internal.h"
 
@@ -51,14 +52,14 @@ void lane_spare(struct lane *l)
 		l->held = grow_free(l->held, &l->held_cap);
 }
 
-/* One of less trust takes over from step ranges alone, whose first mark clears what it holds; but unnamed
- * ranges are read after the backwards that came before them. */
+/* One of less trust takes over from step ranges alone, whose first mark clears what it holds; but
+ * unnamed ranges are read after the backwards that came before them. */
 bool lane_hopes(const struct step_finder *sf, const struct lane *l)
 {
 	if (sf->fixed)
 		return false;
-	return sf->elected == FAMILY_NONE || sf->elected == FAMILY_RANGES || sf->elected >= FAMILY_ANON ||
-	       l->family < sf->elected;
+	return sf->elected == FAMILY_NONE || sf->elected == FAMILY_RANGES ||
+	       sf->elected >= FAMILY_ANON || l->family < sf->elected;
 }
 
 static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group *g)
@@ -75,7 +76,8 @@ static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group
 	return true;
 }
 
-/* ---- from groups to steps ----------------------------------------------------------------------- */
+/* ---- from groups to steps -----------------------------------------------------------------------
+ */
 
 static void held_drop(struct lane *l, uint32_t n)
 {
@@ -141,8 +143,8 @@ static uint32_t held_tokens(const struct lane *l, struct token *out, uint32_t ma
 	return n;
 }
 
-/* An update before the process's first backward only sets up the optimizer's state (checkpoint loaders do
- * that), unless no backward ever comes (evolution strategies). */
+/* An update before the process's first backward only sets up the optimizer's state (checkpoint
+ * loaders do that), unless no backward ever comes (evolution strategies). */
 static void held_drop_setup(struct step_finder *sf, struct lane *l)
 {
 	uint32_t n = 0;
@@ -154,8 +156,8 @@ static void held_drop_setup(struct step_finder *sf, struct lane *l)
 	held_drop(l, n);
 }
 
-/* The lock: what was held is given out. Groups before the first whole step are what was seen of one at
- * attach; later, after a change of pattern, they were counted with the step before. */
+/* The lock: what was held is given out. Groups before the first whole step are what was seen of one
+ * at attach; later, after a change of pattern, they were counted with the step before. */
 static void lane_lock(struct step_finder *sf, struct lane *l, const struct unit *u)
 {
 	bool first_time = l->mode == LANE_LEARNING, attached = first_time && !sf->config.from_start;
@@ -249,7 +251,8 @@ static bool lane_fits(const struct lane *l, const struct group *g)
 {
 	const struct unit *u = &l->unit;
 
-	return g->skipped || u->any || token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
+	return g->skipped || u->any ||
+	       token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
 }
 
 /* Tokens that follow no order may come to follow one: another stage of the training began. */
@@ -259,7 +262,8 @@ static void lane_look_again(struct step_finder *sf, struct lane *l)
 	struct unit_input in = {.tokens = t, .count = STEP_TOKENS};
 	struct unit u;
 
-	if (!l->unit.any || sf->config.multiply > 1 || l->tokens < STEP_TOKENS || l->tokens % STEP_TOKENS)
+	if (!l->unit.any || sf->config.multiply > 1 || l->tokens < STEP_TOKENS ||
+	    l->tokens % STEP_TOKENS)
 		return;
 	for (uint32_t i = 0; i < STEP_TOKENS; i++)
 		t[i] = l->history[(l->tokens + i) % STEP_TOKENS];
@@ -340,7 +344,8 @@ void lane_digest(struct step_finder *sf, struct lane *l)
 	free(held);
 }
 
-/* ---- from marks to groups ----------------------------------------------------------------------- */
+/* ---- from marks to groups -----------------------------------------------------------------------
+ */
 
 /* Each mark of the open group was an update of its own. */
 static void lane_split(struct step_finder *sf, struct lane *l)
@@ -426,14 +431,16 @@ static void group_add(struct lane *l, const struct mark *m)
 void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 {
 	bool fetched = m->fetch_seq > l->last_seq;
-	/* Two loops taken for one so far: what a thread did for itself is no part of another's update. */
+	/* Two loops taken for one so far: what a thread did for itself is no part of another's
+	 * update. */
 	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
 	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
 		     l->unwatched;
 
 	if (separate)
 		lane_close(sf, l, true);
-	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped : !l->any && !*sf->loops[l->loop]->name)
+	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped
+				       : !l->any && !*sf->loops[l->loop]->name)
 		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
 		       sizeof(sf->loops[l->loop]->name));
 	/* Its batch may have been fetched unseen. */

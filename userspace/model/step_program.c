@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_program.c - steps of a process that runs compiled programs.
  *
- * Of the programs that run, some are the framework's own (JAX: "jit__threefry_split", "jit_add"), some ran
- * before training, some evaluate, log or save. What is left repeats in a cycle: one program, or several (the
- * gradient, then the update; a GAN's two), of which some may run several times in each (micro-batches). The
- * step is, of those that run once in a cycle, the one whose name says so, else the one with the most code,
- * else with the most arguments. It counts from its first run on.
+ * Of the programs that run, some are the framework's own (JAX: "jit__threefry_split", "jit_add"),
+ * some ran before training, some evaluate, log or save. What is left repeats in a cycle: one
+ * program, or several (the gradient, then the update; a GAN's two), of which some may run several
+ * times in each (micro-batches). The step is, of those that run once in a cycle, the one whose name
+ * says so, else the one with the most code, else with the most arguments. It counts from its first
+ * run on.
  *
- * A program keeps its place when it is compiled again under its name; another one takes it when it runs again
- * and again and the first does not: the numbers go on. One that ran once where the first step should be, and
- * has the same name but for a number, was the first step (torch_xla).
+ * A program keeps its place when it is compiled again under its name; another one takes it when it
+ * runs again and again and the first does not: the numbers go on. One that ran once where the first
+ * step should be, and has the same name but for a number, was the first step (torch_xla).
  *
- * Training it is by a name that says so, or where a program's first output is the next run's first input, run
- * after run: a state that is updated. Otherwise executions are counted, and nothing is called training. What
- * lies in a program is not seen: one run may be several steps, or part of one.
+ * Training it is by a name that says so, or where a program's first output is the next run's first
+ * input, run after run: a state that is updated. Otherwise executions are counted, and nothing is
+ * called training. What lies in a program is not seen: one run may be several steps, or part of
+ * one.
  *
- * A step ends where its program was done on the device, if somebody is told of that, else where the call
- * returned (or was made, where only that is seen).
+ * A step ends where its program was done on the device, if somebody is told of that, else where the
+ * call returned (or was made, where only that is seen).
  */
 #include "userspace/model/step_program.h"
 
@@ -45,7 +47,8 @@ static void forget_held(struct exec *e, uint32_t from)
 	memmove(e->held, e->held + from, e->nheld * sizeof(*e->held));
 }
 
-/* ---- programs ------------------------------------------------------------------------------------- */
+/* ---- programs
+ * ------------------------------------------------------------------------------------- */
 
 static bool program_kept(const struct exec *e, uint32_t i)
 {
@@ -57,7 +60,8 @@ static uint32_t program_reuse(struct exec *e)
 	uint32_t idle = NO_PROGRAM, kept = 0;
 
 	for (uint32_t i = 0; i < e->nprograms; i++) {
-		if (!program_kept(e, i) && (idle == NO_PROGRAM || e->program[i].seen < e->program[idle].seen))
+		if (!program_kept(e, i) &&
+		    (idle == NO_PROGRAM || e->program[i].seen < e->program[idle].seen))
 			idle = i;
 	}
 	for (uint32_t i = 0; idle != NO_PROGRAM && i < e->nheld; i++) {
@@ -116,7 +120,8 @@ static uint32_t program_of(struct step_finder *sf, struct exec *e, uint64_t iden
 	return i;
 }
 
-/* ---- the lock ------------------------------------------------------------------------------------- */
+/* ---- the lock
+ * ------------------------------------------------------------------------------------- */
 
 static void exec_evidence(struct exec *e, const struct exec_pick *p)
 {
@@ -136,7 +141,8 @@ static bool first_graph(const struct exec *e, uint32_t program)
 {
 	const struct exec_program *p = &e->program[program];
 
-	return program != e->elected && p->runs == 1 && program_akin(p->name, e->program[e->elected].name) &&
+	return program != e->elected && p->runs == 1 &&
+	       program_akin(p->name, e->program[e->elected].name) &&
 	       strcmp(p->name, e->program[e->elected].name) != 0;
 }
 
@@ -163,8 +169,9 @@ static void place_held(struct step_finder *sf, struct exec *e)
 	uint32_t n = e->nheld, first = 0;
 	struct exec_run *held = e->held;
 
-	while (first < n && held[first].program != e->elected && !e->program[held[first].program].member &&
-	       held[first].program != e->micro && !first_graph(e, held[first].program))
+	while (first < n && held[first].program != e->elected &&
+	       !e->program[held[first].program].member && held[first].program != e->micro &&
+	       !first_graph(e, held[first].program))
 		first++;
 	e->held = NULL;
 	e->nheld = e->held_cap = 0;
@@ -209,7 +216,8 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 		e->blocks_at = e->steps;
 }
 
-/* ---- others, after the lock ----------------------------------------------------------------------- */
+/* ---- others, after the lock
+ * ----------------------------------------------------------------------- */
 
 /* It never trained so far, or the program that did runs no more. */
 static bool other_replaces(const struct exec *e, const struct exec_pick *p)
@@ -247,8 +255,8 @@ static bool later_ends(struct step_finder *sf, struct exec *e, const struct exec
 	struct exec_pick pick = {.program = r->program, .micro = e->elected};
 	bool anew = exec_unit(e) == UNIT_EXECUTION;
 
-	if (p->gap < 2 || p->gap > EXEC_MICRO || p->same < SAME_GAPS - 1 || e->micro != NO_PROGRAM ||
-	    !exec_ends(p, &e->program[e->elected]))
+	if (p->gap < 2 || p->gap > EXEC_MICRO || p->same < SAME_GAPS - 1 ||
+	    e->micro != NO_PROGRAM || !exec_ends(p, &e->program[e->elected]))
 		return false;
 	exec_flush(sf, e, true);
 	pick.usual = (uint32_t)p->gap;
@@ -313,7 +321,8 @@ static void run_learning(struct step_finder *sf, struct exec *e, const struct ex
 		exec_lock(sf, e, &p);
 }
 
-/* ---- signals -------------------------------------------------------------------------------------- */
+/* ---- signals
+ * -------------------------------------------------------------------------------------- */
 
 static struct exec *exec_of(struct step_finder *sf)
 {
@@ -345,7 +354,8 @@ static void exec_layer(struct exec *e, uint32_t layer)
 void exec_run(struct step_finder *sf, const struct signal *s)
 {
 	struct exec *e = exec_of(sf);
-	struct exec_run r = {.begin_ns = s->begin_ns, .end_ns = s->ts_ns, .number = s->number, .tid = s->tid};
+	struct exec_run r = {
+		.begin_ns = s->begin_ns, .end_ns = s->ts_ns, .number = s->number, .tid = s->tid};
 	struct exec_program *p;
 
 	if (!e)

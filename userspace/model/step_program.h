@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program.h - which compiled program ends a step. Part of the step finder; the rule is at the top of
- * step_program.c. Under 400 KiB while it is looked for, as a rule 4 KiB. */
+/* step_program.h - which compiled program ends a step. Part of the step finder; the rule is at the
+ * top of step_program.c. Under 400 KiB while it is looked for, as a rule 4 KiB. */
 #ifndef MODEL_STEP_PROGRAM_H
 #define MODEL_STEP_PROGRAM_H
 
@@ -33,9 +33,9 @@ struct exec_program {
 	uint64_t runs;
 	uint32_t inputs, layer;
 	enum program_class class;
-	uint32_t traced, fed, given; /* runs whose input's origin is known; is another output; whose output is
-					another's input */
-	uint64_t pace_ns;	     /* from one run to the next, both its own: exec_pace(); 0: none */
+	uint32_t traced, fed, given; /* runs whose input's origin is known; is another output; whose
+					output is another's input */
+	uint64_t pace_ns; /* from one run to the next, both its own: exec_pace(); 0: none */
 	uint32_t paced;
 	bool unseen;	  /* of some run it could not be seen with what it was fed */
 	bool compiled;	  /* again, since it ran last */
@@ -96,8 +96,9 @@ struct exec {
 	uint64_t blocks, blocks_at; /* that may be evaluations, since so many steps */
 	uint64_t begun_ns;	    /* the last run, of whatever */
 	uint32_t begun;		    /* ... of this program */
-	uint64_t first_ns, last_ns; /* where the first step began; end of the last that was given on */
-	struct exec_block block;    /* since the last step */
+	uint64_t first_ns,
+		last_ns;	 /* where the first step began; end of the last that was given on */
+	struct exec_block block; /* since the last step */
 };
 #define NO_PROGRAM EXEC_PROGRAMS
 
@@ -116,7 +117,8 @@ void exec_pace(struct exec *e, uint32_t program, uint64_t begin_ns); /* it runs 
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p);
 
 /* step_program_step.c */
-void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r); /* after the lock */
+void exec_place(struct step_finder *sf, struct exec *e,
+		const struct exec_run *r); /* after the lock */
 /* What was held of it while nothing was known to train were steps, of as many parts each. */
 void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_run *r);
 /* Steps that wait for nothing any more are given on; all: whatever they wait for. */

@@ -33,8 +33,8 @@ static void survey_make(const struct exec *e, struct survey *sv)
 	}
 }
 
-/* How often `a` ran between two runs of `u`, where that is the same each time but once in the last few; else
- * 0. *ret_gaps: so many gaps there are. */
+/* How often `a` ran between two runs of `u`, where that is the same each time but once in the last
+ * few; else 0. *ret_gaps: so many gaps there are. */
 static uint32_t runs_between(const struct exec *e, uint32_t u, uint32_t a, uint32_t *ret_gaps)
 {
 	uint32_t gap[GAPS_LAST], gaps = 0, n = 0, best = 0, most = 0;
@@ -114,7 +114,8 @@ static void pick_micro(const struct exec *e, const struct survey *sv, struct exe
 
 		if (i == p->program || sv->n[i] < RUNS_CYCLE || !class_elects(other->class, false))
 			continue;
-		k = above ? runs_between(e, i, p->program, &gaps) : runs_between(e, p->program, i, &gaps);
+		k = above ? runs_between(e, i, p->program, &gaps)
+			  : runs_between(e, p->program, i, &gaps);
 		if (k < 2 || k > EXEC_MICRO || gaps + 1 < RUNS_CYCLE)
 			continue;
 		if (above && exec_ends(other, base)) {
@@ -153,7 +154,8 @@ static void pick_members(const struct exec *e, const struct survey *sv, struct e
 			continue;
 		p->member[i] = true;
 		p->members++;
-		if (k == 1 && class_elects(q->class, p->eval) && member_better(q, &e->program[p->program]))
+		if (k == 1 && class_elects(q->class, p->eval) &&
+		    member_better(q, &e->program[p->program]))
 			p->program = i;
 	}
 	p->member[p->program] = p->member[base] = true;
@@ -177,7 +179,8 @@ static bool pick_waits(const struct exec *e, const struct survey *sv, const stru
 	return false;
 }
 
-static bool pick_ready(const struct exec *e, const struct survey *sv, const struct exec_pick *p, bool final)
+static bool pick_ready(const struct exec *e, const struct survey *sv, const struct exec_pick *p,
+		       bool final)
 {
 	uint32_t n = sv->n[p->program];
 
@@ -218,8 +221,8 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	if (e->begun == i && p->runs && begin_ns > e->begun_ns) {
 		uint64_t ns = begin_ns - e->begun_ns;
 
-		/* The least of a few, which a busy machine disturbs; of many the middle, as after one that
-		 * came late another seems short. */
+		/* The least of a few, which a busy machine disturbs; of many the middle, as after
+		 * one that came late another seems short. */
 		if (p->paced < RUNS_PACE)
 			p->pace_ns = p->pace_ns && p->pace_ns < ns ? p->pace_ns : ns;
 		else if (ns > p->pace_ns)
@@ -232,9 +235,9 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	e->begun_ns = begin_ns;
 }
 
-/* Keras calls what trains and what evaluates alike: where the other one runs it evaluates, and the first
- * comes back. Not where a third of that name runs between its own, which are its evaluations; nor where it
- * has run as long as the first did. */
+/* Keras calls what trains and what evaluates alike: where the other one runs it evaluates, and the
+ * first comes back. Not where a third of that name runs between its own, which are its evaluations;
+ * nor where it has run as long as the first did. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_flow.c - what programs are fed with: one whose first output is its next run's first input
- * updates a state, and so it trains. What tells of it may be given up where it costs much, once nothing hangs
- * on it. */
+/* step_program_flow.c - what programs are fed with: one whose first output is its next run's first
+ * input updates a state, and so it trains. What tells of it may be given up where it costs much,
+ * once nothing hangs on it. */
 #include "userspace/model/step_program.h"
 
 #define FED_RUNS    7	 /* before the flow of states is believed, most of those: */
@@ -34,7 +34,8 @@ bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program];
 
-	return o->unseen && o->class == PROGRAM_OTHER && o->traced < FED_RUNS && e->nheld < FLOW_HELD;
+	return o->unseen && o->class == PROGRAM_OTHER && o->traced < FED_RUNS &&
+	       e->nheld < FLOW_HELD;
 }
 
 /* Of programs that still run, as of those that did at the start nothing more comes. */
@@ -42,10 +43,12 @@ static bool exec_wants_flow(const struct exec *e)
 {
 	if (!e->locked)
 		return true;
-	for (uint32_t i = 0; e->program[e->elected].class != PROGRAM_STEP && i < e->nprograms; i++) {
+	for (uint32_t i = 0; e->program[e->elected].class != PROGRAM_STEP && i < e->nprograms;
+	     i++) {
 		const struct exec_program *p = &e->program[i];
 
-		if (p->class == PROGRAM_OTHER && p->traced < FLOW_RUNS && e->seq - p->seen < FLOW_LATELY)
+		if (p->class == PROGRAM_OTHER && p->traced < FLOW_RUNS &&
+		    e->seq - p->seen < FLOW_LATELY)
 			return true;
 	}
 	return false;

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_name.c - what a program's name says of it: JAX names a program "jit_" and the function's name,
- * TensorFlow "__inference_", the function's name and a number. */
+/* step_program_name.c - what a program's name says of it: JAX names a program "jit_" and the
+ * function's name, TensorFlow "__inference_", the function's name and a number. */
 #include "userspace/model/step_program.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* Functions of jax.numpy and primitives that run on their own where no jit is around them (jax/_src/lax,
- * jax/_src/numpy, jax/_src/random.py). */
+/* Functions of jax.numpy and primitives that run on their own where no jit is around them
+ * (jax/_src/lax, jax/_src/numpy, jax/_src/random.py). */
 static const char *const jax_own[] = {
-	"abs",	      "absolute",    "add",	  "all",	 "amax",	"amin",	   "and",
-	"any",	      "append",	     "arange",	  "argmax",	 "argmin",	"argsort", "array",
-	"asarray",    "atleast_1d",  "bitwise",	  "broadcast",	 "cast",	"ceil",	   "clip",
-	"clamp",      "concatenate", "conj",	  "convert",	 "convolve",	"copy",	   "cos",
-	"cumsum",     "diag",	     "div",	  "divide",	 "dot",		"dynamic", "einsum",
-	"equal",      "erf_inv",     "exp",	  "expand",	 "eye",		"fill",	   "flip",
-	"floor",      "fold",	     "full",	  "gather",	 "ge",		"greater", "gt",
-	"identity",   "iota",	     "isfinite",  "isnan",	 "le",		"less",	   "linspace",
-	"log",	      "log1p",	     "logical",	  "lt",		 "matmul",	"max",	   "maximum",
-	"mean",	      "min",	     "minimum",	  "mod",	 "moveaxis",	"mul",	   "multiply",
-	"ne",	      "neg",	     "negative",  "not",	 "not_equal",	"ones",	   "or",
-	"pad",	      "pow",	     "power",	  "prod",	 "random_bits", "ravel",   "real",
-	"reciprocal", "reduce",	     "remainder", "repeat",	 "reshape",	"reverse", "roll",
-	"round",      "rsqrt",	     "scatter",	  "scatter-add", "select",	"sign",	   "sin",
-	"slice",      "sort",	     "split",	  "sqrt",	 "square",	"squeeze", "stack",
-	"std",	      "sub",	     "subtract",  "sum",	 "swapaxes",	"take",	   "tanh",
-	"tile",	      "transpose",   "tree_map",  "tri",	 "tril",	"triu",	   "true_divide",
-	"unstack",    "var",	     "vdot",	  "where",	 "xor",		"zeros",   "zeros_like",
+	"abs",	      "absolute", "add",       "all",	      "amax",	     "amin",
+	"and",	      "any",	  "append",    "arange",      "argmax",	     "argmin",
+	"argsort",    "array",	  "asarray",   "atleast_1d",  "bitwise",     "broadcast",
+	"cast",	      "ceil",	  "clip",      "clamp",	      "concatenate", "conj",
+	"convert",    "convolve", "copy",      "cos",	      "cumsum",	     "diag",
+	"div",	      "divide",	  "dot",       "dynamic",     "einsum",	     "equal",
+	"erf_inv",    "exp",	  "expand",    "eye",	      "fill",	     "flip",
+	"floor",      "fold",	  "full",      "gather",      "ge",	     "greater",
+	"gt",	      "identity", "iota",      "isfinite",    "isnan",	     "le",
+	"less",	      "linspace", "log",       "log1p",	      "logical",     "lt",
+	"matmul",     "max",	  "maximum",   "mean",	      "min",	     "minimum",
+	"mod",	      "moveaxis", "mul",       "multiply",    "ne",	     "neg",
+	"negative",   "not",	  "not_equal", "ones",	      "or",	     "pad",
+	"pow",	      "power",	  "prod",      "random_bits", "ravel",	     "real",
+	"reciprocal", "reduce",	  "remainder", "repeat",      "reshape",     "reverse",
+	"roll",	      "round",	  "rsqrt",     "scatter",     "scatter-add", "select",
+	"sign",	      "sin",	  "slice",     "sort",	      "split",	     "sqrt",
+	"square",     "squeeze",  "stack",     "std",	      "sub",	     "subtract",
+	"sum",	      "swapaxes", "take",      "tanh",	      "tile",	     "transpose",
+	"tree_map",   "tri",	  "tril",      "triu",	      "true_divide", "unstack",
+	"var",	      "vdot",	  "where",     "xor",	      "zeros",	     "zeros_like",
 	"ones_like",
 };
 
@@ -42,7 +45,8 @@ static const char *const jax_own_prefix[] = {
 };
 
 static const char *const word_eval[] = {"eval", "valid", "test"};
-static const char *const word_serve[] = {"pred", "infer", "generat", "decod", "sampl", "serv", "prefill"};
+static const char *const word_serve[] = {"pred",  "infer", "generat", "decod",
+					 "sampl", "serv",  "prefill"};
 static const char *const word_aside[] = {"log",	 "metric", "summar", "save",   "checkpoint",
 					 "ckpt", "restor", "ema",    "target", "polyak",
 					 "swa",	 "plot",   "print",  "copy",   "norm"};
@@ -133,7 +137,8 @@ enum program_class program_classify(const char *name)
 		if (name_own(rest + (*rest == '_')))
 			return PROGRAM_INTERNAL;
 		class = name_words(rest);
-		/* JAX's own functions begin with "_"; so may the author's, and what pmap() makes of them is
+		/* JAX's own functions begin with "_"; so may the author's, and what pmap() makes of
+		 * them is
 		 * "_fun" (jax/_src/pmap.py). */
 		if (*rest == '_' && (class == PROGRAM_OTHER || class == PROGRAM_ASIDE) &&
 		    strncmp(rest, "_lambda", 7) != 0 && strcmp(rest, "_fun") != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_step.c - from runs of which it is known what they are to steps: what lay between them, where
- * they were done on the device, and how that is told. */
+/* step_program_step.c - from runs of which it is known what they are to steps: what lay between
+ * them, where they were done on the device, and how that is told. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,15 @@
 /* An evaluation by programs whose names do not say so: runs of one, or of several ... */
 #define BLOCK_RUNS  3
 #define BLOCK_MIXED 16
-#define BLOCK_RARE  4 /* ... between one of so many steps, at the most; else it is the loop's own */
-#define DEAF_STEPS  32
-#define LOST_DONES  2 /* later completions that came: this one was lost */
-#define SAME_GAPS   3
+#define BLOCK_RARE                                                                                 \
+	4 /* ... between one of so many steps, at the most; else it is the loop's own              \
+	   */
+#define DEAF_STEPS 32
+#define LOST_DONES 2 /* later completions that came: this one was lost */
+#define SAME_GAPS  3
 
-/* ---- steps that are given on ---------------------------------------------------------------------- */
+/* ---- steps that are given on
+ * ---------------------------------------------------------------------- */
 
 enum step_unit exec_unit(const struct exec *e)
 {
@@ -113,7 +116,8 @@ static void pending_add(struct step_finder *sf, struct exec *e, const struct exe
 		e->deaf = true;
 	if (e->npending == EXEC_PENDING)
 		exec_flush(sf, e, true);
-	pending = grow_items(e->pending, &e->pending_cap, e->npending + 1, EXEC_PENDING, sizeof(*pending));
+	pending = grow_items(e->pending, &e->pending_cap, e->npending + 1, EXEC_PENDING,
+			     sizeof(*pending));
 	if (!pending) {
 		sf->error = -ENOMEM;
 		return;
@@ -123,7 +127,8 @@ static void pending_add(struct step_finder *sf, struct exec *e, const struct exe
 	exec_flush(sf, e, false);
 }
 
-/* ---- runs, once it is known what they are --------------------------------------------------------- */
+/* ---- runs, once it is known what they are
+ * --------------------------------------------------------- */
 
 /* One program again and again, or two and more of them long enough. */
 static bool block_counts(const struct exec_block *b)
@@ -135,7 +140,8 @@ bool exec_evaluates(const struct exec *e)
 {
 	const struct exec_block *b = &e->block;
 
-	return b->evals || (block_counts(b) && (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
+	return b->evals ||
+	       (block_counts(b) && (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
 }
 
 /* Not Keras' validation, which bears the training's name. */
@@ -152,7 +158,8 @@ static void block_add(struct exec *e, const struct exec_run *r)
 	if (p->class == PROGRAM_INTERNAL || p->class == PROGRAM_ASIDE || p->member)
 		return;
 	if (!b->runs)
-		*b = (struct exec_block){.begin_ns = r->begin_ns, .program = r->program, .tid = r->tid};
+		*b = (struct exec_block){
+			.begin_ns = r->begin_ns, .program = r->program, .tid = r->tid};
 	b->mixed |= b->program != r->program;
 	b->trains |= block_trains(e, p);
 	b->runs++;
@@ -220,7 +227,8 @@ void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_
 	free(held);
 }
 
-/* ---- words ---------------------------------------------------------------------------------------- */
+/* ---- words
+ * ---------------------------------------------------------------------------------------- */
 
 static void describe_cycle(const struct exec *e, struct step_state *st)
 {
@@ -253,18 +261,23 @@ void exec_describe(const struct step_finder *sf, struct step_state *st)
 	if (st->state == STATE_SUSPECT)
 		return;
 	if (exec_unit(e) == UNIT_EXECUTION)
-		n = snprintf(st->reason, sizeof(st->reason),
-			     "executions of %.60s: nothing shows that it trains, so they are no steps", name);
+		n = snprintf(
+			st->reason, sizeof(st->reason),
+			"executions of %.60s: nothing shows that it trains, so they are no steps",
+			name);
 	else
-		n = snprintf(st->reason, sizeof(st->reason), "executions of %.60s: %u per step%s%s%s", name,
-			     each, strstr(name, "_step_on_") ? "; Keras calls its evaluation alike" : "",
+		n = snprintf(st->reason, sizeof(st->reason),
+			     "executions of %.60s: %u per step%s%s%s", name, each,
+			     strstr(name, "_step_on_") ? "; Keras calls its evaluation alike" : "",
 			     e->by_name ? "" : "; it is fed with its own output",
 			     e->switched ? "; another program counted before" : "");
 	if (!e->completes && n > 0 && (size_t)n < sizeof(st->reason))
-		snprintf(st->reason + n, sizeof(st->reason) - (size_t)n, "; times are of the calls");
+		snprintf(st->reason + n, sizeof(st->reason) - (size_t)n,
+			 "; times are of the calls");
 }
 
-/* ---- as the finder asks ---------------------------------------------------------------------------- */
+/* ---- as the finder asks
+ * ---------------------------------------------------------------------------- */
 
 /* Where the plugin's table tells of programs, the layers above tell of the same ones. */
 static void programs_count(struct step_finder *sf, const struct signal *s)

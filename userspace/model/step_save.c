@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save.c - state of the step finder as bytes. What is required here is what the other files rely on
- * where they index. */
+/* step_save.c - state of the step finder as bytes. What is required here is what the other files
+ * rely on where they index. */
 #include "userspace/model/step_program.h"
 
 void step_config_archive(struct archive *a, struct step_config *cfg)
@@ -43,7 +43,8 @@ void hits_archive(struct archive *a, struct hits *h)
 	archive_number(a, &h->reducer);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------- */
+/* ---- threads
+ * ------------------------------------------------------------------------------------- */
 
 static void thread_archive(struct archive *a, struct step_thread *t)
 {
@@ -96,7 +97,8 @@ static void pass_archive(struct archive *a, const struct step_finder *sf, struct
 	archive_number(a, &p->opens);
 }
 
-static void anon_archive(struct archive *a, const struct step_finder *sf, struct anon **at, uint32_t thread)
+static void anon_archive(struct archive *a, const struct step_finder *sf, struct anon **at,
+			 uint32_t thread)
 {
 	struct anon *n = *at = archive_object(a, *at, sizeof(*n));
 
@@ -136,7 +138,8 @@ static void threads_archive(struct archive *a, struct step_finder *sf)
 	archive_below(a, &sf->backward_thread, sf->nthreads + 1);
 }
 
-/* ---- marks --------------------------------------------------------------------------------------- */
+/* ---- marks
+ * --------------------------------------------------------------------------------------- */
 
 static void queue_archive(struct archive *a, const struct step_finder *sf, struct tracker *t)
 {
@@ -175,7 +178,8 @@ static void tracker_archive(struct archive *a, const struct step_finder *sf, str
 	archive_number(a, &t->since_better);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 static void loop_archive(struct archive *a, struct loop **at)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save_lane.c - state of one training loop as bytes. What is required here is what step_lane.c relies
- * on where it indexes. */
+/* step_save_lane.c - state of one training loop as bytes. What is required here is what step_lane.c
+ * relies on where it indexes. */
 #include "userspace/model/step_internal.h"
 
 static void token_archive(struct archive *a, struct token *t)

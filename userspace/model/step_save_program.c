@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save_program.c - state of the search among compiled programs as bytes. What is required here is what
- * step_program.c relies on where it indexes. */
+/* step_save_program.c - state of the search among compiled programs as bytes. What is required here
+ * is what step_program.c relies on where it indexes. */
 #include "userspace/model/step_program.h"
 
 static void program_archive(struct archive *a, struct exec_program *p)

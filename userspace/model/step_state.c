@@ -32,7 +32,8 @@ const char *const boundary_name[] = {
 
 const char *const unit_name[] = {
 	[UNIT_STEP] = "step", [UNIT_EXECUTION] = "execution", [UNIT_CYCLE] = "cycle"};
-const char *const series_name[] = {[SERIES_HOST] = "host", [SERIES_SYNC] = "sync", [SERIES_RATE] = "rate"};
+const char *const series_name[] = {
+	[SERIES_HOST] = "host", [SERIES_SYNC] = "sync", [SERIES_RATE] = "rate"};
 
 const char *const step_state_name[] = {
 	[STATE_IDLE] = "idle",	   [STATE_STARTING] = "starting", [STATE_LEARNING] = "learning",
@@ -154,12 +155,15 @@ static void reason_fixed(const struct step_finder *sf, struct step_state *st)
 	size_t len = sizeof(st->reason);
 
 	if (sf->elected == FAMILY_PROBE)
-		snprintf(st->reason, len, "chosen by hand: every hit of %s is a step, whatever it runs",
+		snprintf(st->reason, len,
+			 "chosen by hand: every hit of %s is a step, whatever it runs",
 			 marker_name(sf));
 	else if (sf->elected == FAMILY_EXECUTE)
-		snprintf(st->reason, len, "chosen by hand: every execution is a step, whatever it runs");
+		snprintf(st->reason, len,
+			 "chosen by hand: every execution is a step, whatever it runs");
 	else if (sf->elected == FAMILY_SYNC)
-		snprintf(st->reason, len, "chosen by hand: every wait is a step, whatever it waits for");
+		snprintf(st->reason, len,
+			 "chosen by hand: every wait is a step, whatever it waits for");
 	else
 		snprintf(st->reason, len, "the marker was chosen by hand");
 }
@@ -167,16 +171,18 @@ static void reason_fixed(const struct step_finder *sf, struct step_state *st)
 static void reason_cycle(const struct step_finder *sf, struct step_state *st)
 {
 	snprintf(st->reason, sizeof(st->reason),
-		 "blocking waits in cycles: name what ends a step with --marker %s", marker_name(sf));
+		 "blocking waits in cycles: name what ends a step with --marker %s",
+		 marker_name(sf));
 }
 
 static const char *family_reason(const struct step_finder *sf)
 {
 	switch (sf->elected) {
 	case FAMILY_RANGES:
-		return classes_without_step(sf) ? "an optimizer is zeroed but shows no step (perhaps "
-						  "compiled): its updates are not counted"
-						: "";
+		return classes_without_step(sf)
+			       ? "an optimizer is zeroed but shows no step (perhaps "
+				 "compiled): its updates are not counted"
+			       : "";
 	case FAMILY_ZERO_GRAD:
 		return "optimizer steps show no ranges (compiled?): counting zero_grad after a backward";
 	case FAMILY_UPDATE_OP:
@@ -200,9 +206,10 @@ static void reason_locked(const struct step_finder *sf, const struct lane *l, st
 	const char *why = family_reason(sf);
 
 	if (l->unit.ambiguous && l->unit.period > 1)
-		snprintf(st->reason, sizeof(st->reason),
-			 "ambiguous: updates repeat every %u, %u with a fresh batch; each counts as a step",
-			 l->unit.period, l->unit.fresh);
+		snprintf(
+			st->reason, sizeof(st->reason),
+			"ambiguous: updates repeat every %u, %u with a fresh batch; each counts as a step",
+			l->unit.period, l->unit.fresh);
 	else if (l->unit.ambiguous)
 		snprintf(st->reason, sizeof(st->reason),
 			 "ambiguous: updates follow no fixed order; each counts as a step");
@@ -227,15 +234,18 @@ static void state_reason(struct step_finder *sf, const struct lane *l, struct st
 		snprintf(st->reason, sizeof(st->reason), "no sign of training yet");
 		break;
 	case STATE_STARTING:
-		snprintf(st->reason, sizeof(st->reason), "batches are loaded; no backward pass yet");
+		snprintf(st->reason, sizeof(st->reason),
+			 "batches are loaded; no backward pass yet");
 		break;
 	case STATE_LEARNING:
 		if (sf->exec && sf->elected >= FAMILY_EXECUTE)
-			snprintf(st->reason, sizeof(st->reason),
-				 "compiled programs run; which of them ends a step is not settled yet");
+			snprintf(
+				st->reason, sizeof(st->reason),
+				"compiled programs run; which of them ends a step is not settled yet");
 		else if (l)
-			snprintf(st->reason, sizeof(st->reason), "%u update%s seen, order not settled yet",
-				 l->nheld + l->open, plural(l->nheld + l->open));
+			snprintf(st->reason, sizeof(st->reason),
+				 "%u update%s seen, order not settled yet", l->nheld + l->open,
+				 plural(l->nheld + l->open));
 		else
 			snprintf(st->reason, sizeof(st->reason),
 				 "backward passes seen, what ends a step is not settled yet");
@@ -253,7 +263,8 @@ static void state_reason(struct step_finder *sf, const struct lane *l, struct st
 	}
 }
 
-static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp, const struct lane *l)
+static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp,
+					 const struct lane *l)
 {
 	if (sf->ended)
 		return STATE_ENDED;
@@ -267,8 +278,8 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 }
 
 /* Of what the user named there is nothing to be found out. */
-static double state_confidence(const struct step_finder *sf, const struct loop *lp, const struct lane *l,
-			       enum step_tier tier)
+static double state_confidence(const struct step_finder *sf, const struct loop *lp,
+			       const struct lane *l, enum step_tier tier)
 {
 	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
 	double c = 1;
@@ -294,7 +305,8 @@ static bool state_differs(const struct step_state *a, const struct step_state *b
 	       strcmp(a->reason, b->reason) != 0 || fabs(a->confidence - b->confidence) > 0.1;
 }
 
-bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret, bool *ret_changed)
+bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret,
+		       bool *ret_changed)
 {
 	struct lane *l = state_lane(sf, loop);
 	struct step_state st = {.loop = loop, .loops = sf->nloops ? sf->nloops : 1};

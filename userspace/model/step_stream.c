@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_stream.c - which training loop a mark belongs to.
  *
- * Threads that never run a backward (hooks, pools) work for the first loop. One that does may go on with
- * the first loop (which was started elsewhere, or changes threads from step to step), or run one of its
- * own beside it. In the first case no thread's mark ever falls between the backward and the mark of
- * another; in the second it happens sooner or later, whenever the scheduler interrupts a step. So all
- * marks are held from the thread's first one until that was seen, or threads took turns so often without
- * it that it cannot be chance, or the others are silent.
+ * Threads that never run a backward (hooks, pools) work for the first loop. One that does may go on
+ * with the first loop (which was started elsewhere, or changes threads from step to step), or run
+ * one of its own beside it. In the first case no thread's mark ever falls between the backward and
+ * the mark of another; in the second it happens sooner or later, whenever the scheduler interrupts
+ * a step. So all marks are held from the thread's first one until that was seen, or threads took
+ * turns so often without it that it cannot be chance, or the others are silent.
  */
 #include "userspace/model/step_internal.h"
 
@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS_SERIAL 32 /* turns without an overlap: one loop. A step is cut in 1 of 3 turns, or more */
-#define SILENT_MARKS 8	/* marks of a new thread ... */
-#define SILENT_NS    1000000000ull /* ... after which threads silent for so long are taken to be done */
-#define RARE_MARKS   4
-#define QUEUE_KEPT   8 /* marks whose room is kept when all were routed */
+#define TURNS_SERIAL                                                                               \
+	32 /* turns without an overlap: one loop. A step is cut in 1 of 3 turns, or more */
+#define SILENT_MARKS 8 /* marks of a new thread ... */
+#define SILENT_NS                                                                                  \
+	1000000000ull /* ... after which threads silent for so long are taken to be done */
+#define RARE_MARKS 4
+#define QUEUE_KEPT 8 /* marks whose room is kept when all were routed */
 
 struct tracker *tracker_of(struct step_finder *sf, enum family f)
 {
@@ -85,7 +87,8 @@ static int tracker_lane(struct step_finder *sf, struct tracker *t, enum family f
 	return (int)n;
 }
 
-static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f, uint32_t thread, bool own)
+static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f, uint32_t thread,
+			bool own)
 {
 	uint32_t n = !own ? 0 : t->nlanes < STEP_LOOPS ? t->nlanes : STEP_LOOPS - 1;
 	bool fresh = n >= t->nlanes;
@@ -100,7 +103,8 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 		sf->nloops = t->nlanes;
 }
 
-/* A mark of another thread fell between this one and its backward. A lost record may look the same. */
+/* A mark of another thread fell between this one and its backward. A lost record may look the same.
+ */
 static bool mark_overlaps(const struct mark *m, uint64_t other_seq)
 {
 	return m->span_ns && m->backward_seq < other_seq;
@@ -118,7 +122,8 @@ static bool tracker_first(const struct step_finder *sf, const struct tracker *t,
 }
 
 /* A merged thread that comes to overlap gets a loop of its own from here on. */
-static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f, const struct mark *m)
+static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f,
+			  const struct mark *m)
 {
 	bool other = t->first_lane_seq && t->first_lane_thread != m->thread;
 
@@ -137,7 +142,8 @@ static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family
 	t->first_lane_thread = m->thread;
 }
 
-static void tracker_route(struct step_finder *sf, struct tracker *t, enum family f, const struct mark *m)
+static void tracker_route(struct step_finder *sf, struct tracker *t, enum family f,
+			  const struct mark *m)
 {
 	if (!m->skipped)
 		tracker_watch(sf, t, f, m);
@@ -159,7 +165,8 @@ static void queue_turns(const struct step_finder *sf, const struct tracker *t, u
 	*ret = (struct turns){0};
 	for (uint32_t i = 0; i < t->nqueue; i++) {
 		const struct mark *m = &t->queue[i];
-		bool change = before_seq && before != m->thread && (before == thread || m->thread == thread);
+		bool change = before_seq && before != m->thread &&
+			      (before == thread || m->thread == thread);
 
 		if (m->skipped || (m->thread != thread && !tracker_first(sf, t, m->thread)))
 			continue;
@@ -210,7 +217,8 @@ static void queue_decide(struct step_finder *sf, struct tracker *t, enum family 
 	}
 }
 
-static void queue_push(struct step_finder *sf, struct tracker *t, enum family f, const struct mark *m)
+static void queue_push(struct step_finder *sf, struct tracker *t, enum family f,
+		       const struct mark *m)
 {
 	struct mark *queue;
 

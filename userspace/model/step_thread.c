@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_thread.c - the threads of a process that give signals of training, as many as there were at once. */
+/* step_thread.c - the threads of a process that give signals of training, as many as there were at
+ * once. */
 #include "userspace/model/step_internal.h"
 
 #include <errno.h>
@@ -46,7 +47,8 @@ struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid)
 		i = idle;
 		thread_reset(sf, i);
 	} else if (i == sf->nthreads) {
-		threads = grow_items(sf->threads, &sf->threads_cap, i + 1, STEP_THREADS, sizeof(*threads));
+		threads = grow_items(sf->threads, &sf->threads_cap, i + 1, STEP_THREADS,
+				     sizeof(*threads));
 		if (!threads) {
 			sf->error = -ENOMEM;
 			return NULL;

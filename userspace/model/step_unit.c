@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_unit.c - rules I and F: how many updates make the author's step.
  *
- * Each update is a token: optimizer class, identity of its parameters, was a batch fetched since the
- * update before. A plain loop repeats one token. A GAN that trains both networks on one batch repeats
- * (D, fresh), (G, not): its author counts one step. The smallest period is that of the loop's body. It
- * is the author's step when every optimizer occurs once in it, or when it gets exactly one batch;
- * otherwise (five critics with a batch each, then a generator) authors differ, and updates are counted.
+ * Each update is a token: optimizer class, identity of its parameters, was a batch fetched since
+ * the update before. A plain loop repeats one token. A GAN that trains both networks on one batch
+ * repeats (D, fresh), (G, not): its author counts one step. The smallest period is that of the
+ * loop's body. It is the author's step when every optimizer occurs once in it, or when it gets
+ * exactly one batch; otherwise (five critics with a batch each, then a generator) authors differ,
+ * and updates are counted.
  */
 #include "userspace/model/step_internal.h"
 
 #include <string.h>
 
-/* One token three times is a plain loop. Any other period must be seen twice and start a third time. */
+/* One token three times is a plain loop. Any other period must be seen twice and start a third
+ * time. */
 #define PLAIN_TOKENS 3
 /* After so many equal ones no period up to STEP_PERIOD can hide before them. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
@@ -25,7 +27,8 @@ bool token_equal(const struct token *a, const struct token *b, bool by_class)
 	return a->name == b->name && a->fetched == b->fetched && (by_class || a->ident == b->ident);
 }
 
-static uint32_t period_misfits(const struct token *t, uint32_t count, uint32_t period, bool by_class)
+static uint32_t period_misfits(const struct token *t, uint32_t count, uint32_t period,
+			       bool by_class)
 {
 	uint32_t n = 0;
 
@@ -34,8 +37,10 @@ static uint32_t period_misfits(const struct token *t, uint32_t count, uint32_t p
 	return n;
 }
 
-/* Smallest period that fits all of t[from..count) and that was seen `times` times and once more begun. */
-static uint32_t period_exact(const struct unit_input *in, uint32_t from, uint32_t times, bool by_class)
+/* Smallest period that fits all of t[from..count) and that was seen `times` times and once more
+ * begun. */
+static uint32_t period_exact(const struct unit_input *in, uint32_t from, uint32_t times,
+			     bool by_class)
 {
 	uint32_t n = in->count - from;
 
@@ -71,8 +76,12 @@ static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, 
 			fresh++;
 		}
 	}
-	*ret = (struct unit){
-		.period = p, .size = 1, .fresh = fresh, .from = from, .first = from, .by_class = by_class};
+	*ret = (struct unit){.period = p,
+			     .size = 1,
+			     .fresh = fresh,
+			     .from = from,
+			     .first = from,
+			     .by_class = by_class};
 	if (p > 1 && (fresh == 1 || pattern_distinct(t, p))) {
 		ret->size = p;
 		if (fresh == 1 && !(in->from_start && !from))
@@ -89,7 +98,8 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 	for (uint32_t p = 1; p <= STEP_PERIOD; p++) {
 		uint32_t pairs = in->count - p;
 
-		if (100 * period_misfits(in->tokens, in->count, p, false) > (100 - FIT_PERCENT) * pairs)
+		if (100 * period_misfits(in->tokens, in->count, p, false) >
+		    (100 - FIT_PERCENT) * pairs)
 			continue;
 		unit_decide(in, in->count - p, p, false, ret);
 		/* The last period is the freshest, but steps start where they started all along. */
@@ -106,11 +116,12 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 
 	if (n < PLAIN_TOKENS)
 		return false;
-	/* The first token was seen in part only, or its batch came another way. With one optimizer and two
-	 * fresh batches after it, whatever period may follow counts each update. */
+	/* The first token was seen in part only, or its batch came another way. With one optimizer
+	 * and two fresh batches after it, whatever period may follow counts each update. */
 	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
 	if (!period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
-	    in->tokens[0].name == in->tokens[1].name && in->tokens[0].ident == in->tokens[1].ident &&
+	    in->tokens[0].name == in->tokens[1].name &&
+	    in->tokens[0].ident == in->tokens[1].ident &&
 	    (in->from_start || !in->tokens[0].fetched || in->tokens[1].fetched)) {
 		unit_decide(in, 1, 1, false, ret);
 		ret->from = ret->first = 0;

@@ -57,7 +57,8 @@ static uint32_t in_us(uint64_t ns)
 	return ns / NS_PER_US < US_PER_PART ? (uint32_t)(ns / NS_PER_US) : US_PER_PART;
 }
 
-/* ---- ranks --------------------------------------------------------------------------------------- */
+/* ---- ranks
+ * --------------------------------------------------------------------------------------- */
 
 /* Who else is compared has changed. */
 static void compare_anew(struct straggler *s)
@@ -106,9 +107,11 @@ bool straggler_left(struct straggler *s, uint32_t pid)
 	return false;
 }
 
-/* ---- one step ------------------------------------------------------------------------------------ */
+/* ---- one step
+ * ------------------------------------------------------------------------------------ */
 
-/* What a rank did while others waited: its phases but for waiting, and time of the job's own code. */
+/* What a rank did while others waited: its phases but for waiting, and time of the job's own code.
+ */
 static void slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
 {
 	uint64_t out_ns = fs->wait_ns - fs->phase_ns[PHASE_SYNC] - fs->phase_ns[PHASE_COLLECTIVE];
@@ -178,7 +181,8 @@ static void slot_judge(struct straggler *s, const struct slot *sl)
 				(int64_t)median_of_others(sl, s->nranks, least, p);
 }
 
-/* ---- many steps ---------------------------------------------------------------------------------- */
+/* ---- many steps
+ * ---------------------------------------------------------------------------------- */
 
 static uint32_t times_late(const struct straggler *s, int rank)
 {
@@ -214,7 +218,8 @@ static void sum_up(struct straggler *s, int rank)
 	view->late = n;
 	view->size_ns = order_median(sizes, n) * NS_PER_US;
 	for (int p = 0; p < CHANGE_PARTS; p++) {
-		if (2 * more_us[p] >= all_us && (view->phase < 0 || more_us[p] > more_us[view->phase]))
+		if (2 * more_us[p] >= all_us &&
+		    (view->phase < 0 || more_us[p] > more_us[view->phase]))
 			view->phase = p;
 	}
 }
@@ -229,7 +234,8 @@ static void conclude(struct straggler *s)
 		s->over = s->due == s->now ? -1 : s->now;
 		s->now = s->due = -1;
 	}
-	if (s->now < 0 && s->over < 0 && last->late >= 0 && times_late(s, last->late) >= STRAGGLER_MANY) {
+	if (s->now < 0 && s->over < 0 && last->late >= 0 &&
+	    times_late(s, last->late) >= STRAGGLER_MANY) {
 		s->now = s->due = last->late;
 		sum_up(s, s->now);
 	}
@@ -264,7 +270,8 @@ enum straggler_told straggler_step(struct straggler *s, uint32_t pid, uint32_t r
 	return STRAGGLER_FOUND;
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state
+ * --------------------------------------------------------------------------------------- */
 
 static void slot_archive(struct archive *a, struct slot *sl, uint32_t nranks)
 {
@@ -306,8 +313,8 @@ void straggler_archive(struct archive *a, struct straggler **at)
 		archive_number(a, &v->size_us);
 		archive_numbers(a, v->more_us);
 		for (int p = 0; p < CHANGE_PARTS; p++)
-			archive_require(a,
-					v->more_us[p] <= UINT32_MAX && v->more_us[p] >= -(int64_t)UINT32_MAX);
+			archive_require(a, v->more_us[p] <= UINT32_MAX &&
+						   v->more_us[p] >= -(int64_t)UINT32_MAX);
 	}
 	rank_archive_of(a, &s->now, s->nranks);
 	rank_archive_of(a, &s->due, s->nranks);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* straggler.h - which rank of a synchronous job the others wait for.
  *
- * All ranks of such a job take as long for a step; who is slow waits for nobody, the others wait for it. So
- * the waits of one step are compared: a rank is late in it when it waits least, by more than STRAGGLER_NS and
- * a STRAGGLER_PART of the step less than the next. It is the straggler when it was late in STRAGGLER_MANY of
- * the last STRAGGLER_WINDOW steps that all ranks of this node have told, and no more when in fewer than
- * STRAGGLER_FEW. Two ranks that are slow alike hide each other; what a rank's device alone does slowly makes
- * its own host wait, and is not found. Steps that took one rank much longer than another are not compared:
- * they do not run in step.
+ * All ranks of such a job take as long for a step; who is slow waits for nobody, the others wait
+ * for it. So the waits of one step are compared: a rank is late in it when it waits least, by more
+ * than STRAGGLER_NS and a STRAGGLER_PART of the step less than the next. It is the straggler when
+ * it was late in STRAGGLER_MANY of the last STRAGGLER_WINDOW steps that all ranks of this node have
+ * told, and no more when in fewer than STRAGGLER_FEW. Two ranks that are slow alike hide each
+ * other; what a rank's device alone does slowly makes its own host wait, and is not found. Steps
+ * that took one rank much longer than another are not compared: they do not run in step.
  *
- * What it does meanwhile: the part of the step's time that exceeds the median of the others by at least half
- * of what they wait.
- * Pure and deterministic; 14 KiB. Times in ns.
+ * What it does meanwhile: the part of the step's time that exceeds the median of the others by at
+ * least half of what they wait. Pure and deterministic; 14 KiB. Times in ns.
  */
 #ifndef MODEL_STRAGGLER_H
 #define MODEL_STRAGGLER_H
@@ -41,7 +40,8 @@ struct straggler_view {		       /* of the rank that is, or was, the straggler */
 struct straggler;
 struct straggler *straggler_new(void); /* NULL: no memory */
 void straggler_free(struct straggler *s);
-/* A step of a rank, whose waits are known. ranks: of the job that run here. What is told is of this rank. */
+/* A step of a rank, whose waits are known. ranks: of the job that run here. What is told is of this
+ * rank. */
 enum straggler_told straggler_step(struct straggler *s, uint32_t pid, uint32_t ranks,
 				   const struct fact_step *fs, struct straggler_view *ret);
 /* The rank ends, and what is told of it is over: true, if anything is. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_class.h - classes of times for histograms: exact below 2^(fine + 1) ns, then 2^fine of them for each
- * power of two, so that the middle of a class is within 1 / 2^(fine + 1) of whatever fell into it. */
+/* time_class.h - classes of times for histograms: exact below 2^(fine + 1) ns, then 2^fine of them
+ * for each power of two, so that the middle of a class is within 1 / 2^(fine + 1) of whatever fell
+ * into it. */
 #ifndef MODEL_TIME_CLASS_H
 #define MODEL_TIME_CLASS_H
 

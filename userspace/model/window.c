@@ -17,7 +17,8 @@
 #define SLOTS	(MINUTES + HALVES + HOURS)
 #define COLUMNS WINDOW_COLUMNS
 
-const uint64_t window_usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull, 604800000000000ull};
+const uint64_t window_usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000ull,
+					       604800000000000ull};
 
 static const struct width {
 	uint64_t us;
@@ -158,7 +159,8 @@ static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us,
 		w->us[b][slot_of(i, n)] += (uint32_t)overlap_us(i, n, from_us, to_us);
 }
 
-static uint64_t slot_move(struct window *w, uint32_t slot, const struct ledger_span *s, uint64_t most_us)
+static uint64_t slot_move(struct window *w, uint32_t slot, const struct ledger_span *s,
+			  uint64_t most_us)
 {
 	int was = column_of(s->was, s->type), is = column_of(s->bucket, s->type);
 	uint64_t moved_us = earlier(w->us[was][slot], most_us);
@@ -168,7 +170,8 @@ static uint64_t slot_move(struct window *w, uint32_t slot, const struct ledger_s
 	return moved_us;
 }
 
-/* Which slot's time of the bucket it is cannot be told where it lies in several: the first, or the last. */
+/* Which slot's time of the bucket it is cannot be told where it lies in several: the first, or the
+ * last. */
 static void width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
@@ -211,11 +214,13 @@ int window_add(struct window *w, const struct ledger_span *s)
 static void give_way(uint32_t *us, uint64_t left_us)
 {
 	static const enum bucket first[] = {BUCKET_UNOBSERVED, BUCKET_PROGRAM_STARTUP,
-					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP, BUCKET_OTHER};
+					    BUCKET_ACCELERATOR_INIT, BUCKET_TRAINING_PREP,
+					    BUCKET_OTHER};
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]) + COLUMNS && left_us; i++) {
-		size_t b = i < sizeof(first) / sizeof(first[0]) ? (size_t)first[i]
-								: i - sizeof(first) / sizeof(first[0]);
+		size_t b = i < sizeof(first) / sizeof(first[0])
+				   ? (size_t)first[i]
+				   : i - sizeof(first) / sizeof(first[0]);
 		uint32_t part_us = (uint32_t)earlier(us[b], left_us);
 
 		us[b] -= part_us;
@@ -287,7 +292,8 @@ uint64_t window_total(const struct window *w, enum bucket b)
 	return ns;
 }
 
-/* ---- what is known ------------------------------------------------------------------------------- */
+/* ---- what is known
+ * ------------------------------------------------------------------------------- */
 
 static int width_for(uint64_t length_us)
 {

@@ -51,7 +51,8 @@ static int row_flag(const char *value, bool *ret)
 }
 
 /* Sets one option unless a stronger origin already did. */
-static int row_set(struct options *o, const struct option_row *r, enum option_origin from, const char *value)
+static int row_set(struct options *o, const struct option_row *r, enum option_origin from,
+		   const char *value)
 {
 	enum option_origin *origin = &origins[r - option_rows];
 	void *at = (char *)o + r->at;
@@ -135,27 +136,32 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 	int whole;
 
 	if (!strcmp(key, "ranges.match") || !strcmp(key, "ranges.bucket")) {
-		whole = options_range_file(&c->range, strchr(key, '.') + 1, value, range, sizeof(range));
+		whole = options_range_file(&c->range, strchr(key, '.') + 1, value, range,
+					   sizeof(range));
 		if (whole < 0)
-			log_error("%s:%d: ranges: expected items like {match: \"validation*\", bucket: EVAL}",
-				  file, line);
+			log_error(
+				"%s:%d: ranges: expected items like {match: \"validation*\", bucket: EVAL}",
+				file, line);
 		return whole <= 0 ? whole : set_from_file(ctx, file, line, "ranges", range);
 	}
-	if (!strcmp(key, "exclude.from") || !strcmp(key, "exclude.to") || !strcmp(key, "exclude.why")) {
+	if (!strcmp(key, "exclude.from") || !strcmp(key, "exclude.to") ||
+	    !strcmp(key, "exclude.why")) {
 		whole = options_exclude_file(&c->exclude, strchr(key, '.') + 1, value, exclude,
 					     sizeof(exclude));
 		if (whole < 0)
-			log_error("%s:%d: exclude: expected items like {from: 2026-11-21T12:00:00Z, to: "
-				  "2026-11-21T14:00:00Z, why: maintenance}, from before to; also epoch "
-				  "seconds, 2h "
-				  "(ago) and now",
-				  file, line);
+			log_error(
+				"%s:%d: exclude: expected items like {from: 2026-11-21T12:00:00Z, to: "
+				"2026-11-21T14:00:00Z, why: maintenance}, from before to; also epoch "
+				"seconds, 2h "
+				"(ago) and now",
+				file, line);
 		return whole <= 0 ? whole : set_from_file(ctx, file, line, "exclude", exclude);
 	}
 	if (!strcmp(key, "version")) {
 		if (!strcmp(value, "1"))
 			return 0;
-		log_error("%s:%d: version %s is not known; this gp-bpf reads version 1", file, line, value);
+		log_error("%s:%d: version %s is not known; this gp-bpf reads version 1", file, line,
+			  value);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
@@ -163,14 +169,16 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 			continue;
 		if (!row_set(c->o, &option_rows[i], FROM_FILE, value)) {
 			if (!(option_rows[i].commands & c->command))
-				log_warn("%s:%d: %s has no effect here; see gp-bpf %s", file, line, key,
-					 command_help(c->command));
+				log_warn("%s:%d: %s has no effect here; see gp-bpf %s", file, line,
+					 key, command_help(c->command));
 			return 0;
 		}
-		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, row_wants(&option_rows[i]));
+		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value,
+			  row_wants(&option_rows[i]));
 		return -EINVAL;
 	}
-	log_error("%s:%d: unknown key '%s'; see --print-config for those there are", file, line, key);
+	log_error("%s:%d: unknown key '%s'; see --print-config for those there are", file, line,
+		  key);
 	return -EINVAL;
 }
 
@@ -209,7 +217,8 @@ static int set_from_environment(struct options *o, unsigned command)
 		if (!value || !*value)
 			continue;
 		if (row_set(o, &option_rows[i], FROM_ENVIRONMENT, value)) {
-			log_error("environment %s: '%s' is not %s", name, value, row_wants(&option_rows[i]));
+			log_error("environment %s: '%s' is not %s", name, value,
+				  row_wants(&option_rows[i]));
 			return -EINVAL;
 		}
 	}
@@ -244,8 +253,8 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 			continue;
 		map[n] = i;
 		longs[n++] = (struct option){option_rows[i].name,
-					     option_rows[i].arg ? required_argument : no_argument, NULL,
-					     LONG_FIRST + (int)i};
+					     option_rows[i].arg ? required_argument : no_argument,
+					     NULL, LONG_FIRST + (int)i};
 		if (option_rows[i].letter) {
 			shorts[ns++] = option_rows[i].letter;
 			if (option_rows[i].arg)
@@ -259,7 +268,8 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 		const struct option_row *r = NULL;
 
 		if (c == ':') {
-			log_error("%s needs a value; see gp-bpf %s", argv[optind - 1], command_help(command));
+			log_error("%s needs a value; see gp-bpf %s", argv[optind - 1],
+				  command_help(command));
 			return -EINVAL;
 		}
 		for (int i = 0; i < n && c != '?'; i++)
@@ -269,7 +279,8 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 		if (!r)
 			return flag_unknown(command, argv);
 		if (row_set(o, r, FROM_FLAG, optarg)) {
-			log_error("--%s: '%s' is not %s", r->name, optarg ? optarg : "", row_wants(r));
+			log_error("--%s: '%s' is not %s", r->name, optarg ? optarg : "",
+				  row_wants(r));
 			return -EINVAL;
 		}
 	}
@@ -281,7 +292,8 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 static int set_logging(const struct options *o, enum log_level usual)
 {
 	int level = o->log_level ? option_choice_find(option_log_levels, o->log_level) : (int)usual;
-	int format = o->log_format ? option_choice_find(option_log_formats, o->log_format) : LOG_TEXT;
+	int format = o->log_format ? option_choice_find(option_log_formats, o->log_format)
+				   : LOG_TEXT;
 
 	if (level < 0) {
 		log_error("--log-level: '%s' is not error, warning, info or debug", o->log_level);
@@ -385,8 +397,8 @@ int options_features_off(const struct options *o, char *out, size_t len)
 			log_error("--feature: '%s' is not NAME=off", item);
 			return -EINVAL;
 		}
-		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "", (int)(eq - item),
-					 item);
+		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "",
+					 (int)(eq - item), item);
 		if (used >= len) {
 			log_error("--feature: too many");
 			return -EINVAL;
@@ -443,8 +455,9 @@ size_t option_told(const char *previous, const char *word)
 	len = strcspn(name, "=");
 	/* A name may be cut short. */
 	for (size_t i = 0; len && i < OPTION_ROWS; i++) {
-		n = strncmp(option_rows[i].name, name, len) ? told
-							    : at + option_value_told(&option_rows[i], value);
+		n = strncmp(option_rows[i].name, name, len)
+			    ? told
+			    : at + option_value_told(&option_rows[i], value);
 		told = n < told ? n : told;
 	}
 	return told;

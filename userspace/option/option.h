@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option.h - options, environment (GP_BPF_*) and config file: one table, one spelling. Flag wins over
- * environment, environment over file. */
+/* option.h - options, environment (GP_BPF_*) and config file: one table, one spelling. Flag wins
+ * over environment, environment over file. */
 #ifndef GP_OPTION_H
 #define GP_OPTION_H
 
@@ -39,8 +39,8 @@ struct options {
 	struct option_list libraries;
 	char *user, *store;
 	char *semantics, *calculator, *now;
-	char *gcm_project, *gcm_location, *gcm_accelerator, *gcm_cluster, *gcm_replica, *gcm_endpoint,
-		*gcm_prefix;
+	char *gcm_project, *gcm_location, *gcm_accelerator, *gcm_cluster, *gcm_replica,
+		*gcm_endpoint, *gcm_prefix;
 	char *rolling; /* windows in seconds, separated by commas */
 	char *web_config, *hook_user;
 	char *kubelet, *api_server, *node_name;
@@ -108,18 +108,20 @@ struct command_row {
 	enum operand operand;
 };
 #define COMMANDS 17
-extern const struct command_row command_rows[COMMANDS]; /* main.c has their functions, in this order */
+extern const struct command_row
+	command_rows[COMMANDS]; /* main.c has their functions, in this order */
 
-/* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on; else the
- * exit code: 0 after --help, --version or --print-config, 2 after one line about what is wrong. */
+/* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on;
+ * else the exit code: 0 after --help, --version or --print-config, 2 after one line about what is
+ * wrong. */
 int options_parse(struct options *o, unsigned command, int argc, char **argv);
 void options_free(struct options *o);
 void options_help(FILE *out, unsigned command);
-/* How much of a word of a command line may be told, by the one before it (NULL: none): of an option's URL,
- * see web_told(). */
+/* How much of a word of a command line may be told, by the one before it (NULL: none): of an
+ * option's URL, see web_told(). */
 size_t option_told(const char *previous, const char *word);
-/* --print-config: a file that --config reads back to the same settings, and where each is from; what is not
- * set is a comment, and so is what of a URL may not be told. */
+/* --print-config: a file that --config reads back to the same settings, and where each is from;
+ * what is not set is a comment, and so is what of a URL may not be told. */
 void options_print(FILE *out, const struct options *o, unsigned command);
 
 /* Calls changed for each option of the command whose value differs. */
@@ -130,14 +132,14 @@ void options_compare(const struct options *a, const struct options *b, unsigned 
 /* --feature NAME=off items as one comma-separated list. -EINVAL after one line. */
 int options_features_off(const struct options *o, char *out, size_t len);
 
-/* --window-length items and --rolling as nanoseconds, separated by commas; "" when there are none. -EINVAL
- * after one line. */
+/* --window-length items and --rolling as nanoseconds, separated by commas; "" when there are none.
+ * -EINVAL after one line. */
 int options_windows(const struct options *o, char *out, size_t len);
 
 /* --price, --accelerator, --perf-tag, --session-tag are fine. -EINVAL after one line. */
 int options_program(const struct options *o);
-/* What was said of a step and of accelerators, as settings of the model (model/program.h). model: of the
- * machine's accelerators, where nobody says; NULL: unknown. */
+/* What was said of a step and of accelerators, as settings of the model (model/program.h). model:
+ * of the machine's accelerators, where nobody says; NULL: unknown. */
 typedef void option_say_fn(void *ctx, const char *key, const char *value);
 void options_program_say(const struct options *o, const char *model, option_say_fn *say, void *ctx);
 /* "3.2e15", "1.5P", "4096", "32k": above 0. -EINVAL. */
@@ -150,32 +152,35 @@ int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *r
 int options_ranges(const struct options *o);
 /* ... as settings of the model (model/range.h). */
 void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx);
-/* The config file's items, {match: M, bucket: B}: 1 when one is whole, as M=B; 0: not yet; -EINVAL. */
+/* The config file's items, {match: M, bucket: B}: 1 when one is whole, as M=B; 0: not yet; -EINVAL.
+ */
 struct option_range_file {
 	char match[OPTION_RANGE_MAX / 2], bucket[OPTION_RANGE_MAX / 2];
 };
 int options_range_file(struct option_range_file *f, const char *key, const char *value, char *ret,
 		       size_t len);
 
-/* --exclude items of a watch, FROM,TO,WHY: relative ones are made absolute. -EINVAL after one line. */
+/* --exclude items of a watch, FROM,TO,WHY: relative ones are made absolute. -EINVAL after one line.
+ */
 int options_excludes(struct options *o);
 /* ... as settings of the model (model/away.h). */
 void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx);
 /* One item: UTC ns; *ret_why lies in it. -EINVAL: none. */
 int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64_t *ret_to_ns,
 		   const char **ret_why);
-/* The config file's items, {from: F, to: T, why: W}: 1 when one is whole, as F,T,W; 0: not yet; -EINVAL. */
+/* The config file's items, {from: F, to: T, why: W}: 1 when one is whole, as F,T,W; 0: not yet;
+ * -EINVAL. */
 #define OPTION_EXCLUDE_MAX 360
 struct option_exclude_file {
 	char from[48], to[48], why[256];
 };
-int options_exclude_file(struct option_exclude_file *f, const char *key, const char *value, char *ret,
-			 size_t len);
+int options_exclude_file(struct option_exclude_file *f, const char *key, const char *value,
+			 char *ret, size_t len);
 
 /* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);
-/* A duration (ns) or a size (bytes) as it can be given again, in its largest whole unit: 30d, 90s, 256M; 0,
- * not set: "-". */
+/* A duration (ns) or a size (bytes) as it can be given again, in its largest whole unit: 30d, 90s,
+ * 256M; 0, not set: "-". */
 const char *option_scaled(char *out, size_t len, int64_t value, bool duration);
 /* RFC 3339, epoch seconds, "now", "2h" (before now): UTC, of 1970 to 2116. -EINVAL. */
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns);

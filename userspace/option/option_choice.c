@@ -58,7 +58,8 @@ static const char *const exports[] = {"json:FILE", "prometheus", "cloud-monitori
 				      "otlp",	   "otlp:URL",	 NULL};
 static const char *const exports_report[] = {"csv:DIR", NULL};
 static const char *const exports_account[] = {"tensorboard:DIR", "cloud-monitoring", NULL};
-static const char *const keys[] = {"namespace=GLOB", "user=GLOB", "command=GLOB", "cgroup=GLOB", NULL};
+static const char *const keys[] = {"namespace=GLOB", "user=GLOB", "command=GLOB", "cgroup=GLOB",
+				   NULL};
 static const char *const semantics[] = {"closed", "library", NULL};
 static const char *const calculators[] = {"standard", "elastic", NULL};
 static const char *const prefixes[] = {"custom", "workload", NULL};

@@ -11,8 +11,8 @@
 extern const char *const option_log_levels[];  /* NULL-terminated; in the order of enum log_level */
 extern const char *const option_log_formats[]; /* ... of enum log_format */
 
-/* The i-th word of an option; NULL: there is none. "json:FILE" stands for json: and what FILE says; so does
- * "disruption=ACTION". */
+/* The i-th word of an option; NULL: there is none. "json:FILE" stands for json: and what FILE says;
+ * so does "disruption=ACTION". */
 const char *option_choice(const struct option_row *r, unsigned command, size_t i);
 /* Several words, with commas between them. */
 bool option_choice_list(const struct option_row *r);

@@ -38,7 +38,8 @@ void options_compare(const struct options *a, const struct options *b, unsigned 
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		const struct option_row *r = &option_rows[i];
 
-		if (r->commands & command && !row_same(r, (const char *)a + r->at, (const char *)b + r->at))
+		if (r->commands & command &&
+		    !row_same(r, (const char *)a + r->at, (const char *)b + r->at))
 			changed(ctx, r->name);
 	}
 }

@@ -23,8 +23,9 @@ int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64
 		return -EINVAL;
 	snprintf(from_text, sizeof(from_text), "%.*s", (int)(to - item), item);
 	snprintf(to_text, sizeof(to_text), "%.*s", (int)(why - to - 1), to + 1);
-	if (option_instant(from_text, now_ns, ret_from_ns) || option_instant(to_text, now_ns, ret_to_ns) ||
-	    *ret_to_ns <= *ret_from_ns || *ret_from_ns < 0)
+	if (option_instant(from_text, now_ns, ret_from_ns) ||
+	    option_instant(to_text, now_ns, ret_to_ns) || *ret_to_ns <= *ret_from_ns ||
+	    *ret_from_ns < 0)
 		return -EINVAL;
 	*ret_why = why + 1;
 	return 0;
@@ -36,8 +37,8 @@ static char *absolute(int64_t from_ns, int64_t to_ns, const char *why)
 	long long from_us = from_ns / NS_PER_US, to_us = to_ns / NS_PER_US;
 	char text[OPTION_EXCLUDE_MAX];
 
-	snprintf(text, sizeof(text), "%lld.%06lld,%lld.%06lld,%s", from_us / 1000000, from_us % 1000000,
-		 to_us / 1000000, to_us % 1000000, why);
+	snprintf(text, sizeof(text), "%lld.%06lld,%lld.%06lld,%s", from_us / 1000000,
+		 from_us % 1000000, to_us / 1000000, to_us % 1000000, why);
 	return strdup(text);
 }
 
@@ -56,9 +57,10 @@ int options_excludes(struct options *o)
 		char **item = &o->excludes.item[i];
 
 		if (option_exclude(*item, now_ns, &from_ns, &to_ns, &why)) {
-			log_error("--exclude: '%s' is not FROM,TO,WHY, with FROM before TO, each like "
-				  "2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
-				  *item);
+			log_error(
+				"--exclude: '%s' is not FROM,TO,WHY, with FROM before TO, each like "
+				"2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
+				*item);
 			return -EINVAL;
 		}
 		text = absolute(from_ns, to_ns, why);
@@ -96,8 +98,8 @@ static int part_take(char *at, size_t cap, const char *value)
 	return 0;
 }
 
-int options_exclude_file(struct option_exclude_file *f, const char *key, const char *value, char *ret,
-			 size_t len)
+int options_exclude_file(struct option_exclude_file *f, const char *key, const char *value,
+			 char *ret, size_t len)
 {
 	int64_t from_ns, to_ns;
 	const char *why;

@@ -40,7 +40,8 @@ static bool row_internal(const struct option_row *r)
 	return false;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values
+ * ----------------------------------------------------------------------------------------- */
 
 /* In quotes where it might be taken for something else than a text. */
 static void put_text(FILE *out, const char *text, bool quotes)
@@ -74,7 +75,8 @@ static void put_real(FILE *out, double value)
 /* Of ranges and exclusions, as the file has them: both may hold any character. */
 static void put_item(FILE *out, const struct option_row *r, const char *item)
 {
-	const char *to = strchr(item, ','), *why = to ? strchr(to + 1, ',') : NULL, *eq = strrchr(item, '=');
+	const char *to = strchr(item, ','), *why = to ? strchr(to + 1, ',') : NULL,
+		   *eq = strrchr(item, '=');
 	char text[OPTION_EXCLUDE_MAX];
 
 	if (!strcmp(r->name, "range") && eq) {
@@ -85,8 +87,8 @@ static void put_item(FILE *out, const struct option_row *r, const char *item)
 		put_text(out, eq + 1, true);
 		fputc('}', out);
 	} else if (!strcmp(r->name, "exclude") && why) {
-		fprintf(out, "{from: %.*s, to: %.*s, why: ", (int)(to - item), item, (int)(why - to - 1),
-			to + 1);
+		fprintf(out, "{from: %.*s, to: %.*s, why: ", (int)(to - item), item,
+			(int)(why - to - 1), to + 1);
 		put_text(out, why + 1, true);
 		fputc('}', out);
 	} else {
@@ -128,7 +130,8 @@ static bool put_scalar(FILE *out, const struct option_row *r, const void *at)
 	}
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines
+ * ------------------------------------------------------------------------------------------ */
 
 struct print {
 	FILE *out;
@@ -192,7 +195,8 @@ static void put_default(const struct print *p, size_t i)
 		if (strcmp(defaults[k].name, r->name) != 0 || !(defaults[k].commands & p->command))
 			continue;
 		fprintf(p->out, "%s  # default\n",
-			p->o->durable && !strcmp(r->name, "state-dir") ? DURABLE_DIR : defaults[k].value);
+			p->o->durable && !strcmp(r->name, "state-dir") ? DURABLE_DIR
+								       : defaults[k].value);
 		return;
 	}
 	if (r->type != OPTION_LIST && put_scalar(p->out, r, value_at(p, i)))

@@ -46,9 +46,10 @@ static int probes_keep(const struct options *o, struct probe_table *t)
 		name[strcspn(name, "*?")] = '\0';
 		err = *name ? probe_table_keep(t, name) : -ENOSPC;
 		if (err == -ENOSPC)
-			log_warn("--range '%s': %s, so that a program which opens many ranges a second may "
-				 "lose some of these (told as rate_limited)",
-				 item, *name ? "one name too many" : "begins with any text");
+			log_warn(
+				"--range '%s': %s, so that a program which opens many ranges a second may "
+				"lose some of these (told as rate_limited)",
+				item, *name ? "one name too many" : "begins with any text");
 	}
 	return err == -ENOMEM ? err : 0;
 }
@@ -87,9 +88,10 @@ static int marker_check(const struct probe_table *t, const char *name)
 	if (r)
 		log_error("--marker: hits of %s are counted, not told one by one", r->id);
 	else
-		log_error("--marker: no marker and no probe '%s'; see --help and gp-bpf probes for those "
-			  "there are",
-			  name);
+		log_error(
+			"--marker: no marker and no probe '%s'; see --help and gp-bpf probes for those "
+			"there are",
+			name);
 	return -EINVAL;
 }
 

@@ -9,8 +9,8 @@ struct options;
 struct probe_row;
 struct probe_table;
 
-/* Those beside the program (installed or build tree) with --probes DIR's added; ranges that --range names are
- * kept from the bound on names. 0; -errno after one line. The caller frees it. */
+/* Those beside the program (installed or build tree) with --probes DIR's added; ranges that --range
+ * names are kept from the bound on names. 0; -errno after one line. The caller frees it. */
 int option_probes(const struct options *o, struct probe_table **ret);
 /* The row of that id, else the first of that function: what --marker names. NULL: none. */
 const struct probe_row *option_marker(const struct probe_table *t, const char *name);

@@ -82,7 +82,8 @@ static bool uid_fits(const char *uid)
 
 	if (!uid ||
 	    (len && len < JOB_UID_MAX &&
-	     strspn(uid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == len))
+	     strspn(uid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") ==
+		     len))
 		return true;
 	log_error("--job-uid: not 1 to %d letters, digits or . _ : -", JOB_UID_MAX - 1);
 	return false;
@@ -98,8 +99,9 @@ int options_program(const struct options *o)
 		return -EINVAL;
 	}
 	if (o->accelerator && !accelerator_peak_find(o->accelerator) && !(o->peak_tflops > 0)) {
-		log_error("--accelerator: the peak of a '%s' is not known here; say it: --peak-tflops",
-			  o->accelerator);
+		log_error(
+			"--accelerator: the peak of a '%s' is not known here; say it: --peak-tflops",
+			o->accelerator);
 		return -EINVAL;
 	}
 	return uid_fits(o->job_uid) && tag_fits("perf-tag", o->perf_tag) &&

@@ -53,7 +53,8 @@ void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx)
 		say(ctx, "range", range_text(o->ranges.item[i], text));
 }
 
-int options_range_file(struct option_range_file *f, const char *key, const char *value, char *ret, size_t len)
+int options_range_file(struct option_range_file *f, const char *key, const char *value, char *ret,
+		       size_t len)
 {
 	char *at = !strcmp(key, "match") ? f->match : f->bucket;
 

@@ -29,7 +29,8 @@ struct option_row {
 	const char *help;
 };
 
-/* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this. */
+/* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this.
+ */
 #define OPTION_ROWS 110
 extern const struct option_row option_rows[OPTION_ROWS];
 

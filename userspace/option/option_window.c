@@ -20,23 +20,26 @@ static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 	return i < WINDOWS_MAX;
 }
 
-/* What Cloud Monitoring is to be told of has to be kept; the usual ones beside it as far as there is room. */
+/* What Cloud Monitoring is to be told of has to be kept; the usual ones beside it as far as there
+ * is room. */
 static int rolling_put(const struct options *o, uint64_t windows_ns[WINDOWS_MAX])
 {
 	struct gcm_options rolling = {0};
 	uint64_t ns;
 
 	if (gcm_rolling_read(o->rolling, &rolling)) {
-		log_error("--rolling: '%s' is no list of different seconds, 7 days at most, like 86400,3600",
-			  o->rolling);
+		log_error(
+			"--rolling: '%s' is no list of different seconds, 7 days at most, like 86400,3600",
+			o->rolling);
 		return -EINVAL;
 	}
 	for (int i = 0; i < GCM_ROLLING_MAX && rolling.rolling_s[i]; i++) {
 		ns = (uint64_t)rolling.rolling_s[i] * 1000000000;
 		if (ns < WINDOW_LEAST_NS || !window_put(windows_ns, ns)) {
-			log_error("--rolling: '%s': a window has 60 seconds at least, and with those of "
-				  "--window-length there are %d at most",
-				  o->rolling, WINDOWS_MAX);
+			log_error(
+				"--rolling: '%s': a window has 60 seconds at least, and with those of "
+				"--window-length there are %d at most",
+				o->rolling, WINDOWS_MAX);
 			return -EINVAL;
 		}
 	}
@@ -55,7 +58,8 @@ int options_windows(const struct options *o, char *out, size_t len)
 	for (int i = 0; i < o->windows.count; i++) {
 		if (option_duration(o->windows.item[i], &ns) || (uint64_t)ns < WINDOW_LEAST_NS ||
 		    (uint64_t)ns > WINDOW_MOST_NS) {
-			log_error("--window-length: '%s' is not a duration of 1m to 7d", o->windows.item[i]);
+			log_error("--window-length: '%s' is not a duration of 1m to 7d",
+				  o->windows.item[i]);
 			return -EINVAL;
 		}
 		if (!window_put(windows_ns, (uint64_t)ns)) {

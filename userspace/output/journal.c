@@ -110,7 +110,8 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	return output_feed(j->out, b->data, b->len);
 }
 
-/* They were not lost to us, only to a successor, so the tape cannot say so: the output is told alone. */
+/* They were not lost to us, only to a successor, so the tape cannot say so: the output is told
+ * alone. */
 static void unkept_tell(struct journal *j)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
@@ -144,7 +145,8 @@ void journal_stop(struct journal *j)
 	struct gp_gap *gap = journal_record(j, GP_KIND_gap, 0, 0);
 
 	if (gap) /* of no length yet: what runs now will not be seen to its end */
-		*gap = (struct gp_gap){.from_ns = ((struct gp_rec *)gap - 1)->ts_ns, .cause = GP_GAP_AWAY};
+		*gap = (struct gp_gap){.from_ns = ((struct gp_rec *)gap - 1)->ts_ns,
+				       .cause = GP_GAP_AWAY};
 	journal_flush(j);
 	output_finish(j->out);
 	journal_save(j);
@@ -260,8 +262,8 @@ static void say_marker(struct journal *j, const struct options *o, const struct 
 	say_config(j, r && node ? "marker_if_hit" : "marker", r ? r->id : o->marker);
 }
 
-static void say_settings(struct journal *j, const struct options *o, const struct probe_table *probes,
-			 bool node)
+static void say_settings(struct journal *j, const struct options *o,
+			 const struct probe_table *probes, bool node)
 {
 	char number[32], windows[128], model[128];
 
@@ -287,8 +289,9 @@ static void say_settings(struct journal *j, const struct options *o, const struc
 		say_config(j, "windows_ns", windows);
 	options_ranges_say(o, say_program, j);
 	options_excludes_say(o, say_program, j);
-	options_program_say(o, accelerator_model(o->root ? o->root : "", model, sizeof(model)) ? NULL : model,
-			    say_program, j);
+	options_program_say(
+		o, accelerator_model(o->root ? o->root : "", model, sizeof(model)) ? NULL : model,
+		say_program, j);
 }
 
 void journal_settings(struct journal *j, const struct options *o)
@@ -308,7 +311,8 @@ static void say_probes(struct journal *j, const struct probe_table *probes)
 		p->role = (__u16)r->role;
 		p->group = (__u16)r->group;
 		p->flags = (r->count ? GP_PROBE_COUNTED : 0) | (r->returns ? GP_PROBE_RETURNS : 0) |
-			   (r->verified ? 0 : GP_PROBE_UNVERIFIED) | (r->anonymous ? GP_PROBE_ANON_RANGE : 0);
+			   (r->verified ? 0 : GP_PROBE_UNVERIFIED) |
+			   (r->anonymous ? GP_PROBE_ANON_RANGE : 0);
 		snprintf(p->id, sizeof(p->id), "%s", r->id);
 		snprintf(p->runtime, sizeof(p->runtime), "%s", r->runtime);
 	}

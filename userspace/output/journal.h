@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.h - where every record of a live run passes, in order of arrival: onto the tape (when there is
- * one), then into the output. Also makes the records of user space. Single-threaded. */
+/* journal.h - where every record of a live run passes, in order of arrival: onto the tape (when
+ * there is one), then into the output. Also makes the records of user space. Single-threaded. */
 #ifndef GP_JOURNAL_H
 #define GP_JOURNAL_H
 
@@ -16,26 +16,28 @@
 struct journal;
 struct probe_table;
 
-/* out, d: borrowed. tape: file to record to, or NULL; d: state directory to keep, or NULL. 0 or -errno after
- * one line. */
+/* out, d: borrowed. tape: file to record to, or NULL; d: state directory to keep, or NULL. 0 or
+ * -errno after one line. */
 int journal_open(struct journal **ret, struct output *out, const char *tape, struct durable *d);
 /* -errno when the tape is not whole. NULL is fine. */
 int journal_close(struct journal *j);
 
-/* A zeroed record of user space, stamped now; the caller fills in the payload that is returned. It waits
- * for journal_flush(). NULL: no memory. */
+/* A zeroed record of user space, stamped now; the caller fills in the payload that is returned. It
+ * waits for journal_flush(). NULL: no memory. */
 void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe);
 void journal_flush(struct journal *j);
-/* Records that were read from a ring, with its positions; none where all were discarded. Once it returns 0
- * the ring may be advanced. */
-int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch, uint64_t from,
-		  uint64_t to);
+/* Records that were read from a ring, with its positions; none where all were discarded. Once it
+ * returns 0 the ring may be advanced. */
+int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch,
+		  uint64_t from, uint64_t to);
 
-/* Once a second: saves the state when it is due, or when the tape could not be written and may be again. */
+/* Once a second: saves the state when it is due, or when the tape could not be written and may be
+ * again. */
 void journal_keep(struct journal *j);
 int journal_save(struct journal *j); /* now */
-/* Nobody watches from here on: saves the state, and that alone is what a successor goes on from. What is fed
- * after it (the end) is told, and kept nowhere; journal_stopped() keeps the numbers that it was told under.
+/* Nobody watches from here on: saves the state, and that alone is what a successor goes on from.
+ * What is fed after it (the end) is told, and kept nowhere; journal_stopped() keeps the numbers
+ * that it was told under.
  */
 void journal_stop(struct journal *j);
 void journal_stopped(struct journal *j);

@@ -105,7 +105,8 @@ static void on_log(void *ctx, enum log_level level, const char *line)
 /* A model that goes on from a state has told of its session before. */
 static int open_store(struct output *out, const struct options *o, bool saved)
 {
-	struct store_writer_options w = {.keep_ns = o->keep_ns, .size_bytes = (uint64_t)o->state_bytes};
+	struct store_writer_options w = {.keep_ns = o->keep_ns,
+					 .size_bytes = (uint64_t)o->state_bytes};
 	char path[PATH_MAX];
 	struct snapshot *s;
 	int err = history_path(o, path);
@@ -253,7 +254,8 @@ static uint64_t told_last(struct output *out)
 void output_replaying(struct output *out, bool yes)
 {
 	out->replaying = yes;
-	/* Of a damaged tape less comes than was told: nothing new may pass for what is in a file already. */
+	/* Of a damaged tape less comes than was told: nothing new may pass for what is in a file
+	 * already. */
 	if (yes)
 		return;
 	model_told_on(out->model, told_last(out));
@@ -269,7 +271,8 @@ bool output_is_data(const struct options *o)
 {
 	for (int i = 0; i < o->exports.count; i++)
 		if (!strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json") ||
-		    !strcmp(o->exports.item[i], "trace:-") || !strncmp(o->exports.item[i], "trace:-,", 8) ||
+		    !strcmp(o->exports.item[i], "trace:-") ||
+		    !strncmp(o->exports.item[i], "trace:-,", 8) ||
 		    (o->dry_run && !strncmp(o->exports.item[i], "cloud-monitoring", 16)))
 			return true;
 	return false;
@@ -415,8 +418,9 @@ static int write_report(struct output *out, const struct snapshot *s)
 		report_json(&text, s);
 	else
 		report_text(&text, s, out->color);
-	err = text.failed ? -ENOMEM
-			  : write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data, text.len);
+	err = text.failed
+		      ? -ENOMEM
+		      : write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data, text.len);
 	if (err)
 		log_error("report: %s", strerror(-err));
 	buffer_free(&text);
@@ -442,8 +446,8 @@ int output_close(struct output *out, bool report)
 		export_set_look(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}
-	/* At once: no exporter is to take that one for one of many. Where the job is left to a successor
-	 * nobody reads the rings until it has our lock. */
+	/* At once: no exporter is to take that one for one of many. Where the job is left to a
+	 * successor nobody reads the rings until it has our lock. */
 	if (out->exports)
 		export_set_end(out->exports, out->left);
 	if (s && out->store)

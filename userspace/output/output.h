@@ -21,24 +21,25 @@ enum output_view { VIEW_NONE, VIEW_PLAIN, VIEW_LIVE };
  * plain_fd: where plain lines go; the report goes to report_fd. 0 or -errno after one line. */
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
-/* The same, going on where the output stood that output_save() was called on. -EPROTO, -EBADMSG: what was
- * saved is of another version, or damaged. saved NULL: it begins anew; behind: what is in its files stays,
- * and numbers go on from there. */
+/* The same, going on where the output stood that output_save() was called on. -EPROTO, -EBADMSG:
+ * what was saved is of another version, or damaged. saved NULL: it begins anew; behind: what is in
+ * its files stays, and numbers go on from there. */
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		  int report_fd, const struct durable_state *saved, bool behind);
 /* Everything that is known now, after what was told has been written out. */
 int output_save(struct output *out, struct durable_state *ret);
 /* Of that only how much was told, and what the exports' files are owed of it. */
 void output_save_told(struct output *out, struct durable_state *ret);
-/* From here on (until false) records are fed that a predecessor was fed already: what comes of them is told
- * only where it is certain that the predecessor did not get to it. */
+/* From here on (until false) records are fed that a predecessor was fed already: what comes of them
+ * is told only where it is certain that the predecessor did not get to it. */
 void output_replaying(struct output *out, bool yes);
 /* The processes that are known and have not ended. */
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
 /* JSON lines go to standard output: they leave no room there for anything else. */
 bool output_is_data(const struct options *o);
 struct top_ui;
-/* What gp-bpf top shows; live: on the terminal, else one frame at the end. 0 or -errno after one line. */
+/* What gp-bpf top shows; live: on the terminal, else one frame at the end. 0 or -errno after one
+ * line. */
 int output_top(struct output *out, const struct top_ui *ui, bool live);
 /* gp-bpf top may read what is known at that unix socket. 0 or -errno. */
 int output_serve(struct output *out, const char *path);
@@ -81,8 +82,8 @@ void output_finish(struct output *out);
 uint64_t output_told(const struct output *out);
 /* A successor goes on from what output_save() gave: what is held is its business. */
 void output_leave(struct output *out);
-/* No more records: everything held is released, the report written, exporters closed. -errno when some
- * output was lost. */
+/* No more records: everything held is released, the report written, exporters closed. -errno when
+ * some output was lost. */
 int output_close(struct output *out, bool report);
 
 #endif

@@ -6,18 +6,24 @@
 #include "userspace/output/output_private.h"
 #include "userspace/view/view.h"
 
-/* Cloud Monitoring is written to only where --export says so: whoever gives its options alone is told. */
+/* Cloud Monitoring is written to only where --export says so: whoever gives its options alone is
+ * told. */
 static int check_gcm(const struct options *o)
 {
 	const struct {
 		const char *name;
 		bool given;
 	} all[] = {
-		{"gcm-project", o->gcm_project},   {"gcm-location", o->gcm_location},
-		{"gcm-cluster", o->gcm_cluster},   {"gcm-accelerator", o->gcm_accelerator},
-		{"gcm-replica", o->gcm_replica},   {"gcm-workload-metrics", o->gcm_workload_metrics},
-		{"gcm-prefix", o->gcm_prefix},	   {"gcm-interval", o->gcm_interval_ns},
-		{"gcm-endpoint", o->gcm_endpoint}, {"rolling", o->rolling},
+		{"gcm-project", o->gcm_project},
+		{"gcm-location", o->gcm_location},
+		{"gcm-cluster", o->gcm_cluster},
+		{"gcm-accelerator", o->gcm_accelerator},
+		{"gcm-replica", o->gcm_replica},
+		{"gcm-workload-metrics", o->gcm_workload_metrics},
+		{"gcm-prefix", o->gcm_prefix},
+		{"gcm-interval", o->gcm_interval_ns},
+		{"gcm-endpoint", o->gcm_endpoint},
+		{"rolling", o->rolling},
 	};
 
 	for (int i = 0; i < o->exports.count; i++) {
@@ -87,8 +93,9 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 	if (!err)
 		err = export_set_add_hooks(out->exports);
 	if (!err && o->web_config && !o->listen && !prometheus) {
-		log_error("--web-config %s: nothing is served without --listen or --export prometheus",
-			  o->web_config);
+		log_error(
+			"--web-config %s: nothing is served without --listen or --export prometheus",
+			o->web_config);
 		err = -EINVAL;
 	}
 	return err ? err : check_gcm(o);

@@ -19,7 +19,8 @@ struct output {
 	struct node_view node;
 	struct output_sum sum;
 	struct output_seen seen;
-	struct table *jobs;   /* keys of those that count in seen, or did before us; NULL: nobody asks */
+	struct table
+		*jobs; /* keys of those that count in seen, or did before us; NULL: nobody asks */
 	struct table *trains; /* pid -> itself, as of the last snapshot; NULL: nobody asks */
 	FILE *plain;
 	int report_fd;
@@ -27,11 +28,13 @@ struct output {
 	int error;
 };
 
-/* The ways out that the options ask for. resume: behind what a predecessor wrote. 0 or -errno after one line.
+/* The ways out that the options ask for. resume: behind what a predecessor wrote. 0 or -errno after
+ * one line.
  */
 int output_open_exports(struct output *out, const struct options *o, bool resume);
 
-/* output_seen.c: whose jobs are over by now count for a predecessor; what a snapshot has adds to out->seen.
+/* output_seen.c: whose jobs are over by now count for a predecessor; what a snapshot has adds to
+ * out->seen.
  */
 void output_seen_open(struct output *out);
 void output_seen_look(struct output *out, const struct snapshot *s);

@@ -14,9 +14,10 @@
 #include "userspace/store/writer.h"
 #include "userspace/view/html.h"
 
-#define LINES_MAX   8	  /* jobs whose step times are kept */
-#define PENDING_MAX 65536 /* steps of a process that no snapshot has shown yet: those before its lock */
-#define WIDTH_NS    1000000ull
+#define LINES_MAX 8 /* jobs whose step times are kept */
+#define PENDING_MAX                                                                                \
+	65536 /* steps of a process that no snapshot has shown yet: those before its lock */
+#define WIDTH_NS 1000000ull
 
 struct line { /* step times of a job's reference rank */
 	char key[INTAKE_KEY_MAX];
@@ -43,7 +44,8 @@ struct page {
 	int error;
 };
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files
+ * ------------------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *data, size_t len)
 {
@@ -63,7 +65,8 @@ static int write_all(int fd, const char *data, size_t len)
 static int file_make(const char *file, const char *data, size_t len)
 {
 	bool out = !strcmp(file, "-");
-	int fd = out ? STDOUT_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), err;
+	int fd = out ? STDOUT_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644),
+	    err;
 
 	err = fd < 0 ? -errno : write_all(fd, data, len);
 	if (fd >= 0 && !out && close(fd) && !err)
@@ -104,7 +107,8 @@ int page_put(const char *file, const struct story *s)
 	return err;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------- */
+/* ---- steps
+ * ------------------------------------------------------------------------------------------- */
 
 static struct line *line_of(struct page *p, const char *key)
 {
@@ -114,7 +118,8 @@ static struct line *line_of(struct page *p, const char *key)
 	return NULL;
 }
 
-static bool line_renamed(struct page *p, const struct snapshot *s, const struct job_view *j, const char *key)
+static bool line_renamed(struct page *p, const struct snapshot *s, const struct job_view *j,
+			 const char *key)
 {
 	char former[INTAKE_KEY_MAX];
 	struct line *l = NULL;
@@ -214,13 +219,15 @@ void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
 	}
 	p->program = s->program;
 	for (uint32_t i = 0; i < s->nranks; i++)
-		if (s->ranks[i].trainer && s->ranks[i].alive && table_put(p->seen, s->ranks[i].pid, p))
+		if (s->ranks[i].trainer && s->ranks[i].alive &&
+		    table_put(p->seen, s->ranks[i].pid, p))
 			p->error = -ENOMEM;
 	pending_put(p);
 	store_writer_snapshot(p->store, s, wait);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------- */
+/* ---- life
+ * -------------------------------------------------------------------------------------------- */
 
 int page_open(struct page **ret, const char *file)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.h - the page (--html) of a run that is watched or replayed: what it tells is collected in a store of
- * its own, in memory, and the times of its steps beside it; both are bounded, whatever comes. */
+/* page.h - the page (--html) of a run that is watched or replayed: what it tells is collected in a
+ * store of its own, in memory, and the times of its steps beside it; both are bounded, whatever
+ * comes. */
 #ifndef GP_PAGE_H
 #define GP_PAGE_H
 
@@ -18,7 +19,8 @@ void page_fact(struct page *p, const struct fact *f);
 bool page_wants(const struct page *p);
 /* wait: as store_writer_snapshot(). */
 void page_snapshot(struct page *p, const struct snapshot *s, bool wait);
-/* Writes the page of the job that made most steps, and frees p; NULL is fine. 0 or -errno after one line. */
+/* Writes the page of the job that made most steps, and frees p; NULL is fine. 0 or -errno after one
+ * line. */
 int page_close(struct page *p);
 /* Without a word: there is nothing to be told of. */
 void page_drop(struct page *p);

@@ -89,7 +89,8 @@ ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
 	return len;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ------------------------------------------------------------------------------------- */
 
 /* What is there, and is none, gives way. */
 static int may_write(int folder, const char *name, const struct carry *c, struct carry *had)

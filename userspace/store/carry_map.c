@@ -71,7 +71,8 @@ void carry_map_name(char out[CARRY_MAP_NAME_MAX], const char *job, const char *u
 	snprintf(out, CARRY_MAP_NAME_MAX, PREFIX "%s%016llx", word, (unsigned long long)hash);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------- */
+/* ---- the thread
+ * ---------------------------------------------------------------------------------- */
 
 static bool time_left(struct carry_map *m, uint64_t end_ns)
 {
@@ -136,8 +137,8 @@ static ssize_t write_there(struct carry_map *m, uint64_t end_ns)
 	for (int i = 0; i < TRIES && err == -EAGAIN && time_left(m, end_ns); i++)
 		err = write_once(m, &put);
 	if (err == -EAGAIN) {
-		snprintf(m->maps.why, sizeof(m->maps.why), "configmap %s/%s: others write to it all the time",
-			 m->space, name);
+		snprintf(m->maps.why, sizeof(m->maps.why),
+			 "configmap %s/%s: others write to it all the time", m->space, name);
 		err = -EBUSY;
 	}
 	return err;
@@ -174,7 +175,8 @@ static void *serve(void *map)
 	return NULL;
 }
 
-/* ---- beginning and end --------------------------------------------------------------------------- */
+/* ---- beginning and end
+ * --------------------------------------------------------------------------- */
 
 /* Of the service account, where that is a name. */
 static void account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
@@ -205,9 +207,10 @@ static int find_space(struct carry_map *m, const char *told)
 		memcpy(m->namespace, space, strlen(space) + 1);
 		return 0;
 	}
-	log_error("--carry: '%s' is no name of a Kubernetes namespace: small letters, digits and '-', %d at "
-		  "most",
-		  log_escape(shown, sizeof(shown), space, strlen(space)), CONFIG_MAP_SPACE_MAX);
+	log_error(
+		"--carry: '%s' is no name of a Kubernetes namespace: small letters, digits and '-', %d at "
+		"most",
+		log_escape(shown, sizeof(shown), space, strlen(space)), CONFIG_MAP_SPACE_MAX);
 	return -EINVAL;
 }
 
@@ -301,7 +304,8 @@ void carry_map_free(struct carry_map *m)
 	free(m);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking
+ * -------------------------------------------------------------------------------------- */
 
 const char *carry_map_namespace(const struct carry_map *m)
 {
@@ -380,6 +384,7 @@ uint64_t carry_map_pause_ns(const struct carry_map *m, unsigned failures)
 {
 	uint64_t asked_ns = m->retry_ms > 0 ? (uint64_t)m->retry_ms * 1000000 : 0, pause_ns;
 
-	pause_ns = (uint64_t)(access_backoff_s(PAUSE_S, PAUSE_MAX_S, failures ? failures - 1 : 0) * 1e9);
+	pause_ns = (uint64_t)(access_backoff_s(PAUSE_S, PAUSE_MAX_S, failures ? failures - 1 : 0) *
+			      1e9);
 	return pause_ns > asked_ns ? pause_ns : asked_ns + pause_ns;
 }

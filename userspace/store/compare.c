@@ -9,8 +9,8 @@
 #include "userspace/store/query_private.h"
 
 /* The one whose steps stand for the run's, as in query.c. */
-#define REFERENCE                                                                                            \
-	" (SELECT ranks.id FROM ranks WHERE run = runs.id ORDER BY rank IS NULL, rank, start_mono_ns, id"    \
+#define REFERENCE                                                                                         \
+	" (SELECT ranks.id FROM ranks WHERE run = runs.id ORDER BY rank IS NULL, rank, start_mono_ns, id" \
 	" LIMIT 1)"
 
 struct series {
@@ -83,7 +83,9 @@ static int64_t compared_read(sqlite3_stmt *stmt, struct store_compared *ret)
 	return store_int(stmt, 4);
 }
 
-#define RUNS "SELECT runs.id, attempt, start_ns, jobs.name," REFERENCE " FROM runs JOIN jobs ON jobs.id = job"
+#define RUNS                                                                                       \
+	"SELECT runs.id, attempt, start_ns, jobs.name," REFERENCE                                  \
+	" FROM runs JOIN jobs ON jobs.id = job"
 
 static int own_read(struct series *s, int64_t job, struct store_compared *ret)
 {
@@ -91,7 +93,8 @@ static int own_read(struct series *s, int64_t job, struct store_compared *ret)
 	int64_t reference;
 	int err;
 
-	stmt = store_ask(s->st, &err, RUNS " WHERE job = ? ORDER BY attempt DESC LIMIT 1", "i", job);
+	stmt = store_ask(s->st, &err, RUNS " WHERE job = ? ORDER BY attempt DESC LIMIT 1", "i",
+			 job);
 	if (!stmt)
 		return err;
 	err = store_row(stmt);
@@ -109,10 +112,11 @@ static int peers_read(struct series *s, const char *tag, int64_t job, struct sto
 	uint32_t at = 0;
 	int err, more = 0;
 
-	stmt = store_ask(s->st, &err,
-			 RUNS " WHERE (perf_tag = ?1 AND ?1 <> '' OR job = ?2) AND runs.id <> ?3 ORDER BY"
-			      " start_ns DESC, runs.id DESC LIMIT ?4",
-			 "tiii", tag, job, c->own.run, (int64_t)STORE_PEERS);
+	stmt = store_ask(
+		s->st, &err,
+		RUNS " WHERE (perf_tag = ?1 AND ?1 <> '' OR job = ?2) AND runs.id <> ?3 ORDER BY"
+		     " start_ns DESC, runs.id DESC LIMIT ?4",
+		"tiii", tag, job, c->own.run, (int64_t)STORE_PEERS);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = run_reduce(s, compared_read(stmt, &one), &one);
 		if (err)
@@ -144,11 +148,13 @@ static int answer(struct store_comparison *c)
 	return 0;
 }
 
-static int against_find(struct store *st, const char *against, int64_t *ret_job, struct store_comparison *c)
+static int against_find(struct store *st, const char *against, int64_t *ret_job,
+			struct store_comparison *c)
 {
 	struct store_job *other;
 	int64_t tagged = 0;
-	int err = store_number(st, &tagged, "SELECT count(*) FROM runs WHERE perf_tag = ?1 AND ?1 <> ''", "t",
+	int err = store_number(st, &tagged,
+			       "SELECT count(*) FROM runs WHERE perf_tag = ?1 AND ?1 <> ''", "t",
 			       against);
 
 	c->tagged = tagged;
@@ -160,7 +166,8 @@ static int against_find(struct store *st, const char *against, int64_t *ret_job,
 	err = other ? store_job(st, against, other) : -ENOMEM;
 	if (!err) {
 		*ret_job = other->id;
-		snprintf(c->against, sizeof(c->against), "%s", *other->name ? other->name : other->key);
+		snprintf(c->against, sizeof(c->against), "%s",
+			 *other->name ? other->name : other->key);
 	}
 	free(other);
 	return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h - a job's last run beside others that the store knows: those of a perf tag, or of another job.
- * Of each the minutes of its reference rank count, but for those that an exclusion touches. */
+/* compare.h - a job's last run beside others that the store knows: those of a perf tag, or of
+ * another job. Of each the minutes of its reference rank count, but for those that an exclusion
+ * touches. */
 #ifndef STORE_COMPARE_H
 #define STORE_COMPARE_H
 
@@ -31,8 +32,8 @@ struct store_comparison {
 	struct compare_answer answer;
 };
 
-/* against: a tag, else the name, key or number of a job. job: of store_job. -ENOENT: there is nothing of that
- * name, or the job has no run. The caller frees *ret. */
+/* against: a tag, else the name, key or number of a job. job: of store_job. -ENOENT: there is
+ * nothing of that name, or the job has no run. The caller frees *ret. */
 int store_compare(struct store *st, int64_t job, const char *against, struct store_comparison *ret);
 void store_comparison_free(struct store_comparison *c);
 

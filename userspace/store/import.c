@@ -21,7 +21,8 @@ static int64_t step_or_null(int64_t step)
 	return step == GOODPUT_UNKNOWN || step < 0 ? STORE_NULL : step;
 }
 
-/* ---- what is there already --------------------------------------------------------------------------- */
+/* ---- what is there already
+ * --------------------------------------------------------------------------- */
 
 /* By name, whatever is in it, and by when it began. Returns the length of what is the name's. */
 static int key_of(const struct import *im, const char *name, char key[KEY_MAX])
@@ -39,7 +40,8 @@ static int rows_remove(struct import *im, int64_t job)
 #define RANKS_OF " (SELECT id FROM ranks WHERE job = ?)"
 	int err = store_run(im->st, "DELETE FROM minutes WHERE rank IN" RANKS_OF, "i", job);
 
-	err = err ? err : store_run(im->st, "DELETE FROM checkpoints WHERE rank IN" RANKS_OF, "i", job);
+	err = err ? err
+		  : store_run(im->st, "DELETE FROM checkpoints WHERE rank IN" RANKS_OF, "i", job);
 	err = err ? err : store_run(im->st, "DELETE FROM ranks WHERE job = ?", "i", job);
 	err = err ? err : store_run(im->st, "DELETE FROM runs WHERE job = ?", "i", job);
 	return err ? err : store_run(im->st, "DELETE FROM disruptions WHERE job = ?", "i", job);
@@ -55,12 +57,14 @@ static int part_remove(struct import *im, int64_t job)
 		im->job = job;
 		return err;
 	}
-	err = err ? err : store_run(im->st, "UPDATE marks SET job = ? WHERE job = ?", "ii", im->job, job);
+	err = err ? err
+		  : store_run(im->st, "UPDATE marks SET job = ? WHERE job = ?", "ii", im->job, job);
 	return err ? err : store_run(im->st, "DELETE FROM jobs WHERE id = ?", "i", job);
 }
 
 /* 1: the next one of that name from *id on; 0: no more; -errno. */
-static int next_known(struct import *im, const char *key, int part, int64_t *id, struct store_span *ret)
+static int next_known(struct import *im, const char *key, int part, int64_t *id,
+		      struct store_span *ret)
 {
 	char name[KEY_MAX];
 	sqlite3_stmt *stmt;
@@ -85,9 +89,10 @@ static int next_known(struct import *im, const char *key, int part, int64_t *id,
 	return 1;
 }
 
-/* The runs that a job there had begun before then, beside those of the log: both lists are in order. missing:
- * that the log does not have; had: those of the log that are there. */
-static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing, size_t *had)
+/* The runs that a job there had begun before then, beside those of the log: both lists are in
+ * order. missing: that the log does not have; had: those of the log that are there. */
+static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing,
+		       size_t *had)
 {
 	const struct goodput_history *h = im->history;
 	sqlite3_stmt *stmt;
@@ -95,9 +100,10 @@ static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t
 	int err, more = 0;
 
 	*missing = *had = 0;
-	stmt = store_ask(im->st, &err,
-			 "SELECT start_ns FROM runs WHERE job = ? AND start_ns < ? ORDER BY start_ns", "ii",
-			 job, before_ns);
+	stmt = store_ask(
+		im->st, &err,
+		"SELECT start_ns FROM runs WHERE job = ? AND start_ns < ? ORDER BY start_ns", "ii",
+		job, before_ns);
 	while (stmt && (more = store_row(stmt)) > 0) {
 		int64_t start_ns = store_int(stmt, 0);
 
@@ -113,8 +119,8 @@ static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t
 	return err ? err : more;
 }
 
-/* What becomes of a job there that has time with the log in common: of one log both, the shorter is in the
- * longer. -EEXIST: they are not. */
+/* What becomes of a job there that has time with the log in common: of one log both, the shorter is
+ * in the longer. -EEXIST: they are not. */
 static int known_fate(struct import *im, int64_t job, const struct store_span *is,
 		      const struct store_span *log, enum store_imported *ret)
 {
@@ -157,7 +163,8 @@ static int known_look(struct import *im, const char *key, int part, enum store_i
 	return err ? err : more;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * -------------------------------------------------------------------------------------------- */
 
 static int job_put(struct import *im, const char *key, const char *name)
 {
@@ -166,13 +173,15 @@ static int job_put(struct import *im, const char *key, const char *name)
 	const char *state = im->in->answer->ended ? "ended" : "";
 	int err;
 
-	err = store_run(im->st,
-			"INSERT INTO sessions (key, told, version, command) VALUES (?, 0, '" GP_VERSION
-			"', ?) ON CONFLICT (key) DO UPDATE SET version = excluded.version, command ="
-			" excluded.command",
-			"tt", key, im->in->command);
+	err = store_run(
+		im->st,
+		"INSERT INTO sessions (key, told, version, command) VALUES (?, 0, '" GP_VERSION
+		"', ?) ON CONFLICT (key) DO UPDATE SET version = excluded.version, command ="
+		" excluded.command",
+		"tt", key, im->in->command);
 	err = err ? err
-		  : store_number(im->st, &im->session, "SELECT id FROM sessions WHERE key = ?", "t", key);
+		  : store_number(im->st, &im->session, "SELECT id FROM sessions WHERE key = ?", "t",
+				 key);
 	if (err)
 		return err;
 	if (im->job)
@@ -190,13 +199,15 @@ static int job_put(struct import *im, const char *key, const char *name)
 }
 
 /* A run's rank, or the job itself: run NULL. */
-static int rank_put(struct import *im, const struct goodput_run *run, int64_t run_id, int64_t *ret_id)
+static int rank_put(struct import *im, const struct goodput_run *run, int64_t run_id,
+		    int64_t *ret_id)
 {
 	const struct goodput_history *h = im->history;
 	int64_t from_ns = run ? ns_of(run->from_us) : (int64_t)h->pieces[0].from_ns;
 	int64_t to_ns = run ? ns_of(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
 	int64_t end_ns = run && run->over ? to_ns : STORE_NULL;
-	int64_t most = im->in->answer->cumulative.max_productive_step; /* of a clock that is behind none */
+	int64_t most = im->in->answer->cumulative
+			       .max_productive_step; /* of a clock that is behind none */
 	int64_t max_step = run && run->max_step < most ? run->max_step : most;
 	struct store_totals t;
 	int64_t id;
@@ -208,8 +219,8 @@ static int rank_put(struct import *im, const struct goodput_run *run, int64_t ru
 		" command, tier, marker, ledger, steps, sketch, until_ns, end_ns, end_mono_ns, status,"
 		" max_step) VALUES (?, ?, ?, ?, x'', 0, ?, ?, '', '', '', '', x'', 0, x'', ?, ?, ?, ?,"
 		" ?)",
-		"iiiiiiiIIIi", (int64_t)!run, im->job, run_id, im->session, from_ns, from_ns, to_ns, end_ns,
-		end_ns,
+		"iiiiiiiIIIi", (int64_t)!run, im->job, run_id, im->session, from_ns, from_ns, to_ns,
+		end_ns, end_ns,
 		end_ns == STORE_NULL ? STORE_NULL
 		: run->graceful	     ? (int64_t)0
 				     : STATUS_GONE,
@@ -220,7 +231,8 @@ static int rank_put(struct import *im, const struct goodput_run *run, int64_t ru
 	err = import_minutes(im, id, (uint64_t)from_ns, (uint64_t)to_ns,
 			     run ? h->done + run->first_done : NULL, run ? run->dones : 0, &t);
 	return err ? err
-		   : store_run(im->st, "UPDATE ranks SET ledger = ?, steps = ?, sketch = ? WHERE id = ?",
+		   : store_run(im->st,
+			       "UPDATE ranks SET ledger = ?, steps = ?, sketch = ? WHERE id = ?",
 			       "siki", &t.sums, (int64_t)t.steps, &t.times, id);
 }
 
@@ -232,14 +244,16 @@ static int saved_put(struct import *im, const struct goodput_saved *s, int64_t r
 		im->st,
 		"INSERT INTO checkpoints (rank, op, async, closed, start_ns, end_ns, start_mono_ns, step,"
 		" files, file, saved_step, known_by) VALUES (?, ?, 0, 1, ?, ?, ?, ?, ?, '', ?, ?)",
-		"itiiiIiIt", rank, s->restore ? "restore" : "save", ns_of(s->from_us), ns_of(s->to_us),
-		ns_of(s->from_us), s->restore ? STORE_NULL : number, (int64_t)s->copies,
-		s->restore ? number : STORE_NULL, s->restore && number != STORE_NULL ? "log" : "");
+		"itiiiIiIt", rank, s->restore ? "restore" : "save", ns_of(s->from_us),
+		ns_of(s->to_us), ns_of(s->from_us), s->restore ? STORE_NULL : number,
+		(int64_t)s->copies, s->restore ? number : STORE_NULL,
+		s->restore && number != STORE_NULL ? "log" : "");
 }
 
 static int run_put(struct import *im, uint32_t attempt, const struct goodput_run *run)
 {
-	int64_t from_ns = ns_of(run->from_us), end_ns = run->over ? ns_of(run->until_us) : STORE_NULL;
+	int64_t from_ns = ns_of(run->from_us),
+		end_ns = run->over ? ns_of(run->until_us) : STORE_NULL;
 	int64_t rank;
 	int err;
 
@@ -257,7 +271,8 @@ static int run_put(struct import *im, uint32_t attempt, const struct goodput_run
 	return err;
 }
 
-/* Its number stands for its instant on a clock that the log does not have: two may have one time. */
+/* Its number stands for its instant on a clock that the log does not have: two may have one time.
+ */
 static int disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;
@@ -271,9 +286,11 @@ static int disruption_put(struct import *im, const struct disruption *d, size_t 
 		" resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful, estimated, how, split)"
 		" VALUES (?, ?, ?, 'unknown', '', ?, ?, ?, ?, ?, ?, ?, ?, 0, 'log', ?)",
 		"iiiIIIIIIIis", im->job, (int64_t)d->at_ns, (int64_t)number, step_or_null(d->step),
-		resumed_ns, step_or_null(d->resumed_step), over ? (int64_t)d->wasted_ns : STORE_NULL,
-		over ? (int64_t)d->recovery_ns : STORE_NULL, over ? (int64_t)d->down_ns : STORE_NULL,
-		over ? (int64_t)d->starts : STORE_NULL, (int64_t)d->graceful, &split);
+		resumed_ns, step_or_null(d->resumed_step),
+		over ? (int64_t)d->wasted_ns : STORE_NULL,
+		over ? (int64_t)d->recovery_ns : STORE_NULL,
+		over ? (int64_t)d->down_ns : STORE_NULL, over ? (int64_t)d->starts : STORE_NULL,
+		(int64_t)d->graceful, &split);
 }
 
 static int rows_put(struct import *im, const char *key, const char *name)
@@ -290,7 +307,8 @@ static int rows_put(struct import *im, const char *key, const char *name)
 	return err;
 }
 
-int store_import(struct store *st, const struct store_import *in, enum store_imported *ret, int64_t *ret_job)
+int store_import(struct store *st, const struct store_import *in, enum store_imported *ret,
+		 int64_t *ret_job)
 {
 	struct import im = {.st = st, .in = in, .history = in->answer->history};
 	const char *name = goodput_name(in->names, in->answer->job);

@@ -22,7 +22,8 @@ struct minuting {
 	int err;
 };
 
-/* ---- names ------------------------------------------------------------------------------------------- */
+/* ---- names
+ * ------------------------------------------------------------------------------------------- */
 
 static uint32_t slot_of(const struct import *im, const struct goodput_piece *p)
 {
@@ -45,7 +46,8 @@ int import_names(struct import *im)
 		const char *text;
 		uint32_t slot;
 
-		if (p->bucket != BUCKET_CUSTOM || p->name == LEDGER_REST || slot_of(im, p) != BUCKET_CUSTOM)
+		if (p->bucket != BUCKET_CUSTOM || p->name == LEDGER_REST ||
+		    slot_of(im, p) != BUCKET_CUSTOM)
 			continue;
 		text = goodput_name(im->in->names, p->name);
 		log_escape(type, sizeof(type), text, strlen(text));
@@ -57,7 +59,8 @@ int import_names(struct import *im)
 	return err;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------ */
+/* ---- pieces
+ * ------------------------------------------------------------------------------------------ */
 
 static bool piece_clip(const struct goodput_piece *p, uint64_t *from_ns, uint64_t *to_ns)
 {
@@ -80,7 +83,8 @@ void import_sums(const struct import *im, uint64_t from_ns, uint64_t to_ns, stru
 	}
 }
 
-/* ---- minutes ----------------------------------------------------------------------------------------- */
+/* ---- minutes
+ * ----------------------------------------------------------------------------------------- */
 
 static void minute_end(struct minuting *mi)
 {
@@ -143,7 +147,8 @@ int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uint64_t t
 	const struct goodput_history *h = im->history;
 
 	memset(ret, 0, sizeof(*ret));
-	for (size_t i = goodput_piece_at(h->pieces, h->npieces, from_ns); i < h->npieces && !mi.err; i++) {
+	for (size_t i = goodput_piece_at(h->pieces, h->npieces, from_ns); i < h->npieces && !mi.err;
+	     i++) {
 		uint64_t a_ns = from_ns, b_ns = to_ns;
 
 		if (!piece_clip(&h->pieces[i], &a_ns, &b_ns))

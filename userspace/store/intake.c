@@ -65,15 +65,16 @@ static struct intake_rank *rank_new(struct intake *t, uint32_t pid)
 	return r;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------- */
+/* ---- facts
+ * ------------------------------------------------------------------------------------------- */
 
 static bool near(uint64_t a, uint64_t b)
 {
 	return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
-/* A process whose records came before it was introduced turns out to have begun earlier: who of its number
- * lived since before that start, and beyond it, is the same. */
+/* A process whose records came before it was introduced turns out to have begun earlier: who of its
+ * number lived since before that start, and beyond it, is the same. */
 static bool spans(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
 {
 	return start_ns < r->about.start_mono_ns && r->about.start_mono_ns < until_ns;
@@ -168,7 +169,8 @@ void intake_fact(struct intake *t, const struct fact *f)
 	}
 }
 
-/* ---- snapshots --------------------------------------------------------------------------------------- */
+/* ---- snapshots
+ * --------------------------------------------------------------------------------------- */
 
 static bool is(const struct intake_rank *r, const struct rank_view *v)
 {
@@ -184,7 +186,9 @@ static struct intake_rank *rank_of_view(struct intake *t, const struct rank_view
 	for (uint32_t i = 0; i < t->count; i++)
 		if (!t->ranks[i]->about.job && t->ranks[i]->seen && is(t->ranks[i], v))
 			return t->ranks[i];
-	return r && (!r->seen || spans(v->start_mono_ns, v->ledger.now_ns, r)) ? r : rank_new(t, v->pid);
+	return r && (!r->seen || spans(v->start_mono_ns, v->ledger.now_ns, r))
+		       ? r
+		       : rank_new(t, v->pid);
 }
 
 static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
@@ -196,8 +200,8 @@ static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
 }
 
 /* A job without a name is known by the model's number for it, which holds for a boot. */
-static void key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key, const char *name,
-		   const char *uid)
+static void key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key,
+		   const char *name, const char *uid)
 {
 	if (*name)
 		snprintf(out, INTAKE_KEY_MAX, *uid ? "name/%s/uid/%s" : "name/%s", name, uid);
@@ -211,7 +215,8 @@ void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct
 	key_of(out, s, j->key, j->name, j->uid);
 }
 
-void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_former *f)
+void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
+		       const struct job_former *f)
 {
 	key_of(out, s, f->key, f->name, f->uid);
 }
@@ -229,13 +234,14 @@ static void job_look(struct intake_about *a, const struct snapshot *s, const str
 	} else if (*name)
 		snprintf(a->key, sizeof(a->key), "name/%s", name);
 	else if (v)
-		snprintf(a->key, sizeof(a->key), "process/%.40s/%u/%llu", s->session.boot_id, v->pid,
-			 (unsigned long long)v->start_mono_ns / START_SLACK_NS);
+		snprintf(a->key, sizeof(a->key), "process/%.40s/%u/%llu", s->session.boot_id,
+			 v->pid, (unsigned long long)v->start_mono_ns / START_SLACK_NS);
 	if (*name || (v && (!j || v->pid == j->first_pid || !*a->title)))
 		snprintf(a->title, sizeof(a->title), "%s", *name ? name : v->command);
 }
 
-static void ledger_look(struct intake_rank *r, const struct snapshot *s, const struct ledger_view *l)
+static void ledger_look(struct intake_rank *r, const struct snapshot *s,
+			const struct ledger_view *l)
 {
 	struct intake_about *a = &r->about;
 
@@ -285,7 +291,8 @@ static bool fall_same(const struct job_fall *a, const struct job_fall *b)
 	       a->d.at_ns == b->d.at_ns && a->d.resumed_ns == b->d.resumed_ns &&
 	       a->d.resumed_step == b->d.resumed_step && a->d.wasted_ns == b->d.wasted_ns &&
 	       a->d.recovery_ns == b->d.recovery_ns && a->d.down_ns == b->d.down_ns &&
-	       a->d.starts == b->d.starts && !strcmp(a->how, b->how) && !strcmp(a->why.cause, b->why.cause);
+	       a->d.starts == b->d.starts && !strcmp(a->how, b->how) &&
+	       !strcmp(a->why.cause, b->why.cause);
 }
 
 /* What is new of a disruption, or became of it. */
@@ -311,7 +318,8 @@ static void falls_look(struct intake *t, struct intake_rank *r, const struct sna
 	}
 }
 
-/* The job's ledger began anew, behind what is known of it: that stays, and all of the new one is added. */
+/* The job's ledger began anew, behind what is known of it: that stays, and all of the new one is
+ * added. */
 static void job_anew(struct intake_rank *r)
 {
 	memset(&r->base, 0, sizeof(r->base));
@@ -326,8 +334,8 @@ static void types_look(struct intake *t, const struct ledger_view *l)
 			t->typed |= 1u << l->types[i].name;
 }
 
-/* What it was told as before. It goes by its new key once what there is to write of it can be told anew, and
- * what another job of that name did before is written. */
+/* What it was told as before. It goes by its new key once what there is to write of it can be told
+ * anew, and what another job of that name did before is written. */
 static struct intake_rank *job_former(struct intake *t, const struct job_view *j)
 {
 	for (uint32_t i = j->nformers; i-- > 0;) {
@@ -346,7 +354,8 @@ static struct intake_rank *job_former(struct intake *t, const struct job_view *j
 	return NULL;
 }
 
-static struct intake_rank *job_entry(struct intake *t, const struct snapshot *s, const struct job_view *j)
+static struct intake_rank *job_entry(struct intake *t, const struct snapshot *s,
+				     const struct job_view *j)
 {
 	struct intake_rank *r = job_former(t, j);
 
@@ -418,7 +427,8 @@ static void rank_drop(struct intake *t, uint32_t i)
 	intake_rank_free(t, r);
 }
 
-/* What comes after the snapshot goes with the next one, also where the place becomes known in between. */
+/* What comes after the snapshot goes with the next one, also where the place becomes known in
+ * between. */
 static void steps_shown(struct intake_rank *r)
 {
 	if (!r->told_steps)

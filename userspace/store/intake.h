@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intake.h - from facts and snapshots to what is to be written: minutes of ranks, and notes. Pure, not
- * thread-safe.
+/* intake.h - from facts and snapshots to what is to be written: minutes of ranks, and notes. Pure,
+ * not thread-safe.
  *
- * A snapshot closes what the facts before it told: only what lies before the last one is ever handed out, so
- * what is written is the state at one instant, and a feed that is played again from any point before that
- * instant goes on from there. A rank's ledger is cumulative; the minute gets what it gained. Where a job that
- * was down turns out to be over since it fell, minutes lose again what they got since.
+ * A snapshot closes what the facts before it told: only what lies before the last one is ever
+ * handed out, so what is written is the state at one instant, and a feed that is played again from
+ * any point before that instant goes on from there. A rank's ledger is cumulative; the minute gets
+ * what it gained. Where a job that was down turns out to be over since it fell, minutes lose again
+ * what they got since.
  *
- * Bounded: INTAKE_ROWS minutes that could not be written yet; beyond, two of one rank become one that stands
- * for both, so sums stay whole and only their place in time gets coarse. INTAKE_NOTES notes; beyond, they are
- * lost and counted. */
+ * Bounded: INTAKE_ROWS minutes that could not be written yet; beyond, two of one rank become one
+ * that stands for both, so sums stay whole and only their place in time gets coarse. INTAKE_NOTES
+ * notes; beyond, they are lost and counted. */
 #ifndef STORE_INTAKE_H
 #define STORE_INTAKE_H
 
@@ -28,7 +29,7 @@
 #define INTAKE_NOTES 1024
 
 struct intake_minute {
-	int64_t minute;	  /* since 1970; it stands for its 60 s, or for all that its sums add up to */
+	int64_t minute; /* since 1970; it stands for its 60 s, or for all that its sums add up to */
 	int64_t until_ns; /* UTC */
 	struct sums sums;
 	uint64_t steps;
@@ -38,7 +39,8 @@ struct intake_minute {
 };
 
 #define INTAKE_KEY_MAX 128
-#define INTAKE_OUTAGE  16 /* minutes of an outage, until its job is over: JOB_WAIT_NS, and what is cut */
+#define INTAKE_OUTAGE                                                                              \
+	16 /* minutes of an outage, until its job is over: JOB_WAIT_NS, and what is cut */
 
 struct intake_outage { /* what minutes have of the time since a job fell */
 	int64_t minute[INTAKE_OUTAGE];
@@ -51,12 +53,13 @@ struct intake_about { /* of a rank or a job, as last seen */
 	uint32_t pid; /* 0: a job */
 	char key[INTAKE_KEY_MAX],
 		title[160]; /* of its job: what makes it the same one, and what people call it */
-	char former[JOB_FORMERS][INTAKE_KEY_MAX]; /* of a job: keys that it had before in this session */
+	char former[JOB_FORMERS]
+		   [INTAKE_KEY_MAX]; /* of a job: keys that it had before in this session */
 	uint32_t nformers;
 	char state[12];	       /* of a job */
 	char uid[JOB_UID_MAX]; /* of its job */
-	uint32_t run;	       /* of its job, as the model counts them in this session; 0: not known */
-	uint32_t carried;      /* runs of its job that other nodes had */
+	uint32_t run;	  /* of its job, as the model counts them in this session; 0: not known */
+	uint32_t carried; /* runs of its job that other nodes had */
 	uint64_t falls, steps; /* of such a job, ever */
 	uint64_t job_key;      /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
@@ -79,13 +82,13 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	bool placed;		      /* id is known; minutes are made from here on */
 	bool changed, settled;	      /* since it was written; ended, and all is written */
 	bool seen;		      /* a snapshot has shown it */
-	bool over;		      /* told to have ended; what it did last may be told after that */
-	bool left;		      /* facts of this pid are another process's */
-	uint32_t absent;	      /* snapshots in a row that did not show it */
-	struct sums now, base;	      /* cumulative ledger; what of it the store does not count */
-	bool rebased, rebasing;	      /* base is to be written; is being written */
-	/* Began before what was taken for its start, and the store may have that one; ... that is being
-	 * written. */
+	bool over;		/* told to have ended; what it did last may be told after that */
+	bool left;		/* facts of this pid are another process's */
+	uint32_t absent;	/* snapshots in a row that did not show it */
+	struct sums now, base;	/* cumulative ledger; what of it the store does not count */
+	bool rebased, rebasing; /* base is to be written; is being written */
+	/* Began before what was taken for its start, and the store may have that one; ... that is
+	 * being written. */
 	bool earlier, earlying;
 	struct sums first;  /* the first ledger that was seen here */
 	int64_t first_ns;   /* ... when, UTC */
@@ -125,9 +128,9 @@ struct intake {
 	uint32_t count;
 	struct intake_note notes[INTAKE_NOTES]; /* in order */
 	uint32_t nnotes, ready;			/* ready: those before the last snapshot */
-	struct type_names types;		/* of custom events, as the last snapshot has them */
-	uint32_t typed;				/* a bit for each that had time */
-	uint64_t told;				/* number of the last fact that came */
+	struct type_names types; /* of custom events, as the last snapshot has them */
+	uint32_t typed;		 /* a bit for each that had time */
+	uint64_t told;		 /* number of the last fact that came */
 	uint64_t closed;  /* ... before the last snapshot: what is handed out holds up to here */
 	uint64_t skip;	  /* facts up to here are in the store */
 	bool blind;	  /* ... which are not known: those go by that a predecessor told before */
@@ -145,14 +148,16 @@ void intake_snapshot(struct intake *t, const struct snapshot *s);
 /* What makes a job the same one in a store. */
 void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j);
 /* ... made it, before it was renamed. */
-void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_former *f);
+void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
+		       const struct job_former *f);
 /* Ranks whose place in the store is not known. */
 bool intake_unplaced(const struct intake *t);
 /* There is something to write. */
 bool intake_due(const struct intake *t);
 
-/* What the store has of a rank or a job. gone_on: by the same run of the model, whose ledger goes on from it;
- * else what comes from here on is added to it, and what lies between is not observed, unless it was over. */
+/* What the store has of a rank or a job. gone_on: by the same run of the model, whose ledger goes
+ * on from it; else what comes from here on is added to it, and what lies between is not observed,
+ * unless it was over. */
 struct intake_place {
 	int64_t id;
 	bool gone_on, ended;

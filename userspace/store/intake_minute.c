@@ -77,7 +77,8 @@ static void minute_close(struct intake *t, struct intake_rank *r)
 	r->runs = false;
 }
 
-/* ---- a job that is over since it fell ---------------------------------------------------------------- */
+/* ---- a job that is over since it fell
+ * ---------------------------------------------------------------- */
 
 static void outage_note(struct intake_rank *r, int64_t minute, const struct sums *more)
 {
@@ -101,7 +102,8 @@ static void outage_drop(struct intake_rank *r)
 	r->outage = NULL;
 }
 
-static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute, const struct sums *less)
+static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute,
+			const struct sums *less)
 {
 	struct intake_minute m = {.minute = minute, .until_ns = r->about.until_ns};
 
@@ -118,7 +120,8 @@ static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute,
 	}
 }
 
-/* What the job has not after all: out of the minutes that got it, the last ones first; more: negative. */
+/* What the job has not after all: out of the minutes that got it, the last ones first; more:
+ * negative. */
 static void outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
 {
 	static const struct sums nothing;
@@ -148,11 +151,13 @@ static void outage_undo(struct intake *t, struct intake_rank *r, const struct su
 	r->changed = true;
 }
 
-/* ---- forming ----------------------------------------------------------------------------------------- */
+/* ---- forming
+ * ----------------------------------------------------------------------------------------- */
 
 void intake_form(struct intake *t, struct intake_rank *r)
 {
-	int64_t from_ns = r->formed_ns ? r->formed_ns : r->about.start_ns, minute = from_ns / MINUTE_NS;
+	int64_t from_ns = r->formed_ns ? r->formed_ns : r->about.start_ns,
+		minute = from_ns / MINUTE_NS;
 	static const struct sums nothing;
 	struct sums more = r->now;
 
@@ -188,8 +193,8 @@ void intake_form(struct intake *t, struct intake_rank *r)
 		minute_close(t, r);
 }
 
-/* What goes on beside what is stored, though another watch knew it: what both saw counts as it is stored,
- * what none saw is not observed. */
+/* What goes on beside what is stored, though another watch knew it: what both saw counts as it is
+ * stored, what none saw is not observed. */
 static void rebase(struct intake_rank *r, const struct sums *had, int64_t until_ns, bool ended)
 {
 	int64_t gap_ns = 0;

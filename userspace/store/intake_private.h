@@ -5,9 +5,11 @@
 
 #include "userspace/store/intake.h"
 
-/* What the rank's ledger gained since the last time goes into the minute in which that time began. */
+/* What the rank's ledger gained since the last time goes into the minute in which that time began.
+ */
 void intake_form(struct intake *t, struct intake_rank *r);
-/* Its place in the store is another one now, which has all that was written: the rest is told anew. */
+/* Its place in the store is another one now, which has all that was written: the rest is told anew.
+ */
 void intake_unplace(struct intake *t, struct intake_rank *r);
 void intake_rank_free(struct intake *t, struct intake_rank *r);
 

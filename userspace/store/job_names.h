@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_names.h - the names of a store's jobs, at once: for a shell that completes a word. Nothing is written,
- * checked, brought up to date or waited for (0.1 s at most), and nothing is logged. */
+/* job_names.h - the names of a store's jobs, at once: for a shell that completes a word. Nothing is
+ * written, checked, brought up to date or waited for (0.1 s at most), and nothing is logged. */
 #ifndef STORE_JOB_NAMES_H
 #define STORE_JOB_NAMES_H
 

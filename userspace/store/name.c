@@ -11,7 +11,8 @@ static int names_write(struct store *st)
 	if (err)
 		return err;
 	for (int b = 0; !err && b < BUCKET_COUNT; b++)
-		err = store_run(st, "INSERT OR IGNORE INTO names (name) VALUES (?)", "t", bucket_name[b]);
+		err = store_run(st, "INSERT OR IGNORE INTO names (name) VALUES (?)", "t",
+				bucket_name[b]);
 	err = err ? err : store_exec(st, "COMMIT");
 	if (err)
 		store_exec(st, "ROLLBACK");
@@ -51,10 +52,11 @@ int store_slot(struct store *st, const char *name, uint32_t *ret)
 		if (attempt)
 			break;
 		/* As many as there are slots, whoever adds them. */
-		err = store_run(st,
-				"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM "
-				"names) < ?2",
-				"ti", name, (int64_t)SUMS_NAMES_MAX);
+		err = store_run(
+			st,
+			"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM "
+			"names) < ?2",
+			"ti", name, (int64_t)SUMS_NAMES_MAX);
 		err = err ? err : store_names_load(st, false);
 	}
 	*ret = BUCKET_CUSTOM;

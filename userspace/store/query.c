@@ -8,8 +8,8 @@
 
 #include "userspace/store/query_private.h"
 
-#define RANK_TOTALS                                                                                          \
-	" r.ledger, r.steps, r.sketch, coalesce(n.ledger, x''), coalesce(n.steps, 0),"                       \
+#define RANK_TOTALS                                                                                \
+	" r.ledger, r.steps, r.sketch, coalesce(n.ledger, x''), coalesce(n.steps, 0),"             \
 	" coalesce(n.sketch, x''), max(r.until_ns, coalesce(n.until_ns, 0))"
 #define MAX_STEP "max(r.max_step, coalesce(n.max_step, 0))"
 #define RANKS	 " FROM ranks AS r LEFT JOIN minute_now AS n ON n.rank = r.id"
@@ -53,7 +53,8 @@ void totals_add(struct store_totals *into, const struct store_totals *more)
 	into->estimated |= more->estimated;
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------------- */
+/* ---- ranks
+ * ------------------------------------------------------------------------------------------- */
 
 static int rank_read(struct store *st, sqlite3_stmt *stmt, struct store_rank *ret)
 {
@@ -95,7 +96,8 @@ int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
 	return err ? err : more;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------- */
+/* ---- runs
+ * -------------------------------------------------------------------------------------------- */
 
 static int take_reference(void *ctx, const struct store_rank *r)
 {
@@ -150,10 +152,11 @@ static int run_read(struct store *st, int64_t id, struct store_run *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->id = id;
-	stmt = store_ask(st, &err,
-			 "SELECT attempt, boot_id, start_ns, end_ns, status, perf_tag, session_tag FROM runs "
-			 "WHERE id = ?",
-			 "i", id);
+	stmt = store_ask(
+		st, &err,
+		"SELECT attempt, boot_id, start_ns, end_ns, status, perf_tag, session_tag FROM runs "
+		"WHERE id = ?",
+		"i", id);
 	if (!stmt)
 		return err;
 	err = store_row(stmt);
@@ -187,7 +190,8 @@ int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx)
 	return err;
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * -------------------------------------------------------------------------------------------- */
 
 static int take_run(void *ctx, const struct store_run *r)
 {
@@ -205,7 +209,8 @@ static int own_sums(struct store *st, int64_t job, struct store_totals *ret)
 	sqlite3_stmt *stmt;
 	int err;
 
-	stmt = store_ask(st, &err, "SELECT" RANK_TOTALS RANKS " WHERE job = ? AND kind = 1", "i", job);
+	stmt = store_ask(st, &err, "SELECT" RANK_TOTALS RANKS " WHERE job = ? AND kind = 1", "i",
+			 job);
 	if (!stmt)
 		return err;
 	err = store_row(stmt);
@@ -245,7 +250,8 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 		" (SELECT count(*) FROM disruptions WHERE job = jobs.id), (SELECT count(*) FROM checkpoints "
 		"AS c"
 		" JOIN ranks AS r ON r.id = c.rank WHERE r.job = jobs.id AND op = 'save'), (SELECT"
-		" max(" MAX_STEP ")" RANKS " WHERE r.job = jobs.id), source = 'log', imported_ns, job_uid, "
+		" max(" MAX_STEP ")" RANKS
+		" WHERE r.job = jobs.id), source = 'log', imported_ns, job_uid, "
 		"carried,"
 		" all_falls, all_steps, (SELECT max(attempt) FROM runs WHERE job = jobs.id),"
 		" (SELECT max(max(r.until_ns, coalesce(n.until_ns, 0)))" RANKS
@@ -292,12 +298,13 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 	sqlite3_stmt *stmt;
 	int err = -ENOMEM;
 
-	stmt = j ? store_ask(st, &err,
-			     "SELECT jobs.id FROM jobs JOIN ranks AS r ON r.job = jobs.id LEFT JOIN "
-			     "minute_now AS n ON n.rank = r.id GROUP BY jobs.id HAVING"
-			     " min(r.start_ns) < ? AND max(max(r.until_ns, coalesce(n.until_ns, 0))) >= ?"
-			     " ORDER BY max(max(r.until_ns, coalesce(n.until_ns, 0))) DESC, jobs.id DESC",
-			     "ii", span->to_ns ? span->to_ns : INT64_MAX, span->from_ns)
+	stmt = j ? store_ask(
+			   st, &err,
+			   "SELECT jobs.id FROM jobs JOIN ranks AS r ON r.job = jobs.id LEFT JOIN "
+			   "minute_now AS n ON n.rank = r.id GROUP BY jobs.id HAVING"
+			   " min(r.start_ns) < ? AND max(max(r.until_ns, coalesce(n.until_ns, 0))) >= ?"
+			   " ORDER BY max(max(r.until_ns, coalesce(n.until_ns, 0))) DESC, jobs.id DESC",
+			   "ii", span->to_ns ? span->to_ns : INT64_MAX, span->from_ns)
 		 : NULL;
 	err = stmt ? list_read(stmt, &l) : err;
 	for (size_t i = 0; !err && i < l.count; i++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* query.h - what a store knows: jobs, their runs and ranks, what happened to them, where the time went.
+/* query.h - what a store knows: jobs, their runs and ranks, what happened to them, where the time
+ * went.
  *
- * A function that lists calls fn for each row, in the order it says; fn returns 0 to go on, anything else to
- * stop, which is what the function returns; else 0 or -errno (store.h). Texts are printable. Times are UTC
- * ns; STORE_NONE where there is none. A job's own sums are its ledger over all
- * runs; its steps and their times are its reference ranks', run by run: the lowest rank, the first process
- * where no rank is known. */
+ * A function that lists calls fn for each row, in the order it says; fn returns 0 to go on,
+ * anything else to stop, which is what the function returns; else 0 or -errno (store.h). Texts are
+ * printable. Times are UTC ns; STORE_NONE where there is none. A job's own sums are its ledger over
+ * all runs; its steps and their times are its reference ranks', run by run: the lowest rank, the
+ * first process where no rank is known. */
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
 
@@ -30,7 +31,7 @@ struct store_totals {
 	struct sketch times;
 	uint64_t excluded_ns; /* time that was left out, by who watched (exact) or here: */
 	uint64_t cut_ns;      /* of it, of minutes that an exclusion of the store touches */
-	bool estimated;	      /* a part of what is known only as a whole was counted by its length */
+	bool estimated; /* a part of what is known only as a whole was counted by its length */
 };
 
 struct store_job {
@@ -39,9 +40,9 @@ struct store_job {
 	bool logged;			     /* a log told of it (import.h); it was not watched */
 	int64_t imported_ns;		     /* since when it is here; STORE_NONE: it was watched */
 	int64_t first_ns, last_ns;
-	int64_t watched_ns;	     /* last seen by a watch that has not ended; 0: all have */
-	char uid[64];		     /* "": none */
-	uint32_t carried;	     /* runs that other nodes had: in the sums, not in the lists; 0: none */
+	int64_t watched_ns; /* last seen by a watch that has not ended; 0: all have */
+	char uid[64];	    /* "": none */
+	uint32_t carried;   /* runs that other nodes had: in the sums, not in the lists; 0: none */
 	uint32_t runs, ranks, alive; /* runs: with those; alive: ranks whose end was not seen */
 	uint64_t disruptions, checkpoints, max_step;
 	struct store_totals totals;
@@ -91,7 +92,8 @@ struct store_checkpoint {
 	uint32_t files;
 	int rank;
 	char file[192];
-	/* Of a restore: after which step what it read was written, by what that is known ("inode", "path"...;
+	/* Of a restore: after which step what it read was written, by what that is known ("inode",
+	 * "path"...;
 	 * "": nothing), and how surely (NAN: not known), or by an estimate. */
 	int64_t saved_step;
 	char known_by[16];
@@ -101,7 +103,8 @@ struct store_checkpoint {
 
 struct store_health {
 	char kind[24], why[16], phase[16], evidence[240];
-	int64_t onset_ns, at_ns; /* at_ns: of a recovery, when steps were fast again; else the onset */
+	int64_t onset_ns,
+		at_ns; /* at_ns: of a recovery, when steps were fast again; else the onset */
 	uint64_t size_ns;
 	bool over;
 	bool minor; /* left to who tells of it: it is not worth a line (view/story.h) */
@@ -127,34 +130,38 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 /* By name (the one seen last), key, or number. -ENOENT. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret); /* -ENOENT */
-/* Of a job that goes on: 1 somebody watches it, 0 whoever watched it has ended or has not seen it for
- * STORE_UNSEEN_NS before then, and its state is that of its last sight. -1: it does not go on, a log told of
- * it, or its state is not known. */
+/* Of a job that goes on: 1 somebody watches it, 0 whoever watched it has ended or has not seen it
+ * for STORE_UNSEEN_NS before then, and its state is that of its last sight. -1: it does not go on,
+ * a log told of it, or its state is not known. */
 int store_watched(const struct store_job *j, int64_t now_ns);
-int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx);   /* by attempt */
-int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx); /* by rank, then by start */
+int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx); /* by attempt */
+int store_ranks(struct store *st, int64_t run, store_rank_fn *fn,
+		void *ctx); /* by rank, then by start */
 /* By time. */
-int store_disruptions(struct store *st, int64_t job, const struct store_span *span, store_disruption_fn *fn,
-		      void *ctx);
-int store_checkpoints(struct store *st, int64_t job, const struct store_span *span, store_checkpoint_fn *fn,
-		      void *ctx);
+int store_disruptions(struct store *st, int64_t job, const struct store_span *span,
+		      store_disruption_fn *fn, void *ctx);
+int store_checkpoints(struct store *st, int64_t job, const struct store_span *span,
+		      store_checkpoint_fn *fn, void *ctx);
 int store_healths(struct store *st, int64_t job, const struct store_span *span, store_health_fn *fn,
 		  void *ctx);
 /* job 0: of all jobs. */
-int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn, void *ctx);
+int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn,
+		void *ctx);
 int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx);
 
-/* Ledger, steps and step times of a rank, or of a job, within a span; whole minutes: those that begin in it.
- * exclude: minutes that an exclusion touches are left out. Minutes that retention took away are missing, but
- * for a span of everything without exclusions. Quantiles: sketch_quantile() of ret->times. */
+/* Ledger, steps and step times of a rank, or of a job, within a span; whole minutes: those that
+ * begin in it. exclude: minutes that an exclusion touches are left out. Minutes that retention took
+ * away are missing, but for a span of everything without exclusions. Quantiles: sketch_quantile()
+ * of ret->times. */
 int store_rank_totals(struct store *st, int64_t rank, const struct store_span *span, bool exclude,
 		      struct store_totals *ret);
 int store_job_totals(struct store *st, int64_t job, const struct store_span *span, bool exclude,
 		     struct store_totals *ret);
 /* Each minute of a rank within a span, in order: for charts. */
-typedef int store_minute_fn(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t);
-int store_minutes(struct store *st, int64_t rank, const struct store_span *span, store_minute_fn *fn,
-		  void *ctx);
+typedef int store_minute_fn(void *ctx, int64_t from_ns, int64_t to_ns,
+			    const struct store_totals *t);
+int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
+		  store_minute_fn *fn, void *ctx);
 /* Name of a bucket by its slot; NULL beyond the last. */
 const char *store_bucket(const struct store *st, uint32_t slot);
 
@@ -164,7 +171,8 @@ int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *
 /* Takes it back, by its id. -ENOENT: there is none. */
 int store_unmark(struct store *st, int64_t id);
 int store_include(struct store *st, int64_t id);
-/* As store_exclude(), for as long as st is open, and for nobody else: nothing is written to the file. */
+/* As store_exclude(), for as long as st is open, and for nobody else: nothing is written to the
+ * file. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
 
 #endif

@@ -34,18 +34,19 @@ static int disruption_read(struct store *st, sqlite3_stmt *stmt, store_disruptio
 	return err ? err : fn(ctx, &d);
 }
 
-int store_disruptions(struct store *st, int64_t job, const struct store_span *span, store_disruption_fn *fn,
-		      void *ctx)
+int store_disruptions(struct store *st, int64_t job, const struct store_span *span,
+		      store_disruption_fn *fn, void *ctx)
 {
 	sqlite3_stmt *stmt;
 	int err, more = 0;
 
-	stmt = store_ask(st, &err,
-			 "SELECT id, at_ns, cause, rank, pid, exit_code, signal, sender, sender_comm, step,"
-			 " resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful,"
-			 " estimated, how, split FROM disruptions WHERE job = ? AND at_ns >= ? AND at_ns < ?"
-			 " ORDER BY at_ns, id",
-			 "iii", job, span->from_ns, span_end(span));
+	stmt = store_ask(
+		st, &err,
+		"SELECT id, at_ns, cause, rank, pid, exit_code, signal, sender, sender_comm, step,"
+		" resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful,"
+		" estimated, how, split FROM disruptions WHERE job = ? AND at_ns >= ? AND at_ns < ?"
+		" ORDER BY at_ns, id",
+		"iii", job, span->from_ns, span_end(span));
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = disruption_read(st, stmt, fn, ctx);
 		if (err)
@@ -77,19 +78,20 @@ static int checkpoint_read(sqlite3_stmt *stmt, store_checkpoint_fn *fn, void *ct
 	return fn(ctx, &c);
 }
 
-int store_checkpoints(struct store *st, int64_t job, const struct store_span *span, store_checkpoint_fn *fn,
-		      void *ctx)
+int store_checkpoints(struct store *st, int64_t job, const struct store_span *span,
+		      store_checkpoint_fn *fn, void *ctx)
 {
 	sqlite3_stmt *stmt;
 	int err, more = 0;
 
-	stmt = store_ask(st, &err,
-			 "SELECT c.start_ns, c.end_ns, step, bytes, op = 'restore', async, closed, files,"
-			 " r.rank, file, run_step, saved_step, known_by, confidence, estimated FROM"
-			 " checkpoints AS c JOIN ranks AS r ON r.id = c.rank WHERE r.job = "
-			 "? AND c.start_ns >= ? AND c.start_ns < ? ORDER BY"
-			 " c.start_ns, c.id",
-			 "iii", job, span->from_ns, span_end(span));
+	stmt = store_ask(
+		st, &err,
+		"SELECT c.start_ns, c.end_ns, step, bytes, op = 'restore', async, closed, files,"
+		" r.rank, file, run_step, saved_step, known_by, confidence, estimated FROM"
+		" checkpoints AS c JOIN ranks AS r ON r.id = c.rank WHERE r.job = "
+		"? AND c.start_ns >= ? AND c.start_ns < ? ORDER BY"
+		" c.start_ns, c.id",
+		"iii", job, span->from_ns, span_end(span));
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = checkpoint_read(stmt, fn, ctx);
 		if (err)
@@ -135,7 +137,8 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 	return err ? err : more;
 }
 
-/* ---- notes ------------------------------------------------------------------------------------------- */
+/* ---- notes
+ * ------------------------------------------------------------------------------------------- */
 
 static int notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
 {
@@ -157,15 +160,17 @@ static int notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
 	return err ? err : more;
 }
 
-int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn, void *ctx)
+int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn,
+		void *ctx)
 {
 	sqlite3_stmt *stmt;
 	int err;
 
-	stmt = store_ask(st, &err,
-			 "SELECT id, at_ns, NULL, job, text FROM marks WHERE (job = ?1 OR ?1 = 0) AND"
-			 " at_ns >= ?2 AND at_ns < ?3 ORDER BY at_ns, id",
-			 "iii", job, span->from_ns, span_end(span));
+	stmt = store_ask(
+		st, &err,
+		"SELECT id, at_ns, NULL, job, text FROM marks WHERE (job = ?1 OR ?1 = 0) AND"
+		" at_ns >= ?2 AND at_ns < ?3 ORDER BY at_ns, id",
+		"iii", job, span->from_ns, span_end(span));
 	return stmt ? notes_read(stmt, fn, ctx) : err;
 }
 
@@ -193,7 +198,8 @@ int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text)
 	char own[256];
 
 	said(own, text);
-	return store_run(st, "INSERT INTO marks (job, at_ns, text) VALUES (?, ?, ?)", "iit", job, at_ns, own);
+	return store_run(st, "INSERT INTO marks (job, at_ns, text) VALUES (?, ?, ?)", "iit", job,
+			 at_ns, own);
 }
 
 int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
@@ -203,8 +209,8 @@ int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *
 	if (to_ns <= from_ns)
 		return -EINVAL;
 	said(own, why);
-	return store_run(st, "INSERT INTO exclusions (from_ns, to_ns, why) VALUES (?, ?, ?)", "iit", from_ns,
-			 to_ns, own);
+	return store_run(st, "INSERT INTO exclusions (from_ns, to_ns, why) VALUES (?, ?, ?)", "iit",
+			 from_ns, to_ns, own);
 }
 
 static int removed(struct store *st, int err)
@@ -228,7 +234,8 @@ int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const c
 	int err = store_exec(st, "PRAGMA temp_store = MEMORY");
 
 	err = err ? err
-		  : store_exec(st,
-			       "CREATE TEMP TABLE IF NOT EXISTS exclusions AS SELECT * FROM main.exclusions");
+		  : store_exec(
+			    st,
+			    "CREATE TEMP TABLE IF NOT EXISTS exclusions AS SELECT * FROM main.exclusions");
 	return err ? err : store_exclude(st, from_ns, to_ns, why);
 }

@@ -6,8 +6,8 @@
 
 #include "userspace/store/query_private.h"
 
-/* A minute that holds more stands for a span of its own: time that was not observed, or minutes that became
- * one. Up to twice its length it is the jitter of when snapshots come. */
+/* A minute that holds more stands for a span of its own: time that was not observed, or minutes
+ * that became one. Up to twice its length it is the jitter of when snapshots come. */
 #define LONG_NS	   (2 * STORE_MINUTE_NS)
 #define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
@@ -22,19 +22,20 @@ struct summing {
 	struct store_totals *into;
 };
 
-int store_minutes(struct store *st, int64_t rank, const struct store_span *span, store_minute_fn *fn,
-		  void *ctx)
+int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
+		  store_minute_fn *fn, void *ctx)
 {
 	int64_t to = span_end(span) / STORE_MINUTE_NS + (span_end(span) % STORE_MINUTE_NS != 0);
 	struct store_totals t;
 	sqlite3_stmt *stmt;
 	int err, more = 0;
 
-	stmt = store_ask(st, &err,
-			 "SELECT minute, ledger, steps, sketch FROM minutes WHERE rank = ?1 AND minute < ?2"
-			 " UNION ALL SELECT minute, ledger, steps, sketch FROM minute_now WHERE rank = ?1 AND"
-			 " minute < ?2 ORDER BY minute",
-			 "ii", rank, to);
+	stmt = store_ask(
+		st, &err,
+		"SELECT minute, ledger, steps, sketch FROM minutes WHERE rank = ?1 AND minute < ?2"
+		" UNION ALL SELECT minute, ledger, steps, sketch FROM minute_now WHERE rank = ?1 AND"
+		" minute < ?2 ORDER BY minute",
+		"ii", rank, to);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		int64_t minute = store_int(stmt, 0), from_ns, ns;
 
@@ -56,7 +57,8 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 	return err ? err : more;
 }
 
-/* ---- exclusions -------------------------------------------------------------------------------------- */
+/* ---- exclusions
+ * -------------------------------------------------------------------------------------- */
 
 static int away_add(void *ctx, const struct store_note *n)
 {
@@ -89,7 +91,8 @@ static int64_t cuts_within(const struct cuts *a, int64_t from, int64_t to)
 	return ns;
 }
 
-/* ---- sums -------------------------------------------------------------------------------------------- */
+/* ---- sums
+ * -------------------------------------------------------------------------------------------- */
 
 static void part_of(struct store_totals *t, double part)
 {
@@ -130,8 +133,8 @@ static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 	return 0;
 }
 
-static int summing_begin(struct store *st, struct summing *s, const struct store_span *span, bool exclude,
-			 struct store_totals *ret)
+static int summing_begin(struct store *st, struct summing *s, const struct store_span *span,
+			 bool exclude, struct store_totals *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	*s = (struct summing){.span = *span, .into = ret};
@@ -155,7 +158,8 @@ int store_rank_totals(struct store *st, int64_t rank, const struct store_span *s
 	return err;
 }
 
-/* ---- a job ------------------------------------------------------------------------------------------- */
+/* ---- a job
+ * ------------------------------------------------------------------------------------------- */
 
 struct job_sum {
 	struct store *st;
@@ -183,7 +187,8 @@ static int own_totals(struct store *st, int64_t job, struct job_sum *j)
 	struct store_totals t;
 	struct store_job whole;
 	int64_t id;
-	int err = store_number(st, &id, "SELECT id FROM ranks WHERE job = ? AND kind = 1", "i", job);
+	int err = store_number(st, &id, "SELECT id FROM ranks WHERE job = ? AND kind = 1", "i",
+			       job);
 
 	if (err)
 		return err == -ENOENT ? 0 : err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes when there is too much: by age everything, by size the minutes first, whose sums stay with their
- * rank, then the oldest runs as a whole. */
+/* What goes when there is too much: by age everything, by size the minutes first, whose sums stay
+ * with their rank, then the oldest runs as a whole. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -10,7 +10,9 @@
 #define ROUNDS	    64
 #define SLICES	    16 /* of the time that is kept, which one round takes away */
 #define PAGES_FREED 4096
-#define UNSEEN_NS   3600000000000 /* of ranks whose end nobody saw; else it is written each second */
+#define UNSEEN_NS                                                                                  \
+	3600000000000 /* of ranks whose end nobody saw; else it is written each second             \
+		       */
 
 static int finish(struct store *st, int err)
 {
@@ -24,18 +26,20 @@ static int finish(struct store *st, int err)
 #define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?)"
 #define NONE  INT64_MAX
 
-/* By rank: each one's minutes lie together, in order. young_ns: of jobs imported since then none; NONE. */
+/* By rank: each one's minutes lie together, in order. young_ns: of jobs imported since then none;
+ * NONE. */
 static int minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
 
 	if (err)
 		return err;
-	err = store_run(st,
-			"DELETE FROM minutes WHERE (rank, minute) IN (SELECT m.rank, m.minute FROM ranks JOIN"
-			" minutes AS m ON m.rank = ranks.id AND m.minute < ? WHERE ranks.job NOT IN " YOUNG
-			")",
-			"ii", before_ns / STORE_MINUTE_NS, young_ns);
+	err = store_run(
+		st,
+		"DELETE FROM minutes WHERE (rank, minute) IN (SELECT m.rank, m.minute FROM ranks JOIN"
+		" minutes AS m ON m.rank = ranks.id AND m.minute < ? WHERE ranks.job NOT IN " YOUNG
+		")",
+		"ii", before_ns / STORE_MINUTE_NS, young_ns);
 	return finish(st, err);
 }
 
@@ -68,11 +72,12 @@ static int runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 	err = err ? err : store_exec(st, "BEGIN IMMEDIATE");
 	if (err)
 		return err;
-	err = store_run(st,
-			"INSERT INTO temp.gone SELECT id FROM runs WHERE NOT EXISTS (SELECT 1 FROM ranks LEFT"
-			" JOIN minute_now AS n ON n.rank = ranks.id WHERE run = runs.id AND"
-			" max(ranks.until_ns, coalesce(n.until_ns, 0)) >= ?) AND job NOT IN " YOUNG,
-			"ii", before_ns, young_ns);
+	err = store_run(
+		st,
+		"INSERT INTO temp.gone SELECT id FROM runs WHERE NOT EXISTS (SELECT 1 FROM ranks LEFT"
+		" JOIN minute_now AS n ON n.rank = ranks.id WHERE run = runs.id AND"
+		" max(ranks.until_ns, coalesce(n.until_ns, 0)) >= ?) AND job NOT IN " YOUNG,
+		"ii", before_ns, young_ns);
 	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
 		err = store_exec(st, steps[i]);
 	return finish(st, err);
@@ -83,18 +88,21 @@ static int by_age(struct store *st, int64_t before_ns)
 	int err = minutes_before(st, before_ns, before_ns);
 
 	err = err ? err
-		  : store_run(st,
-			      "DELETE FROM checkpoints WHERE end_ns < ? AND rank NOT IN (SELECT id FROM ranks"
-			      " WHERE job IN " YOUNG ")",
-			      "ii", before_ns, before_ns);
-	err = err ? err : store_run(st, "DELETE FROM health WHERE onset_ns + size_ns < ?", "i", before_ns);
+		  : store_run(
+			    st,
+			    "DELETE FROM checkpoints WHERE end_ns < ? AND rank NOT IN (SELECT id FROM ranks"
+			    " WHERE job IN " YOUNG ")",
+			    "ii", before_ns, before_ns);
+	err = err ? err
+		  : store_run(st, "DELETE FROM health WHERE onset_ns + size_ns < ?", "i",
+			      before_ns);
 	err = err ? err : store_run(st, "DELETE FROM exclusions WHERE to_ns < ?", "i", before_ns);
 	err = err ? err
-		  : store_run(st, "DELETE FROM disruptions WHERE at_ns < ? AND job NOT IN " YOUNG, "ii",
-			      before_ns, before_ns);
+		  : store_run(st, "DELETE FROM disruptions WHERE at_ns < ? AND job NOT IN " YOUNG,
+			      "ii", before_ns, before_ns);
 	err = err ? err
-		  : store_run(st, "DELETE FROM marks WHERE at_ns < ? AND job NOT IN " YOUNG, "ii", before_ns,
-			      before_ns);
+		  : store_run(st, "DELETE FROM marks WHERE at_ns < ? AND job NOT IN " YOUNG, "ii",
+			      before_ns, before_ns);
 	return err ? err : runs_before(st, before_ns, before_ns);
 }
 
@@ -116,10 +124,12 @@ static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 	int err;
 
 	*ret_gone = true;
-	err = store_number(st, &oldest, "SELECT min(minute) FROM minutes HAVING min(minute) IS NOT NULL", "");
+	err = store_number(st, &oldest,
+			   "SELECT min(minute) FROM minutes HAVING min(minute) IS NOT NULL", "");
 	if (!err) {
 		oldest *= STORE_MINUTE_NS;
-		return minutes_before(st, oldest + (now_ns - oldest) / SLICES + 2 * STORE_MINUTE_NS, NONE);
+		return minutes_before(st, oldest + (now_ns - oldest) / SLICES + 2 * STORE_MINUTE_NS,
+				      NONE);
 	}
 	if (err != -ENOENT)
 		return err;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times `_ns` are UTC since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations; NULL:
- * unknown. `ledger` is pairs of (number in names, signed ns), each a varint: a minute has two to four of
- * them, 30 bytes, and is one row that is whole or not there; as rows of a table of their own they would take
- * five times the room. `sketch` is step times (sketch.h).
+/* Times `_ns` are UTC since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations;
+ * NULL: unknown. `ledger` is pairs of (number in names, signed ns), each a varint: a minute has two
+ * to four of them, 30 bytes, and is one row that is whole or not there; as rows of a table of their
+ * own they would take five times the room. `sketch` is step times (sketch.h).
  *
- * A rank's ledger is ranks.ledger, its closed minutes, and minute_now.ledger, the one that runs. What runs
- * lies in a table of its own, so that the write of each second touches two or three pages, however many
- * ranks there are, and a minute is written once to its place behind the rank's other minutes. A minute whose
- * time adds up to more than 60 s stands for the whole span from its beginning on. */
+ * A rank's ledger is ranks.ledger, its closed minutes, and minute_now.ledger, the one that runs.
+ * What runs lies in a table of its own, so that the write of each second touches two or three
+ * pages, however many ranks there are, and a minute is written once to its place behind the rank's
+ * other minutes. A minute whose time adds up to more than 60 s stands for the whole span from its
+ * beginning on. */
 #include "userspace/store/schema.h"
 
 static const char first[] =
 	"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	/* Of a live run or a tape: the same one is gone on from, facts up to `told` are in the store. */
+	/* Of a live run or a tape: the same one is gone on from, facts up to `told` are in the
+	   store. */
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, told INTEGER NOT NULL,"
 	" version TEXT NOT NULL, command TEXT NOT NULL);"
 	"CREATE TABLE jobs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
@@ -20,8 +22,8 @@ static const char first[] =
 	"CREATE TABLE runs (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
 	" boot_id TEXT NOT NULL, start_ns INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL,"
 	" end_ns INTEGER, end_mono_ns INTEGER, status INTEGER, UNIQUE (job, attempt));"
-	/* kind 1: the job itself, whose ledger goes on over its runs (run, pid 0). base: what the ledger of
-	 * the model in that session holds beyond this one. */
+	/* kind 1: the job itself, whose ledger goes on over its runs (run, pid 0). base: what the
+	 * ledger of the model in that session holds beyond this one. */
 	"CREATE TABLE ranks (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, job INTEGER NOT NULL,"
 	" run INTEGER NOT NULL, session INTEGER NOT NULL, base BLOB NOT NULL,"
 	" pid INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
@@ -37,7 +39,8 @@ static const char first[] =
 	"CREATE TABLE minutes (rank INTEGER, minute INTEGER, until_ns INTEGER NOT NULL,"
 	" ledger BLOB NOT NULL, steps INTEGER NOT NULL, sketch BLOB NOT NULL,"
 	" PRIMARY KEY (rank, minute)) WITHOUT ROWID;"
-	/* resumed_ns NULL: it is not over. split: recovery_ns by bucket. how: by what resumed_step is known.
+	/* resumed_ns NULL: it is not over. split: recovery_ns by bucket. how: by what resumed_step
+	 * is known.
 	 */
 	"CREATE TABLE disruptions (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" at_mono_ns INTEGER NOT NULL, cause TEXT NOT NULL, rank INTEGER, pid INTEGER, exit_code INTEGER,"
@@ -65,38 +68,41 @@ static const char second[] =
 	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
 	" why TEXT NOT NULL);";
 
-/* perf_tag: of runs whose speed may be compared; session_tag: of those that add up to one training. */
+/* perf_tag: of runs whose speed may be compared; session_tag: of those that add up to one training.
+ */
 static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE runs ADD COLUMN session_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE ranks ADD COLUMN accelerators INTEGER;"
 			    "CREATE INDEX runs_by_perf_tag ON runs (perf_tag);";
 
-/* job_uid (uid was never set): with the name what makes the job the same one; in its key too. carried: runs
- * of it that other nodes had when its history came from there; all_falls, all_steps: of all of them, told by
- * the model, where rows here know less. source: '' is what was watched, 'log' what a log told (import.h), put
- * here at imported_ns. A job that a log told of has no clock but UTC: its `_mono_ns` are that. health.end_ns:
- * of a recovery, when steps were fast again. Of a restore: after which step the job wrote what was read, and
- * how that is known. */
-static const char fourth[] = "ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
-			     "ALTER TABLE jobs ADD COLUMN carried INTEGER NOT NULL DEFAULT 0;"
-			     "ALTER TABLE jobs ADD COLUMN all_falls INTEGER NOT NULL DEFAULT 0;"
-			     "ALTER TABLE jobs ADD COLUMN all_steps INTEGER NOT NULL DEFAULT 0;"
-			     "ALTER TABLE jobs ADD COLUMN source TEXT NOT NULL DEFAULT '';"
-			     "ALTER TABLE jobs ADD COLUMN imported_ns INTEGER;"
-			     "ALTER TABLE minute_now ADD COLUMN max_step INTEGER NOT NULL DEFAULT 0;"
-			     "ALTER TABLE health ADD COLUMN end_ns INTEGER;"
-			     "ALTER TABLE checkpoints ADD COLUMN run_step INTEGER;"
-			     "ALTER TABLE checkpoints ADD COLUMN saved_step INTEGER;"
-			     "ALTER TABLE checkpoints ADD COLUMN known_by TEXT NOT NULL DEFAULT '';"
-			     "ALTER TABLE checkpoints ADD COLUMN confidence REAL;"
-			     "ALTER TABLE checkpoints ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;";
+/* job_uid (uid was never set): with the name what makes the job the same one; in its key too.
+ * carried: runs of it that other nodes had when its history came from there; all_falls, all_steps:
+ * of all of them, told by the model, where rows here know less. source: '' is what was watched,
+ * 'log' what a log told (import.h), put here at imported_ns. A job that a log told of has no clock
+ * but UTC: its `_mono_ns` are that. health.end_ns: of a recovery, when steps were fast again. Of a
+ * restore: after which step the job wrote what was read, and how that is known. */
+static const char fourth[] =
+	"ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN carried INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN all_falls INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN all_steps INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN source TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN imported_ns INTEGER;"
+	"ALTER TABLE minute_now ADD COLUMN max_step INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE health ADD COLUMN end_ns INTEGER;"
+	"ALTER TABLE checkpoints ADD COLUMN run_step INTEGER;"
+	"ALTER TABLE checkpoints ADD COLUMN saved_step INTEGER;"
+	"ALTER TABLE checkpoints ADD COLUMN known_by TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE checkpoints ADD COLUMN confidence REAL;"
+	"ALTER TABLE checkpoints ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;";
 
-/* model_run: the run's number in its job where the model of that session counts them; NULL: not told. */
+/* model_run: the run's number in its job where the model of that session counts them; NULL: not
+ * told. */
 static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
 			    "ALTER TABLE runs ADD COLUMN model_run INTEGER;";
 
-/* ended_ns: when the watch ended that was told to, or had nobody left to watch; NULL: it goes on, or broke
- * off. */
+/* ended_ns: when the watch ended that was told to, or had nobody left to watch; NULL: it goes on,
+ * or broke off. */
 static const char sixth[] = "ALTER TABLE sessions ADD COLUMN ended_ns INTEGER;";
 
 const char *const store_steps[STORE_VERSION] = {first, second, third, fourth, fifth, sixth};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - the tables, as the steps that made them. A step is never changed once it was released: what is
- * new is one more. */
+/* schema.h - the tables, as the steps that made them. A step is never changed once it was released:
+ * what is new is one more. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 

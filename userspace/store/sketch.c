@@ -23,7 +23,8 @@ static uint16_t class_of(uint64_t ns, unsigned coarse)
 	return (uint16_t)((exponent << SKETCH_FINE | mantissa) >> coarse);
 }
 
-/* The least time of a class, as a real number: classes below 2^SKETCH_FINE are narrower than 1 ns. */
+/* The least time of a class, as a real number: classes below 2^SKETCH_FINE are narrower than 1 ns.
+ */
 static double class_low(uint32_t class, unsigned coarse)
 {
 	uint32_t fine = class << coarse, mantissa = fine & ((1u << SKETCH_FINE) - 1);
@@ -67,7 +68,8 @@ static void class_add(struct sketch *s, uint16_t fine, uint32_t count)
 			return;
 		}
 		if (s->used < SKETCH_CLASSES) {
-			memmove(s->at + low + 1, s->at + low, (size_t)(s->used++ - low) * sizeof(s->at[0]));
+			memmove(s->at + low + 1, s->at + low,
+				(size_t)(s->used++ - low) * sizeof(s->at[0]));
 			s->at[low].class = class;
 			s->at[low].count = count;
 			return;
@@ -120,7 +122,8 @@ uint64_t sketch_quantile(const struct sketch *s, double part)
 		if (seen >= rank)
 			break;
 	}
-	ns = (uint64_t)((class_low(s->at[i].class, s->coarse) + class_low(s->at[i].class + 1u, s->coarse)) /
+	ns = (uint64_t)((class_low(s->at[i].class, s->coarse) +
+			 class_low(s->at[i].class + 1u, s->coarse)) /
 			2);
 	return ns < s->min_ns ? s->min_ns : ns > s->max_ns ? s->max_ns : ns;
 }
@@ -188,7 +191,8 @@ int sketch_read(struct sketch *ret, const void *data, size_t len)
 		s.min_ns = varint_read(&r);
 		span = varint_read(&r);
 		s.max_ns = s.min_ns + span;
-		if (r.failed || format != SKETCH_FORMAT || coarse > SKETCH_FINE || s.max_ns < s.min_ns)
+		if (r.failed || format != SKETCH_FORMAT || coarse > SKETCH_FINE ||
+		    s.max_ns < s.min_ns)
 			return -EBADMSG;
 		s.coarse = (uint8_t)coarse;
 		err = classes_read(&s, &r, varint_read(&r));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sketch.h - times of any span in fixed memory: a histogram of logarithmic classes that can be merged, and
- * that is a few bytes where the times are alike. Pure. Times in ns.
+/* sketch.h - times of any span in fixed memory: a histogram of logarithmic classes that can be
+ * merged, and that is a few bytes where the times are alike. Pure. Times in ns.
  *
- * A class is 1/64 of a power of two, so a quantile is within 0.8 % of a time that was there. Where more than
- * SKETCH_CLASSES are in use, all are made twice as wide until they fit: the error doubles and sketch_error()
- * says so. Merging is the same in every order as far as counts, sum, least and greatest go. */
+ * A class is 1/64 of a power of two, so a quantile is within 0.8 % of a time that was there. Where
+ * more than SKETCH_CLASSES are in use, all are made twice as wide until they fit: the error doubles
+ * and sketch_error() says so. Merging is the same in every order as far as counts, sum, least and
+ * greatest go. */
 #ifndef STORE_SKETCH_H
 #define STORE_SKETCH_H
 

@@ -86,10 +86,12 @@ static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_
 							   : sqlite3_bind_int64(stmt, at, number);
 	case 'r':
 		real = va_arg(*ap, double);
-		return isnan(real) ? sqlite3_bind_null(stmt, at) : sqlite3_bind_double(stmt, at, real);
+		return isnan(real) ? sqlite3_bind_null(stmt, at)
+				   : sqlite3_bind_double(stmt, at, real);
 	case 't':
 		text = va_arg(*ap, const char *);
-		return sqlite3_bind_text(stmt, at, text, (int)strnlen(text, TEXT_MAX), SQLITE_TRANSIENT);
+		return sqlite3_bind_text(stmt, at, text, (int)strnlen(text, TEXT_MAX),
+					 SQLITE_TRANSIENT);
 	case 's':
 		buffer_clear(&st->ledger);
 		sums_write(va_arg(*ap, const struct sums *), &st->names, &st->ledger);
@@ -101,7 +103,8 @@ static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_
 	}
 }
 
-static sqlite3_stmt *ask(struct store *st, int *ret_err, const char *text, const char *types, va_list *ap)
+static sqlite3_stmt *ask(struct store *st, int *ret_err, const char *text, const char *types,
+			 va_list *ap)
 {
 	int rc = SQLITE_OK;
 	sqlite3_stmt *stmt = statement_get(st, text, &rc);
@@ -183,7 +186,9 @@ int store_number(struct store *st, int64_t *ret, const char *text, const char *t
 
 int64_t store_int_or(sqlite3_stmt *stmt, int column, int64_t null)
 {
-	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? null : sqlite3_column_int64(stmt, column);
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL
+		       ? null
+		       : sqlite3_column_int64(stmt, column);
 }
 
 int64_t store_int(sqlite3_stmt *stmt, int column)
@@ -193,7 +198,9 @@ int64_t store_int(sqlite3_stmt *stmt, int column)
 
 double store_real(sqlite3_stmt *stmt, int column)
 {
-	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL
+		       ? NAN
+		       : sqlite3_column_double(stmt, column);
 }
 
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
@@ -201,15 +208,17 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
 	/* A file is hostile: what comes out of it is shown. */
-	log_escape(out, len, text ? text : "", text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
+	log_escape(out, len, text ? text : "",
+		   text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
 }
 
 /* Told when the first one is found: a row that cannot be read must not hide the others. */
 static int unreadable(struct store *st, const char *what)
 {
 	if (!st->unreadable++)
-		log_warn("%s: %s in it cannot be read and count as nothing: damaged, or of a newer gp-bpf",
-			 st->path, what);
+		log_warn(
+			"%s: %s in it cannot be read and count as nothing: damaged, or of a newer gp-bpf",
+			st->path, what);
 	return 0;
 }
 
@@ -224,7 +233,8 @@ int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *re
 	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
 	int err = sums_read(ret, &st->names, data, len);
 
-	if (err == -ENOENT) { /* another version has begun to write names that were not there when we came */
+	if (err == -ENOENT) { /* another version has begun to write names that were not there when
+				 we came */
 		err = store_names_load(st, false);
 		if (err)
 			return err;

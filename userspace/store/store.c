@@ -70,9 +70,11 @@ int store_make_folder(const char *path)
 	return 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ----------------------------------------------------------------------------------------- */
 
-/* What is damaged is renamed. A file that never was a store, and that somebody named by mistake, is not. */
+/* What is damaged is renamed. A file that never was a store, and that somebody named by mistake, is
+ * not. */
 static bool ours(int fd, const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -114,7 +116,8 @@ bool store_moved(const struct store *st)
 static int connect_file(struct store *st, enum store_mode mode)
 {
 	int flags = SQLITE_OPEN_NOMUTEX |
-		    (mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+		    (mode == STORE_READ ? SQLITE_OPEN_READONLY
+					: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 	int err = st->memory ? 0 : file_make(st, mode);
 
 	if (err)
@@ -136,7 +139,8 @@ static int settle(struct store *st)
 	static const char *const settings[] = {
 		"PRAGMA auto_vacuum = INCREMENTAL", /* of a new file */
 		"PRAGMA journal_mode = WAL",
-		"PRAGMA synchronous = NORMAL", /* kill -9 loses nothing; a power cut the last seconds */
+		"PRAGMA synchronous = NORMAL", /* kill -9 loses nothing; a power cut the last
+						  seconds */
 		"PRAGMA journal_size_limit = 8388608",
 	};
 	int err = 0;
@@ -177,7 +181,8 @@ static int migrate(struct store *st)
 		err = version < 0 ? version : 0;
 		if (!err && version < STORE_VERSION) {
 			err = store_exec(st, store_steps[version]);
-			snprintf(end, sizeof(end), "PRAGMA application_id = %d; PRAGMA user_version = %d",
+			snprintf(end, sizeof(end),
+				 "PRAGMA application_id = %d; PRAGMA user_version = %d",
 				 STORE_APPLICATION_ID, ++version);
 			err = err ? err : store_exec(st, end);
 		}
@@ -241,7 +246,8 @@ static void disconnect(struct store *st)
 	st->sql = NULL;
 }
 
-/* ---- damage ------------------------------------------------------------------------------------------ */
+/* ---- damage
+ * ------------------------------------------------------------------------------------------ */
 
 static int aside(const char *path, const char *end, unsigned n)
 {

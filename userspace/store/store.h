@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h - what is kept of jobs: one SQLite file. Here: the file, its version, its health; writer.h puts
- * what is seen into it, query.h reads it, note.h holds what people add.
+/* store.h - what is kept of jobs: one SQLite file. Here: the file, its version, its health;
+ * writer.h puts what is seen into it, query.h reads it, note.h holds what people add.
  *
- * Several processes may use one file at once (WAL: readers never wait for a writer). One struct store is one
- * thread's. Nothing that a file holds is trusted: texts are bounded when written and to be escaped when
- * shown. Errors: 0 or -errno: -ENOSPC no room, -EROFS or -EACCES may not be written, -EBUSY locked by
- * another, -EBADMSG damaged, -EPROTO of a newer gp-bpf, -EMEDIUMTYPE a file of something else, -EIO, -ENOMEM.
+ * Several processes may use one file at once (WAL: readers never wait for a writer). One struct
+ * store is one thread's. Nothing that a file holds is trusted: texts are bounded when written and
+ * to be escaped when shown. Errors: 0 or -errno: -ENOSPC no room, -EROFS or -EACCES may not be
+ * written, -EBUSY locked by another, -EBADMSG damaged, -EPROTO of a newer gp-bpf, -EMEDIUMTYPE a
+ * file of something else, -EIO, -ENOMEM.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -26,16 +27,17 @@ enum store_mode {
 
 struct store;
 
-/* path ":memory:" is a store that nobody else sees. A file that is damaged is renamed to PATH.damaged-N,
- * which is said, and a new one begins (STORE_WRITE). */
+/* path ":memory:" is a store that nobody else sees. A file that is damaged is renamed to
+ * PATH.damaged-N, which is said, and a new one begins (STORE_WRITE). */
 int store_open(struct store **ret, const char *path, enum store_mode mode);
 void store_close(struct store *st); /* NULL is fine */
-/* Another process opens it as soon as this one has closed it: closing will not wait for the disk, for what is
- * in the log stays there. */
+/* Another process opens it as soon as this one has closed it: closing will not wait for the disk,
+ * for what is in the log stays there. */
 void store_hand_over(struct store *st);
 const char *store_path(const struct store *st);
 
-/* How many sums and step times that were asked for since it was opened are damaged: they count as nothing. */
+/* How many sums and step times that were asked for since it was opened are damaged: they count as
+ * nothing. */
 uint64_t store_unreadable(const struct store *st);
 
 /* Where the store is when nobody says: in the state directory, else /var/lib/gp-bpf for root, else

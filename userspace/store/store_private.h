@@ -29,9 +29,9 @@ struct store {
 
 int store_error(int rc); /* of SQLite to -errno */
 
-/* A statement, ready to be stepped, its parameters bound by types: i int64_t, I int64_t where INT64_MIN is
- * NULL, r double where NAN is NULL, t text, s struct sums *, k struct sketch *. text is a literal: kept for
- * the next time. NULL: *ret_err. */
+/* A statement, ready to be stepped, its parameters bound by types: i int64_t, I int64_t where
+ * INT64_MIN is NULL, r double where NAN is NULL, t text, s struct sums *, k struct sketch *. text
+ * is a literal: kept for the next time. NULL: *ret_err. */
 sqlite3_stmt *store_ask(struct store *st, int *ret_err, const char *text, const char *types, ...);
 /* 1: a row; 0: no more, -errno; both give the statement back. */
 int store_row(sqlite3_stmt *stmt);
@@ -55,8 +55,8 @@ int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch
 bool store_moved(const struct store *st);
 /* Numbers of the names of buckets; write: those that it lacks are added. */
 int store_names_load(struct store *st, bool write);
-/* The slot of a bucket's name, which is added where it is not there yet; BUCKET_CUSTOM: there is no room for
- * one more. Outside of a transaction. */
+/* The slot of a bucket's name, which is added where it is not there yet; BUCKET_CUSTOM: there is no
+ * room for one more. Outside of a transaction. */
 int store_slot(struct store *st, const char *name, uint32_t *ret);
 /* Slots are those of a model's types from here on (sums.h); each is told once. Likewise. */
 int store_types(struct store *st);

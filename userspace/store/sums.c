@@ -21,7 +21,8 @@ void sum_names_reserve(struct sum_names *n)
 
 void sum_name_of_type(char out[SUMS_NAME_MAX], const char *type)
 {
-	snprintf(out, SUMS_NAME_MAX, "%s.%.*s", bucket_name[BUCKET_CUSTOM], LEDGER_TYPE_MAX - 1, type);
+	snprintf(out, SUMS_NAME_MAX, "%s.%.*s", bucket_name[BUCKET_CUSTOM], LEDGER_TYPE_MAX - 1,
+		 type);
 }
 
 void sum_names_type(struct sum_names *n, uint32_t type, const char *name)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sums.h - what the buckets of a ledger hold, or gained in a minute, as signed ns.
  *
- * In the store a bucket is its name (table `names`), so one that is new, or that this version does not know,
- * needs no change of the schema. Here it is a slot: those of the ledger first, in its order, then, for who
- * writes what a model tells, its types of custom events by their number; then what else the store has names
- * of, as many as SUMS_NAMES_MAX leaves. */
+ * In the store a bucket is its name (table `names`), so one that is new, or that this version does
+ * not know, needs no change of the schema. Here it is a slot: those of the ledger first, in its
+ * order, then, for who writes what a model tells, its types of custom events by their number; then
+ * what else the store has names of, as many as SUMS_NAMES_MAX leaves. */
 #ifndef STORE_SUMS_H
 #define STORE_SUMS_H
 

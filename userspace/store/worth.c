@@ -6,7 +6,8 @@
 
 #include "userspace/store/store_private.h"
 
-#define SLACK_NS 1000000000ll /* of UTC, as two snapshots tell it, between a rank's end and its fall */
+#define SLACK_NS                                                                                   \
+	1000000000ll /* of UTC, as two snapshots tell it, between a rank's end and its fall */
 
 /* Time that is the job's, and its ranks' at that time. */
 struct owed {
@@ -18,7 +19,8 @@ struct worth {
 	const struct store_job *job;
 	const struct store_span *span;
 	uint32_t each;
-	uint32_t run, attempt; /* of the run that is read, of the last one in the end: its accelerators */
+	uint32_t run,
+		attempt; /* of the run that is read, of the last one in the end: its accelerators */
 	int64_t run_id;
 	struct owed left; /* of the job's sums: what its ranks' have not */
 	struct owed fell; /* by what befell the run before, if the next one is here too */
@@ -51,7 +53,8 @@ static void move(struct worth *w, struct owed of)
 	}
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------------- */
+/* ---- ranks
+ * ------------------------------------------------------------------------------------------- */
 
 static int take_rank(void *ctx, const struct store_rank *r)
 {
@@ -74,17 +77,19 @@ static int take_rank(void *ctx, const struct store_rank *r)
 	return 0;
 }
 
-/* ---- falls of a job that other nodes had too --------------------------------------------------------- */
+/* ---- falls of a job that other nodes had too
+ * --------------------------------------------------------- */
 
 /* A rank of the run was the first that fell: what came of it is this node's. */
 static int take_fall(void *ctx, const struct store_disruption *d)
 {
 	struct worth *w = ctx;
 	int64_t here;
-	int err = store_number(w->st, &here,
-			       "SELECT count(*) FROM ranks WHERE run = ? AND pid = ? AND start_ns < ? AND"
-			       " coalesce(end_ns, until_ns) >= ?",
-			       "iiii", w->run_id, (int64_t)d->pid, d->at_ns, d->at_ns - SLACK_NS);
+	int err = store_number(
+		w->st, &here,
+		"SELECT count(*) FROM ranks WHERE run = ? AND pid = ? AND start_ns < ? AND"
+		" coalesce(end_ns, until_ns) >= ?",
+		"iiii", w->run_id, (int64_t)d->pid, d->at_ns, d->at_ns - SLACK_NS);
 
 	if (err || !here || !d->pid)
 		return err;
@@ -123,7 +128,8 @@ static int take_run(void *ctx, const struct store_run *r)
 	return err;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------- */
+/* ---- all
+ * --------------------------------------------------------------------------------------------- */
 
 int store_worth(struct store *st, const struct store_job *job, const struct store_span *span,
 		const struct sums *sums, uint32_t each, double ret_ns[BUCKET_COUNT])

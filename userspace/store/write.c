@@ -11,39 +11,45 @@
 
 #define START_SLACK_NS 20000000ll /* of /proc: ticks of 10 ms */
 
-/* ---- session ----------------------------------------------------------------------------------------- */
+/* ---- session
+ * ----------------------------------------------------------------------------------------- */
 
 int write_session(struct store *st, const struct write_session *s, int64_t *ret_id)
 {
-	int err = store_run(st,
-			    "INSERT INTO sessions (key, told, version, command) VALUES (?, 0, ?, ?)"
-			    " ON CONFLICT (key) DO UPDATE SET ended_ns = NULL WHERE ended_ns IS NOT NULL",
-			    "ttt", s->key, s->version, s->command);
+	int err = store_run(
+		st,
+		"INSERT INTO sessions (key, told, version, command) VALUES (?, 0, ?, ?)"
+		" ON CONFLICT (key) DO UPDATE SET ended_ns = NULL WHERE ended_ns IS NOT NULL",
+		"ttt", s->key, s->version, s->command);
 
-	return err ? err : store_number(st, ret_id, "SELECT id FROM sessions WHERE key = ?", "t", s->key);
+	return err ? err
+		   : store_number(st, ret_id, "SELECT id FROM sessions WHERE key = ?", "t", s->key);
 }
 
 int write_told(struct store *st, const struct write_session *s, uint64_t told)
 {
-	return store_run(st, "UPDATE sessions SET told = max(told, ?) WHERE key = ?", "it", (int64_t)told,
-			 s->key);
+	return store_run(st, "UPDATE sessions SET told = max(told, ?) WHERE key = ?", "it",
+			 (int64_t)told, s->key);
 }
 
 int write_session_ended(struct store *st, const struct write_session *s, int64_t now_ns)
 {
-	return store_run(st, "UPDATE sessions SET ended_ns = ? WHERE key = ?", "it", now_ns, s->key);
+	return store_run(st, "UPDATE sessions SET ended_ns = ? WHERE key = ?", "it", now_ns,
+			 s->key);
 }
 
-/* ---- place ------------------------------------------------------------------------------------------- */
+/* ---- place
+ * ------------------------------------------------------------------------------------------- */
 
 static int running_read(struct store *st, int64_t rank, struct intake_minute *ret)
 {
 	sqlite3_stmt *stmt;
 	int err, more;
 
-	stmt = store_ask(st, &err,
-			 "SELECT minute, until_ns, ledger, steps, sketch FROM minute_now WHERE rank = ?", "i",
-			 rank);
+	stmt = store_ask(
+		st, &err,
+		"SELECT minute, until_ns, ledger, steps, sketch FROM minute_now WHERE rank = ?",
+		"i", rank);
 	if (!stmt)
 		return err;
 	more = store_row(stmt);
@@ -60,8 +66,8 @@ static int running_read(struct store *st, int64_t rank, struct intake_minute *re
 
 #define PLACE "SELECT ranks.id, ranks.session, ledger, steps, sketch, until_ns, base, run,"
 
-/* A rank of a store is a program in a process. Who comes late knows when the process began, and not when its
- * program did: that is the last one which began in the process's life so far. */
+/* A rank of a store is a program in a process. Who comes late knows when the process began, and not
+ * when its program did: that is the last one which began in the process's life so far. */
 static sqlite3_stmt *place_ask(struct store *st, const char *boot_id, const struct intake_about *a,
 			       int *ret_err)
 {
@@ -69,15 +75,18 @@ static sqlite3_stmt *place_ask(struct store *st, const char *boot_id, const stru
 
 	if (a->job)
 		return store_ask(st, ret_err,
-				 PLACE " state IN ('ended', 'over') FROM ranks JOIN jobs ON jobs.id = job"
-				       " WHERE kind = 1 AND key = ?",
+				 PLACE
+				 " state IN ('ended', 'over') FROM ranks JOIN jobs ON jobs.id = job"
+				 " WHERE kind = 1 AND key = ?",
 				 "t", a->key);
 	return store_ask(
 		st, ret_err,
-		PLACE " ranks.end_ns IS NOT NULL FROM ranks JOIN runs ON runs.id = run WHERE pid = ?"
-		      " AND ranks.start_mono_ns >= ? AND ranks.start_mono_ns < max(?, ?) AND boot_id = ?"
-		      " ORDER BY ranks.id DESC LIMIT 1",
-		"iiiit", (int64_t)a->pid, start - START_SLACK_NS, start + START_SLACK_NS, until, boot_id);
+		PLACE
+		" ranks.end_ns IS NOT NULL FROM ranks JOIN runs ON runs.id = run WHERE pid = ?"
+		" AND ranks.start_mono_ns >= ? AND ranks.start_mono_ns < max(?, ?) AND boot_id = ?"
+		" ORDER BY ranks.id DESC LIMIT 1",
+		"iiiit", (int64_t)a->pid, start - START_SLACK_NS, start + START_SLACK_NS, until,
+		boot_id);
 }
 
 /* A rank whose sums cannot be read has what its minutes add up to. */
@@ -91,7 +100,8 @@ static int place_rebuild(struct store *st, struct intake_place *p)
 	memset(&p->closed, 0, sizeof(p->closed));
 	memset(&p->closed_times, 0, sizeof(p->closed_times));
 	p->closed_steps = 0;
-	stmt = store_ask(st, &err, "SELECT ledger, steps, sketch, until_ns FROM minutes WHERE rank = ?", "i",
+	stmt = store_ask(st, &err,
+			 "SELECT ledger, steps, sketch, until_ns FROM minutes WHERE rank = ?", "i",
 			 p->id);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = store_sums(st, stmt, 0, &sums);
@@ -111,12 +121,12 @@ static int place_rebuild(struct store *st, struct intake_place *p)
 static int run_claim(struct store *st, int64_t session, int64_t run, const struct intake_about *a)
 {
 	return !a->run ? 0
-		       : store_run(st, "UPDATE runs SET session = ?, model_run = ? WHERE id = ?", "iii",
-				   session, (int64_t)a->run, run);
+		       : store_run(st, "UPDATE runs SET session = ?, model_run = ? WHERE id = ?",
+				   "iii", session, (int64_t)a->run, run);
 }
 
-int write_place_find(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
-		     struct intake_place *ret)
+int write_place_find(struct store *st, int64_t session, const char *boot_id,
+		     const struct intake_about *a, struct intake_place *ret)
 {
 	uint64_t unreadable = st->unreadable, before;
 	sqlite3_stmt *stmt;
@@ -145,23 +155,28 @@ int write_place_find(struct store *st, int64_t session, const char *boot_id, con
 		err = place_rebuild(st, ret);
 	ret->until_ns = sums_total(&ret->closed) ? until_ns : 0;
 	err = err ? err : running_read(st, ret->id, &ret->running);
-	err = err ? err : store_run(st, "UPDATE ranks SET session = ? WHERE id = ?", "ii", session, ret->id);
+	err = err ? err
+		  : store_run(st, "UPDATE ranks SET session = ? WHERE id = ?", "ii", session,
+			      ret->id);
 	err = err ? err : run_claim(st, session, run, a);
 	return err ? err : 1;
 }
 
 static int job_make(struct store *st, const struct intake_about *a, int64_t *ret_id)
 {
-	int err = store_run(st,
-			    "INSERT INTO jobs (key, name, state, first_ns) VALUES (?, ?, ?, ?)"
-			    " ON CONFLICT (key) DO UPDATE SET first_ns = min(first_ns, excluded.first_ns)",
-			    "ttti", a->key, a->title, a->state, a->start_ns);
+	int err = store_run(
+		st,
+		"INSERT INTO jobs (key, name, state, first_ns) VALUES (?, ?, ?, ?)"
+		" ON CONFLICT (key) DO UPDATE SET first_ns = min(first_ns, excluded.first_ns)",
+		"ttti", a->key, a->title, a->state, a->start_ns);
 
-	return err ? err : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
+	return err ? err
+		   : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
 }
 
-/* The run that the model says, where the store has it of this session. Numbers begin anew when the model had
- * to forget the job: no run goes on that was over as a whole. -ENOENT: the store has it not. */
+/* The run that the model says, where the store has it of this session. Numbers begin anew when the
+ * model had to forget the job: no run goes on that was over as a whole. -ENOENT: the store has it
+ * not. */
 static int run_told(struct store *st, int64_t session, int64_t job, const struct intake_about *a,
 		    int64_t *ret_id)
 {
@@ -173,9 +188,9 @@ static int run_told(struct store *st, int64_t session, int64_t job, const struct
 				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
 }
 
-/* The first of a run in this session: of the job's last run, if that is one of a session before, unless it is
- * over for this process: one of its ranks ended before this one began, or this is a second one of the same
- * number. -ENOENT: there is none. */
+/* The first of a run in this session: of the job's last run, if that is one of a session before,
+ * unless it is over for this process: one of its ranks ended before this one began, or this is a
+ * second one of the same number. -ENOENT: there is none. */
 static int run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
 		    const struct intake_about *a, int64_t *ret_id)
 {
@@ -198,23 +213,24 @@ static int run_goes_on(struct store *st, int64_t run, const struct intake_about 
 	for (uint32_t i = 0; !err && i < nended; i++) {
 		if (ended[i].end_mono_ns > a->start_mono_ns)
 			continue;
-		err = store_number(st, &of, "SELECT run FROM ranks WHERE id = ?", "i", ended[i].rank);
+		err = store_number(st, &of, "SELECT run FROM ranks WHERE id = ?", "i",
+				   ended[i].rank);
 		if (!err && of == run)
 			return -ENOENT;
 	}
 	return err == -ENOENT ? 0 : err;
 }
 
-static int run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
-		    int64_t *ret_id)
+static int run_make(struct store *st, int64_t job, const char *boot_id,
+		    const struct intake_about *a, int64_t *ret_id)
 {
 	int err = store_run(
 		st,
 		"INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns, perf_tag,"
 		" session_tag) SELECT ?, max(coalesce(max(attempt), 0), ?) + 1, ?, ?, ?, ?, ? FROM runs"
 		" WHERE job = ?",
-		"iitiitti", job, (int64_t)a->carried, boot_id, a->start_ns, (int64_t)a->start_mono_ns,
-		a->perf_tag, a->session_tag, job);
+		"iitiitti", job, (int64_t)a->carried, boot_id, a->start_ns,
+		(int64_t)a->start_mono_ns, a->perf_tag, a->session_tag, job);
 
 	if (!err)
 		*ret_id = sqlite3_last_insert_rowid(st->sql);
@@ -233,11 +249,13 @@ static int rank_make(struct store *st, int64_t session, int64_t job, int64_t run
 	static const struct sketch never;
 	int err;
 
-	/* A run that somebody joins is not over; one that began with another rank began with the first. */
-	err = store_run(st,
-			"UPDATE runs SET end_ns = NULL, end_mono_ns = NULL, status = NULL,"
-			" start_ns = min(start_ns, ?), start_mono_ns = min(start_mono_ns, ?) WHERE id = ?",
-			"iii", a->start_ns, (int64_t)a->start_mono_ns, run);
+	/* A run that somebody joins is not over; one that began with another rank began with the
+	 * first. */
+	err = store_run(
+		st,
+		"UPDATE runs SET end_ns = NULL, end_mono_ns = NULL, status = NULL,"
+		" start_ns = min(start_ns, ?), start_mono_ns = min(start_mono_ns, ?) WHERE id = ?",
+		"iii", a->start_ns, (int64_t)a->start_mono_ns, run);
 	err = err ? err
 		  : store_run(
 			    st,
@@ -246,18 +264,21 @@ static int rank_make(struct store *st, int64_t session, int64_t job, int64_t run
 			    " end_ns, end_mono_ns) VALUES (?, ?, ?, ?, x'', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, "
 			    "?,"
 			    " ?, ?, ?)",
-			    "iiiiiiiIIttttskiII", (int64_t)a->job, job, run, session, (int64_t)a->pid,
-			    (int64_t)a->start_mono_ns, a->start_ns, or_null(a->rank >= 0, a->rank),
-			    or_null(a->world_size >= 0, a->world_size), a->comm, a->command, a->tier,
-			    a->marker, &nothing, &never, a->until_ns, or_null(a->ended, a->end_ns),
+			    "iiiiiiiIIttttskiII", (int64_t)a->job, job, run, session,
+			    (int64_t)a->pid, (int64_t)a->start_mono_ns, a->start_ns,
+			    or_null(a->rank >= 0, a->rank),
+			    or_null(a->world_size >= 0, a->world_size), a->comm, a->command,
+			    a->tier, a->marker, &nothing, &never, a->until_ns,
+			    or_null(a->ended, a->end_ns),
 			    or_null(a->ended, (int64_t)a->end_mono_ns));
 	if (!err)
 		*ret_id = sqlite3_last_insert_rowid(st->sql);
 	return err;
 }
 
-int write_place(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
-		const struct write_ended *ended, uint32_t nended, struct intake_place *ret)
+int write_place(struct store *st, int64_t session, const char *boot_id,
+		const struct intake_about *a, const struct write_ended *ended, uint32_t nended,
+		struct intake_place *ret)
 {
 	int64_t job, run;
 	int err;
@@ -280,7 +301,8 @@ int write_place(struct store *st, int64_t session, const char *boot_id, const st
 	return err ? err : rank_make(st, session, job, run, a, &ret->id);
 }
 
-/* ---- minutes ----------------------------------------------------------------------------------------- */
+/* ---- minutes
+ * ----------------------------------------------------------------------------------------- */
 
 static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 {
@@ -288,9 +310,10 @@ static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 	sqlite3_stmt *stmt;
 	int err;
 
-	stmt = store_ask(st, &err,
-			 "SELECT until_ns, ledger, steps, sketch FROM minutes WHERE rank = ? AND minute = ?",
-			 "ii", rank, m->minute);
+	stmt = store_ask(
+		st, &err,
+		"SELECT until_ns, ledger, steps, sketch FROM minutes WHERE rank = ? AND minute = ?",
+		"ii", rank, m->minute);
 	if (!stmt)
 		return err;
 	err = store_row(stmt);
@@ -317,19 +340,21 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	int err = store_run(st,
 			    "INSERT INTO minutes (rank, minute, until_ns, ledger, steps, sketch)"
 			    " VALUES (?, ?, ?, ?, ?, ?)",
-			    "iiisik", rank, m.minute, m.until_ns, &m.sums, (int64_t)m.steps, &m.times);
+			    "iiisik", rank, m.minute, m.until_ns, &m.sums, (int64_t)m.steps,
+			    &m.times);
 
 	if (err != -EEXIST)
 		return err;
 	err = minute_merge(st, rank, &m);
 	if (!err && !m.steps && !memcmp(&m.sums, &nothing, sizeof(nothing)))
-		return store_run(st, "DELETE FROM minutes WHERE rank = ? AND minute = ?", "ii", rank,
-				 m.minute);
+		return store_run(st, "DELETE FROM minutes WHERE rank = ? AND minute = ?", "ii",
+				 rank, m.minute);
 	return err ? err
 		   : store_run(st,
 			       "UPDATE minutes SET until_ns = ?, ledger = ?, steps = ?, sketch = ?"
 			       " WHERE rank = ? AND minute = ?",
-			       "isikii", m.until_ns, &m.sums, (int64_t)m.steps, &m.times, rank, m.minute);
+			       "isikii", m.until_ns, &m.sums, (int64_t)m.steps, &m.times, rank,
+			       m.minute);
 }
 
 static int running_write(struct store *st, const struct intake_rank *r)
@@ -338,11 +363,12 @@ static int running_write(struct store *st, const struct intake_rank *r)
 
 	if (!r->runs)
 		return store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", r->id);
-	return store_run(st,
-			 "INSERT OR REPLACE INTO minute_now (rank, minute, until_ns, ledger, steps, sketch,"
-			 " max_step) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			 "iiisiki", r->id, m->minute, m->until_ns, &m->sums, (int64_t)m->steps, &m->times,
-			 (int64_t)r->about.max_step);
+	return store_run(
+		st,
+		"INSERT OR REPLACE INTO minute_now (rank, minute, until_ns, ledger, steps, sketch,"
+		" max_step) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		"iiisiki", r->id, m->minute, m->until_ns, &m->sums, (int64_t)m->steps, &m->times,
+		(int64_t)r->about.max_step);
 }
 
 static int about_write(struct store *st, const struct intake_rank *r)
@@ -350,24 +376,26 @@ static int about_write(struct store *st, const struct intake_rank *r)
 	const struct intake_about *a = &r->about;
 	int err;
 
-	err = store_run(st,
-			"UPDATE ranks SET rank = ?, world_size = ?, tier = ?, marker = ?, ledger = ?,"
-			" steps = ?, sketch = ?, max_step = ?, until_ns = ?, end_ns = ?, end_mono_ns = ?,"
-			" status = ?, accelerators = ? WHERE id = ?",
-			"IIttsikiiIIIIi", or_null(a->rank >= 0, a->rank),
-			or_null(a->world_size >= 0, a->world_size), a->tier, a->marker, &r->closed,
-			(int64_t)r->closed_steps, &r->closed_times, (int64_t)a->max_step, a->until_ns,
-			or_null(a->ended, a->end_ns), or_null(a->ended, (int64_t)a->end_mono_ns),
-			or_null(a->ended, a->status), or_null(a->accelerators, a->accelerators), r->id);
+	err = store_run(
+		st,
+		"UPDATE ranks SET rank = ?, world_size = ?, tier = ?, marker = ?, ledger = ?,"
+		" steps = ?, sketch = ?, max_step = ?, until_ns = ?, end_ns = ?, end_mono_ns = ?,"
+		" status = ?, accelerators = ? WHERE id = ?",
+		"IIttsikiiIIIIi", or_null(a->rank >= 0, a->rank),
+		or_null(a->world_size >= 0, a->world_size), a->tier, a->marker, &r->closed,
+		(int64_t)r->closed_steps, &r->closed_times, (int64_t)a->max_step, a->until_ns,
+		or_null(a->ended, a->end_ns), or_null(a->ended, (int64_t)a->end_mono_ns),
+		or_null(a->ended, a->status), or_null(a->accelerators, a->accelerators), r->id);
 	if (err || !a->ended)
 		return err;
-	return store_run(st,
-			 "UPDATE runs SET end_ns = (SELECT max(end_ns) FROM ranks WHERE run = runs.id),"
-			 " end_mono_ns = (SELECT max(end_mono_ns) FROM ranks WHERE run = runs.id), status ="
-			 " coalesce((SELECT status FROM ranks WHERE run = runs.id AND status <> 0 ORDER BY"
-			 " end_mono_ns LIMIT 1), 0) WHERE id = (SELECT run FROM ranks WHERE id = ?) AND NOT"
-			 " EXISTS (SELECT 1 FROM ranks WHERE run = runs.id AND end_ns IS NULL)",
-			 "i", r->id);
+	return store_run(
+		st,
+		"UPDATE runs SET end_ns = (SELECT max(end_ns) FROM ranks WHERE run = runs.id),"
+		" end_mono_ns = (SELECT max(end_mono_ns) FROM ranks WHERE run = runs.id), status ="
+		" coalesce((SELECT status FROM ranks WHERE run = runs.id AND status <> 0 ORDER BY"
+		" end_mono_ns LIMIT 1), 0) WHERE id = (SELECT run FROM ranks WHERE id = ?) AND NOT"
+		" EXISTS (SELECT 1 FROM ranks WHERE run = runs.id AND end_ns IS NULL)",
+		"i", r->id);
 }
 
 static int job_write(struct store *st, const struct intake_rank *r)
@@ -379,31 +407,34 @@ static int job_write(struct store *st, const struct intake_rank *r)
 		" ?6), all_steps = max(all_steps, ?7) WHERE id = (SELECT job FROM ranks WHERE id = ?3) AND "
 		"(state <> ?1 OR"
 		" name <> ?2 OR job_uid <> ?4 OR carried < ?5 OR all_falls < ?6 OR all_steps < ?7)",
-		"ttitiii", r->about.state, r->about.title, r->id, r->about.uid, (int64_t)r->about.carried,
-		(int64_t)r->about.falls, (int64_t)r->about.steps);
+		"ttitiii", r->about.state, r->about.title, r->id, r->about.uid,
+		(int64_t)r->about.carried, (int64_t)r->about.falls, (int64_t)r->about.steps);
 }
 
 static int start_write(struct store *st, const struct intake_rank *r)
 {
 	const struct intake_about *a = &r->about;
-	int err = store_run(st, "UPDATE ranks SET start_ns = ?, start_mono_ns = ? WHERE id = ?", "iii",
-			    a->start_ns, (int64_t)a->start_mono_ns, r->id);
+	int err = store_run(st, "UPDATE ranks SET start_ns = ?, start_mono_ns = ? WHERE id = ?",
+			    "iii", a->start_ns, (int64_t)a->start_mono_ns, r->id);
 
 	return err ? err
-		   : store_run(st,
-			       "UPDATE runs SET start_ns = min(start_ns, ?), start_mono_ns ="
-			       " min(start_mono_ns, ?) WHERE id = (SELECT run FROM ranks WHERE id = ?)",
-			       "iii", a->start_ns, (int64_t)a->start_mono_ns, r->id);
+		   : store_run(
+			     st,
+			     "UPDATE runs SET start_ns = min(start_ns, ?), start_mono_ns ="
+			     " min(start_mono_ns, ?) WHERE id = (SELECT run FROM ranks WHERE id = ?)",
+			     "iii", a->start_ns, (int64_t)a->start_mono_ns, r->id);
 }
 
-int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n)
+int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed,
+	       uint32_t n)
 {
 	int err = running_write(st, r);
 
 	if (!err && r->about.job)
 		err = job_write(st, r);
 	if (!err && r->rebasing)
-		err = store_run(st, "UPDATE ranks SET base = ? WHERE id = ?", "si", &r->base, r->id);
+		err = store_run(st, "UPDATE ranks SET base = ? WHERE id = ?", "si", &r->base,
+				r->id);
 	if (!err && r->earlying)
 		err = start_write(st, r);
 	for (uint32_t i = 0; !err && i < n; i++)
@@ -411,7 +442,8 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 	return err || (!n && !r->about.ended) ? err : about_write(st, r);
 }
 
-/* ---- notes ------------------------------------------------------------------------------------------- */
+/* ---- notes
+ * ------------------------------------------------------------------------------------------- */
 
 /* On the wall clock: an instant of the monotonic one, not far from the fact. */
 static int64_t wall(const struct intake_note *n, uint64_t mono_ns)
@@ -444,7 +476,8 @@ static int disruption_write(struct store *st, const struct intake_note *n, int64
 		or_null(why->exit_code >= 0, why->exit_code), or_null(why->signal, why->signal),
 		or_null(why->sender, why->sender), why->sender_comm, step_or_null(d->step),
 		or_null(d->resumed_ns, wall(n, d->resumed_ns)), step_or_null(d->resumed_step),
-		or_null(f->over, (int64_t)d->wasted_ns), or_null(d->recovery_ns, (int64_t)d->recovery_ns),
+		or_null(f->over, (int64_t)d->wasted_ns),
+		or_null(d->recovery_ns, (int64_t)d->recovery_ns),
 		or_null(f->over, (int64_t)d->down_ns), or_null(f->over, (int64_t)d->starts),
 		(int64_t)d->graceful, (int64_t)f->estimated, n->text, &split, job_rank);
 }
@@ -454,32 +487,34 @@ static int checkpoint_write(struct store *st, const struct intake_note *n, int64
 	const struct fact_checkpoint *c = &n->checkpoint;
 	const struct checkpoint_match *m = &n->match;
 
-	return store_run(st,
-			 "INSERT INTO checkpoints (rank, op, async, closed, start_ns, end_ns, start_mono_ns,"
-			 " step, bytes, files, file, run_step, saved_step, known_by, confidence, estimated)"
-			 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			 "itiiiiiIIitIItri", rank, c->restore ? "restore" : "save", (int64_t)c->async,
-			 (int64_t)c->closed, wall(n, c->start_ns), wall(n, c->end_ns), (int64_t)c->start_ns,
-			 or_null(c->step, (int64_t)c->step), or_null(c->bytes, (int64_t)c->bytes),
-			 (int64_t)c->files, n->text, or_null(c->run_step, (int64_t)c->run_step),
-			 or_null(m->how && m->step, (int64_t)m->step),
-			 m->how ? checkpoint_how_name[m->how] : "", m->how ? m->confidence : NAN,
-			 (int64_t)(m->how && checkpoint_estimated(m)));
+	return store_run(
+		st,
+		"INSERT INTO checkpoints (rank, op, async, closed, start_ns, end_ns, start_mono_ns,"
+		" step, bytes, files, file, run_step, saved_step, known_by, confidence, estimated)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		"itiiiiiIIitIItri", rank, c->restore ? "restore" : "save", (int64_t)c->async,
+		(int64_t)c->closed, wall(n, c->start_ns), wall(n, c->end_ns), (int64_t)c->start_ns,
+		or_null(c->step, (int64_t)c->step), or_null(c->bytes, (int64_t)c->bytes),
+		(int64_t)c->files, n->text, or_null(c->run_step, (int64_t)c->run_step),
+		or_null(m->how && m->step, (int64_t)m->step),
+		m->how ? checkpoint_how_name[m->how] : "", m->how ? m->confidence : NAN,
+		(int64_t)(m->how && checkpoint_estimated(m)));
 }
 
 static int health_write(struct store *st, const struct intake_note *n, int64_t rank)
 {
 	const struct fact_health *h = &n->health;
 
-	return store_run(st,
-			 "INSERT INTO health (rank, kind, onset_ns, onset_mono_ns, size_ns, over, why, phase,"
-			 " evidence, end_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
-			 " onset_mono_ns) DO UPDATE SET size_ns = excluded.size_ns, over = excluded.over, why"
-			 " = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns ="
-			 " excluded.end_ns",
-			 "itiiiitttI", rank, h->kind, wall(n, h->onset_ns), (int64_t)h->onset_ns,
-			 (int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words,
-			 or_null(h->end_ns, wall(n, h->end_ns)));
+	return store_run(
+		st,
+		"INSERT INTO health (rank, kind, onset_ns, onset_mono_ns, size_ns, over, why, phase,"
+		" evidence, end_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
+		" onset_mono_ns) DO UPDATE SET size_ns = excluded.size_ns, over = excluded.over, why"
+		" = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns ="
+		" excluded.end_ns",
+		"itiiiitttI", rank, h->kind, wall(n, h->onset_ns), (int64_t)h->onset_ns,
+		(int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words,
+		or_null(h->end_ns, wall(n, h->end_ns)));
 }
 
 int write_note(struct store *st, const struct intake_note *n, int64_t rank)

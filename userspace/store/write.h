@@ -22,19 +22,21 @@ struct write_ended { /* a rank that is known to have ended, which the store does
 };
 
 /* What the store has of a process; its job, run and rank are made where they are not there. */
-int write_place(struct store *st, int64_t session, const char *boot_id, const struct intake_about *a,
-		const struct write_ended *ended, uint32_t nended, struct intake_place *ret);
-/* What the store has of a job by a key that it had before in this session goes by its key from here on, added
- * to what there is of that. Before any of its ranks gets a place. */
+int write_place(struct store *st, int64_t session, const char *boot_id,
+		const struct intake_about *a, const struct write_ended *ended, uint32_t nended,
+		struct intake_place *ret);
+/* What the store has of a job by a key that it had before in this session goes by its key from here
+ * on, added to what there is of that. Before any of its ranks gets a place. */
 int write_formers(struct store *st, int64_t session, const struct intake_about *a);
 /* Minutes of the rank up to r->taken, which were copied to `closed`, and the running one. */
-int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed, uint32_t n);
+int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed,
+	       uint32_t n);
 /* A minute that is there already holds both then. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed);
 int write_note(struct store *st, const struct intake_note *n, int64_t rank);
 
-/* retain.c: takes away what is older than keep_ns before now_ns, then the oldest until the file is about
- * size_bytes; outside of a transaction. 0: no bound. */
+/* retain.c: takes away what is older than keep_ns before now_ns, then the oldest until the file is
+ * about size_bytes; outside of a transaction. 0: no bound. */
 int store_retain(struct store *st, int64_t now_ns, int64_t keep_ns, uint64_t size_bytes);
 
 #endif

@@ -16,7 +16,8 @@ struct ledger { /* of a job, as the store has it */
 };
 
 /* 1, 0: it has none, -errno. */
-static int ledger_find(struct store *st, int64_t session, const struct intake_about *a, struct ledger *ret)
+static int ledger_find(struct store *st, int64_t session, const struct intake_about *a,
+		       struct ledger *ret)
 {
 	int err;
 
@@ -26,8 +27,10 @@ static int ledger_find(struct store *st, int64_t session, const struct intake_ab
 		return err;
 	ret->had = ret->place.closed;
 	sums_add(&ret->had, &ret->place.running.sums);
-	ret->until_ns = ret->place.running.until_ns ? ret->place.running.until_ns : ret->place.until_ns;
-	err = store_number(st, &ret->start_ns, "SELECT start_ns FROM ranks WHERE id = ?", "i", ret->place.id);
+	ret->until_ns = ret->place.running.until_ns ? ret->place.running.until_ns
+						    : ret->place.until_ns;
+	err = store_number(st, &ret->start_ns, "SELECT start_ns FROM ranks WHERE id = ?", "i",
+			   ret->place.id);
 	return err ? err : 1;
 }
 
@@ -49,9 +52,10 @@ static int minutes_move(struct store *st, int64_t from, int64_t to)
 	err = store_run(st, "UPDATE OR IGNORE minutes SET rank = ? WHERE rank = ?", "ii", to, from);
 	if (err)
 		return err;
-	stmt = store_ask(st, &err,
-			 "SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?", "i",
-			 from);
+	stmt = store_ask(
+		st, &err,
+		"SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?", "i",
+		from);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		memset(&m, 0, sizeof(m));
 		m.minute = store_int(stmt, 0);
@@ -92,16 +96,19 @@ static int ledger_append(struct store *st, struct ledger *from, struct ledger *t
 	sketch_merge(&p->closed_times, &p->running.times);
 	sketch_merge(&p->closed_times, &from->place.closed_times);
 	return err ? err
-		   : store_run(st,
-			       "UPDATE ranks SET ledger = ?, steps = ?, sketch = ?, base = ?, until_ns ="
-			       " max(until_ns, ?), max_step = max(max_step, (SELECT max_step FROM ranks AS f"
-			       " WHERE f.id = ?)) WHERE id = ?",
-			       "siksiii", &to->had, (int64_t)p->closed_steps, &p->closed_times, &base,
-			       from->place.until_ns > to->until_ns ? from->place.until_ns : to->until_ns,
-			       from->place.id, p->id);
+		   : store_run(
+			     st,
+			     "UPDATE ranks SET ledger = ?, steps = ?, sketch = ?, base = ?, until_ns ="
+			     " max(until_ns, ?), max_step = max(max_step, (SELECT max_step FROM ranks AS f"
+			     " WHERE f.id = ?)) WHERE id = ?",
+			     "siksiii", &to->had, (int64_t)p->closed_steps, &p->closed_times, &base,
+			     from->place.until_ns > to->until_ns ? from->place.until_ns
+								 : to->until_ns,
+			     from->place.id, p->id);
 }
 
-/* Where somebody else told of the job meanwhile, what both saw counts as it is stored (intake_place()). */
+/* Where somebody else told of the job meanwhile, what both saw counts as it is stored
+ * (intake_place()). */
 static int ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
 			 const struct intake_about *was)
 {
@@ -123,40 +130,44 @@ static int ledgers_merge(struct store *st, int64_t session, const struct intake_
 static int rows_move(struct store *st, int64_t from, int64_t to)
 {
 	int64_t attempts;
-	int err = store_number(st, &attempts, "SELECT coalesce(max(attempt), 0) FROM runs WHERE job = ?", "i",
-			       to);
+	int err = store_number(st, &attempts,
+			       "SELECT coalesce(max(attempt), 0) FROM runs WHERE job = ?", "i", to);
 
 	err = err ? err
-		  : store_run(st, "UPDATE runs SET job = ?, attempt = attempt + ? WHERE job = ?", "iii", to,
-			      attempts, from);
+		  : store_run(st, "UPDATE runs SET job = ?, attempt = attempt + ? WHERE job = ?",
+			      "iii", to, attempts, from);
 	err = err ? err : store_run(st, "UPDATE ranks SET job = ? WHERE job = ?", "ii", to, from);
 	err = err ? err
-		  : store_run(st, "UPDATE OR REPLACE disruptions SET job = ? WHERE job = ?", "ii", to, from);
+		  : store_run(st, "UPDATE OR REPLACE disruptions SET job = ? WHERE job = ?", "ii",
+			      to, from);
 	err = err ? err : store_run(st, "UPDATE marks SET job = ? WHERE job = ?", "ii", to, from);
 	err = err ? err
-		  : store_run(st,
-			      "UPDATE jobs SET first_ns = min(first_ns, (SELECT first_ns FROM jobs WHERE id ="
-			      " ?)) WHERE id = ?",
-			      "ii", from, to);
+		  : store_run(
+			    st,
+			    "UPDATE jobs SET first_ns = min(first_ns, (SELECT first_ns FROM jobs WHERE id ="
+			    " ?)) WHERE id = ?",
+			    "ii", from, to);
 	return err ? err : store_run(st, "DELETE FROM jobs WHERE id = ?", "i", from);
 }
 
-static int former_move(struct store *st, int64_t session, const struct intake_about *a, const char *key)
+static int former_move(struct store *st, int64_t session, const struct intake_about *a,
+		       const char *key)
 {
 	struct intake_about was = *a;
 	int64_t from, to;
 	int err;
 
-	err = store_number(st, &from,
-			   "SELECT jobs.id FROM jobs JOIN ranks ON job = jobs.id WHERE key = ? AND kind = 1"
-			   " AND session = ? AND source = ''",
-			   "ti", key, session);
+	err = store_number(
+		st, &from,
+		"SELECT jobs.id FROM jobs JOIN ranks ON job = jobs.id WHERE key = ? AND kind = 1"
+		" AND session = ? AND source = ''",
+		"ti", key, session);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	err = store_number(st, &to, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
 	if (err == -ENOENT)
-		return store_run(st, "UPDATE jobs SET key = ?, name = ?, job_uid = ? WHERE id = ?", "ttti",
-				 a->key, a->title, a->uid, from);
+		return store_run(st, "UPDATE jobs SET key = ?, name = ?, job_uid = ? WHERE id = ?",
+				 "ttti", a->key, a->title, a->uid, from);
 	snprintf(was.key, sizeof(was.key), "%s", key);
 	err = err ? err : ledgers_merge(st, session, a, &was);
 	return err ? err : rows_move(st, from, to);

@@ -16,7 +16,8 @@
 #define CLOSE_TRIES 3
 #define WAIT_ROWS   64 /* minutes that may wait where nothing comes in real time */
 
-/* ---- the thread -------------------------------------------------------------------------------------- */
+/* ---- the thread
+ * -------------------------------------------------------------------------------------- */
 
 static void wait_due(struct store_writer *w)
 {
@@ -99,8 +100,8 @@ int store_writer_open(struct store_writer **ret, const struct store_writer_optio
 		w->store = NULL;
 		w->trouble_ns = clock_mono_ns();
 		w->reopen_ns = w->trouble_ns + WRITER_REOPEN_NS;
-		log_warn("%s: cannot be opened: %s; what comes is kept in memory, and tried again", w->path,
-			 store_why(err));
+		log_warn("%s: cannot be opened: %s; what comes is kept in memory, and tried again",
+			 w->path, store_why(err));
 		w->trouble = err;
 		w->stats.failed[writer_trouble(err)]++;
 		err = 0;
@@ -146,10 +147,12 @@ int store_writer_close(struct store_writer *w)
 			 (unsigned long long)lost.lost_facts, plural(lost.lost_facts));
 	if (w->store && w->handed_over)
 		store_hand_over(w->store);
-	else if (w->store && w->known && !left && write_session_ended(w->store, &w->session, clock_real_ns()))
-		log_warn("%s: that this watch ended could not be written: its jobs count as watched for "
-			 "three more minutes",
-			 w->path);
+	else if (w->store && w->known && !left &&
+		 write_session_ended(w->store, &w->session, clock_real_ns()))
+		log_warn(
+			"%s: that this watch ended could not be written: its jobs count as watched for "
+			"three more minutes",
+			w->path);
 	store_close(w->store);
 	intake_free(w->intake);
 	pthread_cond_destroy(&w->asked);
@@ -160,14 +163,17 @@ int store_writer_close(struct store_writer *w)
 	return left ? -EIO : 0;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------ */
+/* ---- what is told
+ * ------------------------------------------------------------------------------------ */
 
-void store_writer_session(struct store_writer *w, const struct gp_session *s, uint64_t start_mono_ns)
+void store_writer_session(struct store_writer *w, const struct gp_session *s,
+			  uint64_t start_mono_ns)
 {
 	struct write_session session;
 	int64_t told = 0;
 
-	snprintf(session.key, sizeof(session.key), "%s/%llu", s->boot_id, (unsigned long long)start_mono_ns);
+	snprintf(session.key, sizeof(session.key), "%s/%llu", s->boot_id,
+		 (unsigned long long)start_mono_ns);
 	snprintf(session.boot_id, sizeof(session.boot_id), "%s", s->boot_id);
 	snprintf(session.version, sizeof(session.version), "%s", s->version);
 	snprintf(session.command, sizeof(session.command), "%s", s->command);
@@ -175,8 +181,9 @@ void store_writer_session(struct store_writer *w, const struct gp_session *s, ui
 	if (strcmp(w->session.key, session.key) != 0) {
 		w->session = session;
 		w->known = false;
-		if (w->store && !store_number(w->store, &told, "SELECT told FROM sessions WHERE key = ?", "t",
-					      session.key))
+		if (w->store &&
+		    !store_number(w->store, &told, "SELECT told FROM sessions WHERE key = ?", "t",
+				  session.key))
 			w->known = true;
 		pthread_mutex_lock(&w->lock);
 		w->intake->blind = !w->store;

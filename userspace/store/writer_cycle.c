@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One turn of the thread: the store is there, ranks have a place in it, minutes and notes are written. */
+/* One turn of the thread: the store is there, ranks have a place in it, minutes and notes are
+ * written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ struct taken {			 /* copied under the lock, written without it */
 	uint64_t told;
 };
 
-/* ---- trouble ----------------------------------------------------------------------------------------- */
+/* ---- trouble
+ * ----------------------------------------------------------------------------------------- */
 
 const char *const store_trouble_name[STORE_TROUBLE_COUNT] = {
 #define X(name, e) #name,
@@ -73,13 +75,16 @@ static void trouble(struct store_writer *w, int err)
 	char took[16];
 
 	if (err && err != w->trouble)
-		log_warn("%s: cannot be written: %s; what comes now is kept in memory, and tried again",
-			 w->path, store_why(err));
+		log_warn(
+			"%s: cannot be written: %s; what comes now is kept in memory, and tried again",
+			w->path, store_why(err));
 	if (err && !w->trouble)
 		w->trouble_ns = clock_mono_ns();
 	if (!err && w->trouble)
-		log_warn("%s: is written again, after %s; nothing that memory had room for is missing",
-			 w->path, clock_duration(took, sizeof(took), clock_mono_ns() - w->trouble_ns));
+		log_warn(
+			"%s: is written again, after %s; nothing that memory had room for is missing",
+			w->path,
+			clock_duration(took, sizeof(took), clock_mono_ns() - w->trouble_ns));
 	w->trouble = err;
 	pthread_mutex_lock(&w->lock);
 	w->stats.up = !err;
@@ -89,7 +94,8 @@ static void trouble(struct store_writer *w, int err)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* ---- the store --------------------------------------------------------------------------------------- */
+/* ---- the store
+ * --------------------------------------------------------------------------------------- */
 
 int writer_connect(struct store_writer *w)
 {
@@ -132,7 +138,8 @@ static int store_ready(struct store_writer *w)
 	int err;
 
 	if (w->store && store_moved(w->store)) {
-		log_warn("%s: it was removed or replaced; going on with what is there now", w->path);
+		log_warn("%s: it was removed or replaced; going on with what is there now",
+			 w->path);
 		store_close(w->store);
 		w->store = NULL;
 		w->reopen_ns = 0;
@@ -171,7 +178,8 @@ static int types(struct store_writer *w)
 	return err;
 }
 
-/* ---- one transaction --------------------------------------------------------------------------------- */
+/* ---- one transaction
+ * --------------------------------------------------------------------------------- */
 
 static int finish(struct store *st, int err)
 {
@@ -183,15 +191,16 @@ static int finish(struct store *st, int err)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct intake_rank *x = *(struct intake_rank *const *)a, *y = *(struct intake_rank *const *)b;
+	const struct intake_rank *x = *(struct intake_rank *const *)a,
+				 *y = *(struct intake_rank *const *)b;
 
 	return (x->about.start_mono_ns > y->about.start_mono_ns) -
 	       (x->about.start_mono_ns < y->about.start_mono_ns);
 }
 
 /* Those without a place, oldest first: whose run another one's is hangs on that. */
-static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks, struct intake_about *about,
-			 struct write_ended *ended, uint32_t *ret_ended)
+static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks,
+			 struct intake_about *about, struct write_ended *ended, uint32_t *ret_ended)
 {
 	uint32_t n = 0, over = 0;
 
@@ -213,10 +222,11 @@ static uint32_t unplaced(struct store_writer *w, struct intake_rank **ranks, str
 	return n;
 }
 
-/* ended has room for all of them too: one that the store has as running may have ended while nobody wrote,
- * and another one begun. */
-static int places_write(struct store_writer *w, const struct intake_about *about, struct intake_place *places,
-			uint32_t n, struct write_ended *ended, uint32_t nended)
+/* ended has room for all of them too: one that the store has as running may have ended while nobody
+ * wrote, and another one begun. */
+static int places_write(struct store_writer *w, const struct intake_about *about,
+			struct intake_place *places, uint32_t n, struct write_ended *ended,
+			uint32_t nended)
 {
 	int64_t session;
 	int err = store_exec(w->store, "BEGIN IMMEDIATE");
@@ -240,7 +250,8 @@ static int places(struct store_writer *w)
 	struct intake_rank **ranks = calloc(INTAKE_RANKS, sizeof(*ranks));
 	struct intake_about *about = calloc(INTAKE_RANKS, sizeof(*about));
 	struct write_ended *ended = calloc(INTAKE_RANKS, sizeof(*ended));
-	uint32_t over = 0, n = ranks && about && ended ? unplaced(w, ranks, about, ended, &over) : 0;
+	uint32_t over = 0,
+		 n = ranks && about && ended ? unplaced(w, ranks, about, ended, &over) : 0;
 	struct intake_place *at = n ? calloc(n, sizeof(*at)) : NULL;
 	int err = !ranks || !about || !ended || (n && !at) ? -ENOMEM : 0;
 
@@ -249,7 +260,8 @@ static int places(struct store_writer *w)
 	if (!err && n) {
 		pthread_mutex_lock(&w->lock);
 		for (uint32_t i = 0; i < n; i++)
-			if (ranks[i]->about.job_key == about[i].job_key) /* else it was renamed meanwhile */
+			if (ranks[i]->about.job_key ==
+			    about[i].job_key) /* else it was renamed meanwhile */
 				intake_place(w->intake, ranks[i], &at[i]);
 		transaction_done(w);
 		pthread_mutex_unlock(&w->lock);
@@ -271,7 +283,8 @@ static void taken_free(struct taken *k)
 	free(k->notes);
 }
 
-/* Everything before the last snapshot: the number of facts that goes with it stands for all ranks. */
+/* Everything before the last snapshot: the number of facts that goes with it stands for all ranks.
+ */
 static int take(struct intake *t, struct taken *k)
 {
 	*k = (struct taken){.told = t->closed};
@@ -287,7 +300,8 @@ static int take(struct intake *t, struct taken *k)
 
 		if (!r->changed || !r->placed)
 			continue;
-		for (const struct intake_minute *m = r->oldest; m; m = m->next, k->count[k->nranks]++)
+		for (const struct intake_minute *m = r->oldest; m;
+		     m = m->next, k->count[k->nranks]++)
 			k->minutes[k->nminutes++] = *m;
 		r->taken = r->newest ? r->newest->number : 0;
 		r->rebasing = r->rebased;
@@ -362,7 +376,8 @@ int writer_cycle(struct store_writer *w)
 	}
 	if (!err && now >= w->retain_ns && (w->options.keep_ns || w->options.size_bytes)) {
 		w->retain_ns = now + RETAIN_NS;
-		err = store_retain(w->store, clock_real_ns(), w->options.keep_ns, w->options.size_bytes);
+		err = store_retain(w->store, clock_real_ns(), w->options.keep_ns,
+				   w->options.size_bytes);
 	}
 	if (err == -EBADMSG && w->store) { /* opened anew it is looked at, and set aside */
 		store_close(w->store);

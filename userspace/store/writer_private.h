@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* writer_private.h - what writer.c and writer_cycle.c share.
  *
- * Two locks: `lock` guards the intake, for moments; `file` guards the store, for as long as the disk takes,
- * and belongs to the thread but for the question at the beginning what the store has of a session. */
+ * Two locks: `lock` guards the intake, for moments; `file` guards the store, for as long as the
+ * disk takes, and belongs to the thread but for the question at the beginning what the store has of
+ * a session. */
 #ifndef STORE_WRITER_PRIVATE_H
 #define STORE_WRITER_PRIVATE_H
 

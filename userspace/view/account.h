@@ -21,9 +21,11 @@ struct account_view {
 	int64_t last_us;  /* the latest instant that they tell of */
 };
 
-/* The table and what follows it, at most ACCOUNT_COLS wide. color: ANSI allowed. ascii: nothing beyond it. */
+/* The table and what follows it, at most ACCOUNT_COLS wide. color: ANSI allowed. ascii: nothing
+ * beyond it. */
 void account_text(struct buffer *out, const struct account_view *v, bool color, bool ascii);
-/* One object on one line: `job`, and the keys of the goodput library's vectors that were asked for. */
+/* One object on one line: `job`, and the keys of the goodput library's vectors that were asked for.
+ */
 void account_json(struct buffer *out, const struct account_view *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answer as the goodput library's test vectors write it: what compares with the one compares with the
- * other. */
+/* The answer as the goodput library's test vectors write it: what compares with the one compares
+ * with the other. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static void json_step(struct buffer *out, const struct goodput_step_time *t)
 	json_double(out, key, t->s);
 }
 
-static void json_steps(struct buffer *out, const char *key, const struct goodput_step_time *t, size_t n)
+static void json_steps(struct buffer *out, const char *key, const struct goodput_step_time *t,
+		       size_t n)
 {
 	size_t each = n > MAP_MAX ? n / MAP_SAMPLES : 1;
 	double sum = 0, min = NAN, max = NAN;
@@ -44,8 +45,8 @@ static void json_steps(struct buffer *out, const char *key, const struct goodput
 	json_close(out, '}');
 }
 
-static void json_custom(struct buffer *out, const struct goodput_part *p, const struct goodput_names *names,
-			bool percent)
+static void json_custom(struct buffer *out, const struct goodput_part *p,
+			const struct goodput_names *names, bool percent)
 {
 	json_open(out, badput_name[BADPUT_CUSTOM], '{');
 	for (size_t i = 0; i < p->custom_count; i++)
@@ -54,16 +55,16 @@ static void json_custom(struct buffer *out, const struct goodput_part *p, const 
 	json_close(out, '}');
 }
 
-static void json_badput(struct buffer *out, const struct goodput_part *p, const struct goodput_names *names,
-			bool percent)
+static void json_badput(struct buffer *out, const struct goodput_part *p,
+			const struct goodput_names *names, bool percent)
 {
 	const double *value = percent ? p->badput_pct : p->badput_s;
 	uint32_t has = percent ? p->has_pct : p->has_s;
 
 	json_open(out, percent ? "badput_pct" : "unproductive_time_s", '{');
 	for (int i = 0; i < BADPUTS; i++) {
-		/* The library has no such names: a reader that knows only those sees them when they say
-		 * something. */
+		/* The library has no such names: a reader that knows only those sees them when they
+		 * say something. */
 		bool ours = i == BADPUT_HANG || i == BADPUT_UNOBSERVED;
 
 		if (!(has & 1u << i) || (ours && value[i] == 0))
@@ -112,7 +113,8 @@ static bool json_answered(struct buffer *out, const struct goodput_part *p)
 	return p->has_pct || p->has_s;
 }
 
-static void json_time_of(struct buffer *out, const struct goodput_part *p, const struct goodput_names *names)
+static void json_time_of(struct buffer *out, const struct goodput_part *p,
+			 const struct goodput_names *names)
 {
 	json_double(out, "productive_time_s", p->productive_s);
 	json_badput(out, p, names, false);
@@ -175,8 +177,8 @@ static void json_windows(struct buffer *out, const struct goodput_answer *a,
 	json_close(out, ']');
 }
 
-static void json_exclusions(struct buffer *out, const struct goodput_answer *a, const struct goodput_query *q,
-			    const struct goodput_names *names)
+static void json_exclusions(struct buffer *out, const struct goodput_answer *a,
+			    const struct goodput_query *q, const struct goodput_names *names)
 {
 	const struct goodput_part *p = &a->excluded;
 

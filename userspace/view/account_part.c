@@ -57,7 +57,8 @@ const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole)
 	if (!isfinite(s))
 		return "unknown";
 	if (fabs(whole) < 3600 || size < 9.95) {
-		snprintf(out, SPAN_TEXT_MAX, fabs(whole) < 10 ? "%s%.3f s" : "%s%.1f s", sign, size);
+		snprintf(out, SPAN_TEXT_MAX, fabs(whole) < 10 ? "%s%.3f s" : "%s%.1f s", sign,
+			 size);
 		return out;
 	}
 	whole_s = llround(size);
@@ -170,7 +171,8 @@ static void part_types(struct canvas *c, const struct goodput_part *p, double wh
 	if (n > TYPES_MAX) {
 		canvas_line(c, 0);
 		canvas_at(c, COL_TYPE);
-		canvas_put(c, STYLE_DIM, "and %zu more type%s", n - TYPES_MAX, plural(n - TYPES_MAX));
+		canvas_put(c, STYLE_DIM, "and %zu more type%s", n - TYPES_MAX,
+			   plural(n - TYPES_MAX));
 	}
 	free(by_size);
 }
@@ -187,7 +189,8 @@ static void part_row(struct canvas *c, const struct row *r, double whole_s)
 	part_bar(c, COL_BAR, CELLS, look[r->id].style, r->pct);
 }
 
-static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s, const char *whole)
+static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
+		     const char *whole)
 {
 	/* Sums of doubles: what the goodput library's own arithmetic cannot tell from nothing. */
 	bool closed = fabs(p->residual_s) < 1e-4 + 1e-9 * fabs(whole_s);
@@ -261,8 +264,8 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 	canvas_line(c, 0);
 	canvas_at(c, COL_TYPE);
 	for (int i = 1; i < n && i <= LARGEST_MAX; i++) {
-		snprintf(largest, sizeof(largest), "%s%s %s", i > 1 ? ", " : "", look[rows[i].id].label,
-			 percent_text(share, rows[i].pct));
+		snprintf(largest, sizeof(largest), "%s%s %s", i > 1 ? ", " : "",
+			 look[rows[i].id].label, percent_text(share, rows[i].pct));
 		if (c->col + canvas_width(largest) <= c->cols)
 			canvas_put(c, STYLE_DIM, "%s", largest);
 	}

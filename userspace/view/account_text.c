@@ -56,9 +56,11 @@ static void text_head(struct canvas *c, const struct account_view *v)
 	else
 		canvas_put(c, STYLE_PLAIN, "no end so far");
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "  %llu record%s", (unsigned long long)v->records, plural(v->records));
+	canvas_put(c, STYLE_DIM, "  %llu record%s", (unsigned long long)v->records,
+		   plural(v->records));
 	if (!a->ended && silent_s > SILENT_S)
-		canvas_put(c, STYLE_YELLOW, ", silent for the last %s", span_text(took, silent_s, silent_s));
+		canvas_put(c, STYLE_YELLOW, ", silent for the last %s",
+			   span_text(took, silent_s, silent_s));
 	if (v->query->semantics == GOODPUT_LIBRARY)
 		canvas_put(c, STYLE_DIM, "; as the goodput library 0.2.3 counts");
 }
@@ -85,8 +87,8 @@ static uint64_t order_bits(double s)
 	return bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 
-/* The k-th shortest. By digits: no order of steps makes it slow, and sorting 100 000 of them would be a tenth
- * of the whole answer. */
+/* The k-th shortest. By digits: no order of steps makes it slow, and sorting 100 000 of them would
+ * be a tenth of the whole answer. */
 static double nth_step_s(const struct goodput_step_time *t, size_t n, size_t k)
 {
 	uint64_t known = 0, mask = 0;
@@ -122,12 +124,12 @@ static void text_step_time(struct canvas *c, const struct goodput_answer *a)
 	field(c, "step time");
 	canvas_put(c, STYLE_PLAIN, "median %s, p99 %s, slowest %s (step %lld)",
 		   seconds_text(p50, nth_step_s(t, n, (n - 1) / 2)),
-		   seconds_text(p99, nth_step_s(t, n, (n - 1) * 99 / 100)), seconds_text(most, slowest->s),
-		   (long long)slowest->number);
+		   seconds_text(p99, nth_step_s(t, n, (n - 1) * 99 / 100)),
+		   seconds_text(most, slowest->s), (long long)slowest->number);
 }
 
-/* All steps in at most SPARK_COLS columns, each the median of as many: one slow step hides none of its
- * neighbours. */
+/* All steps in at most SPARK_COLS columns, each the median of as many: one slow step hides none of
+ * its neighbours. */
 static void text_spark(struct canvas *c, const struct goodput_answer *a)
 {
 	size_t n = a->step_time_count, each = (n + SPARK_COLS - 1) / SPARK_COLS, count;
@@ -140,8 +142,11 @@ static void text_spark(struct canvas *c, const struct goodput_answer *a)
 		return;
 	for (size_t i = 0; i < n; i += each) {
 		count = i + each < n ? each : n - i;
-		column_ns[columns++] =
-			(uint64_t)(fmin(fmax(nth_step_s(a->step_times + i, count, count / 2), 0), 9e9) * 1e9);
+		column_ns[columns++] = (uint64_t)(fmin(fmax(nth_step_s(a->step_times + i, count,
+								       count / 2),
+							    0),
+						       9e9) *
+						  1e9);
 	}
 	spark_scale(&sp, column_ns, columns, SPARK_COLS);
 	if (each < 2)
@@ -171,8 +176,9 @@ static void text_steps(struct canvas *c, const struct goodput_answer *a)
 			   (long long)p->last_recorded_step);
 		return;
 	}
-	canvas_put(c, STYLE_PLAIN, "%zu timed, last recorded %lld, productive up to %lld", a->step_time_count,
-		   (long long)p->last_recorded_step, (long long)p->max_productive_step);
+	canvas_put(c, STYLE_PLAIN, "%zu timed, last recorded %lld, productive up to %lld",
+		   a->step_time_count, (long long)p->last_recorded_step,
+		   (long long)p->max_productive_step);
 	text_step_time(c, a);
 	if (p->has_ideal) {
 		field(c, "ideal");
@@ -208,9 +214,12 @@ static void text_disruption(struct canvas *c, const struct disruption *d)
 	canvas_put(c, STYLE_PLAIN, "    %s", epoch_text(when, (int64_t)(d->at_ns / 1000), 0));
 	canvas_at(c, 25);
 	part_fit(c, 42, STYLE_PLAIN, steps);
-	canvas_right(c, 50, STYLE_PLAIN, d->wasted_ns ? clock_duration(t, WORD_MAX, d->wasted_ns) : "0");
-	canvas_right(c, 60, STYLE_PLAIN, d->down_ns ? clock_duration(t, WORD_MAX, d->down_ns) : "0");
-	canvas_right(c, 71, STYLE_PLAIN, d->recovery_ns ? clock_duration(t, WORD_MAX, d->recovery_ns) : "?");
+	canvas_right(c, 50, STYLE_PLAIN,
+		     d->wasted_ns ? clock_duration(t, WORD_MAX, d->wasted_ns) : "0");
+	canvas_right(c, 60, STYLE_PLAIN,
+		     d->down_ns ? clock_duration(t, WORD_MAX, d->down_ns) : "0");
+	canvas_right(c, 71, STYLE_PLAIN,
+		     d->recovery_ns ? clock_duration(t, WORD_MAX, d->recovery_ns) : "?");
 	snprintf(steps, sizeof(steps), "%u", d->starts);
 	canvas_right(c, 77, STYLE_PLAIN, steps);
 	if (d->graceful)
@@ -220,11 +229,13 @@ static void text_disruption(struct canvas *c, const struct disruption *d)
 static void text_disruptions(struct canvas *c, const struct goodput_answer *a)
 {
 	uint64_t count = a->cumulative.disruptions;
-	size_t shown = a->disruption_count < DISRUPTIONS_MAX ? a->disruption_count : DISRUPTIONS_MAX;
+	size_t shown = a->disruption_count < DISRUPTIONS_MAX ? a->disruption_count
+							     : DISRUPTIONS_MAX;
 	bool graceful = false;
 
 	field(c, "disruptions");
-	canvas_put(c, count ? STYLE_RED : STYLE_PLAIN, count ? "%llu" : "none", (unsigned long long)count);
+	canvas_put(c, count ? STYLE_RED : STYLE_PLAIN, count ? "%llu" : "none",
+		   (unsigned long long)count);
 	if (!shown)
 		return;
 	canvas_line(c, 0);
@@ -285,10 +296,12 @@ static void text_excluded(struct canvas *c, const struct account_view *v)
 	text_error(c, p);
 	if (p->error && !p->has_s)
 		return;
-	snprintf(title, sizeof(title), "without %zu excluded %s", n, n == 1 ? "interval" : "intervals");
+	snprintf(title, sizeof(title), "without %zu excluded %s", n,
+		 n == 1 ? "interval" : "intervals");
 	part_table(c, p, p->adjusted_s, "what is left", title, v->names);
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "    %s excluded, %s left", span_text(gone, p->excluded_s, p->total_s),
+	canvas_put(c, STYLE_DIM, "    %s excluded, %s left",
+		   span_text(gone, p->excluded_s, p->total_s),
 		   span_text(left, p->adjusted_s, p->total_s));
 }
 
@@ -314,9 +327,10 @@ static void text_to_ascii(struct buffer *b)
 	static const struct {
 		const char *from;
 		char to;
-	} map[] = {{"█", '#'}, {"▉", '#'}, {"▊", '#'}, {"▋", '#'}, {"▌", '#'}, {"▍", '|'}, {"▎", '|'},
-		   {"▏", '|'}, {"▇", '%'}, {"▆", '*'}, {"▅", '+'}, {"▄", '='}, {"▃", '-'}, {"▂", '.'},
-		   {"▁", '_'}, {"▲", '^'}, {"…", '.'}, {"→", '>'}, {"µ", 'u'}};
+	} map[] = {{"█", '#'}, {"▉", '#'}, {"▊", '#'}, {"▋", '#'}, {"▌", '#'},
+		   {"▍", '|'}, {"▎", '|'}, {"▏", '|'}, {"▇", '%'}, {"▆", '*'},
+		   {"▅", '+'}, {"▄", '='}, {"▃", '-'}, {"▂", '.'}, {"▁", '_'},
+		   {"▲", '^'}, {"…", '.'}, {"→", '>'}, {"µ", 'u'}};
 	size_t at = 0, n;
 	uint32_t ch;
 	char to;
@@ -348,8 +362,8 @@ void account_text(struct buffer *out, const struct account_view *v, bool color, 
 	canvas_line(&c, 0);
 	text_error(&c, &a->cumulative);
 	if (!a->cumulative.error || a->cumulative.has_s)
-		part_table(&c, &a->cumulative, a->cumulative.total_s, "elapsed", "where the time went",
-			   v->names);
+		part_table(&c, &a->cumulative, a->cumulative.total_s, "elapsed",
+			   "where the time went", v->names);
 	text_steps(&c, a);
 	text_slices(&c, &a->cumulative);
 	text_disruptions(&c, a);

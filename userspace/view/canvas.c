@@ -42,7 +42,8 @@ static void canvas_pad(struct canvas *c)
 }
 
 /* One character. Spaces wait until something follows them: none may end a line. */
-static void canvas_char(struct canvas *c, const char *s, size_t len, int width, const char *code, bool *open)
+static void canvas_char(struct canvas *c, const char *s, size_t len, int width, const char *code,
+			bool *open)
 {
 	c->col += width;
 	if (len == 1 && *s == ' ') {

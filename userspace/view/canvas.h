@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* canvas.h - lines of text that never get wider than the terminal, with or without colour.
  *
- * Whatever is put is safe to show: control characters and broken UTF-8 become '?'. Spaces at the end of
- * a line are not written. Each line carries a rank: canvas_finish() drops the least important lines
- * when there are more than fit. */
+ * Whatever is put is safe to show: control characters and broken UTF-8 become '?'. Spaces at the
+ * end of a line are not written. Each line carries a rank: canvas_finish() drops the least
+ * important lines when there are more than fit. */
 #ifndef VIEW_CANVAS_H
 #define VIEW_CANVAS_H
 
@@ -41,7 +41,8 @@ struct canvas {
 
 void canvas_open(struct canvas *c, int cols, bool color);
 void canvas_line(struct canvas *c, int importance); /* starts a line; ends the one before */
-void canvas_put(struct canvas *c, enum style st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void canvas_put(struct canvas *c, enum style st, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void canvas_at(struct canvas *c, int col); /* moves right to that column, if it lies there */
 void canvas_right(struct canvas *c, int col, enum style st, const char *text); /* ends before col */
 /* Appends at most rows lines to out, each ended by a line feed, and frees the canvas. */

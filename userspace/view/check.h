@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h - what `gp-bpf check` found, and how it is shown: where each probe would sit in a process or a
- * file, and whether steps can be found there. Plain values; who fills them owns what they point to. */
+/* check.h - what `gp-bpf check` found, and how it is shown: where each probe would sit in a process
+ * or a file, and whether steps can be found there. Plain values; who fills them owns what they
+ * point to. */
 #ifndef VIEW_CHECK_H
 #define VIEW_CHECK_H
 
@@ -66,8 +67,10 @@ const char *check_state_name(const struct check_target *t, const struct check_pr
 
 /* These append to out. color: on a terminal that has it. */
 void check_text_host(struct buffer *out, const struct check_host *h, bool color);
-void check_text_targets(struct buffer *out, const struct check_target *targets, size_t n, bool color);
+void check_text_targets(struct buffer *out, const struct check_target *targets, size_t n,
+			bool color);
 /* Files come first, then processes. One object. */
-void check_json(struct buffer *out, const struct check_host *h, const struct check_target *targets, size_t n);
+void check_json(struct buffer *out, const struct check_host *h, const struct check_target *targets,
+		size_t n);
 
 #endif

@@ -97,7 +97,8 @@ static void json_target(struct buffer *b, const struct check_target *t)
 	json_close(b, '}');
 }
 
-void check_json(struct buffer *out, const struct check_host *h, const struct check_target *targets, size_t n)
+void check_json(struct buffer *out, const struct check_host *h, const struct check_target *targets,
+		size_t n)
 {
 	size_t files = 0;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_judge.c - by what steps can be found, as the model would: the ladder of markers, best first. */
+/* check_judge.c - by what steps can be found, as the model would: the ladder of markers, best
+ * first. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,13 +9,15 @@
 
 const char *check_state_name(const struct check_target *t, const struct check_probe *p)
 {
-	return t->pid || p->a.state != GP_ATTACH_attached ? event_attach_state_name(p->a.state) : "resolved";
+	return t->pid || p->a.state != GP_ATTACH_attached ? event_attach_state_name(p->a.state)
+							  : "resolved";
 }
 
 struct rung {
 	enum gp_role role, with; /* both must be there; with none: the first alone */
 	bool anonymous;
-	bool nameless; /* executions of which neither names are told nor what goes from one to another */
+	bool nameless; /* executions of which neither names are told nor what goes from one to
+			  another */
 	enum check_tier tier;
 	const char *text; /* %s: the probe's id */
 };
@@ -33,14 +36,15 @@ static const struct check_probe *judge_one(const struct check_target *t, enum gp
 		const struct check_probe *p = &t->probes[i];
 
 		if (p->a.state == GP_ATTACH_attached && p->role == role &&
-		    (role != r->role || (p->anonymous == r->anonymous && nameless(p) == r->nameless)))
+		    (role != r->role ||
+		     (p->anonymous == r->anonymous && nameless(p) == r->nameless)))
 			return p;
 	}
 	return NULL;
 }
 
-static const struct check_probe *judge_find(const struct check_target *t, size_t n, enum gp_role role,
-					    const struct rung *r)
+static const struct check_probe *judge_find(const struct check_target *t, size_t n,
+					    enum gp_role role, const struct rung *r)
 {
 	const struct check_probe *p = NULL;
 
@@ -102,16 +106,18 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 		ret->tier = r->tier;
 		ret->by = by->id;
 		/* The texts are ours; the id is of a checked row. */
-		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s", (int)(strstr(r->text, "%s") - r->text),
-			 r->text, by->id, strstr(r->text, "%s") + 2);
+		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s",
+			 (int)(strstr(r->text, "%s") - r->text), r->text, by->id,
+			 strstr(r->text, "%s") + 2);
 		judge_late(t, n, by, ret);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		known += t[i].nprobes;
-	snprintf(ret->text, sizeof(ret->text), "%s",
-		 known ? "no step can be found: what is resolved here tells of errors, or of how a job "
-			 "starts, not of "
-			 "steps or waits"
-		       : "no step can be found: no library of a known runtime (known: gp-bpf probes)");
+	snprintf(
+		ret->text, sizeof(ret->text), "%s",
+		known ? "no step can be found: what is resolved here tells of errors, or of how a job "
+			"starts, not of "
+			"steps or waits"
+		      : "no step can be found: no library of a known runtime (known: gp-bpf probes)");
 }

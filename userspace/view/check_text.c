@@ -19,9 +19,9 @@ static void text_feature(struct buffer *out, const struct feature *f, bool color
 
 	buffer_printf(out, "  %-12s %s%-4s%s %s\n", f->name, paint(color, code), mark,
 		      paint(color, "\033[0m"), f->purpose);
-	buffer_printf(out, "  %-17s tested: %s%s%s%s%s; without it: %s\n", "", f->how, f->error ? " (" : "",
-		      f->error ? strerror(-f->error) : "", f->kernel_has ? "; this kernel has it" : "",
-		      f->error ? ")" : "", f->without);
+	buffer_printf(out, "  %-17s tested: %s%s%s%s%s; without it: %s\n", "", f->how,
+		      f->error ? " (" : "", f->error ? strerror(-f->error) : "",
+		      f->kernel_has ? "; this kernel has it" : "", f->error ? ")" : "", f->without);
 }
 
 static void text_budget(struct buffer *out, const struct check_host *h)
@@ -35,7 +35,8 @@ static void text_budget(struct buffer *out, const struct check_host *h)
 		buffer_printf(out, "overhead budget: none, nothing is ever given up\n");
 		return;
 	}
-	buffer_printf(out, "overhead budget: %g %% of a process's time", (double)h->budget_ns / 1e7);
+	buffer_printf(out, "overhead budget: %g %% of a process's time",
+		      (double)h->budget_ns / 1e7);
 	if (usual)
 		buffer_printf(out, " (%" PRIu64 " emulated hits a second)", h->budget_ns / usual);
 	buffer_printf(
@@ -55,8 +56,8 @@ void check_text_host(struct buffer *out, const struct check_host *h, bool color)
 		return;
 	buffer_printf(out, "\nprice of one empty hit on this host       entry     entry+return\n");
 	for (size_t i = 0; i < h->nprices; i++)
-		buffer_printf(out, "  %-32s %8u ns %10u ns\n", h->prices[i].insn, h->prices[i].enter_ns,
-			      h->prices[i].return_ns);
+		buffer_printf(out, "  %-32s %8u ns %10u ns\n", h->prices[i].insn,
+			      h->prices[i].enter_ns, h->prices[i].return_ns);
 	text_budget(out, h);
 }
 
@@ -70,7 +71,8 @@ static void text_runtimes(struct buffer *out, const struct check_target *t)
 	}
 }
 
-static void text_probe(struct buffer *out, const struct check_target *t, const struct check_probe *p)
+static void text_probe(struct buffer *out, const struct check_target *t,
+		       const struct check_probe *p)
 {
 	const char *state = check_state_name(t, p);
 	char cost[32] = "-";
@@ -79,12 +81,12 @@ static void text_probe(struct buffer *out, const struct check_target *t, const s
 		snprintf(cost, sizeof(cost), "%u ns", p->price_ns);
 	if (p->a.state == GP_ATTACH_attached)
 		buffer_printf(out, "  %-34s %-9s %-9s %9s %c %s+0x%llx\n", p->id, state,
-			      event_insn_name(p->a.insn), cost, p->verified ? ' ' : '*', p->a.library,
-			      (unsigned long long)p->a.offset);
+			      event_insn_name(p->a.insn), cost, p->verified ? ' ' : '*',
+			      p->a.library, (unsigned long long)p->a.offset);
 	else
 		buffer_printf(out, "  %-34s %-9s %s%s%s%s%s%s\n", p->id, state, p->a.library,
-			      *p->why ? ": " : "", p->why, *p->versions ? " (it is for: " : "", p->versions,
-			      *p->versions ? ")" : "");
+			      *p->why ? ": " : "", p->why, *p->versions ? " (it is for: " : "",
+			      p->versions, *p->versions ? ")" : "");
 }
 
 static void text_sums(struct buffer *out, const struct check_target *t)
@@ -101,10 +103,11 @@ static void text_sums(struct buffer *out, const struct check_target *t)
 	}
 	if (!t->nprobes)
 		return;
-	buffer_printf(out, "  %u can be probed, %u not in this version of the library, %u failed\n", attached,
-		      absent, failed);
+	buffer_printf(out, "  %u can be probed, %u not in this version of the library, %u failed\n",
+		      attached, absent, failed);
 	if (unverified)
-		buffer_printf(out, "  * %u: nobody has seen this one work on the real library yet\n",
+		buffer_printf(out,
+			      "  * %u: nobody has seen this one work on the real library yet\n",
 			      unverified);
 }
 
@@ -128,8 +131,8 @@ static void text_target(struct buffer *out, const struct check_target *t, bool c
 	}
 	text_runtimes(out, t);
 	if (t->nprobes)
-		buffer_printf(out, "  %-34s %-9s %-9s %9s   %s\n", "probe", "state", "class", "price",
-			      "place");
+		buffer_printf(out, "  %-34s %-9s %-9s %9s   %s\n", "probe", "state", "class",
+			      "price", "place");
 	for (size_t i = 0; i < t->nprobes; i++)
 		text_probe(out, t, &t->probes[i]);
 	text_sums(out, t);
@@ -137,7 +140,8 @@ static void text_target(struct buffer *out, const struct check_target *t, bool c
 		text_verdict(out, t, 1, "  ", color);
 }
 
-void check_text_targets(struct buffer *out, const struct check_target *targets, size_t n, bool color)
+void check_text_targets(struct buffer *out, const struct check_target *targets, size_t n,
+			bool color)
 {
 	size_t files = 0;
 
@@ -147,6 +151,7 @@ void check_text_targets(struct buffer *out, const struct check_target *targets, 
 		text_target(out, &targets[i], color);
 		if (i + 1 == files)
 			text_verdict(out, targets, files,
-				     files == 1 ? "with this library: " : "with these libraries: ", color);
+				     files == 1 ? "with this library: " : "with these libraries: ",
+				     color);
 	}
 }

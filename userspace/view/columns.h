@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* columns.h - a table of one line a row, whose columns give way to a narrow terminal. Pure.
  *
- * Whatever is put is safe to show: controls and broken UTF-8 become '?'. A text that is too wide is cut,
- * which shows as '~' at its end. */
+ * Whatever is put is safe to show: controls and broken UTF-8 become '?'. A text that is too wide is
+ * cut, which shows as '~' at its end. */
 #ifndef VIEW_COLUMNS_H
 #define VIEW_COLUMNS_H
 

@@ -46,26 +46,30 @@ void compare_sentence(char *out, size_t len, const struct store_comparison *c)
 	const char *what = c->tagged ? "runs of perf tag" : "runs of job";
 
 	if (!c->known)
-		snprintf(out, len, "not compared with %s %s: %s (%d minutes with steps are needed)", what,
-			 c->against, lacking(c), COMPARE_LEAST);
+		snprintf(out, len, "not compared with %s %s: %s (%d minutes with steps are needed)",
+			 what, c->against, lacking(c), COMPARE_LEAST);
 	else if (a->verdict == COMPARE_SAME)
-		snprintf(out, len,
-			 "no difference seen from %s %s: step time between %+.1f %% and %+.1f %%, p = %.2g",
-			 what, c->against, percent(a->low), percent(a->high), a->p);
+		snprintf(
+			out, len,
+			"no difference seen from %s %s: step time between %+.1f %% and %+.1f %%, p = %.2g",
+			what, c->against, percent(a->low), percent(a->high), a->p);
 	else
-		snprintf(out, len,
-			 "%s than %s %s: step time %+.1f %%, between %+.1f %% and %+.1f %%, p = %.2g",
-			 verdict_word[a->verdict], what, c->against, percent(a->ratio), percent(a->low),
-			 percent(a->high), a->p);
+		snprintf(
+			out, len,
+			"%s than %s %s: step time %+.1f %%, between %+.1f %% and %+.1f %%, p = %.2g",
+			verdict_word[a->verdict], what, c->against, percent(a->ratio),
+			percent(a->low), percent(a->high), a->p);
 }
 
 static void answer_text(struct buffer *out, const struct compare_answer *a)
 {
-	buffer_printf(out, "    the interval holds in %.0f %% of cases; this run is held against %s\n",
-		      100 * COMPARE_LEVEL,
-		      a->peers == 1 ? "one other:\n    what two runs differ by anyway, as on other nodes, "
-				      "is a difference here too"
-				    : "what the others differ by");
+	buffer_printf(
+		out, "    the interval holds in %.0f %% of cases; this run is held against %s\n",
+		100 * COMPARE_LEVEL,
+		a->peers == 1
+			? "one other:\n    what two runs differ by anyway, as on other nodes, "
+			  "is a difference here too"
+			: "what the others differ by");
 }
 
 void compare_text(struct buffer *out, const struct store_comparison *c)
@@ -74,8 +78,8 @@ void compare_text(struct buffer *out, const struct store_comparison *c)
 	char sentence[240];
 
 	compare_sentence(sentence, sizeof(sentence), c);
-	buffer_printf(out, "  step time beside %s %.60s\n", c->tagged ? "runs of perf tag" : "runs of job",
-		      c->against);
+	buffer_printf(out, "  step time beside %s %.60s\n",
+		      c->tagged ? "runs of perf tag" : "runs of job", c->against);
 	run_line(out, "this", &c->own);
 	for (uint32_t i = 0; i < n && i < SHOWN; i++)
 		run_line(out, i ? "" : "peers", &c->peers[i]);

@@ -13,8 +13,9 @@
 #define LEGEND_WIDTH 39 /* glyph, label, time and share of one bucket */
 
 static const enum style state_style[] = {
-	[STATE_IDLE] = STYLE_DIM,     [STATE_STARTING] = STYLE_CYAN, [STATE_LEARNING] = STYLE_YELLOW,
-	[STATE_LOCKED] = STYLE_GREEN, [STATE_SUSPECT] = STYLE_RED,   [STATE_ENDED] = STYLE_PLAIN,
+	[STATE_IDLE] = STYLE_DIM,	 [STATE_STARTING] = STYLE_CYAN,
+	[STATE_LEARNING] = STYLE_YELLOW, [STATE_LOCKED] = STYLE_GREEN,
+	[STATE_SUSPECT] = STYLE_RED,	 [STATE_ENDED] = STYLE_PLAIN,
 };
 
 void frame_state(struct canvas *c, const struct step_state *st)
@@ -88,14 +89,16 @@ static void frame_spark(struct canvas *c, const struct loop_view *l, int height)
 		if (!row)
 			canvas_right(c, 9, STYLE_DIM, view_duration(text, sp.high_ns));
 		else if (row == height - 1)
-			canvas_right(c, 9, STYLE_DIM, sp.low_ns ? view_duration(text, sp.low_ns) : "0");
+			canvas_right(c, 9, STYLE_DIM,
+				     sp.low_ns ? view_duration(text, sp.low_ns) : "0");
 		canvas_at(c, 10);
 		canvas_put(c, STYLE_DIM, "%s", row == height - 1 ? "└" : "│");
 		spark_row(c, &sp, row, height);
 	}
 }
 
-static void frame_step(struct canvas *c, const struct rank_view *r, const struct loop_view *l, int rows)
+static void frame_step(struct canvas *c, const struct rank_view *r, const struct loop_view *l,
+		       int rows)
 {
 	char text[WORD_MAX], slow[96];
 
@@ -104,10 +107,11 @@ static void frame_step(struct canvas *c, const struct rank_view *r, const struct
 	canvas_at(c, 1);
 	if (r->nloops > 1)
 		canvas_put(c, STYLE_DIM, "loop %u of %u  ", l->state.loop + 1, r->nloops);
-	canvas_put(c, STYLE_BOLD, "%s %llu", unit_name[l->state.unit], (unsigned long long)l->last_number);
+	canvas_put(c, STYLE_BOLD, "%s %llu", unit_name[l->state.unit],
+		   (unsigned long long)l->last_number);
 	canvas_put(c, STYLE_DIM, "  took ");
-	canvas_put(c, l->recent && l->time.last_ns > 2 * l->time.p50_ns ? STYLE_RED : STYLE_BOLD, "%s",
-		   view_duration(text, l->time.last_ns));
+	canvas_put(c, l->recent && l->time.last_ns > 2 * l->time.p50_ns ? STYLE_RED : STYLE_BOLD,
+		   "%s", view_duration(text, l->time.last_ns));
 	if (l->state.updates && l->state.updates != l->state.steps)
 		canvas_put(c, STYLE_DIM, "  %llu update%s", (unsigned long long)l->state.updates,
 			   plural(l->state.updates));
@@ -144,7 +148,8 @@ static void frame_phases(struct canvas *c, const struct loop_view *l)
 	canvas_put(c, STYLE_PLAIN, "%s", view_percent(text, view_phase_rest_ns(l), whole));
 }
 
-static void frame_other_loops(struct canvas *c, const struct rank_view *r, const struct loop_view *main)
+static void frame_other_loops(struct canvas *c, const struct rank_view *r,
+			      const struct loop_view *main)
 {
 	char text[WORD_MAX];
 
@@ -159,7 +164,8 @@ static void frame_other_loops(struct canvas *c, const struct rank_view *r, const
 		frame_state(c, &l->state);
 		canvas_put(c, STYLE_PLAIN, "  %s", l->state.marker);
 		if (l->last_number)
-			canvas_put(c, STYLE_PLAIN, "  step %llu", (unsigned long long)l->last_number);
+			canvas_put(c, STYLE_PLAIN, "  step %llu",
+				   (unsigned long long)l->last_number);
 		if (l->time.count)
 			figure(c, "p50", view_duration(text, l->time.p50_ns));
 	}
@@ -193,11 +199,14 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 		int left = 1 + i % across * width;
 
 		if (i % across == 0)
-			canvas_line(c, i == 0 ? WORTH_KEY : i < 2 * across ? WORTH_GOOD : WORTH_DETAIL);
+			canvas_line(c, i == 0		? WORTH_KEY
+				       : i < 2 * across ? WORTH_GOOD
+							: WORTH_DETAIL);
 		canvas_at(c, left);
 		canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
 		canvas_put(c, STYLE_PLAIN, " %.*s", width - 21, parts[i].label);
-		canvas_right(c, left + width - 10, STYLE_PLAIN, clock_duration(time, WORD_MAX, parts[i].ns));
+		canvas_right(c, left + width - 10, STYLE_PLAIN,
+			     clock_duration(time, WORD_MAX, parts[i].ns));
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			canvas_right(c, left + width - 2, STYLE_DIM,
 				     view_percent(text, parts[i].ns, observed));
@@ -213,7 +222,8 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 	char text[WORD_MAX], late[128];
 
 	n = view_parts(parts, l, &s->types);
-	/* The running step is always a bit of something: as long as it is small it would only flicker. */
+	/* The running step is always a bit of something: as long as it is small it would only
+	 * flicker. */
 	for (int i = 0; i < n; i++)
 		if (parts[i].id == PART_RUNNING && parts[i].ns < observed / 100)
 			memmove(&parts[i], &parts[i + 1], (size_t)(--n - i) * sizeof(*parts));
@@ -229,7 +239,8 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 	canvas_line(c, WORTH_BLANK);
 	canvas_line(c, WORTH_MAIN);
 	canvas_at(c, 1);
-	canvas_put(c, STYLE_BOLD, "goodput %s", view_percent(text, l->ns[BUCKET_GOODPUT], observed));
+	canvas_put(c, STYLE_BOLD, "goodput %s",
+		   view_percent(text, l->ns[BUCKET_GOODPUT], observed));
 	canvas_put(c, STYLE_DIM, " of %s observed", view_duration(text, observed));
 	if (view_windows(late, sizeof(late), r))
 		canvas_put(c, STYLE_DIM, "; %s", late);
@@ -237,6 +248,7 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 	canvas_at(c, 1);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < cells[i]; j++)
-			canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
+			canvas_put(c, part_look[parts[i].id].style, "%s",
+				   part_look[parts[i].id].glyph);
 	frame_legend(c, parts, n, observed);
 }

@@ -57,7 +57,10 @@ void html_duration(struct buffer *out, const char *name, uint64_t ns)
 
 const char *html_about(char out[WORD_MAX], double ns)
 {
-	return clock_duration(out, WORD_MAX, ns < 0 ? 0 : ns > (double)INT64_MAX ? INT64_MAX : (uint64_t)ns);
+	return clock_duration(out, WORD_MAX,
+			      ns < 0		       ? 0
+			      : ns > (double)INT64_MAX ? INT64_MAX
+						       : (uint64_t)ns);
 }
 
 void html_count(struct buffer *out, const char *name, uint64_t n)
@@ -67,7 +70,8 @@ void html_count(struct buffer *out, const char *name, uint64_t n)
 
 	for (int i = 0; i < len; i++) {
 		if (i && (len - i) % 3 == 0) {
-			memcpy(shown + at, "\xe2\x80\xaf", 3); /* narrow, and no line breaks there */
+			memcpy(shown + at, "\xe2\x80\xaf",
+			       3); /* narrow, and no line breaks there */
 			at += 3;
 		}
 		shown[at++] = digits[i];
@@ -86,7 +90,8 @@ void html_time(struct buffer *out, int64_t ns)
 
 void html_section(struct buffer *out, const char *id, const char *heading)
 {
-	buffer_printf(out, "<section aria-labelledby=\"h-%s\">\n<h2 id=\"h-%s\">%s</h2>\n", id, id, heading);
+	buffer_printf(out, "<section aria-labelledby=\"h-%s\">\n<h2 id=\"h-%s\">%s</h2>\n", id, id,
+		      heading);
 }
 
 void html_section_end(struct buffer *out)
@@ -126,16 +131,19 @@ void html_clock(struct buffer *out, const struct story *s)
 
 void html_report(struct buffer *out, const struct story *s)
 {
-	buffer_printf(out,
-		      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-		      "<meta charset=\"utf-8\"/>\n"
-		      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-		      "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-		      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-		      "'unsafe-inline'\"/>\n<title>");
+	buffer_printf(
+		out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+		"<meta charset=\"utf-8\"/>\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+		"<meta name=\"color-scheme\" content=\"light dark\"/>\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+		"'unsafe-inline'\"/>\n<title>");
 	html_text(out, story_name(s));
-	buffer_printf(out, " - where its time went</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
-		      html_style);
+	buffer_printf(
+		out,
+		" - where its time went</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
+		html_style);
 	html_head(out, s);
 	html_waterfall(out, s);
 	html_worth(out, s);

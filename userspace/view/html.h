@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html.h - a story as one page: no script, no request to anywhere, charts as SVG, light and dark, screen and
- * paper. It is well-formed XML too. Every number of it that has a name in the JSON object is a <data> with
- * the same value. Bounded: its size does not grow with the length of the run, but for lists (story.h). */
+/* html.h - a story as one page: no script, no request to anywhere, charts as SVG, light and dark,
+ * screen and paper. It is well-formed XML too. Every number of it that has a name in the JSON
+ * object is a <data> with the same value. Bounded: its size does not grow with the length of the
+ * run, but for lists (story.h). */
 #ifndef VIEW_HTML_H
 #define VIEW_HTML_H
 

@@ -25,8 +25,8 @@ static const char *bucket_class(int id)
 	}
 }
 
-static void fall(struct buffer *out, const char *label, const char *class, const char *name, uint64_t from_ns,
-		 uint64_t ns, uint64_t whole_ns, const char *share)
+static void fall(struct buffer *out, const char *label, const char *class, const char *name,
+		 uint64_t from_ns, uint64_t ns, uint64_t whole_ns, const char *share)
 {
 	double unit = whole_ns ? HTML_WIDE / (double)whole_ns : 0, wide = (double)ns * unit,
 	       from = (double)from_ns * unit;
@@ -65,24 +65,26 @@ void html_waterfall(struct buffer *out, const struct story *s)
 		html_section_end(out);
 		return;
 	}
-	buffer_printf(out,
-		      "<p class=\"dim small\">From all of the time down to goodput; shares are of what was "
-		      "observed.</p>\n<ul class=\"falls\">\n");
+	buffer_printf(
+		out,
+		"<p class=\"dim small\">From all of the time down to goodput; shares are of what was "
+		"observed.</p>\n<ul class=\"falls\">\n");
 	fall(out, "elapsed", "", "elapsed", 0, elapsed_ns, elapsed_ns, "");
 	/* First what is no share of it, then the largest. */
 	for (int i = 0; i < n; i++) {
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			continue;
 		left_ns -= parts[i].ns;
-		fall(out, parts[i].label, "none", bucket_name[parts[i].id], left_ns, parts[i].ns, elapsed_ns,
-		     "");
+		fall(out, parts[i].label, "none", bucket_name[parts[i].id], left_ns, parts[i].ns,
+		     elapsed_ns, "");
 	}
 	for (int i = 0; i < n; i++) {
 		if (parts[i].id == BUCKET_UNOBSERVED || parts[i].id == BUCKET_GOODPUT)
 			continue;
 		left_ns -= parts[i].ns;
-		fall(out, parts[i].label, bucket_class(parts[i].id), bucket_name[parts[i].id], left_ns,
-		     parts[i].ns, elapsed_ns, view_percent(share, parts[i].ns, observed_ns));
+		fall(out, parts[i].label, bucket_class(parts[i].id), bucket_name[parts[i].id],
+		     left_ns, parts[i].ns, elapsed_ns,
+		     view_percent(share, parts[i].ns, observed_ns));
 	}
 	fall(out, "goodput", "good", "GOODPUT", 0, left_ns, elapsed_ns,
 	     view_percent(share, left_ns, observed_ns));

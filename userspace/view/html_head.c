@@ -87,7 +87,8 @@ void html_head(struct buffer *out, const struct story *s)
 	goodput_card(out, s);
 	card(out, "Elapsed");
 	html_duration(out, "elapsed_ns", ledger_elapsed(&s->ledger));
-	buffer_printf(out, "</dd><dd>%llu run%s</dd></div>\n", (unsigned long long)runs, plural(runs));
+	buffer_printf(out, "</dd><dd>%llu run%s</dd></div>\n", (unsigned long long)runs,
+		      plural(runs));
 	card(out, "Steps");
 	html_count(out, "steps", s->totals.steps);
 	buffer_printf(out, "</dd><dd>");

@@ -7,12 +7,14 @@
 #include "userspace/base/plural.h"
 #include "userspace/view/html_private.h"
 
-#define LEAST_WIDE 3.0 /* of a thing, in units of the chart: on a phone a unit is a third of a pixel */
+#define LEAST_WIDE                                                                                 \
+	3.0 /* of a thing, in units of the chart: on a phone a unit is a third of a pixel */
 
 struct lane {
 	struct buffer *out;
 	const struct story *story;
-	bool taken[HTML_WIDE + 1]; /* one thing to a unit: the page does not grow with their number */
+	bool taken[HTML_WIDE +
+		   1]; /* one thing to a unit: the page does not grow with their number */
 };
 
 static void lane_begin(struct lane *l, const char *name, uint64_t n)
@@ -20,10 +22,11 @@ static void lane_begin(struct lane *l, const char *name, uint64_t n)
 	memset(l->taken, 0, sizeof(l->taken));
 	buffer_printf(l->out, "<div class=\"lane name\">%s <span class=\"dim\">%llu</span>", name,
 		      (unsigned long long)n);
-	buffer_printf(l->out,
-		      "</div><div class=\"lane\"><svg viewBox=\"0 0 %d 14\" preserveAspectRatio=\"none\" "
-		      "role=\"img\"><title>%s over time</title>\n",
-		      HTML_WIDE, name);
+	buffer_printf(
+		l->out,
+		"</div><div class=\"lane\"><svg viewBox=\"0 0 %d 14\" preserveAspectRatio=\"none\" "
+		"role=\"img\"><title>%s over time</title>\n",
+		HTML_WIDE, name);
 }
 
 static void lane_end(struct lane *l)
@@ -45,9 +48,10 @@ static bool thing(struct lane *l, const char *class, int64_t from_ns, int64_t to
 	}
 	if (from > HTML_WIDE - wide)
 		from = HTML_WIDE - wide;
-	buffer_printf(l->out,
-		      "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"><title>%s ", class,
-		      from, low ? 4 : 1, wide, low ? 6 : 12, epoch_text(text, from_ns / 1000, 0));
+	buffer_printf(
+		l->out,
+		"<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"><title>%s ",
+		class, from, low ? 4 : 1, wide, low ? 6 : 12, epoch_text(text, from_ns / 1000, 0));
 	return true;
 }
 
@@ -68,7 +72,8 @@ static void runs(struct lane *l)
 		if (!thing(l, "good", r->run.start_ns, r->run.last_ns, i % 2))
 			continue;
 		buffer_printf(l->out, "run %u: %s, %llu step%s", r->run.attempt,
-			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns, r->run.status),
+			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
+					 r->run.status),
 			      (unsigned long long)r->totals.steps, plural(r->totals.steps));
 		thing_end(l);
 	}
@@ -82,7 +87,8 @@ static void disruptions(struct lane *l)
 
 	lane_begin(l, "disruptions", s->ledger.disruptions);
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption, i);
+		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption,
+							    i);
 		int64_t to_ns = d->recovery_ns > 0 ? d->at_ns + d->recovery_ns : d->at_ns;
 
 		if (!thing(l, "bad", d->at_ns, to_ns, false))
@@ -99,7 +105,8 @@ static void checkpoints(struct lane *l, bool restores)
 
 	lane_begin(l, restores ? "restores" : "checkpoints", restores ? s->restores : s->saves);
 	for (uint32_t i = 0; i < s->checkpoints.count; i++) {
-		const struct store_checkpoint *c = STORY_AT(s->checkpoints, struct store_checkpoint, i);
+		const struct store_checkpoint *c = STORY_AT(s->checkpoints, struct store_checkpoint,
+							    i);
 
 		if (c->restore != restores || !thing(l, "info", c->start_ns, c->end_ns, false))
 			continue;
@@ -129,7 +136,8 @@ static void trouble(struct lane *l)
 	lane_end(l);
 }
 
-static void notes(struct lane *l, const char *name, const char *class, const struct story_list *list)
+static void notes(struct lane *l, const char *name, const char *class,
+		  const struct story_list *list)
 {
 	lane_begin(l, name, list->count + list->earlier);
 	for (uint32_t i = 0; i < list->count; i++) {

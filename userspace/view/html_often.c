@@ -20,7 +20,8 @@ uint64_t html_cut_ns(const struct sketch *t)
 struct bars {
 	const struct sketch *times;
 	uint32_t low, each, count; /* the first class; classes to a bar; bars */
-	uint32_t slots; /* places for bars: two more where a last one, apart, has what took far longer */
+	uint32_t slots; /* places for bars: two more where a last one, apart, has what took far
+			   longer */
 	uint64_t steps[BARS_MAX + 2], most, over;
 	double over_from_ns;
 };
@@ -124,18 +125,21 @@ void html_histogram(struct buffer *out, const struct story *s)
 	buffer_printf(out, " steps, on a logarithmic scale; even a single one has a bar");
 	if (b.over)
 		buffer_printf(out, "; the last bar, apart, is %llu step%s of %s to %s",
-			      (unsigned long long)b.over, plural(b.over), html_about(text, b.over_from_ns),
+			      (unsigned long long)b.over, plural(b.over),
+			      html_about(text, b.over_from_ns),
 			      clock_duration(high, WORD_MAX, t->max_ns));
 	if (s->ideal_ns) {
-		buffer_printf(out, " <svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path "
-				   "class=\"ideal\" d=\"M0 3.5H16\"/></svg>ideal ");
+		buffer_printf(out,
+			      " <svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path "
+			      "class=\"ideal\" d=\"M0 3.5H16\"/></svg>ideal ");
 		html_duration(out, "ideal_ns", s->ideal_ns);
 	}
-	buffer_printf(out,
-		      "</figcaption>\n<div class=\"plot\"><div class=\"scale\" aria-hidden=\"true\"><span "
-		      "class=\"top\" style=\"top:6%%\">%llu</span><span class=\"bottom\" "
-		      "style=\"top:100%%\">0</span></div>",
-		      (unsigned long long)b.most);
+	buffer_printf(
+		out,
+		"</figcaption>\n<div class=\"plot\"><div class=\"scale\" aria-hidden=\"true\"><span "
+		"class=\"top\" style=\"top:6%%\">%llu</span><span class=\"bottom\" "
+		"style=\"top:100%%\">0</span></div>",
+		(unsigned long long)b.most);
 	buffer_printf(
 		out,
 		"<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_private.h - what the parts of a page share. buffer_printf() is for markup and numbers; whatever comes
- * from elsewhere goes through html_text(). */
+/* html_private.h - what the parts of a page share. buffer_printf() is for markup and numbers;
+ * whatever comes from elsewhere goes through html_text(). */
 #ifndef VIEW_HTML_PRIVATE_H
 #define VIEW_HTML_PRIVATE_H
 
@@ -28,11 +28,12 @@ void html_clock(struct buffer *out, const struct story *s);
 /* "31.2 ms" of a time that was computed: it may be beyond what an integer holds. */
 const char *html_about(char out[WORD_MAX], double ns);
 
-/* html_often.c: beyond it are the few steps that took far longer than the others; the greatest time: there
- * are none. */
+/* html_often.c: beyond it are the few steps that took far longer than the others; the greatest
+ * time: there are none. */
 uint64_t html_cut_ns(const struct sketch *t);
 
-/* html_head.c, html_fall.c (waterfall), html_line.c (timeline), html_step.c, html_often.c, html_table.c */
+/* html_head.c, html_fall.c (waterfall), html_line.c (timeline), html_step.c, html_often.c,
+ * html_table.c */
 void html_head(struct buffer *out, const struct story *s);
 void html_waterfall(struct buffer *out, const struct story *s);
 /* html_worth.c: nothing where it is not known. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Step time over the run, on a logarithmic scale: a step that took a hundred times as long and a change of
- * some percent are both seen. */
+/* Step time over the run, on a logarithmic scale: a step that took a hundred times as long and a
+ * change of some percent are both seen. */
 #include <math.h>
 #include <stdio.h>
 
@@ -11,7 +11,8 @@
 #define HIGH	 250 /* of the chart, in its own units */
 #define TICKS	 5
 #define UPPER_AT 0.75 /* at a tick */
-#define GAP_MIN	 4    /* columns without a step that end a line; more where steps are longer than columns */
+#define GAP_MIN                                                                                    \
+	4 /* columns without a step that end a line; more where steps are longer than columns */
 
 /* Where few steps took far longer than all others, those have the upper quarter to themselves. */
 struct scale {
@@ -43,7 +44,8 @@ static double time_at(const struct scale *c, double at)
 /* A little room around all of it; never narrower than 10 %. */
 static struct scale scale_of(const struct sketch *t, uint64_t min_ns, uint64_t max_ns)
 {
-	struct scale c = {.low = log(min_ns ? (double)min_ns : 1), .high = log(max_ns ? (double)max_ns : 1)};
+	struct scale c = {.low = log(min_ns ? (double)min_ns : 1),
+			  .high = log(max_ns ? (double)max_ns : 1)};
 	uint64_t cut_ns = html_cut_ns(t);
 	bool cut = cut_ns > min_ns && cut_ns < max_ns;
 	double top = cut ? log((double)cut_ns) : c.high;
@@ -80,10 +82,12 @@ static void grid(struct buffer *out, const struct scale *c)
 {
 	for (int i = 1; i < TICKS - 1; i++)
 		buffer_printf(out, "<path class=\"grid%s\" d=\"M0 %d H%d\"/>\n",
-			      i == 1 && c->cut < c->high ? " break" : "", HIGH * i / (TICKS - 1), HTML_WIDE);
+			      i == 1 && c->cut < c->high ? " break" : "", HIGH * i / (TICKS - 1),
+			      HTML_WIDE);
 }
 
-/* ---- over the run ------------------------------------------------------------------------------------ */
+/* ---- over the run
+ * ------------------------------------------------------------------------------------ */
 
 static double column_at(const struct story *s, uint32_t i)
 {
@@ -96,8 +100,8 @@ static void bands(struct buffer *out, const struct story *s, const struct scale 
 	buffer_printf(out, "<path class=\"band\" d=\"");
 	for (uint32_t i = 0; i < s->curve->used; i++) {
 		const struct sketch *t = &s->curve->at[i];
-		double x = column_at(s, i), wide = column_at(s, i + 1) - x, top = place(c, (double)t->max_ns),
-		       high = place(c, (double)t->min_ns) - top;
+		double x = column_at(s, i), wide = column_at(s, i + 1) - x,
+		       top = place(c, (double)t->max_ns), high = place(c, (double)t->min_ns) - top;
 
 		if (!t->count)
 			continue;
@@ -112,7 +116,8 @@ static void bands(struct buffer *out, const struct story *s, const struct scale 
 
 static void medians(struct buffer *out, const struct story *s, const struct scale *c)
 {
-	double gap = 4 * (double)sketch_quantile(&s->totals.times, 0.5) / (double)s->curve->width_ns;
+	double gap = 4 * (double)sketch_quantile(&s->totals.times, 0.5) /
+		     (double)s->curve->width_ns;
 	uint32_t last = 0;
 	bool any = false;
 
@@ -158,11 +163,13 @@ static void legend(struct buffer *out, const struct story *s, const struct scale
 {
 	char text[WORD_MAX];
 
-	buffer_printf(out, "<figcaption><svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path "
-			   "class=\"line\" "
-			   "d=\"M0 3.5H16\"/></svg>median <svg class=\"key\" viewBox=\"0 0 16 7\" "
-			   "aria-hidden=\"true\"><rect class=\"band\" width=\"16\" height=\"7\"/></svg>least "
-			   "to greatest");
+	buffer_printf(
+		out,
+		"<figcaption><svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path "
+		"class=\"line\" "
+		"d=\"M0 3.5H16\"/></svg>median <svg class=\"key\" viewBox=\"0 0 16 7\" "
+		"aria-hidden=\"true\"><rect class=\"band\" width=\"16\" height=\"7\"/></svg>least "
+		"to greatest");
 	if (s->ideal_ns)
 		buffer_printf(
 			out,

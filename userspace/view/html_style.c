@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/view/html_private.h"
 
-/* Colours are at least 4.5:1 against their ground where they carry text, 3:1 where they are shapes. */
+/* Colours are at least 4.5:1 against their ground where they carry text, 3:1 where they are shapes.
+ */
 const char html_style[] =
 	":root{color-scheme:light dark;--ground:#fff;--card:#f5f6f8;--line:#d3d7de;"
 	"--text:#1b1f26;--dim:#596273;--good:#11804a;--bad:#c0392b;--warn:#b06a00;"

@@ -11,12 +11,14 @@
 
 static void table(struct buffer *out, const char *caption, const char *const *heads)
 {
-	buffer_printf(out,
-		      "<p class=\"dim small\">%s</p>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" "
-		      "aria-label=\"%s\"><table>\n<thead><tr>",
-		      caption, caption);
+	buffer_printf(
+		out,
+		"<p class=\"dim small\">%s</p>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" "
+		"aria-label=\"%s\"><table>\n<thead><tr>",
+		caption, caption);
 	for (; *heads; heads++)
-		buffer_printf(out, "<th scope=\"col\"%s>%s</th>", **heads == '>' ? " class=\"n\"" : "",
+		buffer_printf(out, "<th scope=\"col\"%s>%s</th>",
+			      **heads == '>' ? " class=\"n\"" : "",
 			      **heads == '>' ? *heads + 1 : *heads);
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
 }
@@ -46,7 +48,8 @@ static void cell_text(struct buffer *out, const char *text)
 	buffer_printf(out, "</td>");
 }
 
-/* ---- disruptions ------------------------------------------------------------------------------------- */
+/* ---- disruptions
+ * ------------------------------------------------------------------------------------- */
 
 /* The bucket that most of the recovery went to. */
 static void split_words(struct buffer *out, const struct store_disruption *d)
@@ -98,8 +101,9 @@ static void disruption(struct buffer *out, const struct store_disruption *d, uin
 
 void html_disruptions(struct buffer *out, const struct story *s)
 {
-	static const char *const heads[] = {">#",    "when",	   "cause",   "step &#8594; resumed at",
-					    ">down", ">to a step", ">wasted", NULL};
+	static const char *const heads[] = {
+		">#",	 "when",       "cause",	  "step &#8594; resumed at",
+		">down", ">to a step", ">wasted", NULL};
 
 	html_section(out, "falls", "Disruptions");
 	if (!s->disruptions.count) {
@@ -119,7 +123,8 @@ void html_disruptions(struct buffer *out, const struct story *s)
 	html_section_end(out);
 }
 
-/* ---- checkpoints ------------------------------------------------------------------------------------- */
+/* ---- checkpoints
+ * ------------------------------------------------------------------------------------- */
 
 static void checkpoint(struct buffer *out, const struct store_checkpoint *c)
 {
@@ -145,9 +150,11 @@ static void checkpoint(struct buffer *out, const struct store_checkpoint *c)
 
 void html_checkpoints(struct buffer *out, const struct story *s)
 {
-	static const char *const heads[] = {"when", "what", ">after step", ">took", ">size", "file", NULL};
-	uint32_t from = s->checkpoints.count > CHECKPOINTS_SHOWN ? s->checkpoints.count - CHECKPOINTS_SHOWN
-								 : 0;
+	static const char *const heads[] = {"when",  "what", ">after step", ">took",
+					    ">size", "file", NULL};
+	uint32_t from = s->checkpoints.count > CHECKPOINTS_SHOWN
+				? s->checkpoints.count - CHECKPOINTS_SHOWN
+				: 0;
 	unsigned long long all = s->checkpoints.count + s->checkpoints.earlier;
 
 	if (!s->checkpoints.count)
@@ -156,14 +163,17 @@ void html_checkpoints(struct buffer *out, const struct story *s)
 	if (all > CHECKPOINTS_SHOWN)
 		buffer_printf(out, "<p class=\"dim small\">The last %u of %llu.</p>\n",
 			      s->checkpoints.count - from, all);
-	table(out, "Of one that was read: after which step the job wrote it, and how that is known.", heads);
+	table(out,
+	      "Of one that was read: after which step the job wrote it, and how that is known.",
+	      heads);
 	for (uint32_t i = from; i < s->checkpoints.count; i++)
 		checkpoint(out, STORY_AT(s->checkpoints, struct store_checkpoint, i));
 	table_end(out);
 	html_section_end(out);
 }
 
-/* ---- runs, ranks ------------------------------------------------------------------------------------- */
+/* ---- runs, ranks
+ * ------------------------------------------------------------------------------------- */
 
 static void cell_goodput(struct buffer *out, const struct sums *s)
 {
@@ -180,10 +190,10 @@ static void cell_steps(struct buffer *out, const struct store_totals *t)
 	buffer_printf(out, "<td class=\"n\">");
 	html_count(out, "steps_each", t->steps);
 	buffer_printf(out, "</td>");
-	cell_ns(out, "p50_each", t->times.count ? (int64_t)sketch_quantile(&t->times, 0.5) : STORE_NONE,
-		false);
-	cell_ns(out, "p99_each", t->times.count ? (int64_t)sketch_quantile(&t->times, 0.99) : STORE_NONE,
-		false);
+	cell_ns(out, "p50_each",
+		t->times.count ? (int64_t)sketch_quantile(&t->times, 0.5) : STORE_NONE, false);
+	cell_ns(out, "p99_each",
+		t->times.count ? (int64_t)sketch_quantile(&t->times, 0.99) : STORE_NONE, false);
 }
 
 void html_runs(struct buffer *out, const struct story *s)
@@ -206,7 +216,8 @@ void html_runs(struct buffer *out, const struct story *s)
 		buffer_printf(out, "<tr><td class=\"n\">%u</td><td>", r->run.attempt);
 		html_time(out, r->run.start_ns);
 		buffer_printf(out, "</td><td>%s</td><td class=\"n\">%u</td>",
-			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns, r->run.status),
+			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
+					 r->run.status),
 			      r->run.ranks);
 		cell_steps(out, &r->totals);
 		cell_goodput(out, &r->totals.sums);
@@ -235,14 +246,16 @@ static void rank_row(struct buffer *out, const struct story_rank *r, uint64_t mo
 
 void html_ranks(struct buffer *out, const struct story *s)
 {
-	static const char *const heads[] = {"rank", ">pid",	    ">steps",	">step time, median",
-					    ">p99", "side by side", ">goodput", NULL};
+	static const char *const heads[] = {
+		"rank", ">pid",		">steps",   ">step time, median",
+		">p99", "side by side", ">goodput", NULL};
 	uint64_t most_ns = 0;
 
 	if (s->ranks.count < 2)
 		return;
 	for (uint32_t i = 0; i < s->ranks.count; i++) {
-		uint64_t ns = sketch_quantile(&STORY_AT(s->ranks, struct story_rank, i)->totals.times, 0.5);
+		uint64_t ns = sketch_quantile(
+			&STORY_AT(s->ranks, struct story_rank, i)->totals.times, 0.5);
 
 		most_ns = ns > most_ns ? ns : most_ns;
 	}
@@ -259,7 +272,8 @@ void html_ranks(struct buffer *out, const struct story *s)
 	html_section_end(out);
 }
 
-/* ---- notes ------------------------------------------------------------------------------------------- */
+/* ---- notes
+ * ------------------------------------------------------------------------------------------- */
 
 static void trouble(struct buffer *out, const struct story *s)
 {
@@ -294,14 +308,16 @@ static void trouble(struct buffer *out, const struct story *s)
 	}
 	table_end(out);
 	if (s->minor)
-		buffer_printf(out,
-			      "<p class=\"dim small\">And %u slowdown%s that cost under 0.1 %% of the "
-			      "time%s.</p>\n",
-			      s->minor, plural(s->minor), s->minor == 1 ? "" : " each");
+		buffer_printf(
+			out,
+			"<p class=\"dim small\">And %u slowdown%s that cost under 0.1 %% of the "
+			"time%s.</p>\n",
+			s->minor, plural(s->minor), s->minor == 1 ? "" : " each");
 	html_section_end(out);
 }
 
-static void notes(struct buffer *out, const char *id, const char *heading, const struct story_list *l)
+static void notes(struct buffer *out, const char *id, const char *heading,
+		  const struct story_list *l)
 {
 	html_section(out, id, heading);
 	buffer_printf(out, "<ul class=\"said\">\n");

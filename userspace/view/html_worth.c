@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the job got done in a second, and what its accelerators' time went to and costs; absent where it is
- * not known. */
+/* What the job got done in a second, and what its accelerators' time went to and costs; absent
+ * where it is not known. */
 #include <stdio.h>
 
 #include "userspace/view/html_private.h"
@@ -77,20 +77,24 @@ void html_worth_cards(struct buffer *out, const struct story *s)
 	char value[TEXT], part[TEXT], more[2 * TEXT];
 
 	if (p->elapsed.mfu > 0) {
-		snprintf(more, sizeof(more), "of observed time; in steps %s", share_text(part, p->steps.mfu));
+		snprintf(more, sizeof(more), "of observed time; in steps %s",
+			 share_text(part, p->steps.mfu));
 		card(out, "MFU", share_text(value, p->elapsed.mfu), more);
 	}
 	if (!worth_known(s))
 		return;
 	if (s->program.price > 0) {
-		snprintf(more, sizeof(more), "%s accelerator-hours", hours_text(part, accelerator_time(s)));
+		snprintf(more, sizeof(more), "%s accelerator-hours",
+			 hours_text(part, accelerator_time(s)));
 		card(out, "Cost", cost_text(value, &s->program, accelerator_time(s)), more);
 	} else {
-		card(out, "Accelerator-hours", hours_text(value, accelerator_time(s)), "of all ranks here");
+		card(out, "Accelerator-hours", hours_text(value, accelerator_time(s)),
+		     "of all ranks here");
 	}
 }
 
-/* ---- rates ------------------------------------------------------------------------------------------- */
+/* ---- rates
+ * ------------------------------------------------------------------------------------------- */
 
 static void rate_cell(struct buffer *out, bool asked, const char *text)
 {
@@ -141,8 +145,10 @@ static void rate_words(struct buffer *out, const struct story *s)
 		buffer_printf(out, " (MFU of productive time); scheduling was not observed.");
 	}
 	if (p->steps.mfu > 1)
-		buffer_printf(out, " An MFU beyond 100 %% cannot be: the FLOPs of a step, the peak or the "
-				   "number of accelerators are not as said.");
+		buffer_printf(
+			out,
+			" An MFU beyond 100 %% cannot be: the FLOPs of a step, the peak or the "
+			"number of accelerators are not as said.");
 	buffer_printf(out, "</p>\n");
 }
 
@@ -173,10 +179,11 @@ void html_rates(struct buffer *out, const struct story *s)
 	html_section_end(out);
 }
 
-/* ---- accelerators ------------------------------------------------------------------------------------ */
+/* ---- accelerators
+ * ------------------------------------------------------------------------------------ */
 
-static void worth_row(struct buffer *out, const struct story *s, const char *label, const char *class,
-		      double ns)
+static void worth_row(struct buffer *out, const struct story *s, const char *label,
+		      const char *class, double ns)
 {
 	char text[TEXT];
 
@@ -216,10 +223,11 @@ void html_worth(struct buffer *out, const struct story *s)
 	if (!worth_known(s))
 		return;
 	html_section(out, "worth", "Accelerator time");
-	buffer_printf(out,
-		      "<p class=\"dim small\">Of all ranks seen here, over all runs, outages included.</p>\n"
-		      "<div class=\"wide\"><table class=\"tight\">\n<thead><tr><th scope=\"col\"></th><th "
-		      "scope=\"col\" class=\"n\">hours</th><th scope=\"col\" class=\"n\">share</th>");
+	buffer_printf(
+		out,
+		"<p class=\"dim small\">Of all ranks seen here, over all runs, outages included.</p>\n"
+		"<div class=\"wide\"><table class=\"tight\">\n<thead><tr><th scope=\"col\"></th><th "
+		"scope=\"col\" class=\"n\">hours</th><th scope=\"col\" class=\"n\">share</th>");
 	if (s->program.price > 0)
 		buffer_printf(out, "<th scope=\"col\" class=\"n\">cost</th>");
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");

@@ -38,7 +38,8 @@ int live_open(struct live **ret, int in_fd, int out_fd)
 static uint32_t live_selected(const struct live *l)
 {
 	for (uint32_t i = 0; l->chosen && i < l->shown->nranks; i++) {
-		if (l->shown->ranks[i].pid == l->pid && l->shown->ranks[i].start_mono_ns == l->start_ns)
+		if (l->shown->ranks[i].pid == l->pid &&
+		    l->shown->ranks[i].start_mono_ns == l->start_ns)
 			return i;
 	}
 	return frame_first(l->shown);

@@ -39,8 +39,8 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 	canvas_put(c, STYLE_DIM, "pid %u ", r->pid);
 	canvas_at(c, 22);
 	if (l && !r->trainer && l->state.tier != TIER_NONE && l->state.unit != UNIT_STEP) {
-		canvas_put(c, STYLE_DIM, "%llu %ss, no training seen  %s", (unsigned long long)l->state.steps,
-			   unit_name[l->state.unit], r->comm);
+		canvas_put(c, STYLE_DIM, "%llu %ss, no training seen  %s",
+			   (unsigned long long)l->state.steps, unit_name[l->state.unit], r->comm);
 		return;
 	}
 	if (!r->trainer || !l) {
@@ -57,8 +57,9 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 	canvas_put(c, STYLE_PLAIN, "step %llu ", (unsigned long long)l->last_number);
 	canvas_right(c, 55, STYLE_PLAIN, l->time.count ? view_duration(text, l->time.last_ns) : "");
 	canvas_right(c, 72, STYLE_DIM, "goodput");
-	canvas_right(c, 80, STYLE_PLAIN,
-		     view_percent(text, r->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&r->ledger)));
+	canvas_right(
+		c, 80, STYLE_PLAIN,
+		view_percent(text, r->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&r->ledger)));
 	if (c->cols < 96 || l->recent < 2)
 		return;
 	canvas_at(c, 83);
@@ -97,7 +98,8 @@ static void frame_identity(struct canvas *c, const struct rank_view *r)
 	if (*r->job)
 		canvas_put(c, STYLE_CYAN, "  job %s", r->job);
 	if (!r->alive)
-		canvas_put(c, r->status ? STYLE_RED : STYLE_PLAIN, "  %s", view_fate(fate, sizeof(fate), r));
+		canvas_put(c, r->status ? STYLE_RED : STYLE_PLAIN, "  %s",
+			   view_fate(fate, sizeof(fate), r));
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
 }
 
@@ -129,9 +131,10 @@ static void frame_straggler(struct canvas *c, const struct rank_view *r)
 		return;
 	canvas_line(c, WORTH_KEY);
 	canvas_at(c, 1);
-	canvas_put(c, STYLE_RED, "straggler since step %llu: the others wait %s for it in a step%s%s",
-		   (unsigned long long)v->onset_step, view_duration(took, v->size_ns), *v->phase ? ", " : "",
-		   v->phase);
+	canvas_put(c, STYLE_RED,
+		   "straggler since step %llu: the others wait %s for it in a step%s%s",
+		   (unsigned long long)v->onset_step, view_duration(took, v->size_ns),
+		   *v->phase ? ", " : "", v->phase);
 }
 
 static void frame_events(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
@@ -174,13 +177,14 @@ static void frame_cost(struct canvas *c, const struct snapshot *s, const struct 
 	if (r && r->hits)
 		frame_overhead(c, r);
 	canvas_put(c, STYLE_DIM, "records lost ");
-	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s", view_losses(text, sizeof(text), s));
+	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s",
+		   view_losses(text, sizeof(text), s));
 	if (!view_given_up(text, sizeof(text), s))
 		return;
 	canvas_line(c, WORTH_GOOD);
 	canvas_at(c, 1);
-	canvas_put(c, STYLE_YELLOW, "over the overhead budget of %.4g %%: %s", (double)s->budget_ppm / 1e4,
-		   text);
+	canvas_put(c, STYLE_YELLOW, "over the overhead budget of %.4g %%: %s",
+		   (double)s->budget_ppm / 1e4, text);
 }
 
 static void frame_hint(struct canvas *c, const struct snapshot *s)
@@ -233,7 +237,8 @@ uint32_t frame_first(const struct snapshot *s)
 		if (r->trainer && r->alive && !trains) {
 			at = i;
 			trains = true;
-		} else if (!trains && r->trainer >= best->trainer && r->start_mono_ns > best->start_mono_ns) {
+		} else if (!trains && r->trainer >= best->trainer &&
+			   r->start_mono_ns > best->start_mono_ns) {
 			at = i;
 		}
 	}
@@ -257,7 +262,8 @@ static void frame_job(struct canvas *c, const struct snapshot *s, const struct r
 	canvas_put(c, STYLE_PLAIN, "%s",
 		   view_percent(part, j->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&j->ledger)));
 	canvas_put(c, STYLE_DIM, "   disruptions ");
-	canvas_put(c, j->nfalls ? STYLE_RED : STYLE_PLAIN, "%llu", (unsigned long long)j->ledger.disruptions);
+	canvas_put(c, j->nfalls ? STYLE_RED : STYLE_PLAIN, "%llu",
+		   (unsigned long long)j->ledger.disruptions);
 	if (j->ledger.ns[BUCKET_WASTED]) {
 		canvas_put(c, STYLE_DIM, "   wasted ");
 		canvas_put(c, STYLE_PLAIN, "%s", view_duration(lost, j->ledger.ns[BUCKET_WASTED]));
@@ -304,10 +310,13 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 	canvas_finish(&c, out, o->rows);
 }
 
-void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color, const char *log)
+void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color,
+		const char *log)
 {
-	frame_draw(
-		out, s,
-		&(struct frame_options){
-			.cols = cols, .rows = rows, .selected = frame_first(s), .color = color, .log = log});
+	frame_draw(out, s,
+		   &(struct frame_options){.cols = cols,
+					   .rows = rows,
+					   .selected = frame_first(s),
+					   .color = color,
+					   .log = log});
 }

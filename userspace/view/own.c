@@ -12,7 +12,8 @@
 #define RANGES_SHOWN  8
 #define FIGURES_SHOWN 16 /* lines, one for each Stat */
 
-/* ---- ranges -------------------------------------------------------------------------------------- */
+/* ---- ranges
+ * -------------------------------------------------------------------------------------- */
 
 /* The largest first; returns how many there are. */
 static uint32_t ranges_sort(const struct loop_view *l, const struct share_part **ret)
@@ -35,13 +36,14 @@ static uint64_t part_ns(const struct share_part *p)
 	return p->steps ? p->ns / p->steps : 0;
 }
 
-static const char *part_share(char out[WORD_MAX], const struct loop_view *l, const struct share_part *p)
+static const char *part_share(char out[WORD_MAX], const struct loop_view *l,
+			      const struct share_part *p)
 {
 	return view_percent(out, part_ns(p), (uint64_t)l->time.mean_ns);
 }
 
-void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct loop_view *l, int label,
-		       int cols)
+void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct loop_view *l,
+		       int label, int cols)
 {
 	const struct share_part *part[SHARE_PARTS];
 	char mean[WORD_MAX], share[WORD_MAX];
@@ -60,8 +62,8 @@ void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct
 			   clock_duration(mean, WORD_MAX, part_ns(part[i])));
 		canvas_put(c, STYLE_DIM, " (%s", part_share(share, l, part[i]));
 		if (part[i]->steps < l->state.steps)
-			canvas_put(c, STYLE_DIM, ", in %llu step%s", (unsigned long long)part[i]->steps,
-				   plural(part[i]->steps));
+			canvas_put(c, STYLE_DIM, ", in %llu step%s",
+				   (unsigned long long)part[i]->steps, plural(part[i]->steps));
 		canvas_put(c, STYLE_DIM, ")");
 	}
 	if (n > RANGES_SHOWN)
@@ -103,7 +105,8 @@ void own_json_ranges(struct buffer *out, const struct loop_view *l)
 	json_close(out, '}');
 }
 
-/* ---- figures ------------------------------------------------------------------------------------- */
+/* ---- figures
+ * ------------------------------------------------------------------------------------- */
 
 static void figure_put(struct canvas *c, const struct monitor_value *v)
 {

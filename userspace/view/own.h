@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own.h - what a job tells of itself: ranges that it named, figures of its own monitoring. Nothing is put
- * where there is none. */
+/* own.h - what a job tells of itself: ranges that it named, figures of its own monitoring. Nothing
+ * is put where there is none. */
 #ifndef VIEW_OWN_H
 #define VIEW_OWN_H
 
@@ -9,8 +9,8 @@
 #include "userspace/view/canvas.h"
 
 /* In the report: each begins a line with its name, and facts at that column, of lines that wide. */
-void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct loop_view *l, int label,
-		       int cols);
+void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct loop_view *l,
+		       int label, int cols);
 void own_report_figures(struct canvas *c, const struct rank_view *r, int label);
 /* In the live view: a line each. */
 void own_frame_ranges(struct canvas *c, const struct loop_view *l, int importance);

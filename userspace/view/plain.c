@@ -53,7 +53,8 @@ static void plain_rank(FILE *out, const struct fact *f)
 		fprintf(out, ", each with %s",
 			log_escape(ratios, sizeof(ratios), st->ratios, sizeof(st->ratios)));
 	if (st->reason[0])
-		fprintf(out, ": %s", log_escape(reason, sizeof(reason), st->reason, sizeof(st->reason)));
+		fprintf(out, ": %s",
+			log_escape(reason, sizeof(reason), st->reason, sizeof(st->reason)));
 }
 
 static void plain_checkpoint(FILE *out, const struct fact_checkpoint *c)
@@ -78,7 +79,8 @@ static void plain_disruption(FILE *out, const struct job_fall *fall)
 
 	if (fall->over) {
 		fprintf(out, " disruption %" PRIu64 " is over after %s: goes on with step %" PRId64,
-			fall->number, view_duration(took, fall->d.recovery_ns), fall->d.resumed_step);
+			fall->number, view_duration(took, fall->d.recovery_ns),
+			fall->d.resumed_step);
 		if (fall->d.wasted_ns)
 			fprintf(out, ", %s%s of progress lost", fall->estimated ? "about " : "",
 				view_duration(took, fall->d.wasted_ns));
@@ -114,7 +116,8 @@ static void plain_health(FILE *out, const struct fact_health *h)
 			log_escape(evidence, sizeof(evidence), h->evidence, strlen(h->evidence)));
 		return;
 	}
-	fprintf(out, " %s %s: %s", h->over ? "hung" : "hangs for", view_duration(took, h->size_ns), h->why);
+	fprintf(out, " %s %s: %s", h->over ? "hung" : "hangs for", view_duration(took, h->size_ns),
+		h->why);
 	if (*h->evidence)
 		fprintf(out, " (%s)",
 			log_escape(evidence, sizeof(evidence), h->evidence, strlen(h->evidence)));
@@ -166,7 +169,8 @@ void plain_fact(FILE *out, const struct fact *f)
 	fputc('\n', out);
 }
 
-static void plain_loop(FILE *out, const char *when, const struct rank_view *r, const struct loop_view *l)
+static void plain_loop(FILE *out, const char *when, const struct rank_view *r,
+		       const struct loop_view *l)
 {
 	char text[WORD_MAX];
 

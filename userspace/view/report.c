@@ -156,9 +156,10 @@ static void report_price(struct canvas *c, const struct snapshot *s, const struc
 	if (!s->budget_ppm || marker <= (double)s->budget_ppm / 1e4)
 		return;
 	report_field(c, "");
-	canvas_put(c, STYLE_YELLOW,
-		   "the marker alone costs more than the budget of %.4g %%: kept, as it finds the steps",
-		   (double)s->budget_ppm / 1e4);
+	canvas_put(
+		c, STYLE_YELLOW,
+		"the marker alone costs more than the budget of %.4g %%: kept, as it finds the steps",
+		(double)s->budget_ppm / 1e4);
 }
 
 static void report_overhead(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
@@ -166,7 +167,8 @@ static void report_overhead(struct canvas *c, const struct snapshot *s, const st
 	char text[512];
 
 	report_field(c, "overhead");
-	canvas_put(c, STYLE_PLAIN, "%llu probe hit%s", (unsigned long long)r->hits, plural(r->hits));
+	canvas_put(c, STYLE_PLAIN, "%llu probe hit%s", (unsigned long long)r->hits,
+		   plural(r->hits));
 	if (r->overhead.sum.all_ns)
 		report_price(c, s, r);
 	else if (r->hits)
@@ -175,7 +177,8 @@ static void report_overhead(struct canvas *c, const struct snapshot *s, const st
 		return;
 	report_field(c, "gave up");
 	canvas_put(c, STYLE_YELLOW, "%s", text);
-	canvas_put(c, STYLE_DIM, "  over the overhead budget of %.4g %%", (double)s->budget_ppm / 1e4);
+	canvas_put(c, STYLE_DIM, "  over the overhead budget of %.4g %%",
+		   (double)s->budget_ppm / 1e4);
 }
 
 static void report_late(struct canvas *c, const struct rank_view *r)
@@ -274,12 +277,14 @@ static void report_tail(struct canvas *c, const struct snapshot *s)
 	canvas_put(c, STYLE_DIM, "records");
 	canvas_at(c, REPORT_LABEL);
 	canvas_put(c, STYLE_PLAIN, "%llu, lost: ", (unsigned long long)s->events);
-	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s", view_losses(text, sizeof(text), s));
+	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s",
+		   view_losses(text, sizeof(text), s));
 	if (s->lost[GP_LOSS_rate_limited])
 		canvas_put(c, STYLE_DIM, "; %llu over a rate bound: counted, not sent",
 			   (unsigned long long)s->lost[GP_LOSS_rate_limited]);
 	if (s->lost[GP_LOSS_file_limited])
-		canvas_put(c, STYLE_DIM, "; %llu time%s too many files at once to tell checkpoints from data",
+		canvas_put(c, STYLE_DIM,
+			   "; %llu time%s too many files at once to tell checkpoints from data",
 			   (unsigned long long)s->lost[GP_LOSS_file_limited],
 			   plural(s->lost[GP_LOSS_file_limited]));
 	if (!s->ledger_violations)
@@ -315,7 +320,8 @@ void report_text(struct buffer *out, const struct snapshot *s, bool color)
 	if (trainers > REPORT_RANKS) {
 		canvas_line(&c, 0);
 		canvas_line(&c, 0);
-		canvas_put(&c, STYLE_DIM, "more than %d ranks: the rest is in --json", REPORT_RANKS);
+		canvas_put(&c, STYLE_DIM, "more than %d ranks: the rest is in --json",
+			   REPORT_RANKS);
 	}
 	report_bystanders(&c, s);
 	report_tail(&c, s);

@@ -64,7 +64,8 @@ static void fall_cause(char *out, size_t len, const struct job_fall *f)
 	else if (*why->fault)
 		snprintf(out, len, "%s", why->fault);
 	else if (why->signal && *why->sender_comm)
-		snprintf(out, len, "%s, signal %d by %.15s", why->cause, why->signal, why->sender_comm);
+		snprintf(out, len, "%s, signal %d by %.15s", why->cause, why->signal,
+			 why->sender_comm);
 	else if (why->signal)
 		snprintf(out, len, "%s, signal %d", why->cause, why->signal);
 	else if (why->exit_code > 0)
@@ -166,8 +167,8 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 	canvas_line(c, 0);
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_BOLD, "job%s%s", *j->name ? " " : "", j->name);
-	canvas_put(c, STYLE_PLAIN, "  %u run%s of %u process%s, %s", j->runs, plural(j->runs), ranks,
-		   plural_es(ranks), job_state_name[j->state]);
+	canvas_put(c, STYLE_PLAIN, "  %u run%s of %u process%s, %s", j->runs, plural(j->runs),
+		   ranks, plural_es(ranks), job_state_name[j->state]);
 	if (j->carried)
 		canvas_put(c, STYLE_DIM, "; %u of the runs on other nodes, joined by their clocks",
 			   j->carried_runs);
@@ -183,14 +184,16 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 	if (j->secured_step) {
 		field(c, "secured");
 		canvas_put(c, STYLE_PLAIN, "up to step %llu, %s of goodput",
-			   (unsigned long long)j->secured_step, view_duration(secured, j->secured_ns));
+			   (unsigned long long)j->secured_step,
+			   view_duration(secured, j->secured_ns));
 	}
 	report_falls(c, s, j);
 	report_program(c, s, j);
 	report_time(c, &j->ledger, &s->types, report_worth_of_job(s, j, &worth));
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------- */
+/* ---- JSON
+ * ---------------------------------------------------------------------------------------- */
 
 /* Empty: not known. */
 static void scheduling_json(struct buffer *out, const struct scheduling *s)
@@ -276,7 +279,8 @@ static void job_json(struct buffer *out, const struct snapshot *s, const struct 
 	json_uint(out, "excluded_ns", j->ledger.ns[BUCKET_EXCLUDED]);
 	json_uint(out, "observed_ns", observed_ns);
 	if (observed_ns)
-		json_real(out, "goodput_ratio", (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
+		json_real(out, "goodput_ratio",
+			  (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
 	else
 		json_null(out, "goodput_ratio");
 	json_open(out, "buckets", '{');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_job.h - a job over all its runs: where its time went, and each disruption with what it cost. */
+/* report_job.h - a job over all its runs: where its time went, and each disruption with what it
+ * cost. */
 #ifndef VIEW_REPORT_JOB_H
 #define VIEW_REPORT_JOB_H
 

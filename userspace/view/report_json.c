@@ -159,8 +159,8 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 	json_close(out, '}');
 }
 
-static void json_ledger(struct buffer *out, const struct ledger_view *l, const struct type_names *types,
-			bool trainer)
+static void json_ledger(struct buffer *out, const struct ledger_view *l,
+			const struct type_names *types, bool trainer)
 {
 	uint64_t observed = view_observed_ns(l), ns;
 	char room[LEDGER_NAME_MAX];
@@ -204,7 +204,8 @@ void report_windows_json(struct buffer *out, const struct window_view *windows,
 		json_uint(out, "excluded_ns", w->ns[BUCKET_EXCLUDED]);
 		json_bool(out, "whole", w->whole);
 		if (observed)
-			json_real(out, "goodput_ratio", (double)w->ns[BUCKET_GOODPUT] / (double)observed);
+			json_real(out, "goodput_ratio",
+				  (double)w->ns[BUCKET_GOODPUT] / (double)observed);
 		else
 			json_null(out, "goodput_ratio");
 		json_open(out, "buckets", '{');
@@ -309,7 +310,8 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_health(out, r);
 	json_nonzero(out, "accelerators", r->accelerators);
 	json_uint(out, "hits", r->hits);
-	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits, r->overhead.sum.all_ns);
+	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits,
+		       r->overhead.sum.all_ns);
 	number_or_null(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,
 		       r->overhead.sum.marker_ns);
 	json_uint(out, "lost", r->lost);

@@ -31,7 +31,8 @@ static void report_found(struct canvas *c, const struct step_state *st)
 		   boundary_name[st->boundary], st->confidence);
 	if (st->series == SERIES_RATE) {
 		report_field(c, "times");
-		canvas_put(c, STYLE_PLAIN, "say when work was queued: their mean is what a step takes");
+		canvas_put(c, STYLE_PLAIN,
+			   "say when work was queued: their mean is what a step takes");
 	}
 	if (*st->ratios) {
 		report_field(c, "per step");
@@ -39,7 +40,7 @@ static void report_found(struct canvas *c, const struct step_state *st)
 	}
 	report_field(c, "numbers");
 	canvas_put(c, STYLE_PLAIN, "%s",
-		   st->late	      ? "count from the first step seen (earlier ones may be missing)"
+		   st->late ? "count from the first step seen (earlier ones may be missing)"
 		   : st->since_attach ? "count from the first step seen (attached to a running job)"
 				      : "count from the process's first step");
 	if (st->state != STATE_LOCKED && st->state != STATE_ENDED) {
@@ -67,13 +68,13 @@ static void report_steps(struct canvas *c, const struct loop_view *l)
 		canvas_put(c, STYLE_PLAIN, ", the last one is number %llu",
 			   (unsigned long long)l->last_number);
 	if (l->state.updates && l->state.updates != l->state.steps)
-		canvas_put(c, STYLE_PLAIN, ", %llu optimizer update%s", (unsigned long long)l->state.updates,
-			   plural(l->state.updates));
+		canvas_put(c, STYLE_PLAIN, ", %llu optimizer update%s",
+			   (unsigned long long)l->state.updates, plural(l->state.updates));
 	for (size_t i = 0; i < sizeof(flag) / sizeof(flag[0]); i++) {
 		if (!l->flagged[i])
 			continue;
-		canvas_put(c, STYLE_DIM, "%s%llu %.*s", separator, (unsigned long long)l->flagged[i],
-			   (int)strcspn(flag[i], "_"), flag[i]);
+		canvas_put(c, STYLE_DIM, "%s%llu %.*s", separator,
+			   (unsigned long long)l->flagged[i], (int)strcspn(flag[i], "_"), flag[i]);
 		separator = ", ";
 	}
 	if (*separator == ',')
@@ -104,7 +105,8 @@ static void report_step_time(struct canvas *c, const struct loop_view *l)
 	canvas_line(c, 0);
 	figure(c, 0, "ideal", view_duration(text, t->ideal_ns));
 	if (t->ideal_ns) {
-		figure(c, 1, "deviation", clock_duration(text, WORD_MAX, (uint64_t)(t->deviation_ns + 0.5)));
+		figure(c, 1, "deviation",
+		       clock_duration(text, WORD_MAX, (uint64_t)(t->deviation_ns + 0.5)));
 		snprintf(text, sizeof(text), "%.1f %%", 100 * t->jitter);
 		figure(c, 2, "jitter", text);
 	} else {
@@ -122,8 +124,8 @@ static void report_change(struct canvas *c, const struct loop_view *l)
 	if (!v->count)
 		return;
 	report_field(c, "slowdowns");
-	canvas_put(c, v->slow ? STYLE_RED : STYLE_PLAIN, "%llu; the last: %s", (unsigned long long)v->count,
-		   view_change(text, sizeof(text), v));
+	canvas_put(c, v->slow ? STYLE_RED : STYLE_PLAIN, "%llu; the last: %s",
+		   (unsigned long long)v->count, view_change(text, sizeof(text), v));
 }
 
 static void report_recent(struct canvas *c, const struct loop_view *l)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_loop.h - the part of the report on one loop: what ends its steps, their times, and what is in them.
+/* report_loop.h - the part of the report on one loop: what ends its steps, their times, and what is
+ * in them.
  */
 #ifndef VIEW_REPORT_LOOP_H
 #define VIEW_REPORT_LOOP_H

@@ -15,7 +15,8 @@ static void json_denied(struct buffer *out, const struct node_view *v)
 {
 	json_open(out, "denied_last", '[');
 	for (uint32_t i = 0; i < v->ndenied && i < NODE_DENIED; i++) {
-		const struct node_denied *d = &v->denied_last[(v->denied - v->ndenied + i) % NODE_DENIED];
+		const struct node_denied
+			*d = &v->denied_last[(v->denied - v->ndenied + i) % NODE_DENIED];
 
 		json_open(out, NULL, '{');
 		json_uint(out, "pid", d->pid);
@@ -26,7 +27,8 @@ static void json_denied(struct buffer *out, const struct node_view *v)
 	json_close(out, ']');
 }
 
-/* Watched, and in no list of jobs: who serves, who waits for a job, who has only mapped a library. */
+/* Watched, and in no list of jobs: who serves, who waits for a job, who has only mapped a library.
+ */
 static void json_quiet(struct buffer *out, const struct snapshot *s)
 {
 	const struct node_view *v = &s->node;
@@ -40,9 +42,10 @@ static void json_quiet(struct buffer *out, const struct snapshot *s)
 		json_open(out, NULL, '{');
 		json_uint(out, "pid", v->quiet[i].pid);
 		json_string(out, "comm", v->quiet[i].comm);
-		json_string(out, "why",
-			    r ? "it calls a runtime, and shows no marker of training: it serves, or is idle"
-			      : "it maps a library of a known runtime, and has shown no marker of training");
+		json_string(
+			out, "why",
+			r ? "it calls a runtime, and shows no marker of training: it serves, or is idle"
+			  : "it maps a library of a known runtime, and has shown no marker of training");
 		json_close(out, '}');
 	}
 	json_close(out, ']');

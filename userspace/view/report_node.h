@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_node.h - what the service that looks after a node knows of it, as a part of the report's JSON. */
+/* report_node.h - what the service that looks after a node knows of it, as a part of the report's
+ * JSON. */
 #ifndef VIEW_REPORT_NODE_H
 #define VIEW_REPORT_NODE_H
 

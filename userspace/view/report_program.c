@@ -85,7 +85,8 @@ static void field(struct canvas *c, const char *name)
 	canvas_at(c, LABEL);
 }
 
-static void accelerators(struct canvas *c, const struct program_config *cfg, const struct job_view *j)
+static void accelerators(struct canvas *c, const struct program_config *cfg,
+			 const struct job_view *j)
 {
 	char peak[32];
 
@@ -93,7 +94,8 @@ static void accelerators(struct canvas *c, const struct program_config *cfg, con
 	if (j->program.accelerators > 0)
 		canvas_put(c, STYLE_PLAIN, "%.0f", j->program.accelerators);
 	else
-		canvas_put(c, STYLE_YELLOW, "unknown: no runtime of one was called; --accelerators says");
+		canvas_put(c, STYLE_YELLOW,
+			   "unknown: no runtime of one was called; --accelerators says");
 	if (*cfg->accelerator)
 		canvas_put(c, STYLE_PLAIN, " %s", cfg->accelerator);
 	if (cfg->peak_flops > 0)
@@ -102,15 +104,16 @@ static void accelerators(struct canvas *c, const struct program_config *cfg, con
 		canvas_put(c, STYLE_YELLOW, ", peak unknown; --accelerator or --peak-tflops says");
 }
 
-/* Of the time since its first pod was made, the share in which the job had its nodes. 0: unknown, as it is
- * where that of an outage is. */
+/* Of the time since its first pod was made, the share in which the job had its nodes. 0: unknown,
+ * as it is where that of an outage is. */
 static double scheduled(const struct job_view *j)
 {
 	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;
 
 	if (!j->scheduling.known || j->carried || j->ledger.disruptions != j->nfalls)
 		return 0;
-	without_ns = (double)j->scheduling.ns[SCHEDULE_create] + (double)j->scheduling.ns[SCHEDULE_schedule];
+	without_ns = (double)j->scheduling.ns[SCHEDULE_create] +
+		     (double)j->scheduling.ns[SCHEDULE_schedule];
 	for (int i = 0; i < SCHEDULE_COUNT; i++)
 		all_ns += (double)j->scheduling.ns[i];
 	for (uint32_t i = 0; i < j->nfalls; i++) {
@@ -159,7 +162,8 @@ void report_program(struct canvas *c, const struct snapshot *s, const struct job
 	goodputs(c, j);
 }
 
-/* ---- columns ------------------------------------------------------------------------------------- */
+/* ---- columns
+ * ------------------------------------------------------------------------------------- */
 
 bool report_worth_asked(const struct program_config *cfg)
 {
@@ -199,7 +203,8 @@ const struct report_worth *report_worth_of_rank(const struct snapshot *s, const 
 	return report_worth_asked(&s->program) && r->accelerators ? ret : NULL;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------- */
+/* ---- JSON
+ * ---------------------------------------------------------------------------------------- */
 
 static void real_or_null(struct buffer *out, const char *key, double v)
 {
@@ -236,7 +241,8 @@ static void cost_json(struct buffer *out, const struct program_config *cfg, cons
 	json_close(out, '}');
 }
 
-void report_worth_json(struct buffer *out, const struct program_config *cfg, const double *accelerator_ns)
+void report_worth_json(struct buffer *out, const struct program_config *cfg,
+		       const double *accelerator_ns)
 {
 	if (sum(accelerator_ns) > 0) {
 		json_open(out, "accelerator_seconds", '{');

@@ -10,8 +10,8 @@
 
 /* Throughput, MFU, the three goodputs; nothing where nobody said what a step is. */
 void report_program(struct canvas *c, const struct snapshot *s, const struct job_view *j);
-/* Columns of the table of time, where they were asked for and are known: *ret is what they are made from.
- * NULL: none. own_ns has BUCKET_COUNT places. */
+/* Columns of the table of time, where they were asked for and are known: *ret is what they are made
+ * from. NULL: none. own_ns has BUCKET_COUNT places. */
 const struct report_worth *report_worth_of_job(const struct snapshot *s, const struct job_view *j,
 					       struct report_worth *ret);
 const struct report_worth *report_worth_of_rank(const struct snapshot *s, const struct rank_view *r,
@@ -21,7 +21,8 @@ void report_program_json(struct buffer *out, const struct snapshot *s, const str
 
 bool report_worth_asked(const struct program_config *cfg);
 /* "accelerator_seconds" and "cost", null where they are not known. */
-void report_worth_json(struct buffer *out, const struct program_config *cfg, const double *accelerator_ns);
+void report_worth_json(struct buffer *out, const struct program_config *cfg,
+		       const double *accelerator_ns);
 
 /* "1024", "2.10 M", "412 T"; "unknown" for 0. */
 const char *view_si(char out[32], double v);

@@ -121,7 +121,8 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 	if (sum == elapsed)
 		canvas_put(c, STYLE_DIM, "  = elapsed");
 	else
-		canvas_put(c, STYLE_RED, "  elapsed is %s", clock_duration(time, WORD_MAX, elapsed));
+		canvas_put(c, STYLE_RED, "  elapsed is %s",
+			   clock_duration(time, WORD_MAX, elapsed));
 	if (w)
 		worth_put(c, w, all_ns, STYLE_BOLD);
 	if (!l->ns[BUCKET_EXCLUDED])
@@ -129,6 +130,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
 	canvas_put(c, STYLE_YELLOW, "%s", bucket_label[BUCKET_EXCLUDED]);
-	canvas_right(c, COL_TIME, STYLE_YELLOW, clock_duration(time, WORD_MAX, l->ns[BUCKET_EXCLUDED]));
+	canvas_right(c, COL_TIME, STYLE_YELLOW,
+		     clock_duration(time, WORD_MAX, l->ns[BUCKET_EXCLUDED]));
 	canvas_right(c, COL_SHARE, STYLE_DIM, "beside it");
 }

@@ -7,7 +7,7 @@
 #include "userspace/model/program.h"
 #include "userspace/view/canvas.h"
 
-struct report_worth {		      /* two more columns: time of accelerators, and what it costs */
+struct report_worth { /* two more columns: time of accelerators, and what it costs */
 	const double *accelerator_ns; /* by bucket */
 	double running_ns;	      /* part of that of OTHER: what runs now */
 	const struct program_config *config;

@@ -34,7 +34,8 @@ void spark_scale(struct spark *s, const uint64_t *ns, int n, int width)
 	for (int i = 0; i < n; i++)
 		away[i] = sorted[i] > median ? sorted[i] - median : median - sorted[i];
 	qsort(away, (size_t)n, sizeof(*away), spark_order);
-	/* Ten MAD, or half the median where the steps are steady: beyond it a value would flatten the rest.
+	/* Ten MAD, or half the median where the steps are steady: beyond it a value would flatten
+	 * the rest.
 	 */
 	limit = 10 * away[n / 2] > median / 2 ? 10 * away[n / 2] : median / 2;
 	s->high_ns = median;

@@ -17,7 +17,8 @@ struct reading {
 	uint32_t most;
 };
 
-/* ---- lists ------------------------------------------------------------------------------------------- */
+/* ---- lists
+ * ------------------------------------------------------------------------------------------- */
 
 static int list_add(struct story_list *l, const void *item, size_t size)
 {
@@ -54,7 +55,8 @@ static void tame(int64_t *ns)
 		*ns = STORY_NS_MAX;
 }
 
-/* ---- what a store tells ------------------------------------------------------------------------------ */
+/* ---- what a store tells
+ * ------------------------------------------------------------------------------ */
 
 static bool outside(const struct story *s, int64_t from_ns, int64_t to_ns)
 {
@@ -78,7 +80,8 @@ static int take_run(void *ctx, const struct store_run *run)
 	if (outside(r->story, run->start_ns, run->last_ns))
 		return 0;
 	if (!is_whole(&r->story->span) || r->story->exclusions.count)
-		err = store_rank_totals(r->store, run->reference, &r->story->span, true, &own.totals);
+		err = store_rank_totals(r->store, run->reference, &r->story->span, true,
+					&own.totals);
 	if (run->ranks >= 2 || r->most < 2) {
 		r->run = run->id;
 		r->most = run->ranks;
@@ -108,7 +111,8 @@ static int take_disruption(void *ctx, const struct store_disruption *row)
 {
 	struct story *s = ((struct reading *)ctx)->story;
 	struct store_disruption own = *row, *d = &own;
-	int64_t *const ns[] = {&own.at_ns, &own.resumed_ns, &own.wasted_ns, &own.recovery_ns, &own.down_ns};
+	int64_t *const ns[] = {&own.at_ns, &own.resumed_ns, &own.wasted_ns, &own.recovery_ns,
+			       &own.down_ns};
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
 		tame(ns[i]);
@@ -186,8 +190,8 @@ static int take_exclusion(void *ctx, const struct store_note *n)
 	return note_add(&s->exclusions, n);
 }
 
-/* As in the sums: a minute that an exclusion touches is none; of a longer span that is known only as a whole
- * all its step times are told. */
+/* As in the sums: a minute that an exclusion touches is none; of a longer span that is known only
+ * as a whole all its step times are told. */
 static bool left_out(const struct story *s, int64_t from_ns, int64_t to_ns)
 {
 	bool out = false;
@@ -209,9 +213,11 @@ static int take_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct s
 	return 0;
 }
 
-/* ---- what comes of it -------------------------------------------------------------------------------- */
+/* ---- what comes of it
+ * -------------------------------------------------------------------------------- */
 
-/* Custom events by type, as far as a ledger tells them apart; together never more than their bucket has. */
+/* Custom events by type, as far as a ledger tells them apart; together never more than their bucket
+ * has. */
 static void types_make(const struct store *st, const struct sums *from, struct ledger_view *l,
 		       struct type_names *names)
 {
@@ -227,7 +233,8 @@ static void types_make(const struct store *st, const struct sums *from, struct l
 		name = store_bucket(st, i);
 		if (!ns || !name || !*name)
 			continue;
-		if (!strncmp(name, bucket_name[BUCKET_CUSTOM], prefix - 1) && name[prefix - 1] == '.')
+		if (!strncmp(name, bucket_name[BUCKET_CUSTOM], prefix - 1) &&
+		    name[prefix - 1] == '.')
 			name += prefix;
 		snprintf(names->name[l->ntypes], LEDGER_TYPE_MAX, "%s", name);
 		l->types[l->ntypes] = (struct ledger_type){l->ntypes, ns};
@@ -237,8 +244,8 @@ static void types_make(const struct store *st, const struct sums *from, struct l
 	l->types[0].ns = left_ns;
 }
 
-/* Buckets that this version has no name for are named events; what was moved out of the span by what came
- * after it is taken from what may be anything. Elapsed stays the sum. */
+/* Buckets that this version has no name for are named events; what was moved out of the span by
+ * what came after it is taken from what may be anything. Elapsed stays the sum. */
 static void ledger_make(const struct sums *from, struct ledger_view *l)
 {
 	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
@@ -342,8 +349,8 @@ static int curve_fill(struct reading *r)
 		return -ENOMEM;
 	curve_init(s->curve, STORE_MINUTE_NS);
 	for (uint32_t i = 0; !err && i < s->runs.count; i++)
-		err = store_minutes(r->store, STORY_AT(s->runs, struct story_run, i)->run.reference, &s->span,
-				    take_minute, r);
+		err = store_minutes(r->store, STORY_AT(s->runs, struct story_run, i)->run.reference,
+				    &s->span, take_minute, r);
 	return err;
 }
 
@@ -409,7 +416,8 @@ int story_windows(struct story *s, struct store *st, const uint64_t *length_ns)
 		struct story_window *w = &s->windows[s->nwindows++];
 		struct store_span span = {.to_ns = s->span.to_ns};
 
-		*w = (struct story_window){.length_ns = length_ns[i], .from_ns = s->from_ns, .whole = true};
+		*w = (struct story_window){
+			.length_ns = length_ns[i], .from_ns = s->from_ns, .whole = true};
 		if (s->to_ns - s->from_ns > (int64_t)length_ns[i]) {
 			w->from_ns = s->to_ns - (int64_t)length_ns[i];
 			w->from_ns -= w->from_ns % STORE_MINUTE_NS;

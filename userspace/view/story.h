@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* story.h - one job as a report tells it: what a store knows of it within a span, and what that leaves open.
- * The text, the JSON object and the page are all made of a story, so their numbers are the same.
+/* story.h - one job as a report tells it: what a store knows of it within a span, and what that
+ * leaves open. The text, the JSON object and the page are all made of a story, so their numbers are
+ * the same.
  *
- * Bounded: of runs, ranks, disruptions, checkpoints, slowdowns and notes the last STORY_LIST are kept, the
- * others counted. Texts are printable, but to be escaped for what they are put into. Times are UTC ns,
- * durations ns. Single-threaded. */
+ * Bounded: of runs, ranks, disruptions, checkpoints, slowdowns and notes the last STORY_LIST are
+ * kept, the others counted. Texts are printable, but to be escaped for what they are put into.
+ * Times are UTC ns, durations ns. Single-threaded. */
 #ifndef VIEW_STORY_H
 #define VIEW_STORY_H
 
@@ -60,7 +61,8 @@ struct story {
 	struct store_totals totals;
 	uint64_t ideal_ns; /* of a step; 0: under 3 steps */
 	uint64_t saves, saves_async, restores, saves_ns;
-	uint64_t restores_guessed; /* of what they read it was estimated, or not known, which step it is of */
+	uint64_t restores_guessed; /* of what they read it was estimated, or not known, which step
+				      it is of */
 	int64_t secured_step;	   /* of the last whole save; STORE_NONE */
 	uint64_t recovery_ns, wasted_ns,
 		unrecovered; /* of all disruptions in it; those with no step after them */
@@ -68,16 +70,17 @@ struct story {
 	struct story_window windows[WINDOWS_MAX];
 	uint32_t nwindows; /* 0: none was asked for */
 	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
-	uint32_t minor; /* slowdowns that are over and cost next to nothing; they and their ends are marked so
+	uint32_t minor; /* slowdowns that are over and cost next to nothing; they and their ends are
+			 * marked so
 			 */
 	struct story_list ranks; /* of the last run of several in it, else of its last run */
 	uint32_t attempt;	 /* of that run */
-	uint32_t elsewhere;	 /* runs that other nodes had, where everything is asked for: they are in the
-				    ledger */
+	uint32_t elsewhere; /* runs that other nodes had, where everything is asked for: they are in
+			       the ledger */
 	/* What was asked of accelerators, and where their time went; 0: not known. */
 	struct program_config program;
 	double accelerator_ns[BUCKET_COUNT];
-	struct program_view rates;	   /* of a watch alone: a store does not know what a step is */
+	struct program_view rates; /* of a watch alone: a store does not know what a step is */
 	struct store_comparison *compared; /* beside its peers; NULL: nobody asked. Freed with it */
 	struct curve *curve;		   /* step times; from minutes, unless they were given */
 	bool every_step;		   /* ... from each step */
@@ -85,12 +88,12 @@ struct story {
 	uint32_t nsaid;
 };
 
-/* span: 0 and 0 is everything. curve: the times of every step, from malloc() and taken over, also where it
- * fails; NULL: as the store has them. 0 or -errno. */
+/* span: 0 and 0 is everything. curve: the times of every step, from malloc() and taken over, also
+ * where it fails; NULL: as the store has them. 0 or -errno. */
 int story_open(struct story **ret, struct store *st, const struct store_job *job,
 	       const struct store_span *span, struct curve *curve);
-/* Windows of these lengths, WINDOWS_MAX at most, up to the first that is 0; minutes are whole (query.h). 0 or
- * -errno. */
+/* Windows of these lengths, WINDOWS_MAX at most, up to the first that is 0; minutes are whole
+ * (query.h). 0 or -errno. */
 int story_windows(struct story *s, struct store *st, const uint64_t *length_ns);
 void story_close(struct story *s); /* NULL is fine */
 
@@ -100,7 +103,8 @@ const char *story_name(const struct story *s);
 bool story_left_out(const struct story *s);
 /* "running", "unseen", "state unknown"... */
 const char *story_state(const struct story *s);
-/* Mean of times up to median + 3 MAD, from classes (model/deviation.h has it from times). 0: under 3. */
+/* Mean of times up to median + 3 MAD, from classes (model/deviation.h has it from times). 0:
+ * under 3. */
 uint64_t story_ideal_ns(const struct sketch *times);
 /* Elapsed without UNOBSERVED; 0 where that is none. */
 uint64_t story_observed_ns(const struct sums *s);
@@ -109,8 +113,8 @@ const char *story_lately(char *out, size_t len, const struct story *s);
 /* "killed, signal 9 by bash", "exit, status 3", "asked to end". */
 const char *story_cause(char *out, size_t len, const struct store_disruption *d);
 const char *story_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; decimal units */
-/* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600 (path,
- * confidence 0.95)". */
+/* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600
+ * (path, confidence 0.95)". */
 const char *story_checkpoint(char *out, size_t len, const struct store_checkpoint *c);
 /* "hang, stopped", "slower steps", "fast again". */
 const char *story_trouble(char *out, size_t len, const struct store_health *h);
@@ -119,10 +123,11 @@ const char *story_size(char *out, size_t len, const struct store_health *h);
 /* Marks the slowdowns that cost less than STORY_MINOR of the time that is told. */
 #define STORY_MINOR 1000 /* one part of so many */
 void story_weigh(struct story *s);
-/* Of a run or a rank: "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE: "still running"
- * where the job does and last_ns, when it was last seen, is not long ago, else its end was not seen. */
-const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns, int64_t last_ns,
-		       int status);
+/* Of a run or a rank: "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE: "still
+ * running" where the job does and last_ns, when it was last seen, is not long ago, else its end was
+ * not seen. */
+const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns,
+		       int64_t last_ns, int status);
 
 /* story_words.c: fills said[]. */
 void story_say(struct story *s);

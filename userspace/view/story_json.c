@@ -42,7 +42,8 @@ static void times_json(struct buffer *out, const struct sketch *t, uint64_t idea
 	json_close(out, '}');
 }
 
-static void ledger_json(struct buffer *out, const struct ledger_view *l, const struct type_names *types)
+static void ledger_json(struct buffer *out, const struct ledger_view *l,
+			const struct type_names *types)
 {
 	char room[LEDGER_NAME_MAX];
 	const char *name;
@@ -52,7 +53,8 @@ static void ledger_json(struct buffer *out, const struct ledger_view *l, const s
 	json_uint(out, "elapsed_ns", ledger_elapsed(l));
 	json_uint(out, "observed_ns", observed_ns);
 	if (observed_ns)
-		json_real(out, "goodput_ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed_ns);
+		json_real(out, "goodput_ratio",
+			  (double)l->ns[BUCKET_GOODPUT] / (double)observed_ns);
 	else
 		json_null(out, "goodput_ratio");
 	json_open(out, "buckets", '{');

@@ -44,9 +44,10 @@ const char *story_lately(char *out, size_t len, const struct story *s)
 
 		if (w->whole)
 			continue;
-		at += (size_t)snprintf(
-			out + at, len - at, "%s%s %s", at ? ", " : "", window_name(name, w->length_ns),
-			view_percent(share, w->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&w->ledger)));
+		at += (size_t)snprintf(out + at, len - at, "%s%s %s", at ? ", " : "",
+				       window_name(name, w->length_ns),
+				       view_percent(share, w->ledger.ns[BUCKET_GOODPUT],
+						    view_observed_ns(&w->ledger)));
 	}
 	return at ? out : NULL;
 }
@@ -90,7 +91,8 @@ const char *story_checkpoint(char *out, size_t len, const struct store_checkpoin
 	else if (c->saved_step == STORE_NONE)
 		snprintf(out, len, "read, written by this job after no known step");
 	else if (isnan(c->confidence))
-		snprintf(out, len, "read, written after %sstep %lld", about, (long long)c->saved_step);
+		snprintf(out, len, "read, written after %sstep %lld", about,
+			 (long long)c->saved_step);
 	else
 		snprintf(out, len, "read, written after %sstep %lld (%s, confidence %.2f)", about,
 			 (long long)c->saved_step, *c->known_by ? c->known_by : "unknown",
@@ -117,8 +119,8 @@ const char *story_trouble(char *out, size_t len, const struct store_health *h)
 		kind = "communicator error";
 	else if (!strcmp(kind, "out_of_memory"))
 		kind = "out of memory";
-	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "", *h->phase ? ", " : "",
-		 h->phase);
+	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "",
+		 *h->phase ? ", " : "", h->phase);
 	return out;
 }
 
@@ -142,8 +144,8 @@ const char *story_size(char *out, size_t len, const struct store_health *h)
 	return out;
 }
 
-const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns, int64_t last_ns,
-		       int status)
+const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns,
+		       int64_t last_ns, int status)
 {
 	int64_t now_ns = s->now_ns ? s->now_ns : s->job.last_ns;
 

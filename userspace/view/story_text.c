@@ -74,7 +74,8 @@ static void text_head(struct canvas *c, const struct story *s)
 	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC", epoch_text(from, s->from_ns / 1000, 0),
 		   epoch_text(to, s->to_ns / 1000, 0));
 	if (!story_left_out(s))
-		canvas_put(c, STYLE_PLAIN, ", elapsed %s", clock_duration(took, WORD_MAX, s->ledger.now_ns));
+		canvas_put(c, STYLE_PLAIN, ", elapsed %s",
+			   clock_duration(took, WORD_MAX, s->ledger.now_ns));
 	else
 		canvas_put(c, STYLE_YELLOW, ", all of it left out: %s",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
@@ -125,20 +126,24 @@ static void text_runs(struct canvas *c, const struct story *s)
 	char text[WORD_MAX], fate[64];
 
 	field(c, "runs");
-	canvas_put(c, STYLE_PLAIN, "%llu", s->elsewhere ? (unsigned long long)s->job.runs : in_all(&s->runs));
+	canvas_put(c, STYLE_PLAIN, "%llu",
+		   s->elsewhere ? (unsigned long long)s->job.runs : in_all(&s->runs));
 	if (s->elsewhere)
 		canvas_put(c, STYLE_DIM, "  %u of them on other nodes", s->elsewhere);
 	for (uint32_t i = first_shown(c, &s->runs); i < s->runs.count; i++) {
 		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
-		uint64_t ns = r->run.last_ns > r->run.start_ns ? (uint64_t)(r->run.last_ns - r->run.start_ns)
-							       : 0;
+		uint64_t ns = r->run.last_ns > r->run.start_ns
+				      ? (uint64_t)(r->run.last_ns - r->run.start_ns)
+				      : 0;
 
 		when(c, r->run.start_ns);
 		canvas_put(c, STYLE_PLAIN, "run %u, ", r->run.attempt);
 		if (r->run.ranks > 1)
-			canvas_put(c, STYLE_PLAIN, "%u rank%s, ", r->run.ranks, plural(r->run.ranks));
+			canvas_put(c, STYLE_PLAIN, "%u rank%s, ", r->run.ranks,
+				   plural(r->run.ranks));
 		canvas_put(c, STYLE_PLAIN, "%s",
-			   story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns, r->run.status));
+			   story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
+				      r->run.status));
 		snprintf(fate, sizeof(fate), "%llu step%s", (unsigned long long)r->totals.steps,
 			 plural(r->totals.steps));
 		canvas_right(c, COL_DOWN, STYLE_PLAIN, fate);
@@ -166,8 +171,9 @@ static void disruption_row(struct canvas *c, const struct store_disruption *d)
 	}
 	canvas_right(c, COL_DOWN, STYLE_PLAIN,
 		     clock_duration(text, WORD_MAX, d->down_ns > 0 ? (uint64_t)d->down_ns : 0));
-	canvas_right(c, COL_COST, STYLE_PLAIN,
-		     clock_duration(text, WORD_MAX, d->recovery_ns > 0 ? (uint64_t)d->recovery_ns : 0));
+	canvas_right(
+		c, COL_COST, STYLE_PLAIN,
+		clock_duration(text, WORD_MAX, d->recovery_ns > 0 ? (uint64_t)d->recovery_ns : 0));
 	snprintf(cause, sizeof(cause), "%s%s", d->estimated ? "~" : "",
 		 clock_duration(text, WORD_MAX, d->wasted_ns > 0 ? (uint64_t)d->wasted_ns : 0));
 	canvas_right(c, COL_LAST, STYLE_PLAIN, cause);
@@ -201,8 +207,10 @@ static void checkpoint_rows(struct canvas *c, const struct story *s)
 	while (last && STORY_AT(s->checkpoints, struct store_checkpoint, last - 1)->restore)
 		last--;
 	for (uint32_t i = 0; i < s->checkpoints.count && shown < LISTED; i++) {
-		const struct store_checkpoint *k = STORY_AT(s->checkpoints, struct store_checkpoint, i);
-		const char *slash = strrchr(k->file, '/'), *name = slash && slash[1] ? slash + 1 : k->file;
+		const struct store_checkpoint *k = STORY_AT(s->checkpoints, struct store_checkpoint,
+							    i);
+		const char *slash = strrchr(k->file, '/'),
+			   *name = slash && slash[1] ? slash + 1 : k->file;
 
 		if (!k->restore && i + 1 != last)
 			continue;
@@ -211,7 +219,8 @@ static void checkpoint_rows(struct canvas *c, const struct story *s)
 		canvas_put(c, STYLE_PLAIN, "%.28s %s", *name ? name : "no name",
 			   story_checkpoint(words, sizeof(words), k));
 		if (k->bytes > 0)
-			canvas_right(c, COL_LAST, STYLE_PLAIN, story_bytes(text, sizeof(text), k->bytes));
+			canvas_right(c, COL_LAST, STYLE_PLAIN,
+				     story_bytes(text, sizeof(text), k->bytes));
 	}
 }
 
@@ -225,14 +234,16 @@ static void text_checkpoints(struct canvas *c, const struct story *s)
 	if (s->saves)
 		canvas_put(c, STYLE_PLAIN, "%llu saved", (unsigned long long)s->saves);
 	if (s->saves_async)
-		canvas_put(c, STYLE_PLAIN, " (%llu beside training)", (unsigned long long)s->saves_async);
+		canvas_put(c, STYLE_PLAIN, " (%llu beside training)",
+			   (unsigned long long)s->saves_async);
 	if (s->saves_ns)
 		canvas_put(c, STYLE_PLAIN, " in %s", clock_duration(text, WORD_MAX, s->saves_ns));
 	if (s->restores)
 		canvas_put(c, STYLE_PLAIN, "%s%llu restored", s->saves ? ", " : "",
 			   (unsigned long long)s->restores);
 	if (s->secured_step > 0)
-		canvas_put(c, STYLE_PLAIN, "; the last one is of step %lld", (long long)s->secured_step);
+		canvas_put(c, STYLE_PLAIN, "; the last one is of step %lld",
+			   (long long)s->secured_step);
 	checkpoint_rows(c, s);
 }
 
@@ -252,7 +263,8 @@ static void health_row(struct canvas *c, const struct store_health *h)
 
 static void text_health(struct canvas *c, const struct story *s)
 {
-	uint32_t shown = s->healths.count - 2 * s->minor, skip = shown > LISTED ? shown - LISTED : 0;
+	uint32_t shown = s->healths.count - 2 * s->minor,
+		 skip = shown > LISTED ? shown - LISTED : 0;
 
 	if (!s->healths.count)
 		return;
@@ -261,8 +273,8 @@ static void text_health(struct canvas *c, const struct story *s)
 	if (skip || s->healths.earlier)
 		canvas_put(c, STYLE_DIM, "; the last %u", shown - skip);
 	if (s->minor)
-		canvas_put(c, STYLE_DIM, "; and %u slowdown%s that cost under 0.1 %% of the time%s", s->minor,
-			   plural(s->minor), s->minor == 1 ? "" : " each");
+		canvas_put(c, STYLE_DIM, "; and %u slowdown%s that cost under 0.1 %% of the time%s",
+			   s->minor, plural(s->minor), s->minor == 1 ? "" : " each");
 	for (uint32_t i = 0; i < s->healths.count; i++) {
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 
@@ -294,7 +306,8 @@ static void text_notes(struct canvas *c, const struct story *s)
 		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
 
 		when(c, n->at_ns);
-		canvas_put(c, STYLE_PLAIN, "to %s  %s", epoch_text(text, n->to_ns / 1000, 0), n->text);
+		canvas_put(c, STYLE_PLAIN, "to %s  %s", epoch_text(text, n->to_ns / 1000, 0),
+			   n->text);
 	}
 }
 
@@ -327,8 +340,9 @@ static void text_ranks(struct canvas *c, const struct story *s)
 			     view_duration(text, sketch_quantile(&r->totals.times, 0.5)));
 		canvas_right(c, COL_COST, STYLE_PLAIN,
 			     view_duration(text, sketch_quantile(&r->totals.times, 0.99)));
-		canvas_right(c, COL_LAST, STYLE_PLAIN,
-			     view_percent(text, good > 0 ? (uint64_t)good : 0, story_observed_ns(sums)));
+		canvas_right(
+			c, COL_LAST, STYLE_PLAIN,
+			view_percent(text, good > 0 ? (uint64_t)good : 0, story_observed_ns(sums)));
 	}
 }
 
@@ -365,7 +379,8 @@ static void text_time(struct canvas *c, const struct story *s)
 	if (known || !report_worth_asked(&s->program))
 		return;
 	field(c, "cost");
-	canvas_put(c, STYLE_YELLOW, "unknown: the store has no number of accelerators; --accelerators says");
+	canvas_put(c, STYLE_YELLOW,
+		   "unknown: the store has no number of accelerators; --accelerators says");
 }
 
 void story_text(struct buffer *out, const struct story *s, bool color)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which slowdowns are worth a line: where much else runs on a machine there are many, of some steps each. */
+/* Which slowdowns are worth a line: where much else runs on a machine there are many, of some steps
+ * each. */
 #include <string.h>
 
 #include "userspace/view/story.h"
@@ -18,8 +19,8 @@ static struct store_health *begun(const struct story *s, uint32_t end)
 /* A step of a usual length took size_ns more, all the while. */
 static double cost_ns(const struct story *s, const struct store_health *end)
 {
-	double usual_ns = (double)sketch_quantile(&s->totals.times, 0.5), more_ns = (double)end->size_ns,
-	       lasted_ns = (double)(end->at_ns - end->onset_ns);
+	double usual_ns = (double)sketch_quantile(&s->totals.times, 0.5),
+	       more_ns = (double)end->size_ns, lasted_ns = (double)(end->at_ns - end->onset_ns);
 
 	return usual_ns + more_ns > 0 ? lasted_ns * more_ns / (usual_ns + more_ns) : lasted_ns;
 }
@@ -31,7 +32,8 @@ void story_weigh(struct story *s)
 	for (uint32_t i = 0; i < s->healths.count; i++) {
 		struct store_health *from = strcmp(all[i].kind, "recovered") ? NULL : begun(s, i);
 
-		if (!from || cost_ns(s, &all[i]) * STORY_MINOR >= (double)ledger_elapsed(&s->ledger))
+		if (!from ||
+		    cost_ns(s, &all[i]) * STORY_MINOR >= (double)ledger_elapsed(&s->ledger))
 			continue;
 		from->minor = all[i].minor = true;
 		s->minor++;

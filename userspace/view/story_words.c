@@ -38,17 +38,21 @@ static void say_time(struct story *s)
 		say(s, "%s was left out here: whole minutes, each that an exclusion touches.",
 		    clock_duration(took, WORD_MAX, s->totals.cut_ns));
 	if (s->span.from_ns || s->span.to_ns)
-		say(s, "Minutes are whole: those that the span that was asked for touches count, each as a "
-		       "whole.");
+		say(s,
+		    "Minutes are whole: those that the span that was asked for touches count, each as a "
+		    "whole.");
 	if (s->totals.estimated)
-		say(s, "Estimated: time that is known only as a whole was counted by the part of its length "
-		       "that "
-		       "lies in the span.");
+		say(s,
+		    "Estimated: time that is known only as a whole was counted by the part of its length "
+		    "that "
+		    "lies in the span.");
 }
 
 static void say_carried(struct story *s)
 {
-	uint64_t steps = s->job.totals.steps > s->totals.steps ? s->job.totals.steps - s->totals.steps : 0;
+	uint64_t steps = s->job.totals.steps > s->totals.steps
+				 ? s->job.totals.steps - s->totals.steps
+				 : 0;
 
 	if (s->elsewhere)
 		say(s,
@@ -66,7 +70,8 @@ static void say_disruptions(struct story *s)
 	const char *how = "";
 
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption, i);
+		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption,
+							    i);
 
 		if (!d->estimated || d->resumed_ns == STORE_NONE)
 			continue;
@@ -81,15 +86,17 @@ static void say_disruptions(struct story *s)
 		    (unsigned long long)guessed, (unsigned long long)s->ledger.disruptions,
 		    *how ? "; the last: " : "", how);
 	if (s->unrecovered)
-		say(s, "After %llu of %llu disruptions no step was seen: what they cost is not known.",
+		say(s,
+		    "After %llu of %llu disruptions no step was seen: what they cost is not known.",
 		    (unsigned long long)s->unrecovered, (unsigned long long)s->ledger.disruptions);
 	if (s->disruptions.earlier)
 		say(s, "The last %u disruptions are listed; %llu earlier %s in the numbers only.",
 		    s->disruptions.count, (unsigned long long)s->disruptions.earlier,
 		    s->disruptions.earlier == 1 ? "one is" : "ones are");
 	if (s->runs.earlier)
-		say(s, "The last %u runs are listed; %llu earlier %s in the numbers only.", s->runs.count,
-		    (unsigned long long)s->runs.earlier, s->runs.earlier == 1 ? "one is" : "ones are");
+		say(s, "The last %u runs are listed; %llu earlier %s in the numbers only.",
+		    s->runs.count, (unsigned long long)s->runs.earlier,
+		    s->runs.earlier == 1 ? "one is" : "ones are");
 }
 
 static void say_steps(struct story *s)
@@ -98,8 +105,9 @@ static void say_steps(struct story *s)
 	uint64_t untimed = s->totals.steps > t->count ? s->totals.steps - t->count : 0;
 
 	if (!s->totals.steps) {
-		say(s, story_left_out(s) ? "All of the time was left out: nothing is told of its steps."
-					 : "No step was seen.");
+		say(s, story_left_out(s)
+			       ? "All of the time was left out: nothing is told of its steps."
+			       : "No step was seen.");
 		return;
 	}
 	if (untimed && s->job.logged)
@@ -120,17 +128,19 @@ static void say_steps(struct story *s)
 	    "exact.",
 	    s->job.logged ? "log" : "reference rank", 100 * sketch_error(t));
 	if (s->ideal_ns)
-		say(s, "Estimated: the ideal step, as the mean of step times up to the median and three "
-		       "times the "
-		       "median deviation from it.");
+		say(s,
+		    "Estimated: the ideal step, as the mean of step times up to the median and three "
+		    "times the "
+		    "median deviation from it.");
 	if (s->every_step && s->curve->count != t->count)
 		say(s, "The chart of step times has %llu step%s, of %llu that have a time.",
 		    (unsigned long long)s->curve->count, plural(s->curve->count),
 		    (unsigned long long)t->count);
 	if (!s->every_step)
-		say(s, "The store keeps step times by the minute: the chart has least, median and greatest "
-		       "of each "
-		       "minute or more, not each step.");
+		say(s,
+		    "The store keeps step times by the minute: the chart has least, median and greatest "
+		    "of each "
+		    "minute or more, not each step.");
 }
 
 static void say_log(struct story *s)
@@ -138,20 +148,24 @@ static void say_log(struct story *s)
 	say(s,
 	    "This job was not watched: its own log told of it, and was put here. Time, steps and disruptions "
 	    "are those of gp-bpf account (closed semantics); causes, ranks and sizes a log does not tell.");
-	say(s, "Steps that a restart disproved are not counted; a step time is what a record's steps took on "
-	       "average, less marked time.");
+	say(s,
+	    "Steps that a restart disproved are not counted; a step time is what a record's steps took on "
+	    "average, less marked time.");
 }
 
 static void say_ranks(struct story *s)
 {
-	const struct story_rank *r = s->ranks.count ? STORY_AT(s->ranks, struct story_rank, 0) : NULL;
+	const struct story_rank *r = s->ranks.count ? STORY_AT(s->ranks, struct story_rank, 0)
+						    : NULL;
 
 	if (!r || s->job.logged)
 		return;
 	if (r->rank.rank < 0)
-		say(s, "No rank number is known: the process that stepped first stands for the job.");
+		say(s,
+		    "No rank number is known: the process that stepped first stands for the job.");
 	if (*r->rank.tier && *r->rank.tier != 'A')
-		say(s, "Steps were found by %s (tier %s): where a step ends is deduced, not announced.",
+		say(s,
+		    "Steps were found by %s (tier %s): where a step ends is deduced, not announced.",
 		    *r->rank.marker ? r->rank.marker : "an unnamed marker", r->rank.tier);
 	if (s->ranks.earlier)
 		say(s, "The first %u ranks are compared; there %s %llu more.", s->ranks.count,
@@ -161,7 +175,8 @@ static void say_ranks(struct story *s)
 void story_say(struct story *s)
 {
 	if (s->unreadable)
-		say(s, "Sums or step times of the store could not be read: what they held is missing here.");
+		say(s,
+		    "Sums or step times of the store could not be read: what they held is missing here.");
 	if (s->job.logged)
 		say_log(s);
 	if (s->job.alive)
@@ -173,7 +188,8 @@ void story_say(struct story *s)
 	say_steps(s);
 	say_ranks(s);
 	if (!s->checkpoints.count)
-		say(s, s->job.logged ? "The log tells of no checkpoint." : "No checkpoint was seen.");
+		say(s,
+		    s->job.logged ? "The log tells of no checkpoint." : "No checkpoint was seen.");
 	if (s->restores_guessed)
 		say(s,
 		    "Estimated or not known: after which step the checkpoint was written that was read, of "

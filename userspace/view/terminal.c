@@ -38,14 +38,15 @@ static void terminal_size(struct terminal *t)
 	t->rows = w.ws_row;
 }
 
-/* Keys one by one, unechoed. ^C stays a signal: it is as much for the job of `run` as for us. ^Z would
- * leave the terminal in the alternate screen. */
+/* Keys one by one, unechoed. ^C stays a signal: it is as much for the job of `run` as for us. ^Z
+ * would leave the terminal in the alternate screen. */
 static void terminal_raw(struct terminal *t)
 {
 	struct termios raw;
 
 	/* From the background, setting a terminal stops the process. */
-	if (!isatty(t->in_fd) || tcgetpgrp(t->in_fd) != getpgrp() || tcgetattr(t->in_fd, &t->before))
+	if (!isatty(t->in_fd) || tcgetpgrp(t->in_fd) != getpgrp() ||
+	    tcgetattr(t->in_fd, &t->before))
 		return;
 	raw = t->before;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
@@ -96,7 +97,8 @@ static void terminal_difference(struct terminal *t, const struct buffer *frame)
 
 		if (n == m && !memcmp(fresh, stale, n))
 			continue;
-		/* Erased first: behind a line that is full, the erase would take its last column. */
+		/* Erased first: behind a line that is full, the erase would take its last column.
+		 */
 		buffer_printf(&t->out, "\033[%d;1H\033[K", row);
 		buffer_add(&t->out, fresh, n);
 	}

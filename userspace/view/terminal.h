@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.h - whole frames on a terminal that is ours meanwhile: alternate screen, raw keys, size. */
+/* terminal.h - whole frames on a terminal that is ours meanwhile: alternate screen, raw keys, size.
+ */
 #ifndef VIEW_TERMINAL_H
 #define VIEW_TERMINAL_H
 
@@ -16,8 +17,8 @@ void terminal_close(struct terminal *t); /* restores it; NULL is fine */
 int terminal_cols(const struct terminal *t);
 int terminal_rows(const struct terminal *t);
 bool terminal_color(const struct terminal *t);
-/* A frame: lines, each ended by a line feed. One write(2); unchanged lines are not written. A terminal that
- * takes nothing is not waited for. */
+/* A frame: lines, each ended by a line feed. One write(2); unchanged lines are not written. A
+ * terminal that takes nothing is not waited for. */
 void terminal_draw(struct terminal *t, const struct buffer *frame);
 void terminal_resize(struct terminal *t); /* asks for the size, and clears: a frame is to follow */
 /* Keys that were pressed, as bytes. 0: none. Never blocks. ^C stays a signal. */

@@ -12,7 +12,8 @@
 
 /* sort: a name of TOP_JOB_SORTS, filter: NULL for none. -EINVAL after one line. */
 int top_ui_init(struct top_ui *ui, const char *sort, const char *filter);
-/* Keys as a terminal sends them. True: the user has had enough. s may be NULL: nothing is known yet. */
+/* Keys as a terminal sends them. True: the user has had enough. s may be NULL: nothing is known
+ * yet. */
 bool top_ui_keys(struct top_ui *ui, const struct top_state *s, const unsigned char *in, size_t len);
 void top_ui_note(struct top_ui *ui, bool bad, const char *text); /* "": none */
 
@@ -23,10 +24,11 @@ const struct top_frame_options *top_once_options(void);
 
 struct top;
 int top_open(struct top **ret, const struct top_ui *ui, int in_fd, int out_fd);
-void top_close(struct top *t);				  /* restores the terminal; NULL is fine */
-void top_show(struct top *t, struct top_state *s);	  /* takes what s holds; NULL: what there is, anew */
+void top_close(struct top *t); /* restores the terminal; NULL is fine */
+void top_show(struct top *t,
+	      struct top_state *s); /* takes what s holds; NULL: what there is, anew */
 void top_note(struct top *t, bool bad, const char *text); /* seen when it is shown the next time */
-int top_key(struct top *t);				  /* 'q': that is the end; 0: go on. Never blocks. */
+int top_key(struct top *t); /* 'q': that is the end; 0: go on. Never blocks. */
 void top_resize(struct top *t);
 
 #endif

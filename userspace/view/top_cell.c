@@ -71,7 +71,8 @@ void top_bar(struct canvas *c, const struct top_time *t, int width)
 	view_apportion(parts, n, width, cells);
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < cells[i]; k++)
-			canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
+			canvas_put(c, part_look[parts[i].id].style, "%s",
+				   part_look[parts[i].id].glyph);
 }
 
 const char *top_ratio(char out[WORD_MAX], double ratio)
@@ -81,7 +82,10 @@ const char *top_ratio(char out[WORD_MAX], double ratio)
 
 enum style top_ratio_style(double ratio)
 {
-	return ratio < 0 ? STYLE_DIM : ratio < 0.5 ? STYLE_RED : ratio < 0.8 ? STYLE_YELLOW : STYLE_GREEN;
+	return ratio < 0     ? STYLE_DIM
+	       : ratio < 0.5 ? STYLE_RED
+	       : ratio < 0.8 ? STYLE_YELLOW
+			     : STYLE_GREEN;
 }
 
 int top_column_at(const struct column *col, int i)
@@ -100,7 +104,8 @@ void top_cell(struct canvas *c, const struct column *col, int i, enum style st, 
 	if (!col[i].width)
 		return;
 	canvas_at(c, left);
-	c->cols = left + col[i].width < cols ? left + col[i].width : cols; /* what is longer is cut here */
+	c->cols = left + col[i].width < cols ? left + col[i].width
+					     : cols; /* what is longer is cut here */
 	if (col[i].right && wide < col[i].width)
 		canvas_at(c, left + col[i].width - wide);
 	canvas_put(c, st, "%s", text);

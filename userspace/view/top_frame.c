@@ -53,7 +53,8 @@ static void jobs_columns(struct column col[COLS], int cols)
 		col[COL_BAR].head = "TIME";
 }
 
-/* ---- head ------------------------------------------------------------------------------------------ */
+/* ---- head
+ * ------------------------------------------------------------------------------------------ */
 
 static void head_jobs(struct canvas *c, const struct top_state *s)
 {
@@ -104,7 +105,8 @@ static void head_cost(struct canvas *c, const struct top_state *s)
 	canvas_put(c, STYLE_DIM, "   watched ");
 	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)s->watched);
 	if (s->no_training)
-		canvas_put(c, STYLE_DIM, ", %llu without training", (unsigned long long)s->no_training);
+		canvas_put(c, STYLE_DIM, ", %llu without training",
+			   (unsigned long long)s->no_training);
 	if (s->denied)
 		canvas_put(c, STYLE_DIM, "   left out %llu", (unsigned long long)s->denied);
 }
@@ -124,11 +126,14 @@ static void head(struct canvas *c, const struct top_state *s)
 	head_cost(c, s);
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------ */
+/* ---- jobs
+ * ------------------------------------------------------------------------------------------ */
 
 static enum style state_style(const char *state)
 {
-	return !strcmp(state, "running") ? STYLE_GREEN : !strcmp(state, "down") ? STYLE_RED : STYLE_DIM;
+	return !strcmp(state, "running") ? STYLE_GREEN
+	       : !strcmp(state, "down")	 ? STYLE_RED
+					 : STYLE_DIM;
 }
 
 static void job_trouble(const struct top_job *j, char *out, size_t len, enum style *st)
@@ -191,14 +196,15 @@ static void job_row(struct canvas *c, const struct top_state *s, const struct to
 	top_cell(c, col, COL_FELL, j->disruptions ? STYLE_RED : STYLE_DIM, text);
 }
 
-static void sorted_by(struct canvas *c, const struct top_ui *ui, uint32_t first, uint32_t end, uint32_t n,
-		      uint64_t all)
+static void sorted_by(struct canvas *c, const struct top_ui *ui, uint32_t first, uint32_t end,
+		      uint32_t n, uint64_t all)
 {
 	canvas_line(c, 1);
 	canvas_put(c, STYLE_DIM, "sorted by %s%s", top_job_sorts[ui->sort].name,
 		   ui->reverse ? ", reversed" : "");
 	if (*ui->filter)
-		canvas_put(c, STYLE_YELLOW, "   %u of %llu match %s", n, (unsigned long long)all, ui->filter);
+		canvas_put(c, STYLE_YELLOW, "   %u of %llu match %s", n, (unsigned long long)all,
+			   ui->filter);
 	if (end - first < n)
 		canvas_put(c, STYLE_DIM, "   %u to %u of %u", first + 1, end, n);
 }
@@ -214,8 +220,8 @@ static void nothing(struct canvas *c, const struct top_state *s, const struct to
 		canvas_put(c, STYLE_DIM, ": %s", s->nothing);
 }
 
-static void frame_jobs(struct canvas *c, const struct top_state *s, const struct top_ui *ui, int rows,
-		       struct buffer *out)
+static void frame_jobs(struct canvas *c, const struct top_state *s, const struct top_ui *ui,
+		       int rows, struct buffer *out)
 {
 	static const int sorted[TOP_JOB_SORT_COUNT] = {
 		[TOP_JOB_TROUBLE] = COL_TROUBLE, [TOP_JOB_JOB] = COL_JOB,
@@ -223,8 +229,8 @@ static void frame_jobs(struct canvas *c, const struct top_state *s, const struct
 		[TOP_JOB_STEP] = COL_STEP,	 [TOP_JOB_TIME] = COL_TIME,
 		[TOP_JOB_GOODPUT] = COL_GOODPUT, [TOP_JOB_BADPUT] = COL_BADPUT,
 		[TOP_JOB_DISRUPTIONS] = COL_FELL};
-	uint32_t order[TOP_JOBS], n = top_jobs_order(s, ui, order), at = top_job_at(s, ui, order, n), first,
-				  end;
+	uint32_t order[TOP_JOBS], n = top_jobs_order(s, ui, order),
+				  at = top_job_at(s, ui, order, n), first, end;
 	int room = rows ? rows - 8 : TOP_JOBS;
 	struct column col[COLS];
 
@@ -246,11 +252,12 @@ static void frame_jobs(struct canvas *c, const struct top_state *s, const struct
 	if (!s->jobs_beyond)
 		return;
 	canvas_line(c, 1);
-	canvas_put(c, STYLE_YELLOW, "%llu job%s more than can be shown", (unsigned long long)s->jobs_beyond,
-		   plural(s->jobs_beyond));
+	canvas_put(c, STYLE_YELLOW, "%llu job%s more than can be shown",
+		   (unsigned long long)s->jobs_beyond, plural(s->jobs_beyond));
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------ */
+/* ---- keys
+ * ------------------------------------------------------------------------------------------ */
 
 static void key(struct canvas *c, const char *k, const char *what)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_frame.h - what gp-bpf top shows: the jobs of a node, the ranks of one of them, the keys. Pure.
+/* top_frame.h - what gp-bpf top shows: the jobs of a node, the ranks of one of them, the keys.
+ * Pure.
  *
  *   top_order.c      which jobs and ranks are shown, and in which order
  *   top_cell.c       what several tables have: bars, trouble in words
@@ -21,27 +22,27 @@
 #define TOP_NOTE_MAX   200
 
 /* Orders of jobs, then of ranks: a name for --sort and its key. */
-#define TOP_JOB_SORTS(X)                                                                                     \
-	X(TROUBLE, "trouble", 'M')                                                                           \
-	X(JOB, "job", 'J')                                                                                   \
-	X(STATE, "state", 'S')                                                                               \
-	X(RANKS, "ranks", 'R')                                                                               \
-	X(STEP, "step", 'N')                                                                                 \
-	X(TIME, "time", 'T')                                                                                 \
-	X(GOODPUT, "goodput", 'G')                                                                           \
-	X(BADPUT, "badput", 'B')                                                                             \
+#define TOP_JOB_SORTS(X)                                                                           \
+	X(TROUBLE, "trouble", 'M')                                                                 \
+	X(JOB, "job", 'J')                                                                         \
+	X(STATE, "state", 'S')                                                                     \
+	X(RANKS, "ranks", 'R')                                                                     \
+	X(STEP, "step", 'N')                                                                       \
+	X(TIME, "time", 'T')                                                                       \
+	X(GOODPUT, "goodput", 'G')                                                                 \
+	X(BADPUT, "badput", 'B')                                                                   \
 	X(DISRUPTIONS, "disruptions", 'D')
-#define TOP_RANK_SORTS(X)                                                                                    \
-	X(RANK, "rank", 'R')                                                                                 \
-	X(PID, "pid", 'P')                                                                                   \
-	X(NODE, "node", 'O')                                                                                 \
-	X(STATE, "state", 'S')                                                                               \
-	X(STEP, "step", 'N')                                                                                 \
-	X(LAST, "last", 'L')                                                                                 \
-	X(TIME, "time", 'T')                                                                                 \
-	X(P99, "p99", 'Q')                                                                                   \
-	X(GOODPUT, "goodput", 'G')                                                                           \
-	X(WAIT, "wait", 'W')                                                                                 \
+#define TOP_RANK_SORTS(X)                                                                          \
+	X(RANK, "rank", 'R')                                                                       \
+	X(PID, "pid", 'P')                                                                         \
+	X(NODE, "node", 'O')                                                                       \
+	X(STATE, "state", 'S')                                                                     \
+	X(STEP, "step", 'N')                                                                       \
+	X(LAST, "last", 'L')                                                                       \
+	X(TIME, "time", 'T')                                                                       \
+	X(P99, "p99", 'Q')                                                                         \
+	X(GOODPUT, "goodput", 'G')                                                                 \
+	X(WAIT, "wait", 'W')                                                                       \
 	X(TROUBLE, "trouble", 'M')
 #define X(id, name, key) TOP_JOB_##id,
 enum top_job_sort { TOP_JOB_SORTS(X) TOP_JOB_SORT_COUNT };
@@ -53,13 +54,15 @@ struct top_sort_row {
 	const char *name;
 	char key;
 };
-extern const struct top_sort_row top_job_sorts[TOP_JOB_SORT_COUNT], top_rank_sorts[TOP_RANK_SORT_COUNT];
+extern const struct top_sort_row top_job_sorts[TOP_JOB_SORT_COUNT],
+	top_rank_sorts[TOP_RANK_SORT_COUNT];
 
 struct top_ui { /* what the user chose */
 	enum top_job_sort sort;
 	enum top_rank_sort rank_sort;
 	bool reverse, rank_reverse;
-	char filter[TOP_FILTER_MAX]; /* a glob; without * ? [ it may be anywhere in the name; "": all */
+	char filter[TOP_FILTER_MAX]; /* a glob; without * ? [ it may be anywhere in the name; "":
+					all */
 	bool typing;		     /* the filter */
 	bool help;
 	bool any, any_pid; /* one was chosen; else the first */
@@ -84,11 +87,13 @@ void top_frame(struct buffer *out, const struct top_state *s, const struct top_u
 /* Indices of jobs: how many. */
 uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint32_t ret[TOP_JOBS]);
 /* ... of a job's ranks. */
-uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j, const struct top_ui *ui,
-			 uint32_t ret[TOP_RANKS]);
+uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j,
+			 const struct top_ui *ui, uint32_t ret[TOP_RANKS]);
 /* Where in that order the chosen one is. */
-uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order, uint32_t n);
-uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order, uint32_t n);
+uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
+		    uint32_t n);
+uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
+		     uint32_t n);
 /* The job that is open; NULL: none, or it is gone. */
 const struct top_job *top_job_open(const struct top_state *s, const struct top_ui *ui);
 /* "trouble, hung first": higher is worse. */
@@ -104,7 +109,8 @@ int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t);
 void top_bar(struct canvas *c, const struct top_time *t, int width);
 const char *top_ratio(char out[WORD_MAX], double ratio);
 enum style top_ratio_style(double ratio);
-/* A head line of a table, its sorted column in bold; where column i begins. sorted: below 0: none. */
+/* A head line of a table, its sorted column in bold; where column i begins. sorted: below 0: none.
+ */
 void top_heads(struct canvas *c, const struct column *col, int n, int sorted);
 int top_column_at(const struct column *col, int i);
 /* Within its column. */

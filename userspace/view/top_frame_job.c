@@ -52,7 +52,8 @@ static void ranks_columns(struct column col[COLS], int cols)
 	columns_fit(col, COLS, ways, sizeof(ways) / sizeof(ways[0]), cols > 3 ? cols - 2 : 1);
 }
 
-/* ---- the job --------------------------------------------------------------------------------------- */
+/* ---- the job
+ * --------------------------------------------------------------------------------------- */
 
 static void job_line(struct canvas *c, const struct top_state *s, const struct top_job *j)
 {
@@ -62,13 +63,15 @@ static void job_line(struct canvas *c, const struct top_state *s, const struct t
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_DIM, "job ");
 	canvas_put(c, STYLE_BOLD, "%.*s", c->cols / 2, top_job_name(name, sizeof(name), s, j));
-	canvas_put(c, !strcmp(j->state, "down") ? STYLE_RED : STYLE_PLAIN, "  %s, run %llu, step %llu",
-		   j->state, (unsigned long long)j->runs, (unsigned long long)j->step);
+	canvas_put(c, !strcmp(j->state, "down") ? STYLE_RED : STYLE_PLAIN,
+		   "  %s, run %llu, step %llu", j->state, (unsigned long long)j->runs,
+		   (unsigned long long)j->step);
 	canvas_put(c, STYLE_DIM, "   disruptions ");
-	canvas_put(c, j->disruptions ? STYLE_RED : STYLE_PLAIN, "%llu", (unsigned long long)j->disruptions);
+	canvas_put(c, j->disruptions ? STYLE_RED : STYLE_PLAIN, "%llu",
+		   (unsigned long long)j->disruptions);
 	if (j->starts > 2)
-		canvas_put(c, STYLE_RED, "   crash loop: %llu start%s", (unsigned long long)j->starts,
-			   plural(j->starts));
+		canvas_put(c, STYLE_RED, "   crash loop: %llu start%s",
+			   (unsigned long long)j->starts, plural(j->starts));
 }
 
 static void job_time(struct canvas *c, const struct top_job *j)
@@ -90,11 +93,13 @@ static void job_time(struct canvas *c, const struct top_job *j)
 	for (int i = 0; i < n && i < LEGEND; i++) {
 		canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
 		canvas_put(c, STYLE_PLAIN, " %s ", parts[i].label);
-		canvas_put(c, STYLE_DIM, "%s   ", view_percent(text, parts[i].ns, j->time.observed_ns));
+		canvas_put(c, STYLE_DIM, "%s   ",
+			   view_percent(text, parts[i].ns, j->time.observed_ns));
 	}
 }
 
-static void job_falls(struct canvas *c, const struct top_state *s, const struct top_job *j, uint32_t most)
+static void job_falls(struct canvas *c, const struct top_state *s, const struct top_job *j,
+		      uint32_t most)
 {
 	uint32_t first = j->nfalls > most ? j->nfalls - most : 0;
 	char when[WORD_MAX], wasted[WORD_MAX], took[WORD_MAX];
@@ -108,7 +113,8 @@ static void job_falls(struct canvas *c, const struct top_state *s, const struct 
 		if (f->rank >= 0)
 			canvas_put(c, STYLE_PLAIN, ", rank %lld", (long long)f->rank);
 		if (f->step)
-			canvas_put(c, STYLE_PLAIN, ", after step %llu", (unsigned long long)f->step);
+			canvas_put(c, STYLE_PLAIN, ", after step %llu",
+				   (unsigned long long)f->step);
 		if (f->over)
 			canvas_put(c, STYLE_PLAIN, ": wasted %s, recovery %s",
 				   clock_duration(wasted, WORD_MAX, f->wasted_ns),
@@ -118,7 +124,8 @@ static void job_falls(struct canvas *c, const struct top_state *s, const struct 
 	}
 }
 
-/* ---- its ranks ------------------------------------------------------------------------------------- */
+/* ---- its ranks
+ * ------------------------------------------------------------------------------------- */
 
 static const char *rank_fate(char *out, size_t len, const struct top_rank *r)
 {
@@ -140,9 +147,11 @@ static void rank_trouble(const struct top_rank *r, char *out, size_t len)
 	for (int k = 0; k < TOP_MARKS && at < len; k++) {
 		if (!(r->marks & 1u << k))
 			continue;
-		at += (size_t)snprintf(out + at, len - at, "%s%s", at ? ", " : "", top_mark_name[k]);
+		at += (size_t)snprintf(out + at, len - at, "%s%s", at ? ", " : "",
+				       top_mark_name[k]);
 		if (1u << k == TOP_SLOW && r->slow_ratio >= 1.005 && at < len)
-			at += (size_t)snprintf(out + at, len - at, " %+.0f %%", 100 * (r->slow_ratio - 1));
+			at += (size_t)snprintf(out + at, len - at, " %+.0f %%",
+					       100 * (r->slow_ratio - 1));
 		else if (1u << k != TOP_SLOW && r->mark_ns && at < len)
 			at += (size_t)snprintf(out + at, len - at, " %s",
 					       clock_duration(took, WORD_MAX, r->mark_ns));
@@ -157,9 +166,12 @@ static void rank_times(struct canvas *c, const struct top_state *s, const struct
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)r->step);
 	top_cell(c, col, COL_STEP, plain, r->count ? text : "-");
-	top_cell(c, col, COL_LAST, plain, r->last_end_ns ? clock_duration(text, WORD_MAX, ago) : "-");
-	top_cell(c, col, COL_P50, plain, r->count ? clock_duration(text, WORD_MAX, r->p50_ns) : "-");
-	top_cell(c, col, COL_P99, plain, r->count ? clock_duration(text, WORD_MAX, r->p99_ns) : "-");
+	top_cell(c, col, COL_LAST, plain,
+		 r->last_end_ns ? clock_duration(text, WORD_MAX, ago) : "-");
+	top_cell(c, col, COL_P50, plain,
+		 r->count ? clock_duration(text, WORD_MAX, r->p50_ns) : "-");
+	top_cell(c, col, COL_P99, plain,
+		 r->count ? clock_duration(text, WORD_MAX, r->p99_ns) : "-");
 	top_spark(c, col, COL_TREND, r);
 }
 
@@ -216,7 +228,8 @@ static void rank_detail(struct canvas *c, const struct top_state *s, const struc
 	}
 }
 
-static void ranks_sorted(struct canvas *c, const struct top_ui *ui, uint32_t first, uint32_t end, uint32_t n)
+static void ranks_sorted(struct canvas *c, const struct top_ui *ui, uint32_t first, uint32_t end,
+			 uint32_t n)
 {
 	canvas_line(c, 1);
 	canvas_put(c, STYLE_DIM, "sorted by %s%s", top_rank_sorts[ui->rank_sort].name,

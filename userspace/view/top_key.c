@@ -10,7 +10,16 @@
 
 #define PAGE 10
 
-enum { KEY_ESC = 0x1b, KEY_UP = 0x100, KEY_DOWN, KEY_PAGE_UP, KEY_PAGE_DOWN, KEY_HOME, KEY_END, KEY_OTHER };
+enum {
+	KEY_ESC = 0x1b,
+	KEY_UP = 0x100,
+	KEY_DOWN,
+	KEY_PAGE_UP,
+	KEY_PAGE_DOWN,
+	KEY_HOME,
+	KEY_END,
+	KEY_OTHER
+};
 
 static void sorts_told(const char *sort)
 {
@@ -48,7 +57,8 @@ void top_ui_note(struct top_ui *ui, bool bad, const char *text)
 	ui->bad = bad;
 }
 
-/* ---- what they do ---------------------------------------------------------------------------------- */
+/* ---- what they do
+ * ---------------------------------------------------------------------------------- */
 
 static uint32_t moved(uint32_t at, uint32_t n, int key)
 {
@@ -68,7 +78,8 @@ static uint32_t moved(uint32_t at, uint32_t n, int key)
 	}
 }
 
-static void move_rank(struct top_ui *ui, const struct top_state *s, const struct top_job *j, int key)
+static void move_rank(struct top_ui *ui, const struct top_state *s, const struct top_job *j,
+		      int key)
 {
 	uint32_t *order = malloc(TOP_RANKS * sizeof(*order)), n;
 
@@ -115,8 +126,8 @@ static void move(struct top_ui *ui, const struct top_state *s, int key)
 static void sort_next(struct top_ui *ui, int by)
 {
 	if (ui->open)
-		ui->rank_sort = (enum top_rank_sort)(((int)ui->rank_sort + by + TOP_RANK_SORT_COUNT) %
-						     TOP_RANK_SORT_COUNT);
+		ui->rank_sort = (enum top_rank_sort)(
+			((int)ui->rank_sort + by + TOP_RANK_SORT_COUNT) % TOP_RANK_SORT_COUNT);
 	else
 		ui->sort = (enum top_job_sort)(((int)ui->sort + by + TOP_JOB_SORT_COUNT) %
 					       TOP_JOB_SORT_COUNT);
@@ -207,7 +218,8 @@ static bool act(struct top_ui *ui, const struct top_state *s, int key)
 	return false;
 }
 
-/* ---- what a terminal sends ------------------------------------------------------------------------- */
+/* ---- what a terminal sends
+ * ------------------------------------------------------------------------- */
 
 static int final_key(unsigned char c, unsigned number)
 {
@@ -216,9 +228,10 @@ static int final_key(unsigned char c, unsigned number)
 		unsigned number;
 		int key;
 	} rows[] = {
-		{'A', 0, KEY_UP},      {'B', 0, KEY_DOWN},	{'H', 0, KEY_HOME}, {'F', 0, KEY_END},
-		{'~', 5, KEY_PAGE_UP}, {'~', 6, KEY_PAGE_DOWN}, {'~', 1, KEY_HOME}, {'~', 7, KEY_HOME},
-		{'~', 4, KEY_END},     {'~', 8, KEY_END},
+		{'A', 0, KEY_UP},   {'B', 0, KEY_DOWN},	   {'H', 0, KEY_HOME},
+		{'F', 0, KEY_END},  {'~', 5, KEY_PAGE_UP}, {'~', 6, KEY_PAGE_DOWN},
+		{'~', 1, KEY_HOME}, {'~', 7, KEY_HOME},	   {'~', 4, KEY_END},
+		{'~', 8, KEY_END},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

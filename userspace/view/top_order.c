@@ -176,8 +176,8 @@ static int rank_order(const void *a, const void *b, void *ctx)
 	return o->ui->rank_reverse ? -by : by;
 }
 
-uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j, const struct top_ui *ui,
-			 uint32_t ret[TOP_RANKS])
+uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j,
+			 const struct top_ui *ui, uint32_t ret[TOP_RANKS])
 {
 	struct order o = {s, ui};
 
@@ -187,7 +187,8 @@ uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j, con
 	return j->ranks;
 }
 
-uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order, uint32_t n)
+uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
+		    uint32_t n)
 {
 	for (uint32_t i = 0; ui->any && i < n; i++)
 		if (!strcmp(s->jobs[order[i]].key, ui->job))
@@ -195,7 +196,8 @@ uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const ui
 	return 0;
 }
 
-uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order, uint32_t n)
+uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
+		     uint32_t n)
 {
 	for (uint32_t i = 0; ui->any_pid && i < n; i++)
 		if (s->ranks[order[i]].pid == ui->pid)

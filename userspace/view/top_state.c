@@ -13,7 +13,8 @@
 #define DEPTH_MAX  32
 #define VALUES_MAX (2u << 20) /* each takes some hundred bytes until it has been read */
 
-/* ---- bounds ---------------------------------------------------------------------------------------- */
+/* ---- bounds
+ * ---------------------------------------------------------------------------------------- */
 
 struct scan {
 	uint32_t depth, values;
@@ -51,7 +52,8 @@ static bool bounded(const char *json, size_t len)
 	return at == len;
 }
 
-/* ---- a process ------------------------------------------------------------------------------------- */
+/* ---- a process
+ * ------------------------------------------------------------------------------------- */
 
 /* The loop with the newest step, as view_main_loop(). */
 static const cJSON *main_loop(const cJSON *rank)
@@ -78,7 +80,8 @@ static void read_recent(struct top_rank *r, const cJSON *loop)
 	cJSON_ArrayForEach(v, list)
 	{
 		if (n == TOP_RECENT) {
-			memmove(r->recent_ns, r->recent_ns + 1, sizeof(r->recent_ns) - sizeof(*r->recent_ns));
+			memmove(r->recent_ns, r->recent_ns + 1,
+				sizeof(r->recent_ns) - sizeof(*r->recent_ns));
 			n--;
 		}
 		r->recent_ns[n++] = top_number(v);
@@ -104,7 +107,8 @@ static void read_loop(struct top_rank *r, const cJSON *loop)
 	if (top_true(slow, "slow")) {
 		r->marks |= TOP_SLOW;
 		ratio = top_get(slow, "ratio");
-		r->slow_ratio = cJSON_IsNumber(ratio) && ratio->valuedouble > 0 && ratio->valuedouble < 1e6
+		r->slow_ratio = cJSON_IsNumber(ratio) && ratio->valuedouble > 0 &&
+						ratio->valuedouble < 1e6
 					? ratio->valuedouble
 					: 0;
 	}
@@ -200,7 +204,8 @@ static int read_ranks(struct top_state *s, const cJSON *state)
 	return 0;
 }
 
-/* ---- a job ----------------------------------------------------------------------------------------- */
+/* ---- a job
+ * ----------------------------------------------------------------------------------------- */
 
 static void read_falls(struct top_job *j, const cJSON *job)
 {
@@ -236,7 +241,8 @@ static void read_windows(struct top_job *j, const cJSON *job)
 			return;
 		ratio = top_get(w, "goodput_ratio");
 		top_text(j->windows[j->nwindows].name, sizeof(j->windows->name), w, "window");
-		j->windows[j->nwindows++].ratio = cJSON_IsNumber(ratio) && ratio->valuedouble >= 0 &&
+		j->windows[j->nwindows++].ratio = cJSON_IsNumber(ratio) &&
+								  ratio->valuedouble >= 0 &&
 								  ratio->valuedouble <= 1
 							  ? ratio->valuedouble
 							  : -1;
@@ -277,7 +283,8 @@ static int read_jobs(struct top_state *s, const cJSON *state)
 	return 0;
 }
 
-/* ---- whose ranks they are -------------------------------------------------------------------------- */
+/* ---- whose ranks they are
+ * -------------------------------------------------------------------------- */
 
 static uint32_t find_job(const struct top_state *s, const struct top_rank *r)
 {
@@ -324,7 +331,8 @@ static void settle_ranks(struct top_state *s)
 	}
 }
 
-/* ---- the node -------------------------------------------------------------------------------------- */
+/* ---- the node
+ * -------------------------------------------------------------------------------------- */
 
 static void read_losses(struct top_state *s, const cJSON *state)
 {

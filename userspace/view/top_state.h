@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_state.h - what gp-bpf top shows of a node, read from the JSON of /debug/state. Whoever answers is not
- * trusted: size, depth and number of values are bounded before anything is kept, what is beyond TOP_JOBS and
- * TOP_RANKS is counted, and a value of another type than expected is as one that is not there. Texts are
- * whatever they are: who shows them makes them safe. Pure. */
+/* top_state.h - what gp-bpf top shows of a node, read from the JSON of /debug/state. Whoever
+ * answers is not trusted: size, depth and number of values are bounded before anything is kept,
+ * what is beyond TOP_JOBS and TOP_RANKS is counted, and a value of another type than expected is as
+ * one that is not there. Texts are whatever they are: who shows them makes them safe. Pure. */
 #ifndef VIEW_TOP_STATE_H
 #define VIEW_TOP_STATE_H
 
@@ -86,7 +86,8 @@ struct top_job {
 	struct top_fall falls[TOP_FALLS]; /* the last ones */
 	uint32_t nfalls;
 	/* Of its ranks here. */
-	uint32_t first, ranks; /* index of the first one; how many there are, those that run first */
+	uint32_t first,
+		ranks; /* index of the first one; how many there are, those that run first */
 	uint32_t alive, marked[TOP_MARKS];
 	uint32_t shown; /* index of the one whose step time stands for all; TOP_RANKS: none */
 };

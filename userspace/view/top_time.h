@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_time.h - values of the JSON as they are, or nothing; and a ledger in it. For top_state.c. Pure. */
+/* top_time.h - values of the JSON as they are, or nothing; and a ledger in it. For top_state.c.
+ * Pure. */
 #ifndef VIEW_TOP_TIME_H
 #define VIEW_TOP_TIME_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - what a person sees: the live view on a terminal, plain lines elsewhere, the report. All are
- * functions of snapshots and facts. Single-threaded. */
+/* view.h - what a person sees: the live view on a terminal, plain lines elsewhere, the report. All
+ * are functions of snapshots and facts. Single-threaded. */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
 
@@ -17,7 +17,8 @@ void report_text(struct buffer *out, const struct snapshot *s, bool color);
 void report_json(struct buffer *out, const struct snapshot *s);
 
 /* One frame of the live view, at most rows lines of at most cols columns (cols >= 80), no trailing
- * spaces, no cursor movement: pure, so that it can be tested. log: last diagnostics, may be NULL. */
+ * spaces, no cursor movement: pure, so that it can be tested. log: last diagnostics, may be NULL.
+ */
 void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color,
 		const char *log);
 
@@ -32,8 +33,8 @@ void live_resize(struct live *l);
 void live_log(struct live *l, const char *line); /* the last one is shown at the bottom */
 void live_close(struct live *l);		 /* restores the terminal, frees l; NULL is fine */
 
-/* Plain lines for a pipe: one line when something changes (state, checkpoint, disruption, loss) and one
- * every ten seconds of a running loop. */
+/* Plain lines for a pipe: one line when something changes (state, checkpoint, disruption, loss) and
+ * one every ten seconds of a running loop. */
 void plain_fact(FILE *out, const struct fact *f);
 void plain_snapshot(FILE *out, const struct snapshot *s);
 

@@ -115,7 +115,8 @@ static int part_order(const void *a, const void *b)
 	return x->id != y->id ? x->id - y->id : strcmp(x->label, y->label);
 }
 
-int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l, const struct type_names *names)
+int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l,
+	       const struct type_names *names)
 {
 	uint64_t custom_ns = 0;
 	int n = 0;
@@ -198,7 +199,8 @@ const char *view_fate(char *out, size_t len, const struct rank_view *r)
 }
 
 /* While this rank waited, others of its job may have known why. */
-static void view_culprits(char *out, size_t len, const struct snapshot *s, const struct rank_view *r)
+static void view_culprits(char *out, size_t len, const struct snapshot *s,
+			  const struct rank_view *r)
 {
 	const struct hang_view *h = &r->hang;
 	size_t at = strlen(out);
@@ -236,8 +238,8 @@ const char *view_change(char *out, size_t len, const struct change_view *c)
 		return NULL;
 	more = 100 * ((double)c->after_ns / (double)c->before_ns - 1);
 	if (c->slow)
-		snprintf(out, len, "slow since step %llu: %+.0f %%%s%s", from, more, c->blame < 0 ? "" : ", ",
-			 change_part_name(c->blame));
+		snprintf(out, len, "slow since step %llu: %+.0f %%%s%s", from, more,
+			 c->blame < 0 ? "" : ", ", change_part_name(c->blame));
 	else
 		snprintf(out, len, "slow from step %llu to %llu: %+.0f %%%s%s", from, to, more,
 			 c->blame < 0 ? "" : ", ", change_part_name(c->blame));
@@ -263,7 +265,8 @@ const char *view_windows(char *out, size_t len, const struct rank_view *r)
 	return at ? out : NULL;
 }
 
-/* What the state of a process that goes through cycles says can be done about it. NULL: there is none. */
+/* What the state of a process that goes through cycles says can be done about it. NULL: there is
+ * none. */
 static const char *cycle_hint(const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -297,27 +300,33 @@ void view_why_nothing(const struct snapshot *s, const char **ret_why, const char
 			hits += s->attach[i].hits;
 	}
 	if (cycle) {
-		*ret_why = "a process waits for its device again and again; whether that trains is not known";
+		*ret_why =
+			"a process waits for its device again and again; whether that trains is not known";
 		*ret_hint = cycle;
 	} else if (!attached && failed) {
 		*ret_why = "a runtime library is there, but no probe could be attached to it";
 		*ret_hint = "see why: gp-bpf check --pid PID";
 	} else if (!attached) {
-		*ret_why = "no process mapped a runtime library that gp-bpf knows (libtorch and others)";
-		*ret_hint = "is it the right process? gp-bpf probes lists the libraries that are known";
+		*ret_why =
+			"no process mapped a runtime library that gp-bpf knows (libtorch and others)";
+		*ret_hint =
+			"is it the right process? gp-bpf probes lists the libraries that are known";
 	} else if (!hits) {
 		*ret_why = "probes are attached, but none that marks training was hit";
-		*ret_hint = "did training run during this time? See what is attached: gp-bpf check --pid PID";
+		*ret_hint =
+			"did training run during this time? See what is attached: gp-bpf check --pid PID";
 	} else {
-		*ret_why = "the framework was at work, but no training step was seen: inference only?";
-		*ret_hint = "training without an optimizer of the framework? Name its marker: --marker NAME";
+		*ret_why =
+			"the framework was at work, but no training step was seen: inference only?";
+		*ret_hint =
+			"training without an optimizer of the framework? Name its marker: --marker NAME";
 	}
 }
 
 static bool is_loss(int cause)
 {
-	return cause != GP_LOSS_unpaired && cause != GP_LOSS_rate_limited && cause != GP_LOSS_names_full &&
-	       cause != GP_LOSS_file_limited;
+	return cause != GP_LOSS_unpaired && cause != GP_LOSS_rate_limited &&
+	       cause != GP_LOSS_names_full && cause != GP_LOSS_file_limited;
 }
 
 uint64_t view_lost(const struct snapshot *s)
@@ -358,7 +367,8 @@ const char *view_losses(char *out, size_t len, const struct snapshot *s)
 }
 
 /* What the budget took of one group of a runtime, at present or for a while. */
-static bool group_taken(const struct snapshot *s, const struct attach_view *of, const char **ret_word)
+static bool group_taken(const struct snapshot *s, const struct attach_view *of,
+			const char **ret_word)
 {
 	bool detached = false, counted = false, was = false;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.h - how facts are put into words, one way for the report, the live view and plain lines. Pure,
- * but for the time zone of view_time(). */
+/* words.h - how facts are put into words, one way for the report, the live view and plain lines.
+ * Pure, but for the time zone of view_time(). */
 #ifndef VIEW_WORDS_H
 #define VIEW_WORDS_H
 
@@ -38,10 +38,12 @@ extern const struct part_look {
 	const char *glyph;
 	enum style style;
 } part_look[PART_COUNT];
-/* Those that are not zero, goodput first, then the largest first. Returns how many. names may be NULL where
- * no types are known. */
-int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l, const struct type_names *names);
-/* How many of `cells` cells each part gets: all are given out, a part of 0.2 % or more gets at least one. */
+/* Those that are not zero, goodput first, then the largest first. Returns how many. names may be
+ * NULL where no types are known. */
+int view_parts(struct part parts[PARTS_MAX], const struct ledger_view *l,
+	       const struct type_names *names);
+/* How many of `cells` cells each part gets: all are given out, a part of 0.2 % or more gets at
+ * least one. */
 void view_apportion(const struct part *parts, int nparts, int cells, int *ret_cells);
 
 /* The loop that a person wants to see: the one with the newest step. NULL when there is none. */
@@ -49,11 +51,12 @@ const struct loop_view *view_main_loop(const struct rank_view *r);
 
 /* "killed by signal 9 (Killed)", "exit status 1", "finished", "running". */
 const char *view_fate(char *out, size_t len, const struct rank_view *r);
-/* Of the hang (or silence) that goes on, else the last one: "waits in a collective, rank 0 is stopped". */
+/* Of the hang (or silence) that goes on, else the last one: "waits in a collective, rank 0 is
+ * stopped". */
 const char *view_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r);
 
-/* Of the lasting slowdown that goes on, else of the last one: "slow since step 480: +12 %, forward", "slow
- * from step 480 to 612: +12 %". NULL: there was none. */
+/* Of the lasting slowdown that goes on, else of the last one: "slow since step 480: +12 %,
+ * forward", "slow from step 480 to 612: +12 %". NULL: there was none. */
 const char *view_change(char *out, size_t len, const struct change_view *c);
 
 /* Goodput of late: "1h 91.2 %, 24h 93.0 %". NULL: it is not older than the shortest window. */

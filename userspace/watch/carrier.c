@@ -38,7 +38,8 @@ struct carrier {
 	uint32_t turn; /* whose is to be written next */
 };
 
-/* ---- jobs ---------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * ---------------------------------------------------------------------------------------- */
 
 /* What the model knows of it. */
 static bool own_of(struct carrier *c, const struct entry *e, struct carry *ret)
@@ -61,7 +62,8 @@ static const char *uid_of(const struct carrier *c)
 	return c->options->job_uid ? c->options->job_uid : "";
 }
 
-/* ---- coming -------------------------------------------------------------------------------------- */
+/* ---- coming
+ * -------------------------------------------------------------------------------------- */
 
 static void say_bad(struct carrier *c, struct entry *e, int err)
 {
@@ -71,8 +73,8 @@ static void say_bad(struct carrier *c, struct entry *e, int err)
 		return;
 	e->bad = true;
 	way_told(c->way, &e->who, told);
-	log_warn("--carry %s: %s; what other nodes know of job %s is not told", told, way_why(c->way, err),
-		 e->who.job);
+	log_warn("--carry %s: %s; what other nodes know of job %s is not told", told,
+		 way_why(c->way, err), e->who.job);
 }
 
 static void way_says(struct carrier *c, bool writes, int err)
@@ -102,11 +104,12 @@ static void onto_tape(struct carrier *c, struct entry *e, const char *text, size
 	journal_flush(c->journal);
 	e->known = true;
 	e->joined_ns = clock_mono_ns();
-	log_info("job %s goes on from node %s: attempt %u up to step %llu, known until %s ago by the clocks "
-		 "of both",
-		 e->who.job, *e->had.node ? e->had.node : "unknown", e->had.attempt,
-		 (unsigned long long)e->had.last_step,
-		 clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
+	log_info(
+		"job %s goes on from node %s: attempt %u up to step %llu, known until %s ago by the clocks "
+		"of both",
+		e->who.job, *e->had.node ? e->had.node : "unknown", e->had.attempt,
+		(unsigned long long)e->had.last_step,
+		clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
 }
 
 static void has_read(struct carrier *c, struct entry *e, const char *text, ssize_t len)
@@ -140,12 +143,14 @@ static void look_after(struct carrier *c, struct entry *e)
 		return;
 	e->joined_ns = 0;
 	if (own_of(c, e, &own) && own.attempt < e->had.attempt)
-		log_warn("--carry: job %s ran here before what other nodes know of it came: what is told of "
-			 "it is of this node alone",
-			 e->who.job);
+		log_warn(
+			"--carry: job %s ran here before what other nodes know of it came: what is told of "
+			"it is of this node alone",
+			e->who.job);
 }
 
-/* ---- going --------------------------------------------------------------------------------------- */
+/* ---- going
+ * --------------------------------------------------------------------------------------- */
 
 static void has_written(struct carrier *c, struct entry *e, const struct carry *had, int err)
 {
@@ -155,9 +160,11 @@ static void has_written(struct carrier *c, struct entry *e, const struct carry *
 		e->left = c->going;
 	way_says(c, true, err == -ESTALE || of_job ? 0 : err);
 	if (err == -ESTALE && !e->refused)
-		log_warn("--carry: job %s is at attempt %u on node %s too, which began later: that one's "
-			 "history is kept, not ours of attempt %u",
-			 e->who.job, had->attempt, *had->node ? had->node : "unknown", c->going.attempt);
+		log_warn(
+			"--carry: job %s is at attempt %u on node %s too, which began later: that one's "
+			"history is kept, not ours of attempt %u",
+			e->who.job, had->attempt, *had->node ? had->node : "unknown",
+			c->going.attempt);
 	else if (of_job && !e->refused)
 		say_bad(c, e, err);
 	e->refused = err == -ESTALE || of_job;
@@ -191,7 +198,8 @@ static int ask_read(struct carrier *c, struct entry *e)
 	return way_read(c->way, &e->who);
 }
 
-/* ---- one after the other ------------------------------------------------------------------------- */
+/* ---- one after the other
+ * ------------------------------------------------------------------------- */
 
 static void answer_take(struct carrier *c, int wait_ms)
 {
@@ -238,7 +246,8 @@ static void asks(struct carrier *c, struct entry *e, bool writes, int err)
 
 static void read_next(struct carrier *c)
 {
-	for (uint32_t i = 0; i < c->jobs.count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
+	for (uint32_t i = 0;
+	     i < c->jobs.count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
 		if (c->jobs.job[i].read && way_may_read(c->way))
 			asks(c, &c->jobs.job[i], false, ask_read(c, &c->jobs.job[i]));
 }
@@ -261,7 +270,8 @@ static void write_one(struct carrier *c, uint32_t i, const struct carry *own, ui
 		e = entry_of(c, own->job, own->uid);
 	if (!e || e->read)
 		return;
-	if (all_ns ? e->left.until_ns != own->until_ns && e->left_ns < all_ns : due(e, own, clock_mono_ns()))
+	if (all_ns ? e->left.until_ns != own->until_ns && e->left_ns < all_ns
+		   : due(e, own, clock_mono_ns()))
 		asks(c, e, true, ask_write(c, e, own));
 	if (c->asked)
 		c->turn = i + 1;
@@ -298,11 +308,13 @@ void carrier_tick(struct carrier *c)
 		write_next(c, 0);
 }
 
-/* Where its pods are, and who goes when the job goes: only what names it by its own name and uid. */
+/* Where its pods are, and who goes when the job goes: only what names it by its own name and uid.
+ */
 static void place_of(struct entry *e, const struct gp_place *p)
 {
 	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
-		     *p->job_uid && strnlen(p->job, sizeof(p->job)) < sizeof(p->job) - 1; /* it may be cut */
+		     *p->job_uid &&
+		     strnlen(p->job, sizeof(p->job)) < sizeof(p->job) - 1; /* it may be cut */
 
 	log_escape(e->who.namespace, sizeof(e->who.namespace), p->namespace,
 		   strnlen(p->namespace, sizeof(p->namespace)));
@@ -326,7 +338,8 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 		e->used_ns = clock_mono_ns();
 		place_of(e, p);
 	}
-	if (!e || e->read || c->asked == e || (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
+	if (!e || e->read || c->asked == e ||
+	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
 	/* Where it runs or is known as it was left, nothing can have come. */
 	if (e->known && !own_of(c, e, &own))
@@ -366,7 +379,8 @@ void carrier_finish(struct carrier *c)
 	wait_for(c, CLOSE_NS);
 	from_ns = clock_mono_ns();
 	for (uint32_t i = 0;
-	     i <= c->jobs.count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err; i++) {
+	     i <= c->jobs.count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err;
+	     i++) {
 		write_next(c, from_ns);
 		wait_for(c, until_ns - clock_mono_ns());
 	}
@@ -378,8 +392,8 @@ void carrier_finish(struct carrier *c)
 		 c->options->carry);
 }
 
-/* As Kubernetes calls it: a pod's host name is the pod's. One that is too long keeps its beginning, and what
- * tells it from others. */
+/* As Kubernetes calls it: a pod's host name is the pod's. One that is too long keeps its beginning,
+ * and what tells it from others. */
 static void node_name(char out[CARRY_NODE_MAX], const char *told)
 {
 	char host[256] = "";
@@ -399,7 +413,8 @@ static void node_name(char out[CARRY_NODE_MAX], const char *told)
 			 (unsigned)(hash_bytes(HASH_START, name, len) >> 32));
 }
 
-int carrier_new(struct carrier **ret, const struct options *o, struct output *out, struct journal *j)
+int carrier_new(struct carrier **ret, const struct options *o, struct output *out,
+		struct journal *j)
 {
 	struct way *way;
 	struct carrier *c;

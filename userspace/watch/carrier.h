@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier.h - takes the history of jobs along from node to node: reads what other nodes left in the shared
- * folder when a job begins here, onto the tape, and leaves there what is known here (store/carry_file.h). The
- * folder may hang: nothing here waits for it, but carrier_start() and carrier_close(), some seconds at most.
- * Single-threaded.
+/* carrier.h - takes the history of jobs along from node to node: reads what other nodes left in the
+ * shared folder when a job begins here, onto the tape, and leaves there what is known here
+ * (store/carry_file.h). The folder may hang: nothing here waits for it, but carrier_start() and
+ * carrier_close(), some seconds at most. Single-threaded.
  */
 #ifndef GP_CARRIER_H
 #define GP_CARRIER_H
@@ -15,9 +15,10 @@
 
 struct carrier;
 
-/* *ret NULL where no folder is given: every function takes that. o, out, j: borrowed. 0 or -errno after a
- * line. */
-int carrier_new(struct carrier **ret, const struct options *o, struct output *out, struct journal *j);
+/* *ret NULL where no folder is given: every function takes that. o, out, j: borrowed. 0 or -errno
+ * after a line. */
+int carrier_new(struct carrier **ret, const struct options *o, struct output *out,
+		struct journal *j);
 /* Before anything is watched: of the job that the options name. */
 void carrier_start(struct carrier *c);
 /* A process runs there, or is made there: its job may have come from another node. */

@@ -6,8 +6,9 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define IDLE_NS 10000000000ull /* since a process of a job was told of which the model tells nothing */
-#define ROOM_NS 1000000000ull  /* between two looks for some */
+#define IDLE_NS                                                                                    \
+	10000000000ull /* since a process of a job was told of which the model tells nothing */
+#define ROOM_NS 1000000000ull /* between two looks for some */
 
 struct entry *entries_find(struct entries *es, const char *job, const char *uid)
 {
@@ -22,7 +23,8 @@ bool entry_over(const struct carry *own)
 	return own->state == JOB_ENDED || own->state == JOB_OVER;
 }
 
-/* Nothing is to come of it: it is over, and was left as it is; or the model tells nothing of it (own NULL).
+/* Nothing is to come of it: it is over, and was left as it is; or the model tells nothing of it
+ * (own NULL).
  */
 static bool entry_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
@@ -34,7 +36,8 @@ static bool entry_done(const struct entry *e, const struct carry *own, uint64_t 
 }
 
 /* Of those that are done the one whose processes were told longest ago; NULL: there is none. */
-static struct entry *entries_room(struct entries *es, const struct output *out, const struct entry *asked)
+static struct entry *entries_room(struct entries *es, const struct output *out,
+				  const struct entry *asked)
 {
 	bool done[CARRIER_JOBS];
 	uint64_t now_ns = clock_mono_ns();
@@ -70,9 +73,10 @@ struct entry *entries_of(struct entries *es, const struct output *out, const str
 	e = es->count < CARRIER_JOBS ? &es->job[es->count++] : entries_room(es, out, asked);
 	if (!e) {
 		if (!es->full)
-			log_warn("--carry: more than %d jobs at a time: the history of job %s and others "
-				 "stays on this node",
-				 CARRIER_JOBS, job);
+			log_warn(
+				"--carry: more than %d jobs at a time: the history of job %s and others "
+				"stays on this node",
+				CARRIER_JOBS, job);
 		es->full = true;
 		return NULL;
 	}

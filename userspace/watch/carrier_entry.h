@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier_entry.h - the jobs that are carried, CARRIER_JOBS at a time: one of which nothing is to come gives
- * way to another. Single-threaded.
+/* carrier_entry.h - the jobs that are carried, CARRIER_JOBS at a time: one of which nothing is to
+ * come gives way to another. Single-threaded.
  */
 #ifndef GP_CARRIER_ENTRY_H
 #define GP_CARRIER_ENTRY_H
@@ -35,8 +35,8 @@ struct entries {
 
 /* NULL: it has none. */
 struct entry *entries_find(struct entries *es, const char *job, const char *uid);
-/* Made where it is not there. asked: the one that is waited for, or NULL. NULL: there are too many, after one
- * line. */
+/* Made where it is not there. asked: the one that is waited for, or NULL. NULL: there are too many,
+ * after one line. */
 struct entry *entries_of(struct entries *es, const struct output *out, const struct entry *asked,
 			 const char *job, const char *uid);
 /* The job is: nobody takes it up again. */

@@ -24,7 +24,8 @@ struct way {
 	uint64_t reads_ns; /* up to then reads are used up */
 };
 
-/* ---- a folder: in another process ---------------------------------------------------------------- */
+/* ---- a folder: in another process
+ * ---------------------------------------------------------------- */
 
 struct ask {
 	const char *dir;
@@ -55,7 +56,8 @@ static ssize_t write_there(const void *arg, void *ret, size_t cap)
 	return err;
 }
 
-/* ---- beginning and end --------------------------------------------------------------------------- */
+/* ---- beginning and end
+ * --------------------------------------------------------------------------- */
 
 /* "configmap", "configmap:NAMESPACE": the namespace, "" where it is not said; else NULL. */
 static const char *map_of(const char *carry)
@@ -69,16 +71,18 @@ static const char *map_of(const char *carry)
 
 static int map_new(struct way *w, const struct options *o, const char *namespace)
 {
-	struct carry_map_config cfg = {.server = o->api_server, .namespace = *namespace ? namespace : NULL};
+	struct carry_map_config cfg = {.server = o->api_server,
+				       .namespace = *namespace ? namespace : NULL};
 	int err = carry_map_new(&w->map, &cfg);
 
 	if (err == -EDESTADDRREQ) /* said */
 		return 0;
 	if (!err && !w->map)
-		log_warn("--carry %s: there is no Kubernetes here (KUBERNETES_SERVICE_HOST, --api-server): "
-			 "the "
-			 "history of jobs stays on this node",
-			 o->carry);
+		log_warn(
+			"--carry %s: there is no Kubernetes here (KUBERNETES_SERVICE_HOST, --api-server): "
+			"the "
+			"history of jobs stays on this node",
+			o->carry);
 	return err;
 }
 
@@ -95,7 +99,8 @@ int way_new(struct way **ret, const struct options *o)
 	if (!w)
 		return -ENOMEM;
 	w->dir = o->carry;
-	err = namespace ? map_new(w, o, namespace) : aside_new(&w->aside, sizeof(struct carry) + CARRY_MAX);
+	err = namespace ? map_new(w, o, namespace)
+			: aside_new(&w->aside, sizeof(struct carry) + CARRY_MAX);
 	if (!err && (w->map || w->aside))
 		*ret = w;
 	else
@@ -114,7 +119,8 @@ void way_free(struct way *w)
 	free(w);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking
+ * -------------------------------------------------------------------------------------- */
 
 bool way_may_read(struct way *w)
 {
@@ -157,7 +163,8 @@ int way_write(struct way *w, const struct carry_map_job *job, const struct carry
 
 ssize_t way_answer(struct way *w, int wait_ms, const void **ret)
 {
-	ssize_t n = w->map ? carry_map_answer(w->map, wait_ms, ret) : aside_answer(w->aside, wait_ms, ret);
+	ssize_t n = w->map ? carry_map_answer(w->map, wait_ms, ret)
+			   : aside_answer(w->aside, wait_ms, ret);
 
 	w->asked = n == -EAGAIN;
 	return n;
@@ -177,7 +184,8 @@ uint64_t way_pause_ns(const struct way *w, unsigned failures)
 	return w->map ? carry_map_pause_ns(w->map, failures) : AGAIN_NS;
 }
 
-/* ---- what is said -------------------------------------------------------------------------------- */
+/* ---- what is said
+ * -------------------------------------------------------------------------------- */
 
 bool way_is_of_job(int err)
 {

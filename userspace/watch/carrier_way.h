@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier_way.h - where what is known of jobs is left for other nodes: a folder that they share
- * (store/carry_file.h), or one ConfigMap a job (store/carry_map.h). One question at a time, and nothing here
- * waits for its answer unless it is told how long. Single-threaded.
+ * (store/carry_file.h), or one ConfigMap a job (store/carry_map.h). One question at a time, and
+ * nothing here waits for its answer unless it is told how long. Single-threaded.
  */
 #ifndef GP_CARRIER_WAY_H
 #define GP_CARRIER_WAY_H
@@ -18,7 +18,8 @@
 
 struct way;
 
-/* *ret NULL, 0: none is asked for, or after one line there is none here. -EINVAL, -ENOMEM after one line. */
+/* *ret NULL, 0: none is asked for, or after one line there is none here. -EINVAL, -ENOMEM after one
+ * line. */
 int way_new(struct way **ret, const struct options *o);
 void way_free(struct way *w); /* what was asked is given up; NULL is fine */
 /* What is there of that job. 0, or -errno: it cannot be asked. */

@@ -52,13 +52,15 @@ static pid_t sudo_above(void)
 	pid_t pid = getpid();
 	struct proc_stat s;
 
-	for (int i = 0; i <= SUDO_DEPTH && pid > 1 && !proc_stat("", pid, &s); i++, pid = (pid_t)s.parent)
+	for (int i = 0; i <= SUDO_DEPTH && pid > 1 && !proc_stat("", pid, &s);
+	     i++, pid = (pid_t)s.parent)
 		if (!strcmp(s.comm, "sudo"))
 			return pid;
 	return 0;
 }
 
-/* sudo hands us a trimmed environment; its own, as the user called it, is the one CMD would have had. */
+/* sudo hands us a trimmed environment; its own, as the user called it, is the one CMD would have
+ * had. */
 static void environment_of_caller(struct identity *id)
 {
 	pid_t sudo = sudo_above();
@@ -118,20 +120,23 @@ static void become_failed(int failed_fd, int code)
 	_exit(code);
 }
 
-/* Between fork and exec: what must not return says so on standard error and exits as a shell would. */
+/* Between fork and exec: what must not return says so on standard error and exits as a shell would.
+ */
 static void become(const struct identity *id, const char *output, char **argv, int failed_fd)
 {
 	int fd;
 
 	if (id->change && (initgroups(id->name, id->gid) || setresgid(id->gid, id->gid, id->gid) ||
 			   setresuid(id->uid, id->uid, id->uid))) {
-		dprintf(STDERR_FILENO, "gp-bpf: run: cannot become user %s: %s\n", id->name, strerror(errno));
+		dprintf(STDERR_FILENO, "gp-bpf: run: cannot become user %s: %s\n", id->name,
+			strerror(errno));
 		become_failed(failed_fd, 126);
 	}
 	if (output) {
 		fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
-			dprintf(STDERR_FILENO, "gp-bpf: run: output %s: %s\n", output, strerror(errno));
+			dprintf(STDERR_FILENO, "gp-bpf: run: output %s: %s\n", output,
+				strerror(errno));
 			become_failed(failed_fd, 126);
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.h - the command that `run` and `record` start: held back before its first instruction until it is
- * watched, then left alone. */
+/* child.h - the command that `run` and `record` start: held back before its first instruction until
+ * it is watched, then left alone. */
 #ifndef GP_CHILD_H
 #define GP_CHILD_H
 
@@ -13,12 +13,14 @@ struct child {
 	int failed_fd;	/* has a byte when the program could not be started */
 };
 
-/* Once, at the beginning: signals whose errors we tell instead are ignored, and CMD gets them as they were.
+/* Once, at the beginning: signals whose errors we tell instead are ignored, and CMD gets them as
+ * they were.
  */
 void child_ignore(void);
 /* Forks. CMD gets the caller's terminal, signal dispositions and working directory; user (NULL: who
  * called sudo, else the caller) decides its ids and, under sudo, its environment. output: where its
- * standard output and error go, NULL: unchanged. 0 or -errno after one line. Call it before threads exist. */
+ * standard output and error go, NULL: unchanged. 0 or -errno after one line. Call it before threads
+ * exist. */
 int child_spawn(struct child *c, char **argv, const char *user, const char *output);
 void child_release(struct child *c);
 /* After it ended: it never became CMD; why is on standard error already. */

@@ -49,7 +49,8 @@ int discover_new(struct discover **ret, const struct discover_config *cfg)
 		return err;
 	}
 	if (!d->view.told)
-		log_warn("jobs are found by a look at every process, each %llu s", SWEEP_NS / 1000000000);
+		log_warn("jobs are found by a look at every process, each %llu s",
+			 SWEEP_NS / 1000000000);
 	*ret = d;
 	return 0;
 }
@@ -78,7 +79,8 @@ void discover_pods(struct discover *d, struct pods *pods)
 	d->pods = pods;
 }
 
-/* ---- what becomes of it ------------------------------------------------------------------------ */
+/* ---- what becomes of it ------------------------------------------------------------------------
+ */
 
 /* Children born from here on follow in the kernel; those of before are found in /proc. */
 static int watch(struct discover *d, pid_t pid)
@@ -117,7 +119,8 @@ static uint64_t spent_ns(const struct discover *d)
 	return clock_thread_ns() + aside_cpu_ns(loader_aside(d->cfg.loader));
 }
 
-/* ---- those that were met ------------------------------------------------------------------------ */
+/* ---- those that were met ------------------------------------------------------------------------
+ */
 
 static void due_put(struct discover *d, const struct due *one)
 {
@@ -154,8 +157,9 @@ static void due_next(struct discover *d, struct due one, bool later, uint64_t no
 	due_put(d, &one);
 }
 
-/* Rules come first: who maps a library of ours all the time, or very much besides, and is not to be watched
- * costs no look at what it maps. Returns how many are to be looked at, at the beginning of list. */
+/* Rules come first: who maps a library of ours all the time, or very much besides, and is not to be
+ * watched costs no look at what it maps. Returns how many are to be looked at, at the beginning of
+ * list. */
 static size_t due_judge(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
 {
 	struct known k;
@@ -182,7 +186,8 @@ static void due_look(struct discover *d, struct due *list, size_t n, uint64_t no
 	for (size_t i = 0; i < n; i++)
 		pids[i] = list[i].pid;
 	if (n)
-		asked = maps_look(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n, answer);
+		asked = maps_look(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
+				  answer);
 	for (size_t i = 0; i < n; i++) {
 		if (asked && i >= asked)
 			due_put(d, &list[i]);
@@ -225,7 +230,8 @@ static void due_turn(struct discover *d, uint64_t now_ns)
 	d->debt_ns += spent_ns(d) - before_ns;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all
+ * ----------------------------------------------------------------------------------------- */
 
 static int all_read(struct discover *d)
 {
@@ -276,7 +282,8 @@ static void sweep_begin(struct discover *d)
 void discover_sweep(struct discover *d)
 {
 	d->again = true;
-	if (!d->sweep_ns && (!d->swept_ns || clock_mono_ns() - d->swept_ns >= d->cost_ns * AGAIN_SHARE))
+	if (!d->sweep_ns &&
+	    (!d->swept_ns || clock_mono_ns() - d->swept_ns >= d->cost_ns * AGAIN_SHARE))
 		sweep_begin(d);
 }
 
@@ -320,7 +327,8 @@ static void sweep_turn(struct discover *d, uint64_t now_ns)
 		pids[n++] = d->all[d->at];
 	}
 	if (n)
-		asked = maps_look(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n, answer);
+		asked = maps_look(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
+				  answer);
 	if (asked && asked < n)
 		d->at = place[asked];
 	for (size_t i = 0; i < (asked ? asked : n); i++)

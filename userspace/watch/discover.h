@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* discover.h - the processes of a node that map a library of a known runtime: told by the kernel as they map
- * one, and found in /proc; the user's rules decide who of them is watched. Single-threaded. */
+/* discover.h - the processes of a node that map a library of a known runtime: told by the kernel as
+ * they map one, and found in /proc; the user's rules decide who of them is watched.
+ * Single-threaded. */
 #ifndef GP_DISCOVER_H
 #define GP_DISCOVER_H
 
@@ -26,7 +27,8 @@ struct discover_config { /* all borrowed */
 
 int discover_new(struct discover **ret, const struct discover_config *cfg);
 void discover_free(struct discover *d); /* NULL is fine */
-/* The rules from here on; d owns them. Who is watched stays watched; all others are looked at again. */
+/* The rules from here on; d owns them. Who is watched stays watched; all others are looked at
+ * again. */
 void discover_rules(struct discover *d, struct filter *f);
 /* Knows namespaces of pods from here on; borrowed, may be NULL. */
 void discover_pods(struct discover *d, struct pods *pods);

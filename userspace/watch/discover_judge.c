@@ -17,7 +17,8 @@
 
 #define DENIED_MAX 4096 /* processes whose denial is remembered, to count each once */
 
-/* ---- who that is ------------------------------------------------------------------------------- */
+/* ---- who that is -------------------------------------------------------------------------------
+ */
 
 static const char *user_name(struct discover *d, uint32_t uid)
 {
@@ -60,7 +61,8 @@ static int know_namespace(struct discover *d, pid_t pid, struct known *k)
 	if (err)
 		return err;
 	err = place_make(&facts, NULL, d->pods, &k->place);
-	/* Nor is a pod that the list does not have yet: a process may be there before the news of its pod. */
+	/* Nor is a pod that the list does not have yet: a process may be there before the news of
+	 * its pod. */
 	k->facts.namespace = (err == -EAGAIN || *k->place.pod_uid) && !*k->place.namespace
 				     ? NULL
 				     : k->place.namespace;
@@ -106,9 +108,11 @@ void discover_denied_clear(struct discover *d)
 		free(table_take(d->denied, pid));
 }
 
-/* ---- what becomes of it ------------------------------------------------------------------------ */
+/* ---- what becomes of it ------------------------------------------------------------------------
+ */
 
-/* Where most of so many are alive some are counted twice, rather than all looked at for each one more. */
+/* Where most of so many are alive some are counted twice, rather than all looked at for each one
+ * more. */
 static void denied_trim(struct discover *d)
 {
 	uint64_t pid;

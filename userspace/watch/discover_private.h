@@ -52,8 +52,8 @@ struct known {
 	struct filter_facts facts;
 };
 
-/* Whether it may be watched: 0. -EAGAIN: what a rule asks for is not known yet; -EPERM: it may not; -EEXIST:
- * it is; -ESRCH. */
+/* Whether it may be watched: 0. -EAGAIN: what a rule asks for is not known yet; -EPERM: it may not;
+ * -EEXIST: it is; -ESRCH. */
 int discover_judge(struct discover *d, pid_t pid, struct known *k);
 /* Who was denied is counted anew. */
 void discover_denied_clear(struct discover *d);

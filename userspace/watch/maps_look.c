@@ -18,9 +18,11 @@
 #define CHUNK	   32768 /* the kernel gives a page at a time */
 #define NAME_BYTES 256
 #define MAPS_MAX   (64u << 20) /* bytes of a process: 65530 mappings with paths of a KiB */
-#define ASK_NS	   8000000ull  /* CPU time of a question; who is looked at then is looked at to his end */
+#define ASK_NS                                                                                     \
+	8000000ull /* CPU time of a question; who is looked at then is looked at to his end */
 
-/* "start-end r-xp offset dev inode   /path/libx.so (deleted)": the file's name, if it is mapped to be run. */
+/* "start-end r-xp offset dev inode   /path/libx.so (deleted)": the file's name, if it is mapped to
+ * be run. */
 static bool line_is_ours(const struct probe_names *names, const char *line, size_t len)
 {
 	static const char deleted[] = " (deleted)";
@@ -66,7 +68,8 @@ enum maps_answer maps_read(const struct probe_names *names, const char *root, pi
 
 	if (fd < 0)
 		return MAPS_OTHER;
-	while (!ours && total < MAPS_MAX && (n = proc_read(fd, text + len, sizeof(text) - len)) > 0) {
+	while (!ours && total < MAPS_MAX &&
+	       (n = proc_read(fd, text + len, sizeof(text) - len)) > 0) {
 		len = lines_take(names, text, len + (size_t)n, &ours);
 		total += (size_t)n;
 		if (len == sizeof(text))
@@ -99,7 +102,8 @@ static ssize_t maps_there(const void *arg, void *ret, size_t cap)
 }
 
 /* How many of them have an answer, or -errno. */
-static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, size_t n, enum maps_answer *ret)
+static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, size_t n,
+			enum maps_answer *ret)
 {
 	const unsigned char *answer;
 	const void *at;
@@ -115,8 +119,8 @@ static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, siz
 }
 
 /* Of a batch that does not come back, one by one: who holds it up is left for later. */
-size_t maps_look(struct aside *a, const struct probe_names *names, const char *root, const pid_t *pids,
-		 size_t n, enum maps_answer *ret)
+size_t maps_look(struct aside *a, const struct probe_names *names, const char *root,
+		 const pid_t *pids, size_t n, enum maps_answer *ret)
 {
 	struct ask ask = {.names = names, .root = root};
 	ssize_t got = maps_ask(a, &ask, pids, n, ret);

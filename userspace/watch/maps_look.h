@@ -17,11 +17,11 @@ enum maps_answer {
 struct aside;
 struct probe_names;
 
-/* Asks in a's process, which a lock may hold up in our place. names and root must be as they were when a was
- * made. At most MAPS_BATCH. Returns how many have an answer, from the first on: the rest are for another
- * time, for these took long; none: nothing can be asked any more. */
-size_t maps_look(struct aside *a, const struct probe_names *names, const char *root, const pid_t *pids,
-		 size_t n, enum maps_answer *ret);
+/* Asks in a's process, which a lock may hold up in our place. names and root must be as they were
+ * when a was made. At most MAPS_BATCH. Returns how many have an answer, from the first on: the rest
+ * are for another time, for these took long; none: nothing can be asked any more. */
+size_t maps_look(struct aside *a, const struct probe_names *names, const char *root,
+		 const pid_t *pids, size_t n, enum maps_answer *ret);
 /* One process, here. */
 enum maps_answer maps_read(const struct probe_names *names, const char *root, pid_t pid);
 

@@ -17,13 +17,14 @@
 
 #define PORTS_OF_ROOT 1024
 
-/* ---- who needs what ------------------------------------------------------------------------------ */
+/* ---- who needs what
+ * ------------------------------------------------------------------------------ */
 
 struct asked {
 	const struct options *o;
 	bool multi;
-	bool paranoid; /* Debian's kernels, and those made from them, let nobody but SYS_ADMIN open perf
-			  events */
+	bool paranoid; /* Debian's kernels, and those made from them, let nobody but SYS_ADMIN open
+			  perf events */
 };
 
 static bool always(const struct asked *a)
@@ -70,7 +71,8 @@ static bool files(const struct asked *a)
 	for (int i = 0; i < o->exports.count; i++)
 		if (strchr(o->exports.item[i], ':') && strcmp(o->exports.item[i], "json:-") != 0)
 			return true;
-	return o->store || o->carry || o->output || o->html || hooks(a) || of_somebody_else(o->state_dir) ||
+	return o->store || o->carry || o->output || o->html || hooks(a) ||
+	       of_somebody_else(o->state_dir) ||
 	       (o->listen && !strncmp(o->listen, "unix:", strlen("unix:")));
 }
 
@@ -90,20 +92,26 @@ static const struct kept {
 	const char *why;
 } kept[] = {
 	{CAP_BPF, "CAP_BPF", always, "programs, maps and links: libraries are mapped at any time"},
-	{CAP_PERFMON, "CAP_PERFMON", always, "probes, and what they read; /proc/PID/maps on newer kernels"},
-	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", always, "what other users' processes map, run in and wait for"},
+	{CAP_PERFMON, "CAP_PERFMON", always,
+	 "probes, and what they read; /proc/PID/maps on newer kernels"},
+	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", always,
+	 "what other users' processes map, run in and wait for"},
 	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", always,
 	 "libraries, settings and secrets not open to all"},
-	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", always, "mapped files by /proc/PID/map_files"},
+	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", always,
+	 "mapped files by /proc/PID/map_files"},
 	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", perf_events,
 	 "probes at one place each (before Linux 6.6); kernel.perf_event_paranoid above 2"},
 	{CAP_SETUID, "CAP_SETUID", hooks, "commands of --on run as another user"},
 	{CAP_SETGID, "CAP_SETGID", hooks, "... and group"},
 	{CAP_SETPCAP, "CAP_SETPCAP", hooks, "... with an empty bounding set"},
-	{CAP_KILL, "CAP_KILL", hooks_or_cmd, "their end; signals that are passed on to CMD of `run`"},
-	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", files, "files in folders of other users that were named"},
+	{CAP_KILL, "CAP_KILL", hooks_or_cmd,
+	 "their end; signals that are passed on to CMD of `run`"},
+	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", files,
+	 "files in folders of other users that were named"},
 	{CAP_FOWNER, "CAP_FOWNER", files, "... and in their place"},
-	{CAP_CHOWN, "CAP_CHOWN", tensorboard, "folders of runs are given to the owner of the folder above"},
+	{CAP_CHOWN, "CAP_CHOWN", tensorboard,
+	 "folders of runs are given to the owner of the folder above"},
 	{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE", low_port, "--listen at a port below 1024"},
 };
 
@@ -133,7 +141,8 @@ uint64_t sandbox_capabilities(const struct options *o, bool multi)
 	return caps;
 }
 
-/* ---- giving it up -------------------------------------------------------------------------------- */
+/* ---- giving it up
+ * -------------------------------------------------------------------------------- */
 
 static bool on(const struct options *o)
 {
@@ -194,11 +203,13 @@ int sandbox_enter(const struct options *o)
 		return refused("capabilities cannot be given up", "capset", err);
 	err = confine_privileges();
 	if (err)
-		return refused("ways to new privileges cannot be closed", "prctl(PR_SET_NO_NEW_PRIVS)", err);
+		return refused("ways to new privileges cannot be closed",
+			       "prctl(PR_SET_NO_NEW_PRIVS)", err);
 	err = confine_calls(CONFINE_MACHINE);
 	if (err)
-		log_warn("sandbox: system calls stay as they are: this kernel has no seccomp filters, or "
-			 "refuses them");
+		log_warn(
+			"sandbox: system calls stay as they are: this kernel has no seccomp filters, or "
+			"refuses them");
 	aside_confine(!err);
 	return 0;
 }

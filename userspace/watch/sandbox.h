@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox.h - what gp-bpf keeps of its privileges while it watches, and what for: one table (sandbox.c). */
+/* sandbox.h - what gp-bpf keeps of its privileges while it watches, and what for: one table
+ * (sandbox.c). */
 #ifndef GP_SANDBOX_H
 #define GP_SANDBOX_H
 
@@ -10,10 +11,10 @@
 
 /* --sandbox is on or off, or not said. -EINVAL after one line. */
 int sandbox_check(const struct options *o);
-/* Opens what takes a privilege that nothing needs later, and gives up, unless --sandbox=off, all others: of
- * this thread, and of whatever it starts from then on. Call it while there is one thread, once CMD of `run`
- * is forked (what it has is none of our business) and the state directory is open. 0, or -errno after one
- * line. */
+/* Opens what takes a privilege that nothing needs later, and gives up, unless --sandbox=off, all
+ * others: of this thread, and of whatever it starts from then on. Call it while there is one
+ * thread, once CMD of `run` is forked (what it has is none of our business) and the state directory
+ * is open. 0, or -errno after one line. */
 int sandbox_enter(const struct options *o);
 
 /* The capabilities that are kept, as CONFINE_CAP(). multi: the kernel has links to many places. */

@@ -41,7 +41,8 @@ struct select {
 	char cgroups[CGROUPS_BYTES];
 };
 
-/* ---- who matches ----------------------------------------------------------------------------------- */
+/* ---- who matches
+ * ----------------------------------------------------------------------------------- */
 
 static bool by_name(struct select *s, pid_t pid, const struct proc_stat *st)
 {
@@ -85,8 +86,10 @@ static bool by_pod(const struct select *s, const char *uid)
 		return false;
 	for (int i = 0; i < s->o->pods.count; i++) {
 		slash = strchr(s->o->pods.item[i], '/');
-		if (!strncmp(s->pod->namespace, s->o->pods.item[i], (size_t)(slash - s->o->pods.item[i])) &&
-		    !s->pod->namespace[slash - s->o->pods.item[i]] && !strcmp(s->pod->name, slash + 1))
+		if (!strncmp(s->pod->namespace, s->o->pods.item[i],
+			     (size_t)(slash - s->o->pods.item[i])) &&
+		    !s->pod->namespace[slash - s->o->pods.item[i]] &&
+		    !strcmp(s->pod->name, slash + 1))
 			return true;
 	}
 	return false;
@@ -112,12 +115,14 @@ static bool by_place(struct select *s, pid_t pid)
 			return true;
 	cgroup_place_of(s->cgroups, &place);
 	for (int i = 0; i < s->o->containers.count; i++)
-		if (!strncmp(place.container_id, s->o->containers.item[i], strlen(s->o->containers.item[i])))
+		if (!strncmp(place.container_id, s->o->containers.item[i],
+			     strlen(s->o->containers.item[i])))
 			return true;
 	return by_pod(s, place.pod_uid);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------- */
+/* ---- all of them
+ * ----------------------------------------------------------------------------------- */
 
 static int look(struct select *s, pid_t pid)
 {
@@ -133,7 +138,8 @@ static int look(struct select *s, pid_t pid)
 	s->all[s->count++] = (struct found){
 		.pid = pid,
 		.parent = st.parent,
-		.means = strncmp(st.comm, "gp-bpf", 6) != 0 && (by_name(s, pid, &st) || by_place(s, pid)),
+		.means = strncmp(st.comm, "gp-bpf", 6) != 0 &&
+			 (by_name(s, pid, &st) || by_place(s, pid)),
 	};
 	return 0;
 }
@@ -174,7 +180,8 @@ static int take(struct select *s, struct options *o)
 		if (!s->all[i].means || follows(s, &s->all[i]))
 			continue;
 		if (o->pids.count == OPTION_LIST_MAX) {
-			log_error("more than %d processes match: say more of them", OPTION_LIST_MAX);
+			log_error("more than %d processes match: say more of them",
+				  OPTION_LIST_MAX);
 			return -E2BIG;
 		}
 		snprintf(text, sizeof(text), "%d", s->all[i].pid);
@@ -213,7 +220,8 @@ static int scan(struct select *s)
 	return err;
 }
 
-/* ---- what is asked --------------------------------------------------------------------------------- */
+/* ---- what is asked
+ * --------------------------------------------------------------------------------- */
 
 static int open_pods(struct select *s)
 {
@@ -233,14 +241,16 @@ static int open_pods(struct select *s)
 	if (!s->pod)
 		return -ENOMEM;
 	if (!s->pods) {
-		log_error("--pod: no Kubernetes is to be found here; --kubelet or --api-server says where");
+		log_error(
+			"--pod: no Kubernetes is to be found here; --kubelet or --api-server says where");
 		return -ENOENT;
 	}
 	while (pods_look(s->pods, &view), !view.current && clock_mono_ns() < until_ns)
 		usleep(10000);
 	if (view.current)
 		return 0;
-	log_error("--pod: the pods of this node are not told%s%s", *view.trouble ? ": " : "", view.trouble);
+	log_error("--pod: the pods of this node are not told%s%s", *view.trouble ? ": " : "",
+		  view.trouble);
 	return -EAGAIN;
 }
 
@@ -259,14 +269,15 @@ static int check(const struct options *o)
 
 		if (strlen(id) >= CONTAINER_MIN && strspn(id, "0123456789abcdef") == strlen(id))
 			continue;
-		log_error("--container: '%s' is not an id, or the first %d or more digits of one", id,
-			  CONTAINER_MIN);
+		log_error("--container: '%s' is not an id, or the first %d or more digits of one",
+			  id, CONTAINER_MIN);
 		return -EINVAL;
 	}
 	for (int i = 0; i < o->cgroups.count; i++) {
 		if (*o->cgroups.item[i] == '/')
 			continue;
-		log_error("--cgroup: '%s' is not a path as /proc/PID/cgroup has it", o->cgroups.item[i]);
+		log_error("--cgroup: '%s' is not a path as /proc/PID/cgroup has it",
+			  o->cgroups.item[i]);
 		return -EINVAL;
 	}
 	return 0;

@@ -5,9 +5,10 @@
 
 #include "userspace/option/option.h"
 
-/* Adds to o->pids who matches any of them now, as if it had been named by --pid: of those that descend from
- * each other the first, whose children are watched too. No gp-bpf, and nobody that it descends from. 0 (also
- * where none of these options is given), or -ESRCH, -EINVAL... after one line. */
+/* Adds to o->pids who matches any of them now, as if it had been named by --pid: of those that
+ * descend from each other the first, whose children are watched too. No gp-bpf, and nobody that it
+ * descends from. 0 (also where none of these options is given), or -ESRCH, -EINVAL... after one
+ * line. */
 int select_processes(struct options *o);
 
 #endif

@@ -26,7 +26,8 @@
 #include "userspace/watch/watch_place.h"
 #include "userspace/watch/watch_process.h"
 
-/* Where jobs only step a wakeup costs more than what it reads; a library is attached to before it is used. */
+/* Where jobs only step a wakeup costs more than what it reads; a library is attached to before it
+ * is used. */
 #define DRAIN_FAST_NS  10000000ull
 #define DRAIN_SLOW_NS  40000000ull
 #define DRAIN_CALM_NS  2000000000ull
@@ -35,7 +36,8 @@
 #define WATCH_TICK_NS 1000000000ull
 #endif
 
-/* ---- timers, signals, keys ----------------------------------------------------------------------- */
+/* ---- timers, signals, keys
+ * ----------------------------------------------------------------------- */
 
 static void finish(struct watch *w, enum gp_end_reason why)
 {
@@ -122,8 +124,8 @@ static void on_resize(void *ctx, uint64_t value)
 	output_resize(((struct watch *)ctx)->out);
 }
 
-/* With a command of ours, signals are its business: what a person or a manager sent us is passed on, what
- * the terminal sent it has had already. */
+/* With a command of ours, signals are its business: what a person or a manager sent us is passed
+ * on, what the terminal sent it has had already. */
 static void on_end_signal(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
@@ -154,13 +156,16 @@ static void on_child(void *ctx, uint64_t value)
 	}
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------- */
 
 static int open_kernel(struct watch *w, const struct watch_config *watch)
 {
 	char off[512] = "";
-	struct loader_config cfg = {
-		.probes = w->probes, .features_off = off, .meet = watch->node, .ahead = watch->ahead};
+	struct loader_config cfg = {.probes = w->probes,
+				    .features_off = off,
+				    .meet = watch->node,
+				    .ahead = watch->ahead};
 	const struct loader_ring *rings;
 	const struct feature *f;
 	int n, err;
@@ -230,8 +235,8 @@ static int open_loop(struct watch *w, bool node)
 	return err;
 }
 
-/* A successor goes on from a state or begins anew: there is none before the beginning is in it, and there is
- * one before anything is read. */
+/* A successor goes on from a state or begins anew: there is none before the beginning is in it, and
+ * there is one before anything is read. */
 static int begin(struct watch *w, const struct watch_config *cfg)
 {
 	journal_begin(w->journal, w->options, w->probes,
@@ -281,7 +286,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	w->run = cfg->run;
 	w->durable = cfg->durable;
 	w->child_status = -1;
-	w->pace = (struct pace){DRAIN_FAST_NS, DRAIN_SLOW_NS, DRAIN_CALM_NS, clock_mono_ns(), DRAIN_FAST_NS};
+	w->pace = (struct pace){DRAIN_FAST_NS, DRAIN_SLOW_NS, DRAIN_CALM_NS, clock_mono_ns(),
+				DRAIN_FAST_NS};
 	w->fresh = !cfg->saved;
 	w->end = GP_END_ERROR;
 	err = option_probes(o, &w->probes);
@@ -353,7 +359,8 @@ static void watch_detach(struct watch *w)
 static void watch_finish(struct watch *w)
 {
 	/* What never began is not gone on from. */
-	bool goes_on = w->durable && w->end != GP_END_TARGETS_GONE && !(w->end == GP_END_ERROR && w->fresh);
+	bool goes_on = w->durable && w->end != GP_END_TARGETS_GONE &&
+		       !(w->end == GP_END_ERROR && w->fresh);
 	struct gp_end *end;
 
 	watch_drain(w);

@@ -29,9 +29,9 @@ struct watch_config {
 	char **argv;
 };
 
-/* Opens the kernel side and everything between it and out (borrowed); what a predecessor left in the state
- * directory is taken over. 0; -errno after one line: -EPERM, -ENOSYS, -EOPNOTSUPP mean that the kernel or a
- * privilege lacks what is needed (exit 3). */
+/* Opens the kernel side and everything between it and out (borrowed); what a predecessor left in
+ * the state directory is taken over. 0; -errno after one line: -EPERM, -ENOSYS, -EOPNOTSUPP mean
+ * that the kernel or a privilege lacks what is needed (exit 3). */
 int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	       const struct watch_config *cfg);
 /* A node: watches those that run already; comes back when their probes are attached. */
@@ -40,8 +40,8 @@ void watch_node(struct watch *w);
 bool watch_busy(const struct watch *w);
 /* Watches those again that a predecessor's state knows and that still run. */
 void watch_again(struct watch *w);
-/* Every target was named: what nobody watched ends here, and processes that a predecessor's state knows and
- * nobody watches are gone. */
+/* Every target was named: what nobody watched ends here, and processes that a predecessor's state
+ * knows and nobody watches are gone. */
 void watch_reconcile(struct watch *w);
 /* Why it ended, after watch_run(). */
 struct watch_end {
@@ -49,13 +49,14 @@ struct watch_end {
 	int signo; /* that told us to; 0: none did */
 };
 void watch_ended(const struct watch *w, struct watch_end *ret);
-/* Watches a process and its present and future children, attaches to the libraries they map. -ESRCH. */
+/* Watches a process and its present and future children, attaches to the libraries they map.
+ * -ESRCH. */
 int watch_target(struct watch *w, pid_t pid);
-/* Until every target is gone, the user ends it, or the time is up. child: reaped here, its wait status
- * goes to *ret_status (0: none; signals sent to us are passed on to it). */
+/* Until every target is gone, the user ends it, or the time is up. child: reaped here, its wait
+ * status goes to *ret_status (0: none; signals sent to us are passed on to it). */
 int watch_run(struct watch *w, pid_t child, int *ret_status);
-/* Detaches, drains, writes the end onto the tape; the output stays the caller's to close. -errno when
- * the tape could not be written whole. */
+/* Detaches, drains, writes the end onto the tape; the output stays the caller's to close. -errno
+ * when the tape could not be written whole. */
 int watch_close(struct watch *w);
 
 #endif

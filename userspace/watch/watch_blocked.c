@@ -11,7 +11,8 @@
 #include "userspace/identity/stall.h"
 
 #define CALL_MIN_NS 1000000000ull
-#define LOOKS_NS    100000000ull /* of a second, for the silent; who is left has a turn in the next one */
+#define LOOKS_NS                                                                                   \
+	100000000ull /* of a second, for the silent; who is left has a turn in the next one */
 
 struct blocked {
 	struct loader *loader;
@@ -20,10 +21,12 @@ struct blocked {
 	struct stalls *stalls;
 	struct journal *journal; /* of the tick in progress */
 	uint64_t deadline_ns;
-	uint32_t at, from, next; /* silent processes: this one, the first and the last to be looked at */
+	uint32_t at, from,
+		next; /* silent processes: this one, the first and the last to be looked at */
 };
 
-int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes, const char *root)
+int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes,
+		const char *root)
 {
 	struct blocked *b = calloc(1, sizeof(*b));
 
@@ -58,16 +61,19 @@ static struct gp_blocked *blocked_record(struct blocked *b, pid_t pid, pid_t tid
 static void on_open_call(void *ctx, const struct open_call *c)
 {
 	struct blocked *b = ctx;
-	const struct probe_row *row = probe_table_row(b->probes, probe_table_index(b->probes, c->probe));
+	const struct probe_row *row = probe_table_row(b->probes,
+						      probe_table_index(b->probes, c->probe));
 	struct gp_blocked *own = blocked_record(b, c->pid, c->tid, c->probe);
 
 	if (!own)
 		return;
-	*own = (struct gp_blocked){.since_ns = c->since_ns, .syscall = -1, .source = GP_BLOCKED_CALL};
+	*own = (struct gp_blocked){
+		.since_ns = c->since_ns, .syscall = -1, .source = GP_BLOCKED_CALL};
 	own->arg[0] = c->arg[0];
 	own->arg[1] = c->arg[1];
 	if (row)
-		snprintf(own->where, sizeof(own->where), "%.60s of %.20s", row->symbol, row->runtime);
+		snprintf(own->where, sizeof(own->where), "%.60s of %.20s", row->symbol,
+			 row->runtime);
 }
 
 static void on_silent(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns)

@@ -44,7 +44,8 @@ struct codes {
 	bool open;
 };
 
-int codes_new(struct codes **ret, struct loader *l, const struct probe_table *probes, struct journal *j)
+int codes_new(struct codes **ret, struct loader *l, const struct probe_table *probes,
+	      struct journal *j)
 {
 	struct codes *cs = calloc(1, sizeof(*cs));
 	int err = cs ? aside_new(&cs->aside, sizeof(struct program_name)) : -ENOMEM;
@@ -79,7 +80,8 @@ void codes_free(struct codes *cs)
 	free(cs);
 }
 
-/* ---- in the other process ------------------------------------------------------------------------ */
+/* ---- in the other process
+ * ------------------------------------------------------------------------ */
 
 static ssize_t name_there(const void *arg, void *ret, size_t cap)
 {
@@ -95,7 +97,8 @@ static ssize_t name_there(const void *arg, void *ret, size_t cap)
 	}
 	while (at < asked->bytes && !name.sure) {
 		uint64_t left = asked->bytes - at;
-		struct iovec to = {piece + held, left < PIECE_BYTES - held ? left : PIECE_BYTES - held};
+		struct iovec to = {piece + held,
+				   left < PIECE_BYTES - held ? left : PIECE_BYTES - held};
 		struct iovec from = {(void *)(uintptr_t)(asked->code + at), to.iov_len};
 		ssize_t n = process_vm_readv(asked->pid, &to, 1, &from, 1, 0);
 
@@ -118,7 +121,8 @@ static ssize_t name_there(const void *arg, void *ret, size_t cap)
 	return sizeof(name);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking
+ * -------------------------------------------------------------------------------------- */
 
 static void open_call(void *ctx, const struct open_call *c)
 {
@@ -126,7 +130,8 @@ static void open_call(void *ctx, const struct open_call *c)
 	const struct asked *a = cs->sought;
 	const struct probe_row *row;
 
-	if (c->tid != a->tid || c->since_ns > a->ts_ns + SAME_NS || a->ts_ns > c->since_ns + SAME_NS)
+	if (c->tid != a->tid || c->since_ns > a->ts_ns + SAME_NS ||
+	    a->ts_ns > c->since_ns + SAME_NS)
 		return;
 	row = probe_table_row(cs->probes, probe_table_index(cs->probes, c->probe));
 	cs->open |= row && row->role == (a->cached ? GP_ROLE_cached : GP_ROLE_compile);
@@ -145,7 +150,8 @@ static void tell(struct codes *cs, const struct program_name *name)
 {
 	const struct asked a = cs->queue[0];
 	bool known = name && name->name[0] && still_open(cs, &a);
-	struct gp_program *own = journal_record(cs->journal, GP_KIND_program, (uint32_t)a.pid, a.probe);
+	struct gp_program *own = journal_record(cs->journal, GP_KIND_program, (uint32_t)a.pid,
+						a.probe);
 
 	memmove(cs->queue, cs->queue + 1, --cs->count * sizeof(*cs->queue));
 	cs->since_ns = 0;

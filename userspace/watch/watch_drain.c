@@ -9,7 +9,8 @@
 #define DRAIN_ROUNDS   16	    /* a drain that cannot keep up ends without its mark */
 #define PEEK_MAX_BYTES (4u << 20)
 
-/* Process life matters here and now, before it is put in order: libraries are looked for, slots freed. */
+/* Process life matters here and now, before it is put in order: libraries are looked for, slots
+ * freed. */
 static void react(struct watch *w, const struct buffer *b)
 {
 	const struct gp_rec *r;
@@ -20,7 +21,8 @@ static void react(struct watch *w, const struct buffer *b)
 			continue;
 		if (r->kind == GP_KIND_exit) { /* its last calls come before its end */
 			w->count_ns = r->ts_ns - 1;
-			loader_sample_process(w->loader, (pid_t)r->pid, ev.exit->slot, watch_count, w);
+			loader_sample_process(w->loader, (pid_t)r->pid, ev.exit->slot, watch_count,
+					      w);
 			w->count_ns = 0;
 		}
 		w->event_ns = r->ts_ns;

@@ -21,7 +21,8 @@ struct watch_log {
 	struct loop *loop;
 	struct journal *journal;
 	int fd;
-	bool listens; /* the loop tells when there is more; a plain file is looked at every second */
+	bool listens; /* the loop tells when there is more; a plain file is looked at every second
+		       */
 	unsigned reads, faults; /* in this second */
 };
 
@@ -41,7 +42,8 @@ static void on_fault(void *ctx, uint32_t pid, const struct gp_fault *f)
 static void faults_lost(struct watch_log *w, unsigned before)
 {
 	unsigned told = before > FAULTS_MAX ? before : FAULTS_MAX;
-	struct gp_loss *l = w->faults > told ? journal_record(w->journal, GP_KIND_loss, 0, 0) : NULL;
+	struct gp_loss *l = w->faults > told ? journal_record(w->journal, GP_KIND_loss, 0, 0)
+					     : NULL;
 
 	if (!l)
 		return;
@@ -57,8 +59,8 @@ static void log_read(struct watch_log *w)
 
 	while (w->reads < READS_MAX) {
 		n = read(w->fd, data, sizeof(data));
-		if (n < 0 &&
-		    errno == EPIPE) /* it was overwritten before we came: goes on with what is left */
+		if (n < 0 && errno == EPIPE) /* it was overwritten before we came: goes on with what
+						is left */
 			n = 1, data[0] = '\n';
 		if (n <= 0)
 			break;

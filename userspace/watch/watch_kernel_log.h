@@ -10,8 +10,8 @@ struct watch_log;
 
 /* Opens the log for the next watch_log_new(), which needs no privilege then. */
 void watch_log_prepare(const char *root);
-/* From the log's end on. root: where /dev is looked for. All borrowed. Where it may not be read (a container
- * has none) nothing is told of it, and that is said once. 0 or -ENOMEM. */
+/* From the log's end on. root: where /dev is looked for. All borrowed. Where it may not be read (a
+ * container has none) nothing is told of it, and that is said once. 0 or -ENOMEM. */
 int watch_log_new(struct watch_log **ret, struct loop *l, struct journal *j, const char *root);
 void watch_log_free(struct watch_log *w); /* NULL is fine */
 /* Once a second. */

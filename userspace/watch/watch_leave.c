@@ -80,7 +80,9 @@ void watch_leave(struct watch *w)
 		leave_end(w, GP_END_USER);
 		return;
 	}
-	err = w->node ? successor_new(&s, &(struct successor_config){.server = w->options->api_server}) : 0;
+	err = w->node ? successor_new(&s,
+				      &(struct successor_config){.server = w->options->api_server})
+		      : 0;
 	if (!err && !s) {
 		leave_end(w, GP_END_HANDOVER);
 		return;
@@ -95,7 +97,8 @@ void watch_leave(struct watch *w)
 	}
 	if (!err)
 		return;
-	log_warn("detaching: whether another gp-bpf comes to this node cannot be asked: %s", strerror(-err));
+	log_warn("detaching: whether another gp-bpf comes to this node cannot be asked: %s",
+		 strerror(-err));
 	leave_end(w, GP_END_USER);
 }
 

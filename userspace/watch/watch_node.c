@@ -100,7 +100,8 @@ void node_free(struct node *n)
 	free(n);
 }
 
-/* ---- what is told --------------------------------------------------------------------------------- */
+/* ---- what is told
+ * --------------------------------------------------------------------------------- */
 
 /* Anew each time: who is quiet now may train later. */
 static void look_quiet(struct node *n)
@@ -110,11 +111,13 @@ static void look_quiet(struct node *n)
 	struct proc_stat s;
 
 	v->nquiet = 0;
-	for (pid_t pid = 0; v->nquiet < NODE_QUIET && (pid = loader_watched_next(n->watch->loader, pid));) {
+	for (pid_t pid = 0;
+	     v->nquiet < NODE_QUIET && (pid = loader_watched_next(n->watch->loader, pid));) {
 		if (output_trains(n->watch->out, (uint32_t)pid) || proc_stat(root, pid, &s))
 			continue;
 		v->quiet[v->nquiet].pid = (uint32_t)pid;
-		snprintf(v->quiet[v->nquiet++].comm, sizeof(v->quiet->comm), "%.*s", GP_COMM_MAX - 1, s.comm);
+		snprintf(v->quiet[v->nquiet++].comm, sizeof(v->quiet->comm), "%.*s",
+			 GP_COMM_MAX - 1, s.comm);
 	}
 }
 
@@ -156,12 +159,13 @@ static void status(struct node *n, const char *also)
 	if (sum.lost)
 		snprintf(lost, sizeof(lost), "%llu record%s lost", (unsigned long long)sum.lost,
 			 plural(sum.lost));
-	notify_send(n->notify, "%sSTATUS=%u job%s, %u rank%s; %llu process%s watched; %s", also, sum.jobs,
-		    plural(sum.jobs), sum.ranks, plural(sum.ranks), (unsigned long long)watched,
-		    plural_es(watched), lost);
+	notify_send(n->notify, "%sSTATUS=%u job%s, %u rank%s; %llu process%s watched; %s", also,
+		    sum.jobs, plural(sum.jobs), sum.ranks, plural(sum.ranks),
+		    (unsigned long long)watched, plural_es(watched), lost);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/* ---- life
+ * ----------------------------------------------------------------------------------------- */
 
 void node_start(struct node *n)
 {
@@ -178,8 +182,9 @@ void node_start(struct node *n)
 	journal_flush(n->watch->journal);
 	n->view.ready = true;
 	look(n, clock_mono_ns());
-	log_info("looked at %llu process%s in %s: %llu watched", (unsigned long long)n->view.sweep_saw,
-		 plural_es(n->view.sweep_saw), clock_duration(took, sizeof(took), n->view.sweep_took_ns),
+	log_info("looked at %llu process%s in %s: %llu watched",
+		 (unsigned long long)n->view.sweep_saw, plural_es(n->view.sweep_saw),
+		 clock_duration(took, sizeof(took), n->view.sweep_took_ns),
 		 (unsigned long long)n->view.watched);
 	output_tick(n->watch->out); /* who was told that it is ready may ask at once */
 	n->status_ns = clock_mono_ns();
@@ -224,11 +229,13 @@ void node_end(struct node *n)
 		notify_send(n->notify, "STOPPING=1\nSTATUS=ending");
 }
 
-/* ---- settings, again ------------------------------------------------------------------------------ */
+/* ---- settings, again
+ * ------------------------------------------------------------------------------ */
 
 static void on_changed(void *ctx, const char *name)
 {
-	static const char *const now[] = {"allow", "deny", "range", "exclude", "log-level", "log-format"};
+	static const char *const now[] = {"allow",   "deny",	  "range",
+					  "exclude", "log-level", "log-format"};
 	int *kept = ctx;
 
 	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++)
@@ -276,6 +283,7 @@ void node_reload(struct node *n)
 	else if (settings_take(n, &o, &kept))
 		options_free(&o);
 	else
-		log_info("SIGHUP: rules, ranges, excluded times and log are as the settings say now");
+		log_info(
+			"SIGHUP: rules, ranges, excluded times and log are as the settings say now");
 	status(n, "READY=1\n");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_node.h - what a live run is more when it looks after a node: it finds its jobs itself, tells a
- * service manager how it goes, reads its settings again when it is told to. Single-threaded. */
+/* watch_node.h - what a live run is more when it looks after a node: it finds its jobs itself,
+ * tells a service manager how it goes, reads its settings again when it is told to.
+ * Single-threaded. */
 #ifndef GP_WATCH_NODE_H
 #define GP_WATCH_NODE_H
 
@@ -11,8 +12,8 @@
 struct node;
 struct watch;
 
-/* w is whole but for this; argc, argv: as the command got them, for reading them again. 0 or -errno after one
- * line. */
+/* w is whole but for this; argc, argv: as the command got them, for reading them again. 0 or -errno
+ * after one line. */
 int node_new(struct node **ret, struct watch *w, int argc, char **argv);
 void node_free(struct node *n); /* as in all that follow, NULL is fine */
 /* Watches those that run already; comes back when their probes are attached, and tells that. */

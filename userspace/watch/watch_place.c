@@ -10,7 +10,8 @@
 #include "userspace/identity/place.h"
 #include "userspace/kubernetes/pods.h"
 
-/* A pod that the list does not have yet is asked for again, ever more rarely; its change tells of it, too. */
+/* A pod that the list does not have yet is asked for again, ever more rarely; its change tells of
+ * it, too. */
 #define AGAIN_NS     500000000ull
 #define DOUBLING_MAX 7
 #define GONE_PODS    64 /* whose processes ended: why is told later, as a rule */
@@ -21,7 +22,8 @@ struct placed {
 	unsigned int tries;  /* that found the pods silent, in a row */
 	uint64_t due_ns;     /* 0: they have said what they know */
 	bool told;
-	bool kept; /* the one before us told more than is known here until the pods have said theirs */
+	bool kept; /* the one before us told more than is known here until the pods have said theirs
+		    */
 	struct place_facts facts;
 	struct gp_place place; /* as told last */
 };
@@ -164,7 +166,8 @@ void places_gone(struct places *ps, pid_t pid)
 	struct placed *p = ps ? table_take(ps->of, (uint64_t)pid) : NULL;
 
 	if (p && !pod_gone(ps, p->facts.cgroup.pod_uid))
-		memcpy(ps->gone[ps->ngone++ % GONE_PODS], p->facts.cgroup.pod_uid, sizeof(ps->gone[0]));
+		memcpy(ps->gone[ps->ngone++ % GONE_PODS], p->facts.cgroup.pod_uid,
+		       sizeof(ps->gone[0]));
 	placed_unref(p);
 }
 

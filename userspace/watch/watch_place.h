@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_place.h - where watched processes run (identity/place.h): told when it is known, again when it is
- * another one, and once more when the pod says more. A child has its parent's until it replaces itself, which
- * needs no telling. Single-threaded. */
+/* watch_place.h - where watched processes run (identity/place.h): told when it is known, again when
+ * it is another one, and once more when the pod says more. A child has its parent's until it
+ * replaces itself, which needs no telling. Single-threaded. */
 #ifndef GP_WATCH_PLACE_H
 #define GP_WATCH_PLACE_H
 
@@ -30,14 +30,15 @@ int places_new(struct places **ret, const struct places_config *cfg);
 void places_free(struct places *ps);
 
 /* NULL is fine everywhere below: nobody asks. */
-/* A process is met, or runs another program: reads where it runs, and tells it unless that is known. 0;
- * -ETIMEDOUT, -EBUSY: it cannot be looked at now; -ESRCH, -ENOMEM. */
+/* A process is met, or runs another program: reads where it runs, and tells it unless that is
+ * known. 0; -ETIMEDOUT, -EBUSY: it cannot be looked at now; -ESRCH, -ENOMEM. */
 int places_read(struct places *ps, pid_t pid);
-/* Likewise of one that a gp-bpf before this one watched: what that has told stays until the pods are known.
+/* Likewise of one that a gp-bpf before this one watched: what that has told stays until the pods
+ * are known.
  */
 int places_adopt(struct places *ps, pid_t pid);
-/* Others watched until now: whose processes ended meanwhile is not known here, so for a minute what is done
- * to any pod is passed on. */
+/* Others watched until now: whose processes ended meanwhile is not known here, so for a minute what
+ * is done to any pod is passed on. */
 void places_resumed(struct places *ps, uint64_t now_ns);
 void places_child(struct places *ps, pid_t parent, pid_t child);
 void places_gone(struct places *ps, pid_t pid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_private.h - what the parts of watch share: watch.c, watch_drain.c, watch_resume.c, watch_wake.c...
+/* watch_private.h - what the parts of watch share: watch.c, watch_drain.c, watch_resume.c,
+ * watch_wake.c...
  */
 #ifndef GP_WATCH_PRIVATE_H
 #define GP_WATCH_PRIVATE_H
@@ -59,8 +60,8 @@ struct watch {
 void watch_drain(struct watch *w);
 /* Calls fn when a row that wakes us has told something (probes/README.md). */
 int watch_wakes(struct watch *w, loop_fn *fn);
-/* Records of what others tell, for loader_on_attach(), loader_sample() twice, processes_new(), and the two of
- * struct places_config; ctx is the watch. */
+/* Records of what others tell, for loader_on_attach(), loader_sample() twice, processes_new(), and
+ * the two of struct places_config; ctx is the watch. */
 void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a);
 void watch_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted);
 void watch_lost(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);

@@ -19,10 +19,11 @@
 #define SECOND_LOOK_NS 250000000ull
 #define TURN_NS	       4000000ull     /* for looks, between two drains */
 #define START_NS       10000000000ull /* for the libraries of those that run already */
-#define ROUNDS_MAX     64 /* of looks at them, until nothing new turns up: each may go into a few files only */
+#define ROUNDS_MAX                                                                                 \
+	64 /* of looks at them, until nothing new turns up: each may go into a few files only */
 
-int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job, process_fn *fn,
-		  void *ctx)
+int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job,
+		  process_fn *fn, void *ctx)
 {
 	struct processes *ps = calloc(1, sizeof(*ps));
 
@@ -68,7 +69,8 @@ static struct entry *entry_get(struct processes *ps, pid_t pid)
 	return e;
 }
 
-/* ---- who they are ------------------------------------------------------------------------------ */
+/* ---- who they are ------------------------------------------------------------------------------
+ */
 
 static void tell(struct processes *ps, struct entry *e, const struct gp_process *p)
 {
@@ -111,8 +113,8 @@ static void identify(struct processes *ps, struct entry *e, uint32_t flags)
 	read_place(ps, e, false);
 }
 
-/* A child is what its parent was until it replaces itself, and a thousand a second may come: no files are
- * read for it. */
+/* A child is what its parent was until it replaces itself, and a thousand a second may come: no
+ * files are read for it. */
 static void identify_child(struct processes *ps, struct entry *e, const struct event *fork)
 {
 	const struct entry *parent = table_get(ps->table, fork->rec->pid);
@@ -133,7 +135,8 @@ static void identify_child(struct processes *ps, struct entry *e, const struct e
 	places_child(ps->places, parent->pid, e->pid);
 }
 
-/* ---- what to look at ---------------------------------------------------------------------------- */
+/* ---- what to look at ----------------------------------------------------------------------------
+ */
 
 /* As loader_scan(). */
 static int scan(struct processes *ps, struct entry *e)
@@ -184,7 +187,8 @@ void processes_due(struct processes *ps, uint64_t now_ns)
 	}
 }
 
-/* ---- who ----------------------------------------------------------------------------------------- */
+/* ---- who
+ * ----------------------------------------------------------------------------------------- */
 
 static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 {
@@ -243,8 +247,8 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 	int n, err;
 
 	if (owner && owner != pid) {
-		log_error("process %d: that is a thread of process %d; watch it with --pid %d", pid, owner,
-			  owner);
+		log_error("process %d: that is a thread of process %d; watch it with --pid %d", pid,
+			  owner, owner);
 		return -ESRCH;
 	}
 	err = process_permitted(ps->root, pid);
@@ -252,7 +256,8 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 		return err;
 	err = watch_one(ps, pid, flags | GP_PROCESS_TARGET);
 	if (err) {
-		log_error("process %d: %s", pid, err == -ESRCH ? "no such process" : strerror(-err));
+		log_error("process %d: %s", pid,
+			  err == -ESRCH ? "no such process" : strerror(-err));
 		return err;
 	}
 	/* Children born from here on follow in the kernel; those of before are found in /proc. */

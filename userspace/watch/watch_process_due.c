@@ -12,8 +12,8 @@
 #define CALM_NS	     1000000000ull
 /* ... and none takes more than a fiftieth of our time. */
 #define COST_SHARE 50
-/* One that holds its address space locked is tried again, ever more rarely, this often; then only when it
- * says that it maps something. */
+/* One that holds its address space locked is tried again, ever more rarely, this often; then only
+ * when it says that it maps something. */
 #define LOCKED_NS    1000000000ull
 #define LOCKED_TRIES 8
 
@@ -48,7 +48,8 @@ void entry_locked(struct processes *ps, struct entry *e, int err)
 	e->looked_ns = now_ns;
 	if (e->locked++ < LOCKED_TRIES)
 		entry_due(ps, e,
-			  now_ns + (LOCKED_NS << (e->locked < DOUBLING_MAX ? e->locked - 1 : DOUBLING_MAX)));
+			  now_ns + (LOCKED_NS
+				    << (e->locked < DOUBLING_MAX ? e->locked - 1 : DOUBLING_MAX)));
 	else
 		entry_rest(e);
 }

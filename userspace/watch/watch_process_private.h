@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_process_private.h - what watch_process.c (who is watched) and watch_process_due.c (when they are
- * looked at) share. */
+/* watch_process_private.h - what watch_process.c (who is watched) and watch_process_due.c (when
+ * they are looked at) share. */
 #ifndef GP_WATCH_PROCESS_PRIVATE_H
 #define GP_WATCH_PROCESS_PRIVATE_H
 

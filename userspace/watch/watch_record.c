@@ -8,14 +8,15 @@
 
 void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
-	struct gp_attach *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_attach, 0, probe);
+	struct gp_attach *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_attach, 0,
+					       probe);
 
 	if (own)
 		*own = *a;
 }
 
-/* As of the fork or exec that it explains: the process may have ended since, and its end comes last. Of one
- * that was found, as of when its own records may have begun. */
+/* As of the fork or exec that it explains: the process may have ended since, and its end comes
+ * last. Of one that was found, as of when its own records may have begun. */
 static void stamp(const struct watch *w, void *own)
 {
 	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
@@ -54,7 +55,8 @@ void watch_placed(void *ctx, pid_t pid, const struct gp_place *p)
 
 void watch_noticed(void *ctx, const struct gp_notice *n)
 {
-	struct gp_notice *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_notice, 0, 0);
+	struct gp_notice *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_notice, 0,
+					       0);
 
 	if (own)
 		*own = *n;
@@ -62,7 +64,8 @@ void watch_noticed(void *ctx, const struct gp_notice *n)
 
 void watch_gone(void *ctx, pid_t pid)
 {
-	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit, (uint32_t)pid, 0);
+	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit,
+					   (uint32_t)pid, 0);
 
 	if (e)
 		e->status = -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Going on where a predecessor stopped: what it had read is on its tape, what it had not is in the rings,
- * and the kernel side has watched on in between. */
+/* Going on where a predecessor stopped: what it had read is on its tape, what it had not is in the
+ * rings, and the kernel side has watched on in between. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,10 +19,11 @@
 
 struct resuming {
 	struct watch *watch;
-	bool alive;	     /* look for those that still run, not for those that do not */
-	uint64_t last_ns;    /* stamp of the newest record on the tape */
-	struct table *known; /* pid -> itself: of the model's processes, those that were identified */
-	pid_t *unwatched;    /* the model's processes that nobody watches */
+	bool alive;	  /* look for those that still run, not for those that do not */
+	uint64_t last_ns; /* stamp of the newest record on the tape */
+	struct table
+		*known;	  /* pid -> itself: of the model's processes, those that were identified */
+	pid_t *unwatched; /* the model's processes that nobody watches */
 	size_t count, room;
 };
 
@@ -97,7 +98,8 @@ static void on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
 	pid_t *list;
 
 	(void)identified;
-	if (processes_have(r->watch->processes, (pid_t)pid) || (r->alive && !same_process(r, pid, start_ns)))
+	if (processes_have(r->watch->processes, (pid_t)pid) ||
+	    (r->alive && !same_process(r, pid, start_ns)))
 		return;
 	if (r->count == r->room) {
 		list = reallocarray(r->unwatched, room, sizeof(*list));
@@ -151,8 +153,8 @@ int watch_resume(struct watch *w, bool saved)
 	loader_commit(w->loader);
 	journal_save(w->journal);
 	if (adopted)
-		log_info("took over from an earlier gp-bpf: %zu process%s", processes_alive(w->processes),
-			 plural_es(processes_alive(w->processes)));
+		log_info("took over from an earlier gp-bpf: %zu process%s",
+			 processes_alive(w->processes), plural_es(processes_alive(w->processes)));
 out:
 	table_free(r.known, NULL);
 	return err;
