@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# gp-bpf. Targets for people: all demo check check-symbols unit cases bench fuzz kernels torture soak install image deb arm64 clean deps format.
+# gp-bpf. Targets for people: all demo check quick check-symbols unit cases bench fuzz kernels torture soak install image deb arm64 clean deps format.
 #   V=1 shows commands; SAN=address,undefined builds into its own directory; WERROR=1 as CI does.
 #   CC=gcc or clang; PREFIX, DESTDIR as usual; PYTHON= the Python whose torch the tests use.
 
@@ -34,9 +34,9 @@ BPF_CFLAGS = -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. -
 
 BPF_SRC    := $(wildcard bpf/*.bpf.c)
 BPF_SKEL   := $(patsubst bpf/%.bpf.c,$(O)/skel/%.skel.h,$(BPF_SRC))
-LOADER_SRC := $(wildcard loader/*.c)
-USER_SRC   := $(wildcard userspace/*/*.c)
-PROTO_SRC  := $(wildcard userspace/*/*.proto)
+LOADER_SRC := $(wildcard loader/*.c loader/*/*.c)
+USER_SRC   := $(wildcard userspace/*/*.c userspace/*/*/*.c)
+PROTO_SRC  := $(wildcard userspace/*/*.proto userspace/*/*/*.proto)
 PROTO_C    := $(patsubst %.proto,$(O)/proto/%.pb-c.c,$(notdir $(PROTO_SRC)))
 MAIN_SRC   := $(wildcard userspace/*.c)
 UNIT_SRC   := $(wildcard tests/unit/*.c)
@@ -44,7 +44,7 @@ obj         = $(patsubst %.c,$(O)/%.o,$(1))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean deps format check check-symbols demo bench install cases unit bpf-arm64 fuzz kernels
+.PHONY: all clean deps format check check-symbols demo bench install cases unit quick bpf-arm64 fuzz kernels
 
 all: $(O)/gp-bpf
 
@@ -72,7 +72,8 @@ $(call obj,$(LOADER_SRC)): | $(BPF_SKEL)
 # ---- formats of others, from our own description of what is written of them
 $(PROTO_C:.c=.h): %.h: %.c
 	@:
-$(O)/proto/%.pb-c.c: userspace/export/%.proto
+vpath %.proto $(dir $(PROTO_SRC))
+$(O)/proto/%.pb-c.c: %.proto
 	$(call msg,PROTO,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
@@ -106,6 +107,12 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a $(O)/libgploader.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LOADER_LIBS) $(USER_LIBS) -lcmocka
 $(O)/tests/unit/memory_test: override LDFLAGS += $(HEAP_WRAP)
 unit: $(UNIT_BIN)
+
+# The .case files and the unit tests that need no probe, process, socket or database, and no long simulation.
+NOT_QUICK := aside carrier% carry_map change compare confine discover durable gcm_% google% goodput_stream hook% http% \
+             live loader_% memory notify outlet owed pods% process save sink stall store% successor tar tensorboard web% worker
+quick: $(filter-out $(NOT_QUICK:%=$(O)/tests/unit/%_test),$(UNIT_BIN))
+	$(Q)tests/tools/quick.sh $^
 
 deps:
 	$(Q)tests/tools/deps.sh $(or $(WHAT),all)

@@ -27,8 +27,8 @@ struct { /* [lane][slot][hot row] */
 	__type(value, __u64);
 } gp_counters SEC(".maps");
 
-struct { /* [slot][hot row]: how much of a counter user space has told; the programs leave it alone
-	  */
+struct { /* [slot][hot row]: how much of a counter user space has told; the programs leave it
+	  * alone */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_LANE_COUNTERS);
@@ -83,7 +83,20 @@ int gp_hit(struct gp_regs *regs)
 	struct gp_hit_rec *rec;
 	struct gp_at at;
 
-	if (!gp_match(regs, &at) || gp_over_rate(&at))
+	if (!gp_match_link(regs, &at))
+		return 0;
+	if (!gp_match_only(regs, at.row)) {
+		if (at.row->max_hz) /* it costs all the same; of others user space reads no count */
+			gp_unsent(&at);
+		return 0;
+	}
+	if (at.row->flags & GP_ROW_ARMS)
+		gp_epoch_begin(at.slot);
+	if (at.row->flags & GP_ROW_ONCE && gp_told_once(at.id, at.slot, at.index)) {
+		gp_unsent(&at); /* it costs all the same */
+		return 0;
+	}
+	if (gp_over_rate(&at))
 		return 0;
 	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
 	if (!rec)
@@ -142,6 +155,7 @@ static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_
 {
 	struct gp_range_begin_rec *rec;
 	__u32 len = 1;
+	bool kept;
 
 	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
 	if (!rec) {
@@ -151,8 +165,10 @@ static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_
 	*(__u64 *)rec->p.name = 0;
 	if (at->row->string)
 		len = gp_text(regs, at->row, rec->p.name, sizeof(rec->p.name));
-	if (at->row->max_hz && !gp_name_kept(at->row, *(__u64 *)rec->p.name) &&
-	    gp_name_over_rate(at, rec->p.name, len)) {
+	kept = gp_name_kept(at->row, *(__u64 *)rec->p.name);
+	if (kept && at->row->flags & GP_ROW_ARMS)
+		gp_epoch_begin(at->slot);
+	if (at->row->max_hz && !kept && gp_name_over_rate(at, rec->p.name, len)) {
 		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
 		return false;
 	}
@@ -181,8 +197,8 @@ int gp_range_begin(struct gp_regs *regs)
 	thread = gp_thread_get(at.id);
 	if (!thread)
 		return gp_lose(GP_LOSS_stack_full);
-	/* So deep is nothing real: ranges are left open, or closed on other threads. What is open
-	 * is forgotten, so that those to come are paired again. */
+	/* So deep is nothing real: ranges are left open, or closed on other threads. Forgets open
+	 * ranges, so that later ones are paired again. */
 	if (thread->depth >= GP_RANGE_DEPTH) {
 		gp_lose(GP_LOSS_stack_full);
 		thread->depth = 0;

@@ -7,8 +7,7 @@
  * tape; a reader of the tape cannot tell (and must not care) which side made a fact.
  *
  * Shared by clang -target bpf, gcc and clang: fixed-width types only, no implicit padding, natural
- * alignment 8. Kinds, roles and causes are appended, never renumbered: they are on disk.
- */
+ * alignment 8. Kinds, roles and causes are appended, never renumbered: they are on disk. */
 #ifndef GP_ABI_H
 #define GP_ABI_H
 
@@ -16,10 +15,12 @@
 
 #include "bpf/gp_words.h"
 
-#define GP_ABI_VERSION 2
+#define GP_ABI_VERSION 4
 
 #define GP_NAME_MAX 72	/* bytes of a range's name kept, terminator included */
+#define GP_JOB_MAX  256 /* bytes of a job's name, terminator included: userspace/base/job_name.h */
 #define GP_PATH_MAX 192 /* bytes of a path kept, terminator included */
+#define GP_OKS	    4	/* ranges of codes that a call returns when it succeeds */
 #define GP_COMM_MAX 16	/* TASK_COMM_LEN, include/linux/sched.h */
 #define GP_ROWS_MAX 512 /* rows of all probe files together */
 #define GP_HOT_ROWS 32	/* rows that are counted, not sent */
@@ -31,7 +32,7 @@
 #define GP_UNLESS      4    /* values of a call that are not told */
 #define GP_MONITOR_MAX 16   /* entries of one monitor event that are told */
 #define GP_KEEP	       8    /* name prefixes of one row that are exempt from its rate bound */
-#define GP_CARRY_MAX   1024 /* bytes of what goes with a job from node to node */
+#define GP_CARRY_MAX   1216 /* bytes of what goes with a job from node to node */
 #define GP_RANGE_DEPTH 64   /* nesting of ranges on one thread that can be told apart */
 
 #define GP_TIME_END_NS (1ull << 62) /* no machine is up for 146 years: such a time is a lie */
@@ -39,20 +40,20 @@
 /* Header of every record. */
 struct gp_rec {
 	__u64 ts_ns; /* CLOCK_MONOTONIC when emitted; a call's length stands beside it */
-	__u32 pid; /* process (tgid) in the initial pid namespace; 0: the record is about no process
-		    */
-	__u32 tid; /* thread in the initial pid namespace; 0 in records of user space */
-	__u16 len; /* header + payload, bytes */
+	__u32 pid;   /* process (tgid) in the initial pid namespace; 0: the record is about no
+		      * process */
+	__u32 tid;   /* thread in the initial pid namespace; 0 in records of user space */
+	__u16 len;   /* header + payload, bytes */
 	__u16 kind;  /* enum gp_kind */
 	__u32 probe; /* gp_probe_hash() of the probe's stable id; 0: no probe */
 };
 
-/* ---- what the kernel side writes (ring "call") ---------------------------------------------- */
+/* ---- what the kernel side writes (ring "call") ----------------------------------------------- */
 
-/* A probed function was entered. sp tells nesting of calls on one thread (a deeper frame is lower).
- */
+/* A probed function was entered. sp tells nesting of calls on one thread (a deeper frame is
+ * lower). */
 struct gp_hit {
-	__u64 sp; /* of role on_ready: the third captured value, as nothing nests there */
+	__u64 sp; /* of role on_ready or execute: the third captured value, if there is one */
 	__u64 arg[2];
 };
 
@@ -105,7 +106,7 @@ struct gp_monitor {
 #define GP_MONITOR_INT	  3
 #define GP_MONITOR_BOOL	  4
 
-/* ---- what the kernel side writes (ring "life") ---------------------------------------------- */
+/* ---- what the kernel side writes (ring "life") ----------------------------------------------- */
 
 struct gp_fork {	/* pid: the parent; written before the child runs */
 	__u64 start_ns; /* child's start_boottime */
@@ -147,7 +148,8 @@ struct gp_file {
 	__u64 dev, ino;		/* as the kernel numbers them: dev is major << 20 | minor */
 	__u64 bytes;		/* size of the file */
 	__u64 mtime_ns;		/* since 1970 */
-	__u64 since_ns;		/* it was opened */
+	__u64 since_ns;		/* it was opened; of one that was emptied so, was to be */
+	__u64 born_ns;		/* the thread began that the record is of */
 	__u32 generation;	/* tells a reused inode number from the file it named before */
 	__u16 op;		/* enum gp_file_op */
 	__u16 flags;		/* GP_FILE_* */
@@ -156,7 +158,7 @@ struct gp_file {
 enum gp_file_op {
 	GP_FILE_OPENED = 1, /* to be read */
 	GP_FILE_READ = 2,   /* ... and closed */
-	GP_FILE_WRITTEN = 3 /* closed after it was open for writing */
+	GP_FILE_WRITTEN = 3 /* it was open for writing, and close(2) has returned */
 };
 #define GP_FILE_NAMED 1 /* its name is one that checkpoints have */
 #define GP_FILE_KNOWN 2 /* a watched process wrote it while we watched */
@@ -172,7 +174,7 @@ struct gp_met {
 	__u64 start_ns; /* CLOCK_BOOTTIME start of the process */
 };
 
-/* ---- what user space appends to the tape ---------------------------------------------------- */
+/* ---- what user space appends to the tape ----------------------------------------------------- */
 
 struct gp_session {  /* first record of every tape; ts_ns: when gp-bpf started to watch */
 	__u32 abi;   /* GP_ABI_VERSION of the writer */
@@ -190,6 +192,10 @@ struct gp_probe {    /* what a probe hash means; precedes the probe's first reco
 	__u32 flags; /* GP_PROBE_* */
 	char id[48];
 	char runtime[16];
+	__u8 returns; /* enum gp_returns */
+	__u8 noks;
+	__u8 reserved[6];
+	__s64 ok[GP_OKS][2]; /* of codes: those that are no failure, both ends included; none: 0 */
 };
 #define GP_PROBE_COUNTED    1 /* arrives as gp_counter */
 #define GP_PROBE_RETURNS    2 /* arrives as gp_call */
@@ -200,8 +206,8 @@ struct gp_tick { /* once a second: silence counts too */
 	__u64 reserved;
 };
 
-struct gp_drain { /* every record stamped before upto_ns and not lost is on the tape before this one
-		   */
+struct gp_drain { /* every record stamped before upto_ns and not lost is on the tape before this
+		   * one */
 	__u64 upto_ns;
 };
 
@@ -228,7 +234,7 @@ struct gp_process {	/* identity: what is known of a process that is now watched 
 	__s32 local_rank;
 	__u32 reserved;
 	char comm[GP_COMM_MAX];
-	char job[64];
+	char job[GP_JOB_MAX];
 	char command[160]; /* argv joined by spaces, cut, control bytes replaced */
 };
 #define GP_PROCESS_FROM_START                                                                      \
@@ -297,8 +303,8 @@ enum gp_why {
 #define GP_BLOCKED_CALL 1 /* probe names the call, which was entered and has not returned */
 #define GP_BLOCKED_LOOK 2 /* seen by looking at /proc */
 
-/* What another node knew of a job, as it was read: text, hostile (userspace/model/carry.h). Before
- * the job begins another run here. */
+/* What another node knew of a job, as it was read: text, hostile (userspace/model/job/carry.h).
+ * Before the job begins another run here. */
 struct gp_carry {
 	__u32 len; /* of the text, which has no terminator */
 	__u32 reserved;
@@ -311,6 +317,22 @@ struct gp_program {
 	__u64 code;	/* where it lay: joins it to that record */
 	__u64 bytes;	/* of it */
 	char name[128]; /* "jit_train_step"; "" when it could not be read; hostile */
+	__u32 flags;	/* GP_PROGRAM_* */
+	__u32 reserved;
+};
+#define GP_PROGRAM_TOLD	    1 /* the names of its operations were read, all of them */
+#define GP_PROGRAM_GRADIENT 2 /* ... and it computes a gradient */
+#define GP_PROGRAM_LOADED                                                                          \
+	4 /* read when it ran: code is what the probe, which runs it, calls it                     \
+	   */
+
+/* What a code is called that calls of this runtime return: told before the first of them. */
+struct gp_code {
+	__s64 code;
+	__u8 kind; /* enum gp_fault_kind */
+	__u8 reserved[7];
+	char runtime[16];
+	char name[48];
 };
 
 /* The kernel's log speaks of a device; pid: of the process that it names, or 0. */
@@ -326,14 +348,15 @@ struct gp_fault {
  * since 1970, 0: unknown; numbers -1: unknown; text is escaped and cut, "": unknown. What names the
  * job here outranks gp_process.job. */
 struct gp_place {
-	__u8 job_from;	/* enum gp_job_from */
-	__u8 container; /* enum gp_container */
-	__u8 later;	/* rank is unknown, but it is not 0 */
-	__u8 reserved;
-	__s32 attempt; /* at the job, as who restarts it counts: 0, 1... */
+	__u8 job_from;	    /* enum gp_job_from */
+	__u8 container;	    /* enum gp_container */
+	__u8 later;	    /* rank is unknown, but it is not 0 */
+	__u8 local_attempt; /* attempt counts restarts of its group of local workers, not of the
+			     * job */
+	__s32 attempt;	    /* at the job, as who restarts it counts: 0, 1... */
 	__s32 rank, world_size;
 	__s64 created_ns, scheduled_ns, started_ns; /* the pod; bound to its node; its container */
-	char job[64], job_uid[40];
+	char job[GP_JOB_MAX], job_uid[40];
 	char namespace[64], pod[128], pod_uid[40];
 	char container_name[64], container_id[16]; /* of the id the beginning */
 	char node[64];
@@ -370,8 +393,8 @@ enum gp_container {
 		GP_CONTAINER_COUNT
 };
 
-/* What is done to a pod of this node, or to the node, that may end the processes there: a cause of
- * disruptions. */
+/* An event of a pod of this node, or of the node, that may end its processes: it may become the
+ * cause of a disruption. */
 struct gp_notice {
 	__s64 at_ns; /* UTC, as it was told; 0: not told */
 	__u8 what;   /* enum gp_notice_kind */
@@ -433,7 +456,8 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(78, program, struct gp_program)                                                          \
 	X(79, fault, struct gp_fault)                                                              \
 	X(80, place, struct gp_place)                                                              \
-	X(81, notice, struct gp_notice)
+	X(81, notice, struct gp_notice)                                                            \
+	X(82, code, struct gp_code)
 
 #define GP_KIND_USER 64 /* first kind of user space */
 #define GP_KIND_MAX  128
@@ -469,22 +493,23 @@ _Static_assert(sizeof(struct gp_named) == 16 + GP_PATH_MAX, "ABI");
 _Static_assert(sizeof(struct gp_call) == 16 + 8 * GP_ARGS, "ABI");
 _Static_assert(sizeof(struct gp_signal) == 32, "ABI");
 _Static_assert(sizeof(struct gp_session) == 392, "ABI");
-_Static_assert(sizeof(struct gp_probe) == 72, "ABI");
-_Static_assert(sizeof(struct gp_process) == 280, "ABI");
+_Static_assert(sizeof(struct gp_probe) == 144, "ABI");
+_Static_assert(sizeof(struct gp_process) == 472, "ABI");
 _Static_assert(sizeof(struct gp_attach) == 136, "ABI");
 _Static_assert(sizeof(struct gp_blocked) == 160, "ABI");
-_Static_assert(sizeof(struct gp_file) == 48 + GP_PATH_MAX, "ABI");
+_Static_assert(sizeof(struct gp_file) == 56 + GP_PATH_MAX, "ABI");
 _Static_assert(sizeof(struct gp_renamed) == 2 * GP_PATH_MAX, "ABI");
 _Static_assert(sizeof(struct gp_monitor) == 208, "ABI");
-_Static_assert(sizeof(struct gp_program) == 144, "ABI");
+_Static_assert(sizeof(struct gp_program) == 152, "ABI");
 _Static_assert(sizeof(struct gp_fault) == 232, "ABI");
-_Static_assert(sizeof(struct gp_place) == 544, "ABI");
+_Static_assert(sizeof(struct gp_place) == 736, "ABI");
 _Static_assert(sizeof(struct gp_notice) == 216, "ABI");
+_Static_assert(sizeof(struct gp_code) == 80, "ABI");
 
 /* Records lie one behind the other, each padded to 8 bytes:
  *	for (unsigned long at = 0; (rec = gp_rec_next(data, len, &at));) ...
- * NULL at the end, and at one that is cut off or shorter than its header. What is in it is not
- *looked at. */
+ * NULL at the end, and at one that is cut off or shorter than its header. Its content is not
+ * checked. */
 static inline const struct gp_rec *gp_rec_next(const void *data, unsigned long len,
 					       unsigned long *at)
 {

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* gp_kernel.h - the few kernel types that are read, each with only the fields that are read. libbpf
  * moves every access to where the running kernel has the field (CO-RE), so no generated header of
- * the build machine's kernel is needed. Names are the kernel's. */
+ * the build machine's kernel is needed. Names are the kernel's. Programs for types (tp_btf, iter)
+ * load fields directly: that is allowed under kernel lockdown, where bpf_probe_read_kernel() is not
+ * (feature kernel_read). */
 #ifndef GP_KERNEL_H
 #define GP_KERNEL_H
 
 #include <linux/types.h>
+
+#define S_IFMT	0170000 /* include/uapi/linux/stat.h */
+#define S_IFREG 0100000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -44,7 +49,7 @@ struct files_struct {
 struct task_struct {
 	int pid, tgid;
 	int exit_code;
-	__u64 start_boottime;
+	__u64 start_time, start_boottime;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct sighand_struct *sighand;
@@ -83,7 +88,10 @@ struct inode___v5 {
 };
 
 struct qstr {
-	__u64 hash_len; /* length in the high half */
+	union {
+		__u64 hash_len; /* length in the high half */
+		__u32 hash;	/* of the name and of the folder it is in */
+	};
 	const unsigned char *name;
 };
 

@@ -18,8 +18,8 @@ static __always_inline void *gp_life(__u32 size)
 	return rec;
 }
 
-/* Fork, exec and exit may have all of the ring; what a job can do as often as it likes, half of it.
- */
+/* Fork, exec and exit may have all of the ring; what a job can do as often as it likes, half of
+ * it. */
 static __always_inline bool gp_life_crowded(void)
 {
 	return bpf_ringbuf_query(&gp_ring_life, BPF_RB_AVAIL_DATA) >

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* gp_maps.h - maps that several objects of the kernel side share. call.bpf.c makes them all (a map
- * may be declared and not used); the loader hands the same maps to proc.bpf.c before it loads that.
- */
+ * may be declared and not used); the loader hands the same maps to life.bpf.c before it loads
+ * that. */
 #ifndef GP_MAPS_H
 #define GP_MAPS_H
 
@@ -48,6 +48,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct gp_thread);
 } gp_threads_fast SEC(".maps");
+
+struct { /* [slot]: backward passes begun and ranges of kept names opened: what rows are told once
+	    in */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GP_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} gp_epochs SEC(".maps");
 
 struct { /* row + 1 of each entry+return row in use; 0 ends the list */
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -89,7 +89,7 @@ static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
 	return at->row->next ? gp_swap_counts(at, gen) : at->row->gen == gen;
 }
 
-/* Of a return: whichever link of two comes first finds the call open. */
+/* A return may have two links: the one that runs first finds the call open. */
 static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_at *at)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
@@ -101,13 +101,21 @@ static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_a
 	return at->row && (at->row->gen == gen || at->row->next);
 }
 
-static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
+/* The link counts, whatever the call is about. */
+static __always_inline bool gp_match_link(struct gp_regs *regs, struct gp_at *at)
 {
 	at->id = bpf_get_current_pid_tgid();
-	if (!gp_is_watched(at->id >> 32, &at->slot) || gp_is_silent() || !gp_row_find(regs, at))
-		return false;
-	return at->row->only.source == GP_SRC_NONE ||
-	       gp_value(regs, &at->row->only) == at->row->only_value;
+	return gp_is_watched(at->id >> 32, &at->slot) && !gp_is_silent() && gp_row_find(regs, at);
+}
+
+static __always_inline bool gp_match_only(const struct gp_regs *regs, const struct gp_row *row)
+{
+	return row->only.source == GP_SRC_NONE || gp_value(regs, &row->only) == row->only_value;
+}
+
+static __always_inline bool gp_match(struct gp_regs *regs, struct gp_at *at)
+{
+	return gp_match_link(regs, at) && gp_match_only(regs, at->row);
 }
 
 #endif

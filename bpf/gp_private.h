@@ -27,8 +27,8 @@
 #define GP_LANE_COUNTERS (GP_SLOTS * GP_HOT_ROWS)
 #define GP_SECOND_NS	 1000000000ull /* in which every bound of a rate counts */
 
-/* Value of gp_watched_fast at tgid % GP_FAST_MAX; 0: nobody. Who finds the place taken is looked up
- * in gp_watched, which always knows. */
+/* Value of gp_watched_fast at tgid % GP_FAST_MAX; 0: no process. A process whose place is taken by
+ * another one is looked up in gp_watched, which has all. */
 #define GP_FAST(tgid, slot) ((__u64)(slot) << 32 | (tgid))
 
 /* A thread's open ranges: value of gp_threads (key: tid), or of gp_threads_fast at tid %
@@ -37,7 +37,9 @@ struct gp_thread {
 	__u64 sent;   /* bit d: the begin of the range at depth d was sent, so its end will be */
 	__u64 claims; /* of the fast place; whoever made it 1 has it */
 	__u32 depth;
-	__u32 tid; /* of the fast place; 0: free, or claimed by two at once and left alone */
+	__u32 tid;   /* of the fast place; 0: free, or claimed by two at once and left alone */
+	__u64 epoch; /* of its process (gp_epochs) that sent is of */
+	__u64 once;  /* bit row % 64: the row's first hit of this epoch was sent */
 };
 
 /* The one value of gp_meta. The kernel side reads the heartbeat and may set silent; all else is for
@@ -99,13 +101,14 @@ struct gp_file_key { /* of gp_known */
 };
 
 /* The beginning of a file's name, as it lies in memory; a mask of zeros ends the list. Which names
- * those are is decided by probe_names (loader/probe_file.h), which knows what comes behind too. */
+ * those are is decided by probe_names (loader/probe/probe_file.h), which knows what comes behind
+ * too. */
 #define GP_PREFIX_BYTES 16
 struct gp_prefix {
 	__u64 text[2], mask[2];
 };
 
-struct gp_vma {	   /* what vma.bpf.c writes for each executable file mapping of one process */
+struct gp_vma {	   /* what gp_vma.h writes for each executable file mapping of one process */
 	__u64 dev; /* kernel's dev_t (major << 20 | minor), not stat's */
 	__u64 ino;
 	__u64 start, end;

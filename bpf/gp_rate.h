@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* gp_rate.h - how many records a second a row may send for a process, and what part of them a name
- * that the job's user chose. What is over the bound is counted. */
+ * that the job's user chose. Hits over the bound are counted. */
 #ifndef GP_RATE_H
 #define GP_RATE_H
 
@@ -63,7 +63,7 @@ static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate 
 	return true;
 }
 
-/* Of a row that is counted only, for now. */
+/* For a row that is only counted, for now. */
 static __always_inline void gp_unsent(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};

@@ -49,6 +49,9 @@ struct gp_row {
 #define GP_ROW_UNSENT	 8 /* over the budget: hits are counted as those over a bound are, for now */
 #define GP_ROW_WAKE	 16 /* user space is to read the record at once */
 #define GP_ROW_KEPT_ONLY 32 /* texts that begin with none of keep[] are not told */
+#define GP_ROW_ONCE                                                                                \
+	64 /* only the first hit on a thread after each hit of a GP_ROW_ARMS row is sent */
+#define GP_ROW_ARMS 128
 
 #define GP_UNLESS_NONE	 0
 #define GP_UNLESS_RETURN 1 /* the return value, or ... */

@@ -31,6 +31,8 @@ static __always_inline bool gp_thread_claim(struct gp_thread *fast, __u32 tid)
 		return false;
 	fast->depth = 0;
 	fast->sent = 0;
+	fast->epoch = 0;
+	fast->once = 0;
 	fast->tid = tid;
 	return true;
 }
@@ -45,6 +47,35 @@ static __always_inline struct gp_thread *gp_thread_get(__u32 tid)
 		return fast;
 	bpf_map_update_elem(&gp_threads, &tid, &none, BPF_ANY);
 	return bpf_map_lookup_elem(&gp_threads, &tid);
+}
+
+/* A new epoch begins in the process. */
+static __always_inline void gp_epoch_begin(__u32 slot)
+{
+	__u64 *epoch = bpf_map_lookup_elem(&gp_epochs, &slot);
+
+	if (epoch)
+		__sync_fetch_and_add(epoch, 1);
+}
+
+/* The thread has told of this row since the process's epoch began. By process, as another thread
+ * may update what this one computes; remembered by thread, as two may train at once. Two rows that
+ * are 64 apart share a bit. */
+static __always_inline bool gp_told_once(__u32 tid, __u32 slot, __u32 row)
+{
+	__u64 *epoch = bpf_map_lookup_elem(&gp_epochs, &slot), bit = 1ull << (row & 63);
+	struct gp_thread *thread = epoch ? gp_thread_get(tid) : NULL;
+
+	if (!thread)
+		return false;
+	if (thread->epoch != *epoch) {
+		thread->epoch = *epoch;
+		thread->once = 0;
+	}
+	if (thread->once & bit)
+		return true;
+	thread->once |= bit;
+	return false;
 }
 
 #endif

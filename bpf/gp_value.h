@@ -61,7 +61,7 @@ static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct g
 	return c->source == GP_SRC_NONE ? 0 : gp_follow(gp_argument(regs, c), c);
 }
 
-/* Of a call, before it runs: what is to be followed when it has returned is kept as it is. */
+/* Before a call runs, the value that is followed after its return is kept. */
 static __always_inline __u64 gp_value_early(const struct gp_regs *regs, const struct gp_capture *c)
 {
 	return c->flags & GP_CAPTURE_LATE ? gp_argument(regs, c) : gp_value(regs, c);
@@ -79,6 +79,9 @@ static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp
 {
 	__u64 at = gp_value(regs, &row->name);
 	long len;
+
+	if (!row->name.derefs) /* the text lies within what the argument points to */
+		at += row->name.offset[0];
 
 	/* const std::string &: the first word is the character pointer, short strings and the old
 	 * ABI too */

@@ -12,7 +12,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define PROT_EXEC 4 /* include/uapi/asm-generic/mman-common.h */
+#define PROT_EXEC   4 /* include/uapi/asm-generic/mman-common.h */
+#define MAP_PRIVATE 2 /* include/uapi/linux/mman.h */
 #define GP_MET_NS                                                                                  \
 	100000000ull /* user space looks at all that a process maps, and once more after this */
 
@@ -46,9 +47,13 @@ static __always_inline bool gp_begins(const __u64 name[2])
 	return false;
 }
 
+#define GP_MEMFD      0x3a64666d656dull /* "memfd:", see memfd_create(2) */
+#define GP_MEMFD_MASK 0xffffffffffffull
+
 /* The place of a short name has room for this many bytes, as has that of a long one: what is behind
- * its end matches nothing. */
-static __always_inline bool gp_wanted(__u32 fd)
+ * its end matches nothing. A file in memory may be a library whatever it is called; compilers at
+ * run time share theirs. */
+static __always_inline bool gp_wanted(__u32 fd, bool is_private)
 {
 	struct dentry *dentry = BPF_CORE_READ(gp_file_of(fd), f_path.dentry);
 	__u64 text[2] = {};
@@ -56,6 +61,8 @@ static __always_inline bool gp_wanted(__u32 fd)
 
 	bpf_core_read(&name, sizeof(name), &dentry->d_name);
 	bpf_probe_read_kernel(text, sizeof(text), name.name);
+	if ((text[0] & GP_MEMFD_MASK) == GP_MEMFD)
+		return is_private;
 	return gp_begins(text);
 }
 
@@ -74,7 +81,8 @@ int gp_meeting(struct gp_syscall *call)
 
 	if (!(call->arg[2] & PROT_EXEC) || (int)call->arg[4] < 0)
 		return 0;
-	if (bpf_map_lookup_elem(&gp_watched, &tgid) || gp_is_silent() || !gp_wanted(call->arg[4]))
+	if (bpf_map_lookup_elem(&gp_watched, &tgid) || gp_is_silent() ||
+	    !gp_wanted(call->arg[4], call->arg[3] & MAP_PRIVATE))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	last = bpf_map_lookup_elem(&gp_met_at, &tgid);

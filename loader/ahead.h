@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ahead.h - what loader_ahead() made, for those who need it. */
+/* ahead.h - access to the result of loader_ahead(), for other parts of the loader. */
 #ifndef LOADER_AHEAD_H
 #define LOADER_AHEAD_H
 
-struct ahead; /* loader_ahead() */
-struct attach;
-struct kernel;
+#include <stdbool.h>
+
+struct ahead; /* see loader_ahead() */
 struct kernel_objects;
 struct price;
 
-/* The caller's from now on; NULL after the first time, or of no ahead. */
+/* Returns the loaded programs, which the caller owns from now on; NULL when called again, or when a
+ * is NULL. */
 struct kernel_objects *ahead_objects(struct ahead *a);
-/* As it was measured ahead; of no ahead it is measured now. */
-void ahead_price(const struct ahead *a, struct price *ret, const struct kernel *k,
-		 struct attach *at);
+/* Returns the cost of a hit as measured ahead; false when a is NULL. */
+bool ahead_price(const struct ahead *a, struct price *ret);
 
 #endif

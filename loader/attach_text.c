@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* attach_text.c - states of a probe in words, with the reason. */
 #include <errno.h>
 
-#include "loader/library_tell.h"
+#include "loader/library/library_tell.h"
 #include "loader/loader.h"
 
 static const char *refused_text(int err)
@@ -24,7 +25,9 @@ const char *loader_attach_text(const struct gp_attach *a)
 	case GP_ATTACH_absent:
 		return a->error ? library_error_text(a->error) : "no such function";
 	case GP_ATTACH_failed:
-		return library_error_text(a->error);
+		return a->error == -EACCES || a->error == -GP_ERROR_CLOSED
+			       ? "its file cannot be read (a warning says why)"
+			       : library_error_text(a->error);
 	case GP_ATTACH_refused:
 		return refused_text(a->error);
 	case GP_ATTACH_counted:

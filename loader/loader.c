@@ -3,27 +3,25 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "loader/ahead.h"
-#include "loader/attach.h"
-#include "loader/cost.h"
-#include "loader/count.h"
-#include "loader/feature.h"
-#include "loader/kernel.h"
-#include "loader/library.h"
-#include "loader/mapping.h"
+#include "loader/attach/attach.h"
+#include "loader/budget/cost.h"
+#include "loader/budget/count.h"
+#include "loader/kernel/feature.h"
+#include "loader/kernel/kernel.h"
+#include "loader/library/library.h"
+#include "loader/reader/mapping.h"
 #include "loader/meet.h"
 #include "loader/loader.h"
 #include "loader/open_call.h"
-#include "loader/pin.h"
+#include "loader/attach/pin.h"
 #include "loader/predecessor.h"
-#include "loader/price.h"
-#include "loader/rate.h"
-#include "loader/reader.h"
-#include "loader/rows.h"
-#include "loader/vmlinux.h"
+#include "loader/budget/price.h"
+#include "loader/budget/rate.h"
+#include "loader/reader/reader.h"
+#include "loader/probe/rows.h"
+#include "loader/kernel/vmlinux.h"
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
@@ -77,7 +75,7 @@ static void loader_end(struct loader *l, bool keep)
 }
 
 /* Prices and counts pass here on their way out. */
-static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
+static void loader_on_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
 	struct loader *l = ctx;
 
@@ -87,7 +85,7 @@ static void on_attach(void *ctx, uint32_t probe, const struct gp_attach *a)
 		l->on_attach(l->attach_ctx, probe, a);
 }
 
-static void on_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted)
+static void loader_on_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted)
 {
 	struct loader *l = ctx;
 
@@ -95,7 +93,7 @@ static void on_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_count
 	l->on_count(l->sample_ctx, pid, probe, counted);
 }
 
-static void on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
+static void loader_on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
 {
 	struct loader *l = ctx;
 
@@ -121,8 +119,13 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!err)
 		err = attach_new(&l->attach, feature_have(FEATURE_MULTI), l->pins);
 	if (!err)
-		err = kernel_open(&l->kernel, l->attach, l->pins, adopt, cfg->ring_call_bytes,
-				  cfg->ring_life_bytes, ahead_objects(cfg->ahead));
+		err = kernel_begin(&l->kernel, l->pins, adopt, cfg->ring_call_bytes,
+				   cfg->ring_life_bytes, ahead_objects(cfg->ahead));
+	/* Here, while the rest is loaded: the first probe of a machine waits for its kernel. */
+	if (!err && !ahead_price(cfg->ahead, &l->price))
+		price_measure(&l->price, &l->kernel, l->attach);
+	if (!err)
+		err = kernel_open(&l->kernel, l->attach, l->pins);
 	if (!err && cfg->meet)
 		err = meet_open(&l->meet, &l->kernel, l->attach, l->pins, cfg->probes);
 	vmlinux_forget();
@@ -144,7 +147,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		.aside = l->aside,
 		.cost = l->cost,
 		.pins = l->pins,
-		.on_attach = on_attach,
+		.on_attach = loader_on_attached,
 		.ctx = l,
 	};
 	if (!err)
@@ -162,7 +165,6 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!adopt)
 		l->kernel.meta->programs = l->kernel.programs;
 	predecessor_become(l->kernel.meta, &own);
-	ahead_price(cfg->ahead, &l->price, &l->kernel, l->attach);
 	*ret = l;
 	return 0;
 }
@@ -222,7 +224,7 @@ int loader_relink(struct loader *l)
 }
 
 /* Calls that were open when the kernel side fell silent ended unseen, and so did ranges. */
-static void open_forget(const struct loader *l)
+static void loader_open_forget(const struct loader *l)
 {
 	struct gp_thread none = {0};
 	uint64_t call;
@@ -246,7 +248,7 @@ void loader_heartbeat(struct loader *l, uint64_t *ret_from_ns)
 
 	*ret_from_ns = silent ? last_ns + GP_SILENT_NS : 0;
 	if (silent)
-		open_forget(l);
+		loader_open_forget(l);
 	__atomic_store_n(&meta->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
 	__atomic_store_n(&meta->silent, 0, __ATOMIC_RELEASE);
 }
@@ -379,14 +381,18 @@ bool loader_unfinished(const struct loader *l)
 
 size_t loader_poll(struct loader *l)
 {
-	return libraries_poll(l->libraries);
+	size_t n = libraries_poll(l->libraries);
+
+	if (!n)
+		feature_tests_end();
+	return n;
 }
 
 int loader_settle(struct loader *l, uint64_t timeout_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + timeout_ns;
 
-	while (libraries_poll(l->libraries)) {
+	while (loader_poll(l)) {
 		if (clock_mono_ns() >= until_ns)
 			return -ETIMEDOUT;
 		reader_wait(l->reader, SETTLE_WAIT_MS);
@@ -420,8 +426,9 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 	l->on_count = count;
 	l->on_loss = loss;
 	l->sample_ctx = ctx;
-	counts_sample(l->counts, on_count, on_loss, l);
-	rates_sample(l->rates, on_count, l);
+	feature_tests_end(); /* also where a file that cannot be read is waited for */
+	counts_sample(l->counts, loader_on_count, loader_on_loss, l);
+	rates_sample(l->rates, loader_on_count, l);
 	cost_second(l->cost, clock_mono_ns(), cost_watched, cost_changed, l);
 	libraries_reap(l->libraries);
 	return 0;
@@ -457,6 +464,7 @@ void loader_spent(struct loader *l, const void *records, size_t len)
 {
 	cost_records(l->cost, records, len);
 	libraries_spent(l->libraries, records, len);
+	libraries_used(l->libraries, records, len);
 }
 
 void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen)
@@ -465,7 +473,7 @@ void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen)
 		libraries_settle(l->libraries);
 }
 
-uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns)
+uint32_t loader_price_ns(struct loader *l, enum gp_insn insn, bool returns)
 {
 	const uint32_t *price = returns ? l->price.return_ns : l->price.enter_ns;
 

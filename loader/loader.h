@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.h - everything user space may ask of the kernel side. With probe_file.h the only header of
- * loader/ that other stages include; libbpf does not show through it.
+/* loader.h - the kernel side of gp-bpf, as seen by the rest of user space. Besides probe_file.h
+ * this is the only header of loader/ that other stages include; libbpf is hidden behind it.
  *
- * One loader per process. Not thread-safe: one thread owns it (it starts threads of its own to
- * close links and joins them before the call returns, and processes of its own to read libraries).
- * Errors: 0 or -errno; the one line for the user is logged where the name is known (base/log.h),
- * the caller only decides what to do next.
- */
+ * One loader for each gp-bpf process. Not thread-safe: one thread owns it. It starts threads of its
+ * own to close links, which it joins before the call returns, and processes of its own to read
+ * libraries. Functions return 0 or -errno. An error is logged in one line where the name of the
+ * object is known (base/log.h); the caller only decides what to do next. Times in ns,
+ * CLOCK_MONOTONIC unless stated otherwise. */
 #ifndef LOADER_LOADER_H
 #define LOADER_LOADER_H
 
@@ -20,159 +20,167 @@
 struct ahead;
 struct aside;
 struct loader;
-struct probe_table; /* loader/probe_file.h */
+struct probe_table; /* loader/probe/probe_file.h */
 
 struct loader_config {
 	const struct probe_table *probes; /* borrowed, must outlive the loader */
-	const char *features_off;	  /* comma-separated names of --feature NAME=off, or NULL */
-	const char *cache_dir;		  /* symbol cache; NULL: none */
-	size_t ring_call_bytes;		  /* 0: default (8 MiB); rounded up to a power of two */
-	size_t ring_life_bytes;		  /* 0: default (256 KiB) */
-	/* Absolute path of the state directory: links and maps get names there and outlive us, and
-	 * those of a predecessor are taken over when its version, its probes and the boot are ours.
-	 * NULL: nothing outlives us. The caller holds the directory's lock. */
+	const char *features_off; /* comma-separated names from --feature NAME=off, or NULL */
+	const char *cache_dir;	  /* symbol cache; NULL: none */
+	size_t ring_call_bytes;	  /* bytes; 0: default (8 MiB); rounded up to a power of two */
+	size_t ring_life_bytes;	  /* bytes; 0: default (256 KiB) */
+	/* Absolute path of the state directory. Links and maps get names there and outlive this
+	 * process; those of a predecessor are taken over when version, probes and boot are the
+	 * same. NULL: nothing outlives this process. The caller holds the lock of the directory. */
 	const char *durable;
-	uint64_t overhead_ns; /* that probes beyond the marker may cost a process in a second; 0: no
-				 bound */
-	bool meet;	      /* also tell of processes that nobody watches: records of kind met */
-	struct ahead *ahead;  /* borrowed, of loader_ahead(); or NULL */
-	uint64_t overhead_pause_ns; /* before what was given up is tried again, at first */
+	/* Time that probes other than markers may cost a process per second; 0: no limit. */
+	uint64_t overhead_ns;
+	/* Also report unwatched processes that map a library named in a probe file: records of kind
+	 * met. */
+	bool meet;
+	struct ahead *ahead; /* borrowed, from loader_ahead(); or NULL */
+	/* First pause before probes removed by the budget are tried again. */
+	uint64_t overhead_pause_ns;
 };
 
-/* What the kernel and our privileges allow; rows of the feature table, in order of importance. */
+/* A capability of the kernel and of the privileges held: one row of the feature table, most
+ * important first. */
 struct feature {
-	const char
-		*name; /* as in --feature NAME=off: bpf, cookie, btf, tp_btf, task_vma, multi... */
-	const char *purpose; /* what it gives */
-	const char *how;     /* it was tested */
+	/* Name as in --feature NAME=off: bpf, cookie, btf, tp_btf, task_vma, multi... */
+	const char *name;
+	const char *purpose; /* what gp-bpf uses it for */
+	const char *how;     /* how it was tested */
 	const char *without; /* what is lost without it */
-	bool have;	     /* usable (and not switched off) */
+	bool have;	     /* usable, and not switched off */
 	bool off;	     /* switched off by the user */
 	bool required;
-	int error;	 /* why not, -errno of the test; 0 */
-	bool kernel_has; /* all that is known to lack is a privilege */
+	int error;	 /* -errno of the test when not usable; else 0 */
+	bool kernel_has; /* the kernel has it: at most a privilege is missing */
 };
 
-/* Tests each feature for real (never by kernel version). Returns the count; the array is static,
- * filled once. Needs no loader. */
+/* Tests each feature by using it, never by the kernel version. Returns the number of features; the
+ * array is static and filled once. Needs no loader. */
 int loader_features(const char *features_off, const struct feature **ret);
-/* Of the i-th, without a test; NULL beyond the last. */
+/* Returns the name of feature i without a test; NULL after the last. */
 const char *loader_feature_name(size_t i);
 
-/* 0, or what loader_open() would refuse with, after the same line. */
+/* Returns 0, or the error with which loader_open() would fail, after the same line in the log. */
 int loader_able(const char *features_off);
-/* Mounts what loader_open(), and whoever ends the loader, would need CAP_SYS_ADMIN for: with
- * feature multi it may be given up then. durable: loader_config has one. -errno after a line. */
+/* Makes the mounts for which loader_open(), and whatever ends the loader, would need CAP_SYS_ADMIN:
+ * with feature multi the caller may drop that capability afterwards. durable: loader_config.durable
+ * will be set. Returns 0, or -errno after a line in the log. */
 int loader_prepare(const char *features_off, bool durable);
-/* What one that takes over can have ready before it asks its predecessor to go, so that nobody
- * reads the rings for as short as can be: its programs, loaded, and the price of a hit. Touches
- * nothing of the predecessor's in that state directory. After loader_able(). NULL: loader_open()
- * does it all. */
+/* Prepares a takeover: loads the programs and measures the cost of a hit before the predecessor is
+ * asked to end, so that the rings are unread as briefly as possible. Changes nothing of the
+ * predecessor's state. Call after loader_able(). Returns NULL when there is nothing to prepare:
+ * loader_open() then does everything. */
 struct ahead *loader_ahead(const char *state_dir);
-void loader_ahead_free(struct ahead *a); /* NULL is fine */
-/* 0, or -EPERM/-ENOSYS...: what is missing is logged in one line that names it and the remedy. The
- * caller exits 3. Also refuses a foreign pid namespace (recipe I). */
+void loader_ahead_free(struct ahead *a); /* NULL is allowed */
+/* Opens the kernel side. Returns 0, or -EPERM, -ENOSYS...: what is missing and the remedy are
+ * logged in one line; the caller exits with status 3. Also refuses a pid namespace other than the
+ * initial one. */
 int loader_open(struct loader **ret, const struct loader_config *cfg);
-/* Who asks the kernel about processes that may hold their address space locked; the loader's. */
+/* Returns the helper process that inspects processes whose address space may be locked. It belongs
+ * to the loader. */
 struct aside *loader_aside(struct loader *l);
-/* Processes that nobody watches are told of. false: that was not asked for, or the kernel cannot.
- */
+/* Returns true when unwatched processes are reported (loader_config.meet); false when that was not
+ * requested or the kernel cannot. */
 bool loader_meets(const struct loader *l);
-void loader_close(struct loader *l); /* detaches everything; NULL is fine */
-/* Everything stays attached, for a successor. */
+/* Detaches everything. NULL is allowed. */
+void loader_close(struct loader *l);
+/* Ends the loader and leaves everything attached for a successor. */
 void loader_leave(struct loader *l);
-/* The kernel side is a predecessor's: it has watched on, and its rings hold what waited. */
+/* Returns true when the kernel side was taken over from a predecessor: it has kept watching, and
+ * its rings hold the records since. */
 bool loader_adopted(const struct loader *l);
-/* Every watched process was looked at again: what else the predecessor had attached is given up. */
+/* Call once every watched process was scanned again: detaches what the predecessor had attached and
+ * nothing needs any more. */
 void loader_taken_over(struct loader *l);
-/* Replaces every link by a new one that runs our programs, without missing a hit or counting one
- * twice. -errno, after a line: all links are as they were. */
+/* Replaces every link by a new one that runs the programs of this version, without losing a hit or
+ * counting one twice. Returns 0, or -errno after a line in the log: all links are as before. */
 int loader_relink(struct loader *l);
-/* Call at least once a second, while the rings are read. When nobody did for GP_SILENT_NS the
- * kernel side has gone silent: it speaks again, and *ret_from_ns is when that began; else 0. */
+/* Call at least once a second while the rings are read. After GP_SILENT_NS without a call the
+ * kernel side stops sending; this call makes it resume, and sets *ret_from_ns to when it had
+ * stopped, else to 0. */
 void loader_heartbeat(struct loader *l, uint64_t *ret_from_ns);
-/* Removes every pin, link and map that instances with durable state left. ask is told whose each
- * folder is (state_dir "": unknown; user: a process that uses it, 0: none) and says whether it may
- * go. Returns how many are gone, or -errno. */
+/* Removes every pin, link and map left by instances with durable state. ask decides about each
+ * folder. state_dir: its state directory, "": unknown; user: pid of a process that uses it, 0:
+ * none. Returns the number of folders removed, or -errno. */
 typedef bool loader_detach_fn(void *ctx, const char *folder, const char *state_dir, uint32_t user);
 int loader_detach(loader_detach_fn *ask, void *ctx);
 
-/* Ring buffers, for ingest/ring.h: map fd and size in bytes. */
+/* A ring buffer, for ingest/ring.h. */
 struct loader_ring {
 	int fd;
 	size_t bytes;
 	const char *name; /* "life", "call" */
 	enum gp_loss_cause loss;
 };
-int loader_rings(const struct loader *l, const struct loader_ring **ret); /* returns 2 */
+/* Sets *ret to the rings. Returns their number, 2. */
+int loader_rings(const struct loader *l, const struct loader_ring **ret);
 
-/* Starts to watch a process (its future children follow by themselves in the kernel). start_ns is
- * its CLOCK_BOOTTIME start. ret_slot may be NULL. -ESRCH, -ENOSPC. */
+/* Starts to watch a process; the kernel side follows its later children. start_ns: its start on
+ * CLOCK_BOOTTIME. ret_slot may be NULL. Returns 0, -ESRCH or -ENOSPC. */
 int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_slot);
 void loader_unwatch(struct loader *l, pid_t pid);
-void loader_unwatch_dead(struct loader *l,
-			 pid_t pid); /* ... if it ended, and the kernel could not tell */
+/* The same, if the process has ended and the kernel side could not report that. */
+void loader_unwatch_dead(struct loader *l, pid_t pid);
 bool loader_watched(const struct loader *l, pid_t pid);
-/* for (pid_t pid = 0; (pid = loader_watched_next(l, pid));) ... each watched process; 0: no more.
- */
+/* Iterates over the watched processes: start with pid 0; returns 0 after the last. */
 pid_t loader_watched_next(const struct loader *l, pid_t pid);
-/* The exit record of a process was read: its slot may be used again, and its libraries have one
- * user less. The kernel ended the watch; an entry of that pid by now is another process's. */
+/* Frees the slot of a process whose exit record was read, and its use of libraries. The kernel side
+ * ended the watch itself; an entry of that pid may belong to another process by now. */
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot);
 
-/* Looks at the executable mappings of one process; a library that some row names and that is not
- * attached yet is read, elsewhere, and attached by a later loader_poll(). Returns how many files it
- * found that it had not met in this process before (so that another look is due), or -errno
- * (-ESRCH: it is gone; -ETIMEDOUT: its address space is locked, see base/aside.h). Never waits for
- * a file. Cheap when nothing is new (0.1 ms).
- */
+/* Scans the executable mappings of one process. A library that some row names and that is not
+ * attached yet is read by a reader process, and attached by a later loader_poll(). Returns the
+ * number of files that are new in this process (when not 0, scan again), or -errno: -ESRCH: it is
+ * gone; -ETIMEDOUT: its address space is locked, see base/aside.h. Never waits for a file. Takes
+ * 0.1 ms when nothing is new. */
 int loader_scan(struct loader *l, pid_t pid);
-/* That look ran out of time with files left: another one is due at once. */
+/* Returns true when the last scan ran out of time: scan again at once. */
 bool loader_unfinished(const struct loader *l);
-/* Attaches what was read since, a few libraries at a time. Returns how many are still being read.
- */
+/* Attaches libraries that were read since the last call, a few at a time. Returns how many are
+ * still being read. */
 size_t loader_poll(struct loader *l);
-/* Polls until nothing is being read. -ETIMEDOUT: something still is. */
+/* Polls until nothing is being read. Returns 0, or -ETIMEDOUT. */
 int loader_settle(struct loader *l, uint64_t timeout_ns);
-/* A watched process was forked: the child has its parent's libraries. */
+/* A watched process was forked: the child starts with the libraries of its parent. */
 void loader_forked(struct loader *l, pid_t parent, pid_t child);
 
-/* One probe in one library. Called from loader_poll(); key (probe, a.dev, a.ino, a.offset); a later
- * call with the same key replaces the state. */
+/* Reports the state of one probe in one library, from loader_poll() and loader_sample(). Key:
+ * (probe, a.dev, a.ino, a.offset); a later call with the same key replaces the state. */
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
-/* Why it is not attached, for people; "" when it is. */
+/* Returns the reason why it is not attached, for people; "" when it is. */
 const char *loader_attach_text(const struct gp_attach *a);
+/* Sets the function that receives these reports. */
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
 
-/* Hot counters, hits that were not sent (over a bound; slot GP_SLOT_NONE), and losses, since the
- * last call.
- */
+/* Reports hot counters, hits that were not sent (over a bound; slot GP_SLOT_NONE) and losses since
+ * the last call. */
 typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *c);
 typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
-/* Records that were read from a ring, for the budget; loader_sample() acts on it (loader/budget.h),
- * and tells on_attach what changed. */
+/* Passes records read from a ring to the budget. loader_sample() acts on it
+ * (loader/budget/budget.h) and reports changes to the function of loader_on_attach(). */
 void loader_spent(struct loader *l, const void *records, size_t len);
-/* Roles (bit 1ull << enum gp_role) by which steps are found now, and the row (its hash; 0: none)
- * that the user named: no budget takes them. */
+/* Exempts from the budget: roles (bit 1ull << enum gp_role) by which steps are found now, and the
+ * row named by the user (chosen: its hash; 0: none). */
 void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen);
-/* Those of a process that ended, for the last time. */
+/* Reports the counters of a process that ended, for the last time. */
 void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count,
 			   void *ctx);
 
-/* What was sampled so far is safe (on the tape): a successor goes on from there. */
+/* Call when everything sampled so far is stored on the tape: a successor continues from there. */
 void loader_commit(struct loader *l);
-/* The same, soon after an exit: what the dead counted in is given back. */
+/* Call soon after an exit, likewise: frees the slots of ended processes. */
 void loader_settled(struct loader *l);
-/* From a predecessor's tape: what it told last. */
+/* Restores from the tape of a predecessor what it reported last. */
 void loader_resume(struct loader *l, pid_t pid, uint32_t probe, const struct gp_counter *last);
 void loader_resume_loss(struct loader *l, const struct gp_loss *last);
-/* Exits may have been missed: gives back what the dead held. Twice, a tick apart. */
+/* Call twice, a tick apart, when exits may have been missed: frees the slots of ended processes. */
 void loader_sweep(struct loader *l);
 
-/* Calls of watched processes that were entered at least age_ns before now_ns and have not returned;
- * those of rows marked may_block first, the oldest first, at most 256. Returns how many, or -errno.
- */
+/* A call of a watched process that has not returned. */
 struct open_call {
 	uint64_t since_ns;
 	uint64_t arg[GP_ARGS];
@@ -180,16 +188,24 @@ struct open_call {
 	pid_t pid, tid;
 	bool may_block;
 };
+/* Reports such calls that were entered at least age_ns before now_ns: first those of rows marked
+ * may_block, then the oldest first, at most 256. Returns their number, or -errno. */
 typedef void loader_open_call_fn(void *ctx, const struct open_call *c);
 int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader_open_call_fn *fn,
 		      void *ctx);
 
-/* Price of one empty hit on this host, ns, by instruction class and shape; measured once, at open,
- * on a function of our own (about 20 ms). 0: could not be measured. */
-uint32_t loader_price_ns(const struct loader *l, enum gp_insn insn, bool returns);
+/* Returns the cost of one empty hit on this host (ns) by instruction class and kind of probe; 0:
+ * could not be measured. */
+uint32_t loader_price_ns(struct loader *l, enum gp_insn insn, bool returns);
 
-/* `check --library FILE` and `check --pid`: what would be attached, without attaching. */
+/* Reports what would be attached to a file without attaching it, for `check --library FILE` and
+ * `check --pid`. Returns 0 or -errno. */
 typedef void loader_plan_fn(void *ctx, const char *probe_id, const struct gp_attach *a);
 int loader_plan(const struct probe_table *t, const char *path, loader_plan_fn *fn, void *ctx);
+
+/* Finds the soname of a library in memory (memfd_create(2)) from its line of /proc/PID/maps;
+ * without a soname, the name given by its creator. Returns 0 or -errno; -ENOENT: not a file in
+ * memory, or the name does not fit. May wait for a process that holds its address space locked. */
+int loader_memory_name(pid_t pid, const char *line, char *name, size_t len);
 
 #endif

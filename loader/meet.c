@@ -7,11 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "loader/feature.h"
-#include "loader/kernel_internal.h"
-#include "loader/probe_names.h"
+#include "loader/kernel/feature.h"
+#include "loader/kernel/kernel_private.h"
+#include "loader/probe/probe_names.h"
 #include "skel/meet.skel.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
@@ -71,7 +70,7 @@ int meet_open(struct meet **ret, const struct kernel *k, struct attach *links, s
 	int err;
 
 	*ret = NULL;
-	if (!feature_have(FEATURE_SYSCALL_TP))
+	if (!feature_have(FEATURE_SYSCALL_TP) || !feature_have(FEATURE_KERNEL_READ))
 		return 0;
 	m = calloc(1, sizeof(*m));
 	err = m ? probe_names_new(&names, probes) : -ENOMEM;

@@ -25,27 +25,27 @@ void open_calls_free(struct open_calls *o)
 	free(o);
 }
 
-static bool before(const struct open_call *x, const struct open_call *y)
+static bool open_call_before(const struct open_call *x, const struct open_call *y)
 {
 	return x->may_block != y->may_block ? x->may_block : x->since_ns < y->since_ns;
 }
 
 /* In order; where there are too many, the last one gives way. */
-static void keep(struct open_calls *o, const struct open_call *c)
+static void open_call_keep(struct open_calls *o, const struct open_call *c)
 {
 	uint32_t at = OPEN_CALLS_TOLD - 1;
 
 	if (o->count < OPEN_CALLS_TOLD)
 		at = o->count++;
-	else if (!before(c, &o->told[at]))
+	else if (!open_call_before(c, &o->told[at]))
 		return;
-	for (; at && before(c, &o->told[at - 1]); at--)
+	for (; at && open_call_before(c, &o->told[at - 1]); at--)
 		o->told[at] = o->told[at - 1];
 	o->told[at] = *c;
 }
 
-static void consider(struct open_calls *o, uint64_t key, const struct gp_open_call *call,
-		     const struct gp_row *rows, uint64_t before_ns)
+static void open_call_consider(struct open_calls *o, uint64_t key, const struct gp_open_call *call,
+			       const struct gp_row *rows, uint64_t before_ns)
 {
 	const uint32_t row = (uint32_t)key;
 	struct open_call c = {
@@ -59,12 +59,13 @@ static void consider(struct open_calls *o, uint64_t key, const struct gp_open_ca
 	if (!call->ts_ns || call->ts_ns >= before_ns)
 		return;
 	memcpy(c.arg, call->arg, sizeof(c.arg));
-	keep(o, &c);
+	open_call_keep(o, &c);
 }
 
-/* Batches came with Linux 5.6, cookies of uprobes, without which nothing works, with 5.15. Keys may
+/* Batches came with Linux 5.6, before cookies of uprobes, without which nothing works. Keys may
  * come and go meanwhile: a walk is bounded. */
-static int walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns)
+static int open_call_walk(struct open_calls *o, int map_fd, const struct gp_row *rows,
+			  uint64_t before_ns)
 {
 	uint64_t position = 0;
 	void *from = NULL;
@@ -77,7 +78,7 @@ static int walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uin
 		if (err && err != -ENOENT)
 			return err;
 		for (uint32_t i = 0; i < n; i++)
-			consider(o, o->keys[i], &o->values[i], rows, before_ns);
+			open_call_consider(o, o->keys[i], &o->values[i], rows, before_ns);
 		seen += n;
 		from = &position;
 	} while (!err && seen < 2 * GP_OPEN_MAX);
@@ -90,7 +91,7 @@ int open_calls_walk(struct open_calls *o, int map_fd, const struct gp_row *rows,
 	int err;
 
 	o->count = 0;
-	err = walk(o, map_fd, rows, before_ns);
+	err = open_call_walk(o, map_fd, rows, before_ns);
 	if (err)
 		return err;
 	*ret = o->told;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_call.h - calls that were entered and have not returned, as the kernel side keeps them. */
+/* open_call.h - reads calls that were entered and have not returned from the map of the kernel
+ * side. */
 #ifndef LOADER_OPEN_CALL_H
 #define LOADER_OPEN_CALL_H
 
@@ -8,16 +9,16 @@
 #include "bpf/gp_private.h"
 #include "loader/loader.h"
 
-#define OPEN_CALLS_TOLD 256 /* at once; those of rows marked may_block first, the oldest first */
+/* Calls reported at once: those of rows marked may_block first, then the oldest first. */
+#define OPEN_CALLS_TOLD 256
 
-/* The map has a key for each (thread, row) that was ever in a call; this is the memory to walk it.
- */
+/* Memory for walking the map, which has a key for each (thread, row) that ever was in a call. */
 struct open_calls;
 struct open_calls *open_calls_new(void); /* NULL: no memory */
 void open_calls_free(struct open_calls *o);
 
-/* Calls of the map that are open since before before_ns. rows: what is marked may_block. Returns
- * how many calls *ret points to, valid until the next call of this; or -errno. */
+/* Finds calls open since before before_ns (CLOCK_MONOTONIC). rows: tell which calls may block.
+ * Returns the number of calls in *ret, which is valid until the next call; or -errno. */
 int open_calls_walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns,
 		    const struct open_call **ret);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c - where the probes of a file would sit; nothing is attached. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,8 +9,9 @@
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "loader/probe_match.h"
-#include "loader/site.h"
+#include "loader/probe/probe_match.h"
+#include "loader/site/site.h"
+#include "userspace/base/path.h"
 
 static void site_tell(const struct probe_table *t, const struct site *site, const struct stat *st,
 		      const char *base, loader_plan_fn *fn, void *ctx)
@@ -29,11 +31,11 @@ static void site_tell(const struct probe_table *t, const struct site *site, cons
 
 static int plan_open(const char *path, struct stat *ret_st)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = path_open(path, O_RDONLY, 0);
 	int err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = fstat(fd, ret_st) ? -errno : S_ISREG(ret_st->st_mode) ? 0 : -EINVAL;
 	if (!err)
 		return fd;

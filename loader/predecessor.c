@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader/predecessor.h"
-#include "loader/feature.h"
+#include "loader/kernel/feature.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/kernel.h"
-#include "loader/probe_file.h"
+#include "loader/kernel/kernel.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
@@ -62,9 +62,7 @@ int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct 
 		return 0;
 	if (!feature_have(FEATURE_BPFFS)) {
 		log_error(
-			"--durable needs feature bpffs, a writable BPF file system at /sys/fs/bpf; run as "
-			"root "
-			"(sudo gp-bpf ...)");
+			"--durable needs feature bpffs, a writable BPF file system at /sys/fs/bpf; run as root (sudo gp-bpf ...)");
 		return -EPERM;
 	}
 	snprintf(own->state_dir, sizeof(own->state_dir), "%s", cfg->durable);

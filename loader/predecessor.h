@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* predecessor.h - what an earlier gp-bpf of this state directory left attached: taken over, or
- * removed. */
+/* predecessor.h - takes over, or removes, what an earlier gp-bpf with the same state directory left
+ * attached. */
 #ifndef LOADER_PREDECESSOR_H
 #define LOADER_PREDECESSOR_H
 
@@ -8,14 +8,14 @@
 
 #include "bpf/gp_private.h"
 #include "loader/loader.h"
-#include "loader/pin.h"
+#include "loader/attach/pin.h"
 
-/* Fills own with what a kernel side must be for us to take it over. With cfg->durable *ret are its
- * pins, and *ret_adopt says whether there is such a kernel side; any other is detached, with a line
- * that says why. 0 or -errno after one line. */
+/* Fills own with what the kernel side of a predecessor must be to take it over. With cfg->durable,
+ * *ret are its pins, and *ret_adopt tells whether there is such a kernel side; another one is
+ * detached, and the reason logged. Returns 0, or -errno after a line in the log. */
 int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own,
 		     bool *ret_adopt);
-/* Last of all: whoever finds this finds everything. */
+/* Declares the kernel side complete. Call last: a successor that finds this finds everything. */
 void predecessor_become(struct gp_meta *meta, const struct gp_meta *own);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked of the kernel before there is a loader. */
-#include "loader/feature.h"
-#include "loader/linger.h"
+/* Checks of the kernel that run before there is a loader. */
+#include "loader/kernel/feature.h"
+#include "loader/attach/linger.h"
 #include "loader/loader.h"
-#include "loader/pin.h"
+#include "loader/attach/pin.h"
 
 int loader_able(const char *features_off)
 {

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # make check: installs what is missing, builds, runs every test, and ends with one line of totals.
-# ALL=1 adds the large parts (every framework, other compilers, other kernels, fuzzing). ONLY='unit e2e' runs some suites.
+# ALL=1 adds the large parts (every framework, a third of the public trainers, other compilers, other kernels, fuzzing), ALL=2 all trainers.
+# ONLY='unit static/sizes e2e/http' runs some groups, suites or files: of a group's suites those that are named, of tests/unit/
+# and tests/e2e/ those files (unit/step is tests/unit/step_test.c; a pattern is allowed: 'unit/step*').
 # LIMIT=70: a large part that would not end within so many minutes is skipped, and said to be.
 # Each suite prints TAP; what failed and why something was skipped is shown, the rest is in build/check/.
 set -u
@@ -10,11 +12,26 @@ cd "$(dirname "$0")/.." || exit 1
 export ALL PYTHON LC_ALL=C.UTF-8
 logs=build/check
 mkdir -p "$logs"
-passed=0 failed=0 skipped=0 again=0
+passed=0 failed=0 skipped=0 suites=0 flakes=()
 jobs=$(nproc)
 declare -A asides=()
 
-wanted() { [ -z "$ONLY" ] || [[ " $ONLY " == *" $1 "* ]]; }
+# Whether a suite of the group, or a file of it, is to run.
+wanted() { [ -z "$ONLY" ] || [[ " $ONLY " == *" $1 "* || " $ONLY " == *" $1/"* ]]; }
+named() { [[ " $ONLY " == *" $1 "* ]]; }
+
+# Whether ONLY names this suite or file, its group, or a pattern that matches it.
+chosen() { # group/name
+	local word
+	[ -n "$ONLY" ] || return 0
+	set -f
+	for word in $ONLY; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ $1 == $word || $1 == $word/* ]] && { set +f; return 0; }
+	done
+	set +f
+	return 1
+}
 
 log_of() { echo "$logs/${1//\//-}.log"; }
 
@@ -43,18 +60,19 @@ suite_report() { # name
 	[ "$rc" -eq 0 ] && [ $((p + s + f)) -eq 0 ] && p=1
 	printf '%4d passed %3d failed %3d skipped  %4d s\n' "$p" "$f" "$s" "$took"
 	grep -iE '^ok [0-9]+.*# *skip' "$log" | sed 's/^ok [0-9]* *-* */    skipped: /'
-	grep -E '^ok [0-9]+.* # again$' "$log" | sed 's/^ok [0-9]* *-* */    failed, and passed when run again: /; s/ # again$//'
-	again=$((again + $(grep -cE '^ok [0-9]+.* # again$' "$log")))
+	mapfile -t -O "${#flakes[@]}" flakes < <(sed -nE "s|^ok [0-9]+ *-* *(.*) # again\$|$1: \1|p" "$log")
 	if [ "$f" -ne 0 ]; then
 		grep -E -A8 '^not ok ' "$log" | sed 's/^/    /' | head -60
 		grep -qE '^not ok ' "$log" || tail -20 "$log" | sed 's/^/    /'
 		echo "    whole log: $log"
 	fi
+	[ "$1" = build ] || suites=$((suites + 1))
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
 # Runs while others run, in what they leave of the machine.
 suite_aside() { # name command...
+	chosen "$1" || return 0
 	rm -f "$(log_of "$1").end"
 	suite_run "$@" &
 	asides[$1]=$!
@@ -73,6 +91,7 @@ suite_settle() { # name: of one aside; nothing, where there is none or it has be
 }
 
 suite() { # name command...
+	chosen "$1" || return 0
 	printf '%-34s ' "$1"
 	suite_run "$@"
 	suite_report "$1"
@@ -82,11 +101,13 @@ suite() { # name command...
 suite_large() { # seconds name command...
 	local seconds=$1
 	shift
+	chosen "$1" || return 0
 	if [ -n "$LIMIT" ] && [ $((SECONDS + seconds)) -gt $((LIMIT * 60)) ]; then
 		printf '%-34s    0 passed   0 failed   1 skipped     0 s\n' "$1"
 		echo "    skipped: it takes about $((seconds / 60 + 1)) minutes, and $((SECONDS / 60)) of $LIMIT are over"
 		skipped=$((skipped + 1))
 		: >"$(log_of "$1")"
+		suites=$((suites + 1))
 		return
 	fi
 	suite "$@"
@@ -128,7 +149,21 @@ e2e_together() { # chains
 }
 
 unit_run() { CMOCKA_MESSAGE_OUTPUT=TAP UBSAN_OPTIONS=halt_on_error=1 "$1"; }
-# With ALL or CI one that fails is run once more, as a busy machine is slow: what it says then counts.
+# Runs a program that failed once more, as a busy machine is slow: the second result counts, and is marked "# again". One that
+# failed without naming a test, by a crash for example, gets a line of its own.
+unit_again() { # program output-of-the-first-run
+	local marked=$logs/unit-again.out status
+	sed 's/^/# first: /' "$2"
+	unit_run "$1" 2>&1 | while IFS= read -r line; do
+		[[ $line == "ok "* ]] && grep -qxF "not $line" "$2" && line+=" # again"
+		printf '%s\n' "$line"
+	done >"$marked"
+	status=${PIPESTATUS[0]}
+	cat "$marked"
+	[ "$status" -ne 0 ] || grep -q '^ok .* # again$' "$marked" || echo "ok 0 - ${1##*/}: failed without naming a test # again"
+	return "$status"
+}
+# With ALL or CI one that fails is run once more.
 unit_one() { # program
 	local first=$logs/unit-first.out
 	if [ -z "$ALL${CI:-}" ]; then
@@ -136,52 +171,59 @@ unit_one() { # program
 		return
 	fi
 	unit_run "$1" >"$first" 2>&1 && { cat "$first"; return; }
-	sed 's/^/# first: /' "$first"
-	unit_run "$1" 2>&1 | while IFS= read -r line; do
-		[[ $line == "ok "* ]] && grep -qxF "not $line" "$first" && line+=" # again"
-		printf '%s\n' "$line"
-	done
-	return "${PIPESTATUS[0]}"
+	unit_again "$1" "$first"
 }
 
-# TAP of several programs, renumbered by nobody: only the words ok and not ok count.
-unit() { # make variables...
-	"$MAKE" -s -j"$jobs" "$@" unit || return 1
-	local dir=build/plain rc=0 t
+# TAP of several programs, not renumbered: only the words ok and not ok count.
+unit_all=()
+for f in tests/unit/*_test.c; do
+	unit_all+=("$(basename "$f" _test.c)")
+done
+unit_files() { # "names" make-variables...
+	local dir=build/plain rc=0 t programs=()
+	for t in $1; do
+		programs+=("tests/unit/${t}_test")
+	done
+	shift
 	[ "$#" -gt 0 ] && dir=build/address-undefined
-	for t in "$dir"/tests/unit/*_test; do
+	"$MAKE" -s -j"$jobs" "$@" "${programs[@]/#/$dir/}" || return 1
+	for t in "${programs[@]/#/$dir/}"; do
 		echo "# $t"
 		unit_one "$t" || rc=1
 	done
 	return $rc
 }
+unit() { unit_files "${unit_all[*]}" "$@"; }
 
 # Those with threads of ours in one process, under TSan. Not here: what probes itself (the kernel finds no memory to probe a program of
 # TSan in), and the long ones of the store, which the same writer has in store_writer.
 threaded=(carrier carry_map google hooks http http_auth model outlet pods pods_trouble prometheus_store store_carry store_checkpoint store_note
 	store_rename store_writer story_trouble successor tensorboard web worker)
 threads() {
-	local rc=0 t said=$logs/threads.out programs=("${threaded[@]/#/build/thread/tests/unit/}")
+	local rc=0 t first=$logs/threads.out programs=("${threaded[@]/#/build/thread/tests/unit/}")
 	"$MAKE" -s -j"$jobs" SAN=thread "${programs[@]/%/_test}" || return 1
 	for t in "${programs[@]/%/_test}"; do
 		echo "# $t"
-		unit_run "$t" >"$said" 2>&1 && { cat "$said"; continue; }
-		sed 's/^/# /' "$said"
-		# Once more, as a busy machine is slow; but a race that is seen once is one.
-		if grep -q 'WARNING: ThreadSanitizer' "$said" || ! unit_run "$t"; then
-			rc=1
-			echo "not ok 1 $t"
+		unit_run "$t" >"$first" 2>&1 && { cat "$first"; continue; }
+		# Once more; but a race that is seen once is one.
+		if grep -q 'WARNING: ThreadSanitizer' "$first"; then
+			sed 's/^/# /' "$first"
+		else
+			unit_again "$t" "$first" && continue
 		fi
+		rc=1
+		echo "not ok 1 $t"
 	done
 	return $rc
 }
 
 # valgrind knows no bpf(2) and no pidfd_open(2), and has memory and descriptors of its own where a test counts ours; a simulation takes
-# minutes there; one starts itself again, which valgrind does not let it. The sanitizers see those.
+# minutes there; one starts itself again, one filters its system calls and one overflows its stack, which valgrind does not let them. The
+# sanitizers see those.
 memcheck() {
 	local t tests=()
 	for t in build/plain/tests/unit/*_test; do
-		case $t in */aside_test | */carrier_*test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */loader_pjrt_test) continue ;; esac
+		case $t in */aside_test | */carrier_*test | */change_test | */confine_test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */live_test | */loader_pjrt_test) continue ;; esac
 		grep -q 'probed\.h' "tests/unit/${t##*/}.c" && continue
 		tests+=("$t")
 	done
@@ -207,7 +249,7 @@ check_cpp() {
 tidy() {
 	# shellcheck disable=SC2016 # the inner shell expands
 	sources 'loader/*.c' 'userspace/*.c' 'userspace/*/*.c' |
-		grep -vE '^loader/(kernel(_life)?|meet).c$' | # the analyzer follows them into the generated skeletons
+		grep -vE '^loader/(kernel/kernel(_life)?|meet).c$' | # the analyzer follows them into the generated skeletons
 		xargs -P "$jobs" -n 8 sh -c 'clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=gnu17 -I. \
 			-isystem build/plain -D_GNU_SOURCE -DGP_VERSION=\"0\" -DGP_PREFIX=\"/usr\"' tidy
 }
@@ -291,6 +333,12 @@ prefetch() {
 # Eight nodes through one Prometheus.
 nodes() { "$MAKE" -s -j"$jobs" build/plain/tests/deploy/nodes && tests/deploy/nodes.py; }
 
+trainers() {
+	local groups=()
+	[ "$ALL" != 2 ] || groups=(all)
+	tests/trainers/trainers.py build/plain/gp-bpf "${groups[@]}"
+}
+
 current_torch() { tests/tools/torch.sh && tests/tools/torch.sh --all; }
 frameworks() {
 	local name
@@ -301,7 +349,13 @@ frameworks() {
 
 echo "gp-bpf checks on $(uname -rm), $(nproc) CPUs"
 wanted deps && suite deps tests/tools/deps.sh "$([ -n "$ALL" ] && echo all || echo check)"
-suite build "$MAKE" -s -j"$jobs" WERROR=1 all unit
+build=(all)
+if [ -z "$ONLY" ] || chosen unit || named unit/valgrind; then
+	build+=(unit)
+fi
+printf '%-34s ' build
+suite_run build "$MAKE" -s -j"$jobs" WERROR=1 "${build[@]}"
+suite_report build
 if [ -n "$ALL" ] && [ -z "$ONLY" ]; then
 	prefetch >"$logs/prefetch.log" 2>&1 </dev/null &
 	renice -n 19 -p $! >/dev/null
@@ -310,6 +364,11 @@ fi
 if wanted static; then
 	suite static/stages tests/tools/stages.sh
 	suite static/sizes tests/tools/sizes.sh
+	suite static/circles tests/tools/circles.py
+	suite static/private-headers tests/tools/private_headers.sh
+	suite static/wire-layout tests/tools/wire_layout.py
+	suite static/doc-names tests/tools/doc_names.py
+	suite static/gates tests/tools/gates_test.py
 	suite static/format format
 	suite static/shellcheck shell
 	suite static/cppcheck check_cpp
@@ -321,8 +380,15 @@ if wanted static; then
 fi
 if wanted unit; then
 	suite unit unit
+	if ! chosen unit; then
+		for f in "${unit_all[@]}"; do
+			suite "unit/$f" unit_files "$f"
+		done
+	fi
 	suite unit/sanitizers unit SAN=address,undefined
-	[ -z "$ALL" ] || suite unit/threads threads
+	if [ -n "$ALL" ] || named unit/threads; then
+		suite unit/threads threads
+	fi
 fi
 if wanted servers; then
 	suite servers servers
@@ -353,14 +419,19 @@ if wanted e2e; then
 	# its boundaries are compared with clocks of its own: one at a time, where there are few; by itself, when all
 	# of its loops run. The rest waits a lot. Some need what takes long to compile.
 	alone=(budget life node slow)
-	compiled=(exports kubernetes)
-	torch=(steps_current steps_debian hang truth jax tensorflow)
-	[ "$jobs" -ge 4 ] || torch=("${torch[*]}")
-	others=()
+	compiled=() torch=() others=()
+	for f in steps_current steps_debian hang truth jax tensorflow; do
+		chosen "e2e/$f" && torch+=("$f")
+	done
 	for f in tests/e2e/*.bats; do
 		f=$(basename "$f" .bats)
-		[[ " ${alone[*]} ${compiled[*]} ${torch[*]} " == *" $f "* ]] || others+=("$f")
+		chosen "e2e/$f" || continue
+		case $f in
+		exports | kubernetes) compiled+=("$f") ;;
+		*) [[ " ${alone[*]} ${torch[*]} " == *" $f "* ]] || others+=("$f") ;;
+		esac
 	done
+	[ "$jobs" -ge 4 ] || [ ${#torch[@]} -eq 0 ] || torch=("${torch[*]}")
 	if [ -n "$ALL" ]; then
 		e2e_together "${others[@]}"
 		echo "JAX, TensorFlow and PyTorch/XLA (once, about 12 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf):"
@@ -396,8 +467,12 @@ fi
 if wanted symbols && [ -n "$ALL$ONLY" ]; then
 	echo "the runtimes' real libraries (once, about 8 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/libs):"
 	suite_large 300 symbols timeout 2400 tests/tools/symbols.py build/plain/gp-bpf
-	sed -n 's/^# /    /p' "$logs/symbols.log"
+	chosen symbols && sed -n 's/^# /    /p' "$logs/symbols.log"
 	suite symbols/pjrt-tables "$MAKE" -s check-tables
+fi
+if wanted trainers && [ -n "$ALL$ONLY" ]; then
+	echo "public trainers (a third of them each day, all with ALL=2; once, about 1 to 6 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/trainers-*):"
+	suite_large 180 trainers trainers
 fi
 if wanted kernels && [ -n "$ALL$ONLY" ]; then
 	"$MAKE" -s -j"$jobs" all unit fakes
@@ -414,12 +489,19 @@ fi
 if wanted arm64 && [ -n "$ALL$ONLY" ]; then
 	suite_large 200 deploy/arm64 tests/deploy/arm64.sh
 fi
-if wanted unit && [ -n "$ALL${CI:-}" ]; then
+if wanted unit && { [ -n "$ALL${CI:-}" ] || named unit/valgrind; }; then
 	suite_large 600 unit/valgrind memcheck # the sanitizers see most of it sooner
 fi
 suite_settle static/clang-tidy
 
 echo
-[ "$again" -eq 0 ] || echo "$again of those that passed had failed before, and were run again"
+if [ ${#flakes[@]} -gt 0 ]; then
+	echo "Flakes, ${#flakes[@]} that failed first and passed when run again:"
+	printf '    %s\n' "${flakes[@]}"
+fi
+if [ -n "$ONLY" ] && [ "$suites" -eq 0 ]; then
+	echo "ONLY='$ONLY' names no suite and no test file"
+	exit 1
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -22,7 +22,7 @@ static int (*const runs[])(int argc, char **argv) = {
 	cmd_report,  cmd_mark,	cmd_exclude, cmd_bundle, cmd_completion};
 _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each command");
 
-static void usage(FILE *out)
+static void main_usage(FILE *out)
 {
 	fputs("gp-bpf - training steps and goodput of running jobs, seen from outside\n\nusage:\n",
 	      out);
@@ -32,13 +32,12 @@ static void usage(FILE *out)
 	fputs("\noptions of gp-bpf --pid:\n", out);
 	options_help(out, CMD_PID);
 	fputs("\ngp-bpf COMMAND --help lists a command's options; man gp-bpf tells more.\n"
-	      "Exit codes: 0 ok, 1 runtime failure, 2 usage, 3 the kernel or a privilege lacks what is "
-	      "needed.\n",
+	      "Exit codes: 0 ok, 1 runtime failure, 2 usage, 3 the kernel or a privilege lacks what is needed.\n",
 	      out);
 }
 
 /* Index into the tables; -1: no such command. */
-static int find_command(const char *word)
+static int main_find_command(const char *word)
 {
 	for (int i = 0; i < COMMANDS; i++)
 		if (!strcmp(word, command_rows[i].name))
@@ -59,9 +58,9 @@ static void secure_descriptors(void)
 			_exit(EXIT_RUNTIME);
 }
 
-/* What is large is a snapshot, a page or a request, there for a moment: it goes back at once. Left
- * to itself the C library takes the largest that was freed for usual, and the heap keeps holes of
- * that size. */
+/* Large blocks are snapshots, pages or requests that live for a moment: they are given back at
+ * once. Left to itself the C library takes the largest that was freed for usual, and the heap keeps
+ * holes of that size. */
 static void bound_memory(void)
 {
 #ifdef M_MMAP_THRESHOLD
@@ -70,7 +69,7 @@ static void bound_memory(void)
 #endif
 }
 
-static int written(int code)
+static int main_flush_stdout(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
@@ -86,22 +85,23 @@ int main(int argc, char **argv)
 	bound_memory();
 	child_ignore();
 	if (argc < 2) {
-		usage(stderr);
+		main_usage(stderr);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		usage(stdout);
-		return written(EXIT_OK);
+		main_usage(stdout);
+		return main_flush_stdout(EXIT_OK);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("gp-bpf " GP_VERSION);
-		return written(EXIT_OK);
+		return main_flush_stdout(EXIT_OK);
 	}
 	/* `gp-bpf --json --pid 1`: the first word is an option of the watch command. */
-	c = *argv[1] == '-' ? 0 : find_command(argv[1]);
+	c = *argv[1] == '-' ? 0 : main_find_command(argv[1]);
 	if (c >= 0)
-		return written(c ? runs[c](argc - 1, argv + 1)
-				 : runs[0](argc, argv)); /* its options begin at argv[1] */
+		return main_flush_stdout(
+			c ? runs[c](argc - 1, argv + 1)
+			  : runs[0](argc, argv)); /* its options begin at argv[1] */
 	log_error("unknown command '%s'; see gp-bpf --help", argv[1]);
 	return EXIT_USAGE;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 

@@ -9,8 +9,8 @@ import time
 
 import benchlib
 
-BENCHES = ["handlers", "launches", "forgotten", "attach", "pjrt", "slowdown", "jax", "replay", "account", "memory", "metrics", "exporters",
-           "trace", "store", "report", "node", "stream", "takeover"]
+BENCHES = ["handlers", "launches", "forgotten", "attach", "first_step", "pjrt", "slowdown", "jax", "replay", "account",
+           "memory", "metrics", "exporters", "trace", "store", "report", "node", "stream", "takeover"]
 MODULES = {"jax": "slowdown_jax"}  # a file of that name would be taken for JAX by what is measured
 
 

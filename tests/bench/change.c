@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/unit/change_sim.h"
-#include "userspace/model/order.h"
+#include "userspace/base/order.h"
 
 #define DAY_STEPS(step_ns) (86400000000000ull / (step_ns))
 #define JOB_DAYS	   10 /* a job lives as long: it learns, and drifts by 5 % */

@@ -4,8 +4,7 @@
  * no part of what is measured.
  *
  * empty OBJECT LIBRARY OFFSET[r]...     r: at the return as well; prints "ready" and waits for the
- * end of standard input. GP_BENCH_MULTI=off forces perf links.
- */
+ * end of standard input. GP_BENCH_MULTI=off forces perf links. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

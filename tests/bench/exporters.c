@@ -105,10 +105,10 @@ static uint64_t tell_steps(struct export_set *set, const struct snapshot *s, uin
 	return longest_ns;
 }
 
-static void tell_fall(struct export_set *set, const struct snapshot *s)
+static void send_disruption(struct export_set *set, const struct snapshot *s)
 {
-	struct job_fall fall = {.number = 1,
-				.why = {.cause = "killed", .signal = 9, .pid = s->ranks[0].pid}};
+	struct job_disruption disruption = {
+		.number = 1, .why = {.cause = "killed", .signal = 9, .pid = s->ranks[0].pid}};
 	struct fact f = {.type = FACT_DISRUPTION,
 			 .mono_ns = s->mono_ns,
 			 .real_ns = s->real_ns,
@@ -118,7 +118,7 @@ static void tell_fall(struct export_set *set, const struct snapshot *s)
 			 .world_size = -1,
 			 .job = s->ranks[0].job,
 			 .types = &s->types,
-			 .disruption = &fall};
+			 .disruption = &disruption};
 
 	tell(set, &f);
 }
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 		s->real_ns = clock_real_ns();
 		s->mono_ns += count * S;
 		if (getenv("HOOK"))
-			tell_fall(set, s);
+			send_disruption(set, s);
 		longest_ns = tell_steps(set, s, steps);
 		export_set_snapshot(set, s);
 		export_set_look(set, s);

@@ -5,8 +5,7 @@
  * hits sites            prints "site NAME OFFSET" for each function, then for each line "N" on
  * standard input measures N calls of each: lines "ns NAME NANOSECONDS_PER_CALL", then "done" hits
  * stream RATE S    waits for a line, then makes RATE calls a second for S seconds; prints "sent N"
- * hits steps HZ         that many training steps a second, until it is killed
- */
+ * hits steps HZ         that many training steps a second, until it is killed */
 #include <errno.h>
 #include <link.h>
 #include <stdbool.h>
@@ -51,8 +50,7 @@ static const struct std_string fetch = STRING(
 	"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
 
 /* An event of torch.monitor as libstdc++ lays it out (bpf/gp_monitor.h), with three entries: those
- * of a Stat.
- */
+ * of a Stat. */
 struct node {
 	const struct node *next;
 	struct std_string key;
@@ -94,8 +92,7 @@ static uint64_t cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* ---- sites
- * ------------------------------------------------------------------------------------------- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 struct place {
 	uintptr_t address;
@@ -151,8 +148,8 @@ static void measure_one(const struct site *s, unsigned long n)
 	print_ns(s->name, cpu_ns() - start, n);
 }
 
-/* Begins and ends belong together, and are timed apart: a run of begins, then a run of their ends.
- */
+/* Begins and ends belong together, and are timed apart: a run of begins, then a run of their
+ * ends. */
 static void measure_pair(const struct site *begin, const struct site *end, unsigned long n)
 {
 	uint64_t begin_ns = 0, end_ns = 0, t0, t1;
@@ -197,8 +194,7 @@ static int serve_sites(void)
 	return 0;
 }
 
-/* ---- what a training loop looks like
- * ------------------------------------------------------------------ */
+/* ---- what a training loop looks like --------------------------------------------------------- */
 
 static void step(void)
 {

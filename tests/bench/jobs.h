@@ -59,11 +59,11 @@ static inline void rank(struct job_view *j, uint32_t number, uint32_t ranks)
 	windows(r->windows);
 	l->change.known = l->device_known = true;
 	l->host_ns = 5 * S;
-	l->late[0] = (struct times_view){
+	l->recent_times[0] = (struct times_view){
 		.count = 1800, .p50_ns = 31 * MS, .p95_ns = 33 * MS, .p99_ns = 41 * MS};
-	uneven(&l->late[0].p50_ns, 1);
-	uneven(&l->late[0].p95_ns, 1);
-	uneven(&l->late[0].p99_ns, 1);
+	uneven(&l->recent_times[0].p50_ns, 1);
+	uneven(&l->recent_times[0].p95_ns, 1);
+	uneven(&l->recent_times[0].p99_ns, 1);
 	uneven_times(&l->time);
 	l->phases_known |= 1u << PHASE_COLLECTIVE | 1u << PHASE_SYNC;
 	l->phase_ns[PHASE_COLLECTIVE] = l->phase_ns[PHASE_SYNC] = 3 * S;
@@ -84,7 +84,7 @@ static inline void job(uint32_t number, uint32_t ranks)
 	j->key = number + 1;
 	snprintf(j->name, sizeof(j->name), "llama-%02u", number);
 	j->runs = 1;
-	j->told_here = true;
+	j->reported_here = true;
 	j->run_ranks = ranks;
 	j->world_size = (int)ranks;
 	j->accelerators = ranks;
@@ -94,7 +94,7 @@ static inline void job(uint32_t number, uint32_t ranks)
 	for (uint32_t i = 0; i < ranks; i++)
 		rank(j, i, ranks);
 	j->ledger = fx.ranks[fx.s.nranks - 1].ledger;
-	for (int b = 0; b < BUCKETS_TOLD; b++)
+	for (int b = 0; b < BUCKETS_EXPORTED; b++)
 		j->accelerator_ns[b] = (double)j->ledger.ns[b] * ranks;
 	windows(j->windows);
 }

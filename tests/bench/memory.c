@@ -4,8 +4,7 @@
  * memory RANKS STEP_NS HOURS [compiled | LOOPS]: first a line "all BYTES", then one "ADDRESS BYTES"
  * for each place in the program that memory was asked for from; of all ranks together, their job's
  * included, and with what the C library needs beside each piece. What a model needs without any
- * rank is left out.
- */
+ * rank is left out. */
 #include "tests/unit/heap.h"
 #include "tests/unit/loop_feed.h"
 

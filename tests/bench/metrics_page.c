@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "tests/bench/jobs.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 
 static uint64_t thread_ns(void)
 {

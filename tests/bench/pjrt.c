@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/elf_symbol.h"
-#include "loader/pjrt.h"
+#include "loader/elf/elf_symbol.h"
+#include "loader/site/pjrt.h"
 #include "userspace/base/clock.h"
 
 static void told(const char *way, uint64_t start_ns, int err, size_t functions)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sites.h - the functions of sites.S, by shape of probe and class of instruction. */
-#ifndef BENCH_SITES_H
-#define BENCH_SITES_H
+#ifndef TESTS_BENCH_SITES_H
+#define TESTS_BENCH_SITES_H
 
 /* Large enough for the arguments that any of the shapes captures. */
 typedef long site_fn(long a, const void *b, long c, long d);

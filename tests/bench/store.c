@@ -3,8 +3,7 @@
  *
  * store live RANKS SECONDS FILE   ten steps a second each, in real time; prints "CPU_NS WALL_NS",
  * of which CPU_NS is the process's, less what making the facts took store day RANKS HOURS FILE as
- * fast as can be; then the file has its size
- */
+ * fast as can be; then the file has its size */
 #include <sys/resource.h>
 #include <time.h>
 

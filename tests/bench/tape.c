@@ -4,8 +4,7 @@
  * tape make EVENTS FILE [MS]  what two ranks of a plain PyTorch loop with steps of MS milliseconds
  * (1) would write: loader, backward, optimizer and zero_grad in each step; an evaluation every 200
  * steps; a checkpoint every 2000; frames, drain marks, ticks and counters as live tape count FILE
- * one line "KIND COUNT" for each kind of record
- */
+ * one line "KIND COUNT" for each kind of record */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -128,8 +127,7 @@ static void flush(struct maker *m, struct buffer *b, enum tape_source source)
 	buffer_clear(b);
 }
 
-/* ---- what every tape begins with
- * ---------------------------------------------------------------------- */
+/* ---- what every tape begins with ------------------------------------------------------------- */
 
 static void add_head(struct maker *m)
 {
@@ -178,8 +176,7 @@ static void add_rank(struct maker *m, int rank)
 	snprintf(p->command, sizeof(p->command), "python3 train.py");
 }
 
-/* ---- the ranks
- * ---------------------------------------------------------------------------------------- */
+/* ---- the ranks ------------------------------------------------------------------------------- */
 
 static void add_move(struct maker *m, const struct rank *r, const struct move *mv)
 {
@@ -289,8 +286,7 @@ static int make(uint64_t events, const char *path, uint64_t step_ms)
 	return m.error ? m.error : last;
 }
 
-/* ---- counting
- * ----------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void count_frame(const struct tape_frame *f, uint64_t *counts)
 {

@@ -2,8 +2,8 @@
 /* trace - what a trace costs: STEPS steps of eight ranks, all of them drawn, with five phases and
  * two waits.
  *
- * trace STEPS FILE   prints the CPU time and the time on the clock in ns, and the size of the file
- */
+ * trace STEPS FILE   prints the CPU time and the time on the clock in ns, and the size of the
+ * file */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

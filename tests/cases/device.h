@@ -109,10 +109,13 @@ static inline bool word_device(struct script *s, const struct move *m)
 	static const struct {
 		const char *word;
 		int probe;
-	} words[] = {{"collective", P_COLLECTIVE}, {"copy", P_COPY},	    {"error", P_ERROR},
-		     {"comm_error", P_COMM_ERROR}, {"comm_abort", P_ABORT}, {"alloc", P_ALLOC},
-		     {"build", P_BUILD},	   {"suspend", P_SUSPEND},  {"resume", P_RESUME},
-		     {"wait_device", P_WAIT}};
+	} words[] = {{"collective", P_COLLECTIVE}, {"copy", P_COPY},
+		     {"error", P_ERROR},	   {"comm_error", P_COMM_ERROR},
+		     {"comm_abort", P_ABORT},	   {"alloc", P_ALLOC},
+		     {"build", P_BUILD},	   {"suspend", P_SUSPEND},
+		     {"resume", P_RESUME},	   {"wait_device", P_WAIT},
+		     {"made_init", P_MADE_INIT},   {"made_execute", P_MADE_EXECUTE},
+		     {"made_wait", P_MADE_WAIT},   {"made_collective", P_MADE_COLLECTIVE}};
 	uint64_t ns = move_length(m);
 	struct gp_call *c;
 
@@ -133,7 +136,7 @@ static inline bool word_device(struct script *s, const struct move *m)
 		c->dur_ns = ns;
 		if (probe == P_ERROR)
 			c->ret = (__s64)move_number(m, 1, 0);
-		else if (probe == P_ALLOC || probe == P_WAIT)
+		else if (probe == P_ALLOC || probe == P_WAIT || probe >= P_MADE_INIT)
 			c->ret = (__s64)move_number(m, 2, 0);
 		else if (probe == P_SUSPEND || probe == P_RESUME)
 			c->arg[0] = 1000 * strtoull(m->argc > 2 ? m->argv[2] + 1 : "0", NULL, 0);

@@ -10,7 +10,7 @@
 
 #include "tests/cases/script.h"
 #include "userspace/base/buffer.h"
-#include "userspace/model/hang.h"
+#include "userspace/model/time/hang.h"
 #include "userspace/model/model.h"
 
 struct seen { /* what the facts said last */
@@ -20,7 +20,7 @@ struct seen { /* what the facts said last */
 	struct fact_checkpoint checkpoint;
 	struct checkpoint_match match; /* of the last that was recognised */
 	struct fact_range range;
-	struct job_fall disruption;
+	struct job_disruption disruption;
 	struct fact_health health;
 	char file[GP_PATH_MAX], cause[24], why[16], phase[16], evidence[320], kind[24], name[64];
 	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
@@ -45,13 +45,11 @@ struct figure { /* of one process; loop: the one meant */
 	const struct job_view *job;
 };
 
+/* Words of .case files for buckets where they are not those of LEDGER_BUCKETS. */
 static const struct {
 	const char *name;
 	enum bucket bucket;
 } bucket_words[] = {
-	{"goodput", BUCKET_GOODPUT},
-	{"startup", BUCKET_PROGRAM_STARTUP},
-	{"custom", BUCKET_CUSTOM},
 	{"initialization", BUCKET_ACCELERATOR_INIT},
 	{"preparation", BUCKET_TRAINING_PREP},
 	{"data_loading", BUCKET_DATA_LOADING},
@@ -59,11 +57,26 @@ static const struct {
 	{"checkpoint_restore", BUCKET_CHECKPOINT_RESTORE},
 	{"evaluation", BUCKET_EVAL},
 	{"unobserved", BUCKET_UNOBSERVED},
-	{"hang", BUCKET_HANG},
 	{"recovered", BUCKET_RECOVERY},
-	{"other", BUCKET_OTHER},
 	{"excluded", BUCKET_EXCLUDED},
 };
+
+static bool figure_bucket(const struct ledger_view *l, const char *key, uint64_t *ret)
+{
+	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
+		if (!strcmp(bucket_words[i].name, key)) {
+			*ret = l->ns[bucket_words[i].bucket];
+			return true;
+		}
+	}
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		if (!strcmp(bucket_word[b], key)) {
+			*ret = l->ns[b];
+			return true;
+		}
+	}
+	return false;
+}
 
 /* custom.TYPE */
 static bool figure_type(const struct figure *f, const struct ledger_view *l, const char *key,
@@ -114,6 +127,8 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"checkpoint_facts", s->count[FACT_CHECKPOINT]},
 		{"checkpoint_step", s->checkpoint.step},
 		{"checkpoint_files", s->checkpoint.files},
+		{"checkpoint_step", s->checkpoint.step},
+		{"checkpoint_estimated", s->checkpoint.estimated},
 		{"checkpoint_bytes", s->checkpoint.bytes},
 		{"saved_step", s->match.step},
 		{"checkpoint_closed", s->checkpoint.closed},
@@ -190,6 +205,8 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"skipped", l->flagged[2]},
 		{"estimated", l->flagged[5]},
 		{"hung_steps", l->flagged[6]},
+		{"undercounted", l->flagged[7]},
+		{"numbers_unsure", l->state.undercounted},
 		{"since_attach", l->state.since_attach},
 		{"probed_late", l->state.late},
 		{"p50", l->time.p50_ns},
@@ -216,14 +233,9 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 			return true;
 		}
 	}
-	if (figure_type(f, &r->ledger, key, ret) || figure_range(l, key, ret))
+	if (figure_type(f, &r->ledger, key, ret) || figure_range(l, key, ret) ||
+	    figure_bucket(&r->ledger, key, ret))
 		return true;
-	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
-		if (!strcmp(bucket_words[i].name, key)) {
-			*ret = r->ledger.ns[bucket_words[i].bucket];
-			return true;
-		}
-	}
 	if (!strcmp(key, "in_host") || !strcmp(key, "waited")) {
 		*ret = !l->device_known ? UINT64_MAX : *key == 'w' ? l->wait_ns : l->host_ns;
 		return true;
@@ -255,7 +267,8 @@ static uint64_t schedule_part(const struct scheduling *s, enum schedule_part par
 static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 {
 	const struct job_view *j = f->job;
-	const struct job_fall *last = j->nfalls ? &j->falls[j->nfalls - 1] : &(struct job_fall){0};
+	const struct job_disruption *last = j->ndisruptions ? &j->disruptions[j->ndisruptions - 1]
+							    : &(struct job_disruption){0};
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -265,6 +278,8 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"carried", j->carried_runs},
 		{"members", j->members},
 		{"starts", j->starts},
+		{"futile_runs", j->futile_runs},
+		{"done_steps", j->done_steps},
 		{"disruptions", j->ledger.disruptions},
 		{"settled", j->ledger.disruptions - j->unsettled},
 		{"elapsed", ledger_elapsed(&j->ledger)},
@@ -308,7 +323,7 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"accel_excluded", (uint64_t)j->accelerator_ns[BUCKET_EXCLUDED]},
 		{"accel_all", accelerator_time(j)},
 		{"attempt", (uint64_t)j->attempt},
-		{"told_here", j->told_here},
+		{"told_here", j->reported_here},
 		{"reference_rank", (uint64_t)j->reference_rank},
 		{"created_in", schedule_part(&j->scheduling, SCHEDULE_create)},
 		{"scheduled_in", schedule_part(&j->scheduling, SCHEDULE_schedule)},
@@ -327,14 +342,8 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 			return true;
 		}
 	}
-	if (figure_type(f, &j->ledger, key, ret))
+	if (figure_type(f, &j->ledger, key, ret) || figure_bucket(&j->ledger, key, ret))
 		return true;
-	for (size_t i = 0; i < sizeof(bucket_words) / sizeof(bucket_words[0]); i++) {
-		if (!strcmp(bucket_words[i].name, key)) {
-			*ret = j->ledger.ns[bucket_words[i].bucket];
-			return true;
-		}
-	}
 	return false;
 }
 
@@ -345,7 +354,12 @@ static const char *figure_text(const struct figure *f, const char *key)
 	if (f->job && !strcmp(key, "uid"))
 		return f->job->uid;
 	if (f->job && !strcmp(key, "cause"))
-		return f->job->nfalls ? f->job->falls[f->job->nfalls - 1].why.cause : "";
+		return f->job->ndisruptions
+			       ? f->job->disruptions[f->job->ndisruptions - 1].why.cause
+			       : "";
+	if (f->job && !strcmp(key, "how"))
+		return f->job->ndisruptions ? f->job->disruptions[f->job->ndisruptions - 1].how
+					    : "";
 	if (f->job)
 		return strcmp(key, "state") ? NULL : job_state_name[f->job->state];
 	if (f->rank && !strcmp(key, "job"))

@@ -4,8 +4,7 @@
  *
  * A line is a list of moves, "TIME [pN.][tN:] WORD ARGUMENT... | ...", TIME absolute or +D after
  * the move before; # starts a comment. Moves of one block (up to the next => line) are put in order
- * of time; ticks come every second by themselves. tests/cases/README.md lists the words.
- */
+ * of time; ticks come every second by themselves. tests/cases/README.md lists the words. */
 #ifndef TESTS_CASES_SCRIPT_H
 #define TESTS_CASES_SCRIPT_H
 
@@ -22,7 +21,7 @@
 #define SCRIPT_BASE_NS 1000000000000ull
 #define SCRIPT_REAL_NS 1700000000000000000ll /* UTC then */
 #define SCRIPT_EVENTS  60000
-#define SCRIPT_PIDS    10
+#define SCRIPT_PIDS    64
 #define SCRIPT_THREADS 10
 #define SCRIPT_GAPS    64
 #define SCRIPT_OUTPUT  0xb000000ull
@@ -60,7 +59,9 @@ enum script_probe {
 	P_FUSED,
 	P_LIST,
 	P_AMP,
+	P_GRAD_ON,
 	P_SAVE,
+	P_SAVE_CALL,
 	P_SAVED,
 	P_RESTORE,
 	P_LAUNCH,
@@ -98,6 +99,10 @@ enum script_probe {
 	P_COMM_END,
 	P_CACHED_BEGIN,
 	P_CACHED,
+	P_MADE_INIT,
+	P_MADE_EXECUTE,
+	P_MADE_WAIT,
+	P_MADE_COLLECTIVE,
 	P_COUNT
 };
 
@@ -113,7 +118,9 @@ static const struct {
 	[P_FUSED] = {"t.fused", GP_ROLE_update_op, 0},
 	[P_LIST] = {"t.list", GP_ROLE_list_op, 0},
 	[P_AMP] = {"t.amp", GP_ROLE_amp_update, 0},
+	[P_GRAD_ON] = {"t.grad_on", GP_ROLE_grad_on, 0},
 	[P_SAVE] = {"t.save", GP_ROLE_save_begin, 0},
+	[P_SAVE_CALL] = {"t.save_call", GP_ROLE_save_call, 0},
 	[P_SAVED] = {"t.saved", GP_ROLE_save_end, 0},
 	[P_RESTORE] = {"t.restore", GP_ROLE_restore, 0},
 	[P_LAUNCH] = {"t.launch", GP_ROLE_launch, GP_PROBE_COUNTED},
@@ -151,6 +158,39 @@ static const struct {
 	[P_COMM_END] = {"nccl.comm_destroy", GP_ROLE_comm_end, GP_PROBE_RETURNS, "nccl"},
 	[P_CACHED_BEGIN] = {"pjrt.deserialize_begin", GP_ROLE_cached, 0, "pjrt"},
 	[P_CACHED] = {"pjrt.deserialize", GP_ROLE_cached, GP_PROBE_RETURNS, "pjrt"},
+	[P_MADE_INIT] = {"made.init", GP_ROLE_device_init, GP_PROBE_RETURNS, "made"},
+	[P_MADE_EXECUTE] = {"made.execute", GP_ROLE_execute, GP_PROBE_RETURNS, "made"},
+	[P_MADE_WAIT] = {"made.wait", GP_ROLE_sync, GP_PROBE_RETURNS, "made"},
+	[P_MADE_COLLECTIVE] = {"made.collective", GP_ROLE_collective, GP_PROBE_RETURNS, "made"},
+};
+
+/* What calls of a runtime return, and what it calls its codes, as its probe file says. "made" is in
+ * none. */
+static const struct {
+	const char *runtime;
+	enum gp_returns returns;
+	int64_t ok[2]; /* ... and 0 */
+} script_results[] = {
+	{"test", GP_RETURNS_signed, {7, 7}},   {"cuda", GP_RETURNS_signed, {0, 0}},
+	{"nccl", GP_RETURNS_signed, {7, 7}},   {"pjrt", GP_RETURNS_error, {0, 0}},
+	{"made", GP_RETURNS_unsigned, {2, 4}},
+};
+static const struct gp_code script_codes[] = {
+	{.runtime = "cuda", .code = 2, .kind = GP_FAULT_memory, .name = "CUDA_ERROR_OUT_OF_MEMORY"},
+	{.runtime = "cuda",
+	 .code = 700,
+	 .kind = GP_FAULT_device,
+	 .name = "CUDA_ERROR_ILLEGAL_ADDRESS"},
+	{.runtime = "cuda",
+	 .code = 719,
+	 .kind = GP_FAULT_device,
+	 .name = "CUDA_ERROR_LAUNCH_FAILED"},
+	{.runtime = "nccl", .code = 2, .kind = GP_FAULT_communicator, .name = "ncclSystemError"},
+	{.runtime = "nccl", .code = 6, .kind = GP_FAULT_communicator, .name = "ncclRemoteError"},
+	{.runtime = "made", .code = 1, .kind = GP_FAULT_memory, .name = "MADE_FULL"},
+	{.runtime = "made", .code = 719, .kind = GP_FAULT_device, .name = "MADE_FAILED"},
+	{.runtime = "made", .code = 0x80070057, .kind = GP_FAULT_device, .name = "MADE_INVALID"},
+	{.runtime = "made", .code = 0xfffffffb, .kind = GP_FAULT_communicator, .name = "MADE_IO"},
 };
 
 static inline void script_fail(struct script *s, const char *fmt, ...)
@@ -185,8 +225,7 @@ static inline bool script_duration(const char *text, uint64_t *ret_ns)
 	return false;
 }
 
-/* ---- records
- * ------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static inline void *script_add(struct script *s, unsigned kind, uint64_t ts_ns, uint32_t pid,
 			       int probe)
@@ -281,7 +320,16 @@ static inline void script_session(struct script *s)
 		snprintf(p->id, sizeof(p->id), "%s", script_probes[i].id);
 		snprintf(p->runtime, sizeof(p->runtime), "%s",
 			 script_probes[i].runtime ? script_probes[i].runtime : "test");
+		for (size_t k = 0; k < sizeof(script_results) / sizeof(script_results[0]); k++) {
+			if (strcmp(script_results[k].runtime, p->runtime) != 0)
+				continue;
+			p->returns = script_results[k].returns;
+			p->noks = 2;
+			memcpy(p->ok[1], script_results[k].ok, sizeof(p->ok[1]));
+		}
 	}
+	for (size_t i = 0; i < sizeof(script_codes) / sizeof(script_codes[0]); i++)
+		*(struct gp_code *)script_add(s, GP_KIND_code, 0, 0, -1) = script_codes[i];
 }
 
 static inline struct gp_process *script_process(struct script *s, uint64_t at_ns, uint64_t age_ns)

@@ -2,8 +2,7 @@
 /* word_monitor.h - monitor NAME [KEY=VALUE...] [of N] [lost I]: an event of the job's own
  * monitoring, a record each microsecond. A value with a point is a double (nan and inf too), of
  * digits an integer, true and false are bools, all else is text. It had N entries, of which these
- * are the first; the record of entry I is lost.
- */
+ * are the first; the record of entry I is lost. */
 #ifndef TESTS_CASES_WORD_MONITOR_H
 #define TESTS_CASES_WORD_MONITOR_H
 

@@ -2,10 +2,10 @@
 /* word_place.h - where a process runs, and what is done to its pod.
  *
  * place [FROM NAME [UID]] [KEY VALUE...]: FROM as enum gp_job_from has it, KEY one of pod (its uid
- * and name), namespace, container, node, attempt, rank, world, later (1: rank is not told, but not
- * 0), and created, scheduled, started: since the start of the case, where "-2s" lies before it. A
- * name that is a pod's comes FROM "job_pod". notice WHAT [UID] [over]: of a pod, or of the node.
- */
+ * and name), namespace, container, node, attempt, local (1: attempt counts restarts of its group of
+ * workers alone), rank, world, later (1: rank is not told, but not 0), and created, scheduled,
+ * started: since the start of the case, where "-2s" lies before it. A name that is a pod's comes
+ * FROM "job_pod". notice WHAT [UID] [over]: of a pod, or of the node. */
 #ifndef TESTS_CASES_WORD_PLACE_H
 #define TESTS_CASES_WORD_PLACE_H
 
@@ -35,6 +35,8 @@ static inline void place_key(struct script *s, struct gp_place *p, const char *k
 		snprintf(p->node, sizeof(p->node), "%s", value);
 	} else if (!strcmp(key, "attempt")) {
 		p->attempt = atoi(value);
+	} else if (!strcmp(key, "local")) {
+		p->local_attempt = (__u8)atoi(value);
 	} else if (!strcmp(key, "rank")) {
 		p->rank = atoi(value);
 	} else if (!strcmp(key, "later")) {

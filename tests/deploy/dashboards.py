@@ -51,10 +51,10 @@ def values() -> dict[str, set[str]]:
     def read(path: str) -> str:
         return (TOP / path).read_text()
 
-    buckets = set(re.findall(r'X\(\w+, "([A-Z_.]+)"', read("userspace/model/ledger.h")))
+    buckets = set(re.findall(r'X\(\w+, "([A-Z_.]+)"', read("userspace/model/time/ledger.h")))
     known = {"bucket": buckets, "window": {"1h", "24h", "7d"}, "percentile": {"50", "95", "99"}, "over": {"steps", "observed"},
              "part": {"marker", "other"}, "op": {"save", "restore"},
-             "state": set(re.findall(r'STATE_\w+\] = "(\w+)"', read("userspace/model/step_state.c")))
+             "state": set(re.findall(r'STATE_\w+\] = "(\w+)"', read("userspace/model/step/step_state.c")))
              | {"running", "down", "over", "ended"},
              "cause": set(re.findall(r"\b[a-z]+(?:_[a-z]+)*\b", read("bpf/gp_words.h") + read("gp-bpf.8")))}
     if not len(buckets) > 15 or "locked" not in known["state"]:

@@ -24,6 +24,13 @@ it_runs() { equal "gp-bpf $version" "$("$T/root/usr/bin/gp-bpf" --version)"; }
 tap "its program runs" it_runs
 probes_found() { diff -r -x README.md probes "$T/root/usr/share/gp-bpf/probes" && "$T/root/usr/bin/gp-bpf" probes >/dev/null; }
 tap "its probe files are found" probes_found
+pages_are() {
+	local page
+	for page in docs/*.md; do
+		ls "$T/root/usr/share/doc/gp-bpf/$page"* || return
+	done
+}
+tap "the pages that its README links are there" pages_are
 tap "the page is there" test -s "$T/root/usr/share/man/man8/gp-bpf.8.gz"
 completions_are() {
 	"$T/root/usr/bin/gp-bpf" completion bash | cmp - "$T/root/usr/share/bash-completion/completions/gp-bpf" &&

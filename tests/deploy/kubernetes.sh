@@ -96,7 +96,7 @@ tap "plain: labelled nodes only" on_nodes "cpu"
 apply_overlay overlays/caps-only
 tap "caps-only: the same nodes as the base" on_nodes "cpu gpu tpu"
 pod_field() { kubectl -n gp-bpf get pods -o jsonpath="{.items[0]$1}"; }
-tap "caps-only: no privilege" equal "false [\"BPF\",\"PERFMON\",\"SYS_PTRACE\",\"DAC_READ_SEARCH\",\"CHECKPOINT_RESTORE\"]" \
+tap "caps-only: no privilege" equal "false [\"BPF\",\"PERFMON\",\"SYS_PTRACE\",\"DAC_READ_SEARCH\",\"CHECKPOINT_RESTORE\",\"SETUID\",\"SETGID\",\"FOWNER\"]" \
 	"$(pod_field '.spec.containers[0].securityContext.privileged') $(pod_field '.spec.containers[0].securityContext.capabilities.add')"
 tap "no pod is preempted for it" equal "Never 1000000" "$(pod_field .spec.preemptionPolicy) $(pod_field .spec.priority)"
 

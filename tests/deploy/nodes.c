@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "tests/unit/fixture.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 
 #define RANKS	 8  /* of a job on a node */
 #define FAST	 12 /* seconds of theirs in one */
@@ -53,7 +53,7 @@ static void member(struct job_view *j, int rank, uint64_t age_ns, bool half, uin
 	l->state.steps = l->time.count = l->last_number = age_ns / S * 10;
 	l->time.bucket[6] = l->time.count - 40;
 	l->time.sum_ns = age_ns / 100 * percent;
-	l->late[0] = (struct times_view){
+	l->recent_times[0] = (struct times_view){
 		.count = 600, .p50_ns = 80 * MS, .p95_ns = 85 * MS, .p99_ns = 90 * MS};
 	l->change.known = l->device_known = true;
 	l->phases_known |= 1u << PHASE_COLLECTIVE;
@@ -88,11 +88,11 @@ static void job(uint64_t key, const char *name, uint32_t node, uint32_t first, u
 	j->key = key;
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	j->runs = key == 1 && half ? 2 : 1;
-	j->told_here = node == first;
+	j->reported_here = node == first;
 	j->world_size = (int)(nodes * RANKS);
 	j->run_ranks = j->accelerators = RANKS;
 	j->last_step = age_ns / S * 10;
-	j->starts = key == 2 ? 3 : 0;
+	j->starts = j->futile_runs = key == 2 ? 3 : 0;
 	spend(&j->ledger, age_ns, percent);
 	j->wasted_gross_ns = 100 * S;
 	j->ledger.disruptions = j->runs;
@@ -104,7 +104,7 @@ static void job(uint64_t key, const char *name, uint32_t node, uint32_t first, u
 		j->scheduling.ns[i] = (uint64_t)(i + 1) * 10 * S;
 	j->program.steps = j->program.elapsed = (struct program_rate){
 		.samples = 100, .flops = 1e15, .mfu = 0.4};
-	for (int b = 0; b < BUCKETS_TOLD; b++)
+	for (int b = 0; b < BUCKETS_EXPORTED; b++)
 		j->accelerator_ns[b] = (double)j->ledger.ns[b] * RANKS;
 	for (uint32_t i = 0; i < RANKS; i++)
 		member(j, (int)((node - first) * RANKS + i), age_ns, half, percent);

@@ -119,3 +119,25 @@ fault_is() { # kind name code
 	FAKE_ZE="zeCommandQueueSynchronize:ret=$((0x70000001))@31" train level_zero 60 3
 	fault_is device_error ZE_RESULT_ERROR_DEVICE_LOST $((0x70000001))
 }
+
+@test "a runtime of a file alone: what its calls return, and its codes, are those of the file" {
+	mkdir "$T/made"
+	cat >"$T/made/made.yaml" <<-END
+		runtime: made
+		libraries: [libamdhip64.so*]
+		result: {is: signed, ok: [0, 600]}
+		codes:
+		  - {code: -5, name: MADE_LOST, fault: device}
+		probes:
+		  - {id: wait, symbol: hipStreamSynchronize, group: confirm, role: sync, return: true, why: waits}
+	END
+	cat >"$T/made/hip.yaml" <<-END # gives way: a function has one row
+		runtime: hip
+		libraries: [libamdhip64.so*]
+		probes:
+		  - {id: stream_sync, symbol: hipNothingSuch, group: confirm, why: none}
+	END
+	FAKE_HIP='hipStreamSynchronize:ret=-5@31' train hip 60 3 --probes "$T/made" --marker made.wait
+	fault_is device_error MADE_LOST -5
+	equal '["device_error","MADE_LOST"]' "$(of_type disruption "$T/out" '[.cause, .fault]' | sort -u)" "cause"
+}

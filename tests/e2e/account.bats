@@ -247,6 +247,30 @@ answer() { # filter; of the JSON in $output
 	done
 }
 
+# The first signal ends the waiting, the second the reading of what never ends; the answer goes to a pipe that nothing
+# reads, and the third signal ends that.
+@test "--follow: the third signal ends it at once" {
+	local line following
+	line=$(head -1 "$LOG")
+	mkfifo "$T/in" "$T/out"
+	exec 6<>"$T/out"
+	timeout 1 head -c 1M /dev/zero >&6 || true # full
+	yes "$line" >"$T/in" 3>&- 6>&- &
+	STARTED+=("$!")
+	background "$T/in" "$T/out" "$T/err" "$GP_BPF" account --json --follow -
+	following=$LAST
+	until_true grep -q '^SigCgt:.*4002$' "/proc/$following/status"
+	kill -INT "$following"
+	until_true took_signals "$following"
+	kill -INT "$following"
+	until_true in_write "$following"
+	kill -INT "$following"
+	wait_exit "$following"
+	equal 130 "$STATUS" "status: $(cat "$T/err")"
+}
+took_signals() { grep -q '^ShdPnd:[[:space:]]*0*$' "/proc/$1/status"; }
+in_write() { [[ $(<"/proc/$1/syscall") == "1 0x1 "* ]]; }
+
 # Its descriptor of the file stands at the end.
 all_read() { # pid file
 	local fd

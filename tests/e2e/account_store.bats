@@ -251,7 +251,7 @@ left_out() { # FROM TO, of 2025-01-01, one after the other; what was before is t
 	run -0 --separate-stderr "$GP_BPF" account --quiet --json --store none --now 1735725700 "$T/log"
 	echo "not a store" >"$T/precious"
 	run -1 --separate-stderr "$GP_BPF" account --quiet --json --store "$T/precious" "$T/log"
-	[[ $stderr == *"no store of gp-bpf"* ]]
+	[[ $stderr == *"not a store of gp-bpf"* ]]
 	[ "$(wc -l <<<"$output")" -eq 3 ] # the answer is there all the same
 	[ ! -e "$T/no.db" ]
 }

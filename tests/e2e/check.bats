@@ -49,6 +49,48 @@ teardown() { e2e_teardown; }
 	[[ $stderr == *--library* ]]
 }
 
+@test "kernel lockdown: its mode, and what is lost by it" {
+	need_probes
+	mkdir -p "$T/root/sys/kernel/security"
+	ln -s /proc "$T/root/proc"
+	echo 'none [integrity] confidentiality' >"$T/root/sys/kernel/security/lockdown"
+	run -0 "$GP_BPF" check --root "$T/root"
+	grep -qx 'kernel lockdown: integrity; lost by it: nothing' <<<"$output"
+	run -0 "$GP_BPF" check --root "$T/root" --json
+	equal integrity "$(jq -r .lockdown <<<"$output")" mode
+	rm "$T/root/sys/kernel/security/lockdown"
+	run -0 "$GP_BPF" check --root "$T/root" --json
+	equal null "$(jq -r .lockdown <<<"$output")" "mode that cannot be read"
+}
+
+@test "a process of gVisor: nothing is attached, which is said" {
+	need_probes
+	start_gvisor "load=$FAKE" say=held pause sites
+	job_line held
+	run -1 --separate-stderr "$GP_BPF" check --pid "$JOB" --json
+	equal "runs under gVisor (runsc), which hides its libraries: nothing is attached" \
+		"$(jq -r '.targets[0].error' <<<"$output")" error
+	jq -e '.gvisor_sandboxes >= 1 and .targets[0].probes == []' <<<"$output"
+	run -0 "$GP_BPF" check
+	grep -qE '^gVisor: [0-9]+ sandbox(es)? here; what runs in gVisor is not seen$' <<<"$output"
+	run -3 --separate-stderr "$GP_BPF" --pid "$JOB" --quiet
+	equal "gp-bpf: process $JOB: runs under gVisor (runsc), which hides its libraries: nothing is attached" "$stderr" error
+	job_go
+	job_line sites
+	equal "sites 0" "$LINE"
+	job_end
+}
+
+@test "a command that becomes gVisor is watched on, without probes" {
+	need_probes
+	cp "$TRAIN" "$T/runsc"
+	run -0 --separate-stderr "$GP_BPF" run --export "json:$T/out" -- \
+		bash -c 'exec -a runsc-sandbox "$0" "$@"' "$T/runsc" "load=$FAKE" rest=600 steps=7 sites
+	[[ $stderr == *"runs under gVisor (runsc)"* ]]
+	equal "sites 0" "$(grep sites <<<"$output")"
+	equal 0 "$(count_lines step "$T/out")" steps
+}
+
 @test "a folder of probe files adds rows, and replaces those of their id" {
 	mkdir "$T/probes"
 	cat >"$T/probes/mine.yaml" <<-'EOF'

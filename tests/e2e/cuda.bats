@@ -149,3 +149,42 @@ for name in ("cudaLaunchKernel", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz"
 	[ "$(grep -cE '^ *cuda\..* emulated ' "$T/check")" -ge 60 ]
 	run ! grep -E '^ *cuda\..*(stepped|refused)' "$T/check"
 }
+
+# nvcc links the runtime into the program; only the driver is a library then.
+@test "the runtime in the program: its return codes, where the program has symbols" {
+	FAKE_CUDART="cudaDeviceSynchronize:ret=719" start_job "$FAKE/cuda_static" 23
+	job_line loaded
+	start_watch record --pid "$JOB" --quiet -o "$T/tape" --export "json:$T/out"
+	job_go
+	job_end
+	watch_end
+	"$TOP/tests/tools/tape_calls.py" "$T/tape" >"$T/calls"
+	equal '[23,[719]]' "$(seen cuda.runtime_device_sync '[.calls, (.ret | unique)]')" "waits, as the runtime returns them"
+	equal '[1,[0]]' "$(seen cuda.runtime_devices '[.calls, .ret]')" "its first call"
+	equal 1 "$(seen cuda.init .calls)" "the driver's first call"
+	equal '["device_error","CUDA_ERROR_LAUNCH_FAILED",719]' "$(of_type health "$T/out" '[.kind, .name, .code]')" reported
+}
+
+@test "the runtime in the program, stripped: check says what is not seen, and the driver is" {
+	strip -o "$FAKE/cuda_stripped" "$FAKE/cuda_static"
+	start_job "$FAKE/cuda_stripped" 23
+	job_line loaded
+	run -0 "$GP_BPF" check --pid "$JOB"
+	grep -E "^  cuda.runtime_device_sync +absent +cuda_stripped: not a symbol of the program" <<<"$output"
+	grep -E "^  cuda.context_sync +attached " <<<"$output"
+	job_go
+	job_end
+}
+
+@test "a program whose process maps the runtime as a library is not searched" {
+	start_job /usr/bin/python3 -c '
+import ctypes, sys
+ctypes.CDLL(sys.argv[1] + "/libcudart.so.13")
+print("loaded", flush=True); sys.stdin.readline()' "$FAKE"
+	job_line loaded
+	run -0 "$GP_BPF" check --pid "$JOB"
+	grep -E "^  cuda.runtime_device_sync +attached .*libcudart.so.13" <<<"$output"
+	run ! grep -E "python3" <<<"$(grep -E "^  cuda" <<<"$output")"
+	job_go
+	job_end
+}

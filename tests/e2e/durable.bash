@@ -20,7 +20,7 @@ teardown() {
 	done
 }
 
-# Folder of the pins of a state directory: FNV-1a of its path, as loader/pin.c names it.
+# Folder of the pins of a state directory: FNV-1a of its path, as loader/attach/pin.c names it.
 pins() { # state directory
 	local path h=$((0xcbf29ce484222325)) i code
 	path=$(realpath "$1")

@@ -198,6 +198,22 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "$T/config:"
 }
 
+@test "--print-config refuses what a start would refuse, by file and line" {
+	printf 'price: 1\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" node --config "$T/config" --print-config
+	one_line "$T/config:1" "version: missing"
+	printf 'version: 1\ntargets:\n  - deny: team=x\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" node --config "$T/config" --print-config
+	one_line "$T/config:3: targets.deny: 'team=x' is not KEY=GLOB"
+	printf 'version: 1\njob: {name: a}\nprice: free\n' >"$T/config"
+	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
+	one_line "$T/config:3: price: 'free' is no price"
+	GP_BPF_EXPORT=nothing run -2 --separate-stderr "$GP_BPF" run --print-config
+	one_line "environment GP_BPF_EXPORT nothing: no such exporter"
+	run -2 --separate-stderr "$GP_BPF" --pid x --print-config
+	one_line "--pid: 'x' is not a process id"
+}
+
 @test "what is no exclusion is refused, by file and line" {
 	for item in '{from: 1h, to: 2h, why: x}' '{from: yesterday, to: now, why: x}' '{from: 2h, to: now, from: 1h, why: x}'; do
 		printf 'version: 1\nexclude:\n  - %s\n' "$item" >"$T/config"
@@ -224,7 +240,7 @@ settings() { sed -e '/^ *#/d' -e 's/  # \(file\|environment\|flag\)$//' "$@"; }
 	printf 'version: 1\nsteps: {hang_after: 90s}\nstore: {keep: 1500ms}\n' >"$T/config"
 	set -- --allow 'command=a "b" \c: d # e' --deny user=x --deny 'namespace=é *' --range 'va{l}, "x*=y"=EVAL' \
 		--exclude '2026-01-01T00:00:00Z,1767312000,new: "year", # 1' --window-length 2h --flops 1.2345678912345e15 \
-		--overhead-budget 0.0001 --price '$2.50' --feature ring=off --perf-tag=-x --listen unix:/a/b --node-name 'n: ' \
+		--overhead-budget 0.0001 --price '$2.50' --feature file=off --perf-tag=-x --listen unix:/a/b --node-name 'n: ' \
 		--hang-after 1500ms --hook-user "- me"
 	GP_BPF_GCM_REPLICA=7 GP_BPF_DURABLE=0 GP_BPF_SESSION_TAG='#1' run -0 "$GP_BPF" node --config "$T/config" "$@" --print-config
 	echo "$output" >"$T/printed"

@@ -34,6 +34,29 @@ counts() { # current|1.13 marker kinds...
 	done
 }
 
+# A torch that names no ranges: exact without a doubt, or each step is flagged and the report says why.
+no_ranges() { # exact|flagged kinds...
+	local want=$1 kind
+	shift
+	export NO_RANGES=1
+	for kind; do
+		python_for current "$kind"
+		rm -f "$T"/truth*
+		run_loop "$kind" --json
+		if [ "$want" = exact ]; then
+			run -0 "$PY" "$TOP/tests/tools/compare.py" "$T/out" "${TRUTHS[@]}"
+			equal 0 "$(count_lines step "$T/out" '.flags | index("ambiguous")')" "flagged steps of $kind"
+		else
+			equal 0 "$(count_lines step "$T/out" '.flags | index("ambiguous") | not')" "sure steps of $kind"
+			of_type rank "$T/out" 'select(.state == "ended") | [.confidence < 0.9, .reason]' |
+				grep -q '^\[true,"ambiguous: .*--multiply'
+			grep '^{' "$T/its" | jq -e '[.. | .reason? // empty] | any(startswith("ambiguous: "))' >/dev/null
+		fi
+	done
+}
+
+@test "without ranges: sure" { no_ranges exact accumulate gan11 rl_sac; }
+@test "without ranges: flagged" { no_ranges flagged fast lbfgs manual_sgd; }
 @test "update_exit alone" { alone update_exit; }
 @test "zero_grad alone" { alone zero_grad; }
 @test "backward alone" { alone backward; }

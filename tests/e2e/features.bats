@@ -40,6 +40,24 @@ trains() { # options of gp-bpf
 	done
 }
 
+# One line of a document: without line breaks, quotes of C and marks.
+words() { tr -d '`"\134' <"$1" | tr -s '[:space:]' ' '; }
+
+@test "what a kernel needs is said in the same words everywhere, and no version is a floor" {
+	local file said
+	said=$(words "$TOP/loader/kernel/feature.c" | grep -o 'gp-bpf needs the kernel features .* is the answer' | head -1)
+	[ -n "$said" ]
+	for file in README.md gp-bpf.8 deploy/README.md; do
+		words "$TOP/$file" | grep -qF "$said" || { echo "$file does not say: $said" >&2; return 1; }
+	done
+	run -1 git -C "$TOP" grep -nIEi \
+		-e '(linux|kernels?) *(>=?|≥|from|since|before|at least)? *[2-9]\.[0-9]+ *(\+|or (newer|later|above)|and (newer|later|above)|is needed)' \
+		-e '(linux|kernels?) *(>=?|≥|from|since|before|at least|newer than|older than) *v?[2-9]\.[0-9]+' \
+		-e '\(?(before|since|from) (linux )?[3-9]\.[0-9]+\)' \
+		-- README.md CHANGELOG.md gp-bpf.8 deploy docs loader/kernel/feature.c userspace/watch/sandbox.c tests/demo tests/tools/deps.sh
+	equal "" "$output" "other floors"
+}
+
 @test "check tells of each how it was tested, and what is lost" {
 	run -0 "$GP_BPF" check --feature multi=off
 	equal "$(names | wc -l)" "$(grep -c '^  *tested: .*; without it: .' <<<"$output")"
@@ -69,6 +87,8 @@ refused() { # feature
 @test "without session" { trains --feature session=off; }
 @test "without tracefs" { trains --feature tracefs=off; }
 @test "without syscall_tp" { trains --feature syscall_tp=off; }
+
+@test "without kernel_read, as under kernel lockdown" { trains --feature kernel_read=off; }
 
 @test "without file" { trains --feature file=off; }
 

@@ -151,7 +151,7 @@ trained() { # steps; a job that hangs then, until it is told to go on
 	[[ $stderr == *"unknown option --on"* ]]
 	printf 'version: 1\nhooks:\n  - "hang=/bin/true \\"a b\\""\n  - disruption=%s/open\nhook_user: bin\n' "$H" >"$T/config"
 	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- touch "$T/started"
-	equal "gp-bpf: --on disruption=$H/open: $H/open can be written by others (chmod go-w)" "$stderr"
+	equal "gp-bpf: $T/config:4: hooks disruption=$H/open: $H/open can be written by others (chmod go-w)" "$stderr"
 	[ ! -e "$T/started" ]
 }
 

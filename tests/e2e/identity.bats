@@ -150,7 +150,7 @@ jobs_stored() { # filter of what `jobs` lists
 	run -0 --separate-stderr "$GP_BPF" --name "sleep 30.$$" --for 100ms --log-level info
 	[[ $stderr == *"process $! matches"* ]]
 	run -1 --separate-stderr "$GP_BPF" --name "no-such-$$" --cgroup "/no-such-$$"
-	equal "gp-bpf: no process matches --name --cgroup now" "$stderr"
+	equal "gp-bpf: no process matches --name no-such-$$ --cgroup /no-such-$$ now; gp-bpf node watches those to come" "$stderr"
 	run -2 --separate-stderr "$GP_BPF" record -o "$T/tape" --container llama
 	[[ $stderr == *"--container: 'llama' is not an id"* ]]
 	run -2 --separate-stderr "$GP_BPF" --pod llama-0

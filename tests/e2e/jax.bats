@@ -33,29 +33,80 @@ teardown() { e2e_teardown; }
 @test "jax_recompile" { program_exact jax_recompile; }
 @test "jax_uneven" { program_exact jax_uneven; }
 @test "jax_ckpt" { program_exact jax_ckpt; }
-@test "jax_orbax" { program_exact jax_orbax; }
+# Each of Orbax's saves is one checkpoint, of the step that was done when it was called.
+orbax_saves() {
+	equal "50 100 150 200" "$(of_type checkpoint "$T/out" 'select(.op == "save") | .step' | paste -sd' ')" "steps of saves"
+	equal '"50" "100" "150" "200"' "$(of_type checkpoint "$T/out" 'select(.op == "save") | .file | split("/")[-1]' | paste -sd' ')" names
+	equal "" "$(of_type checkpoint "$T/out" 'select(.op == "restore") | .file')" restores
+}
+@test "jax_orbax" {
+	program_exact jax_orbax
+	orbax_saves
+}
+@test "jax_orbax_async" {
+	program_exact jax_orbax_async
+	orbax_saves
+}
+@test "Orbax: what saves aside block the training for" {
+	python_framework jax
+	blocked_by_saves orbax 25 20
+}
+@test "Orbax: the same where batches take 0 to 30 ms" {
+	python_framework jax
+	blocked_by_saves orbax_uneven 25 20
+	equal "21 41 61" "$(of_type step "$T/out" 'select(.step > 1 and (.flags | index("estimated"))) | .step' | paste -sd' ')" "steps that hold one"
+}
 @test "jax_two_loops" { program_exact jax_two_loops; }
 @test "jax_two_threads" { program_exact jax_two_threads; }
 @test "jax_sharded" { program_exact jax_sharded; }
-@test "jax_inference" { program_exact jax_inference; }
+# Its time is in the ledger, and nothing of it is goodput.
+executions_told() {
+	local last
+	last=$(of_type ledger "$T/out" 'select(.final)')
+	jq -e '.unit == "execution" and .steps == 0 and .buckets.GOODPUT == 0 and .buckets.OTHER > 0
+		and (.buckets | add) == .elapsed_ns' <<<"$last"
+}
+@test "jax_inference" {
+	program_exact jax_inference
+	executions_told
+}
+@test "jax_inference_late" {
+	python_framework jax
+	late_run jax_inference_late
+	equal '["execution",300]' "$(of_type rank "$T/out" '[.unit, .steps]' | tail -1)" "what is counted"
+	executions_told
+	jq -n -e '[inputs | select(.type == "ledger")][-1].buckets | .UNOBSERVED > 0' "$T/out"
+}
 @test "jax_inference_host" { program_exact jax_inference_host; }
 @test "jax_inference_closed" { program_exact jax_inference_closed; }
 @test "jax_generate" { program_exact jax_generate; }
+@test "jax_unnamed_scan" { program_exact jax_unnamed_scan; }
+@test "jax_unnamed_pmap" { program_exact jax_unnamed_pmap; }
+@test "jax_train_and_eval" { program_exact jax_train_and_eval; }
+@test "jax_simulation" { program_exact jax_simulation; }
+@test "jax_saliency" { program_exact jax_saliency; }
+@test "jax_state_out" { program_exact jax_state_out; }
 
-@test "jax_late" {
-	python_framework jax
-	background /dev/null "$T/its" "$T/its.err" "$PY" "$LOOP" jax_late --out "$T/truth" --go "$T/go"
+# Compiled before: its name, and that it computes a gradient, are read from what runs.
+late_run() { # kind
+	background /dev/null "$T/its" "$T/its.err" "$PY" "$LOOP" "$1" --out "$T/truth" --go "$T/go"
 	JOB=$LAST
 	until_true test -e "$T/go.ready"
 	start_watch --pid "$JOB" --quiet --export "json:$T/out"
 	touch "$T/go"
 	wait_exit "$JOB"
 	watch_end
-	find_truths
 	sound "$T/out"
-	# No name is known: it was compiled before.
-	equal '["execution",300]' "$(of_type rank "$T/out" '[.unit, .steps]' | tail -1)" "what is counted"
-	equal 0 "$(count_lines step "$T/out")" steps
+}
+late_exact() {
+	late_run jax_late
+	find_truths
+	equal '["step",300,"jit_train_step"]' "$(of_type rank "$T/out" '[.unit, .steps, .marker]' | tail -1)" "what is counted"
+	equal 300 "$(count_lines step "$T/out")" steps
+}
+@test "jax_late" {
+	python_framework jax
+	late_exact
 }
 
 @test "evaluations and checkpoints have buckets of their own" {
@@ -119,9 +170,18 @@ plugin_exact() { # kind
 @test "plugin: two programs a step" { plugin_exact jax_two_programs; }
 @test "plugin: evaluation" { plugin_exact jax_eval; }
 @test "plugin: another batch size" { plugin_exact jax_recompile; }
+@test "plugin: attached late" {
+	plugin_use
+	late_exact
+}
 @test "plugin: predictions" { plugin_exact jax_inference; }
 @test "plugin: predictions by weights of the host" { plugin_exact jax_inference_host; }
 @test "plugin: predictions by constants" { plugin_exact jax_inference_closed; }
+@test "plugin: trained and evaluated by one program" { plugin_exact jax_train_and_eval; }
+@test "plugin: steps without a name" { plugin_exact jax_unnamed_scan; }
+@test "plugin: a simulation" { plugin_exact jax_simulation; }
+@test "plugin: gradients by the input" { plugin_exact jax_saliency; }
+@test "plugin: a state comes out again" { plugin_exact jax_state_out; }
 @test "plugin: a cache is handed on" { plugin_exact jax_generate; }
 @test "plugin: from the cache of compiled programs" {
 	plugin_use

@@ -126,6 +126,12 @@ start_job() { # command...
 	JOB=$LAST
 	exec 7>"$T/job.in" 8<"$T/job.out"
 }
+# The same, with the names that a sandbox of gVisor has.
+start_gvisor() { # operations of train...
+	cp "$TRAIN" "$T/runsc"
+	# shellcheck disable=SC2016 # the inner shell expands
+	start_job bash -c 'exec -a runsc-sandbox "$0" "$@"' "$T/runsc" "$@"
+}
 job_line() { # beginning
 	while read -r -t "$READY_S" -u 8 LINE; do
 		[[ $LINE == "$1"* ]] && return 0
@@ -207,7 +213,7 @@ sound() { # file
 				| select(.[$i].start_ns < .[$i - 1].end_ns) | .[$i].step]
 				| select(length > 0) | "overlap at \(.)"),
 			($loops[][] | select(.end_ns < .start_ns or .duration_ns != .end_ns - .start_ns or (.end_ns == .start_ns
-					and (.boundary != "execute" or .run_step != 1)))
+					and ((.boundary | IN("execute", "backward") | not) or .run_step != 1)))
 				| "no length at \(.step)"),
 			($all[] | select(.type == "ledger")
 				| select((.buckets | add) != .elapsed_ns or ([.buckets[]] | min) < 0)
@@ -346,6 +352,22 @@ bucket_is() { # bucket type-in-the-log [condition]
 	jq -n -e --argjson is "$is" --argjson log "$log" --argjson run "$run" \
 		'($is - $log) | fabs <= ([$run / 100, 5e7] | max)' >/dev/null && return 0
 	echo "$1: $log ns by the program's own log, $is told" >&2
+	return 1
+}
+
+# Runs blocked_saves.py HOW: for how long saves blocked it against its own clock, within PERCENT and MS for each of them.
+blocked_by_saves() { # how percent ms
+	local is truth
+	mkdir "$T/saved"
+	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- "$PY" "$TOP/tests/workloads/blocked_saves.py" "$1" "$T/saved"
+	sound "$T/out"
+	equal 80 "$(count_lines step "$T/out")" steps
+	truth=$(awk '$1 == "blocked" { print $2 }' <<<"$output")
+	is=$(jq -n '[inputs | select(.type == "ledger" and .pid != null)][-1].buckets.UNPRODUCTIVE_CHECKPOINT_SAVE_TIME' "$T/out")
+	echo "# $1: blocked for $((truth / 1000000)) ms by its own clock, $((is / 1000000)) ms told" >&3
+	jq -n -e --argjson is "$is" --argjson truth "$truth" --argjson percent "$2" --argjson ms "$3" \
+		'($is - $truth) | fabs <= $truth * $percent / 100 + 3 * $ms * 1e6' >/dev/null && return 0
+	echo "$1: blocked for $truth ns by its own clock, $is told" >&2
 	return 1
 }
 

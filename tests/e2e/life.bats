@@ -44,7 +44,7 @@ teardown() { e2e_teardown; }
 	steps_are 23 "$T/out"
 }
 
-# bats test_tags=kernels
+# bats test_tags=kernels,lockdown
 @test "attached late: numbers count since then, what was before is unobserved" {
 	start_job "$TRAIN" load steps=29 say=held pause sites steps=23
 	job_line held
@@ -89,19 +89,6 @@ teardown() { e2e_teardown; }
 	done
 }
 
-@test "a library deleted while it is mapped, then attached" {
-	mkdir "$T/libraries"
-	cp "$FAKE"/libtorch_*.so "$T/libraries"
-	start_job "$TRAIN" "load=$T/libraries" say=held pause steps=23
-	job_line held
-	rm -r "$T/libraries"
-	start_watch --pid "$JOB" --quiet --export "json:$T/out"
-	job_go
-	job_end
-	watch_end
-	steps_are 23 "$T/out"
-}
-
 @test "fork and exec: the last of a chain trains" {
 	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- \
 		"$TRAIN" fork exec fork say=deep exec exec fork load wait steps=23
@@ -109,7 +96,7 @@ teardown() { e2e_teardown; }
 	equal 1 "$(of_type step "$T/out" .pid | sort -u | wc -l)" "processes that train"
 }
 
-# bats test_tags=kernels
+# bats test_tags=kernels,lockdown
 @test "fork and exec: every generation trains" {
 	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/out" -- \
 		"$TRAIN" load wait steps=7 fork steps=11 exec load wait steps=13
@@ -124,6 +111,23 @@ teardown() { e2e_teardown; }
 	run -0 jq -n -c '[inputs | select(.type == "step")] | group_by(.pid) | [length, (map(length) | unique)]' "$T/out"
 	equal '[200,[23]]' "$output" "processes, steps of each"
 	equal 0 "$(count_lines loss "$T/out")" losses
+}
+
+# They end within some 20 ms of their start, before any is scanned.
+@test "processes too short to be scanned: the probes of their library stay for the next one" {
+	start_job bash -c 'read -r; "$0" load wait steps=23; for i in 1 2 3 4; do sleep 2.2; "$0" load sites steps=23; done' \
+		"$TRAIN"
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	job_go
+	for _ in 1 2 3 4; do
+		job_line sites
+		equal "sites 5" "$LINE"
+	done
+	job_end
+	watch_end
+	sound "$T/out"
+	equal "23 23 23 23 23" "$(jq -n -r '[inputs | select(.type == "step")] | group_by(.pid) | map(length) | join(" ")' "$T/out")"
+	equal 0 "$(count_lines loss "$T/out" '.source != "unpaired"')" losses
 }
 
 @test "a process id used twice is two processes" {
@@ -157,7 +161,7 @@ sound_reused() {
 	equal "[$(echo {1..7} {1..11} | tr ' ' ,)]" "$output" "numbers"
 }
 
-# bats test_tags=kernels
+# bats test_tags=kernels,lockdown
 @test "a job killed by SIGKILL: who did it, and its status" {
 	start_job "$GP_BPF" run --quiet --export "json:$T/out" -- "$TRAIN" load wait steps=23 pid pause steps=1000
 	job_line pid
@@ -364,4 +368,59 @@ without() { # features
 		"processes with 4 steps"
 	equal 2000 "$(count_lines step "$T/out")" steps
 	equal 0 "$(count_lines loss "$T/out")" losses
+}
+
+@test "libraries that are in memory only are known by the name that they give themselves" {
+	start_job "$TRAIN" memory load say=held pause wait steps=23
+	job_line held
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	job_go
+	job_end
+	watch_end
+	steps_are 23 "$T/out"
+	equal "" "$(cat "$T/watch.err")"
+}
+
+@test "a library in memory without a name is reported, once; what is not a library is not" {
+	cat >"$T/job.py" <<-'EOS'
+		import ctypes, mmap, os, sys
+		kept = []
+		for name, path in ("plain", "/map"), ("text", "/text"):
+		    with open(sys.argv[1] + path, "rb") as file:
+		        fd = os.memfd_create(name)
+		        os.write(fd, file.read())
+		    for i in range(2):
+		        kept.append(mmap.mmap(fd, 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+		ctypes.CDLL(sys.argv[1] + "/libtorch_cpu.so")
+		print("held", flush=True)
+		sys.stdin.readline()
+	EOS
+	seq 10000 >"$FAKE/text"
+	start_job python3 "$T/job.py" "$FAKE"
+	job_line held
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	equal 1 "$(grep -c "code in memory (memfd:plain) is not probed: it has no soname" "$T/watch.err")"
+	equal 1 "$(wc -l <"$T/watch.err")" "lines of: $(cat "$T/watch.err")"
+	job_go
+	job_end
+	watch_end
+}
+
+@test "libraries that are replaced or removed while a process uses them" {
+	local i
+	mkdir "$T/own"
+	cp "$FAKE"/libtorch_{cpu,python}.so "$T/own"
+	start_job "$TRAIN" load="$T/own" say=held pause wait steps=23
+	job_line held
+	cp "$FAKE/libtorch_cpu.so" "$T/own/new" # as an upgrade does it
+	mv "$T/own/new" "$T/own/libtorch_cpu.so"
+	rm "$T/own/libtorch_python.so"
+	start_watch --pid "$JOB" --quiet --export "json:$T/out"
+	run -0 "$GP_BPF" check --pid "$JOB"
+	grep -E '^  torch .* libtorch_cpu\.so$' <<<"$output"
+	job_go
+	job_end
+	watch_end
+	steps_are 23 "$T/out"
+	equal "" "$(cat "$T/watch.err")"
 }

@@ -41,6 +41,9 @@ steps_told() { # at least
 	# When it happened within the last second is not known: the step before, not told yet, may be marked too.
 	run -0 jq -nc '[inputs | select(.type == "step") | select(.flags | index("tainted")) | .step] - [20]' "$T/out"
 	equal '[21]' "$output" "tainted steps"
+	equal '"undercounted"' "$(jq -s '[.[] | select(.type == "rank")] | last | .numbering' "$T/out")" "numbering"
+	run -0 jq -sc '[.[] | select(.type == "step") | select(.flags | index("undercounted")) | .step] - [20] == [range(21; 41)]' "$T/out"
+	equal true "$output" "steps that say so"
 }
 
 @test "stopped at random moments, for as long as the ring holds: nothing is lost, nothing doubled" {

@@ -73,6 +73,20 @@ has_steps() { [ "$(steps_of "$1")" -ge "$2" ]; } # pid steps
 	[ ! -e "$(pins "$T/state")" ] # nothing is left in the kernel
 }
 
+@test "jobs whose libraries are in memory only are found, before and after the start" {
+	local before after
+	job before memory load wait steps=23 pause
+	before=$LAST
+	start_node --allow "command=$T/*"
+	job after memory load wait steps=46 pause
+	after=$LAST
+	until_true has_steps "$before" 22
+	until_true has_steps "$after" 45
+	end_node
+	sound "$T/out"
+	equal '[23,46]' "$(jq -sc '[.[] | select(.type == "step")] | group_by(.pid) | map(length) | sort' "$T/out")" "steps"
+}
+
 @test "rules keep jobs out; SIGHUP reads them again and says what takes a restart" {
 	local denied other
 	printf 'version: 1\ntargets:\n- allow: "command=%s/*"\n- deny: command=*denied*\nlisten: "unix:%s"\n' \
@@ -266,7 +280,7 @@ pod_job() { # uid container operations...
 	run -2 --separate-stderr "$GP_BPF" node 42
 	[[ $stderr == *"node takes no argument ('42')"* ]]
 	GP_BPF_DURABLE=0 run -2 --separate-stderr "$GP_BPF" node --handover
-	[[ $stderr == *"--handover needs durable"* ]]
+	[[ $stderr == *"--handover needs --durable, which GP_BPF_DURABLE or durable: false has turned off"* ]]
 	run -2 --separate-stderr "$GP_BPF" node --state-dir "$T/state" --allow users=x
 	[[ $stderr == *"--allow: 'users=x' is not KEY=GLOB"* ]]
 }

@@ -51,7 +51,7 @@ near() { # a b what: to a millionth
 	grep -qE '^ +sum .* \$'"$(job '.cost.total * 10000 | round / 10000' | sed 's/0*$//')"'0*$' "$T/text"
 	grep -qE "^ +of observed .* $(job '.program.of_observed.mfu * 1000 | round / 10') ?%|$(job '.program.of_observed.mfu * 1000 | round / 10').0 %" "$T/text"
 	grep -q 'accelerators 8 H100-SXM, peak 989 TFLOP/s each' "$T/text"
-	grep -q 'scheduling not observed x runtime' "$T/text"
+	grep -q 'goodput  *runtime [0-9.]* % x program' "$T/text"
 }
 
 @test "unknown is absent, not 0: a job that calls no accelerator, and of which nothing was said" {

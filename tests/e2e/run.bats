@@ -43,9 +43,22 @@ teardown() { e2e_teardown; }
 	run -0 --separate-stderr "$GP_BPF" run -- "$TRAIN" load wait steps=23
 	equal "steps 23" "$output" "standard output"
 	[[ $stderr == *23* ]]
+	grep -qE '^gp-bpf: [0-9:]{8} pid [0-9]+ locked \(tier A by [^)]+\)' <<<"$stderr"
+	run -1 grep -E '^gp-bpf: .*(starting|learning|median)' <<<"$stderr"
 	run -0 --separate-stderr "$GP_BPF" run --json --output "$T/its" -- "$TRAIN" load wait steps=23
 	equal 23 "$(jq '.ranks[0].loops[0].steps' <<<"$output")"
 	equal "steps 23" "$(<"$T/its")" "the command's output"
+}
+
+@test "without a terminal each event is a line at standard error; on one the command has it alone" {
+	need_program script
+	run -137 --separate-stderr "$GP_BPF" run -- "$TRAIN" load wait steps=23 kill=9
+	[ "$(grep -cE '^gp-bpf: .*locked' <<<"$stderr")" -ge 1 ]
+	equal 1 "$(grep -cE '^gp-bpf: .* disruption: killed' <<<"$stderr")" "lines on the disruption"
+	run -137 --separate-stderr "$GP_BPF" run --quiet -- "$TRAIN" load wait steps=23 kill=9
+	equal "" "$stderr"
+	run -0 script -qec "$GP_BPF run -- $TRAIN load wait steps=23" /dev/null </dev/null
+	[[ $output == *"found by"* && $output != *"locked (tier"* ]]
 }
 
 @test "JSON lines on standard output" {

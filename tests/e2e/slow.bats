@@ -17,16 +17,16 @@ teardown() { e2e_teardown; }
 
 health() { jq -c 'select(.type == "health")' "$T/$1"; }
 
-@test "30 % slower from step 111 on, fast again from step 171 on" {
+@test "30 % slower from step 111 on, fast again from step 261 on" {
 	run -0 --separate-stderr "$GP_BPF" record -o "$T/tape" --quiet --export "json:$T/out" --json -- \
-		"${FIRST[@]}" "$TRAIN" load wait pace=30000 steps=110 pace=39000 steps=60 pace=30000 steps=60
+		"${FIRST[@]}" "$TRAIN" load wait pace=30000 steps=110 pace=39000 steps=150 pace=30000 steps=60
 	tail -1 <<<"$output" >"$T/report"
-	steps_are 230 "$T/out"
+	steps_are 320 "$T/out"
 	health out >"$T/health"
 	run -0 jq -n '[inputs] | map(.kind) == ["fail_slow", "recovered"]
 		and all(.[]; .onset_step >= 109 and .onset_step <= 113 and .phase == "backward" and .loop == 0)
 		and .[0].ratio > 1.2 and .[0].ratio < 1.4 and (.[0].over | not) and .[0].end_step == null
-		and .[1].over and .[1].end_step >= 169 and .[1].end_step <= 173
+		and .[1].over and .[1].end_step >= 259 and .[1].end_step <= 263
 		and .[0].onset_ns == .[1].onset_ns and .[1].end_ns > .[1].onset_ns' "$T/health"
 	equal true "$output" "$(cat "$T/health")"
 	run -0 jq '.ranks[] | select(.trainer) | .loops[0].slow | .count == 1 and (.slow | not) and .phase == "backward"' \

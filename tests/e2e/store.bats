@@ -112,7 +112,7 @@ job_is() { # steps
 	for words in "run --store $T/precious -- true" "jobs --store $T/precious"; do
 		# shellcheck disable=SC2086 # words
 		run -1 --separate-stderr "$GP_BPF" $words
-		[[ $stderr == *"no store of gp-bpf"* ]]
+		[[ $stderr == *"not a store of gp-bpf"* ]]
 	done
 	equal "not a store" "$(cat "$T/precious")"
 	run -1 --separate-stderr "$GP_BPF" run --store "$T/no/such/folder/store.db" -- true

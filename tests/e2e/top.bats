@@ -31,6 +31,19 @@ top_says() { # pattern
 	top >"$T/frame" && grep -qE "$1" "$T/frame"
 }
 
+@test "sandboxes of gVisor are counted, as what runs in them is not seen" {
+	start_gvisor "load=$FAKE" say=held pause
+	job_line held
+	start_watch node --state-dir "$T/state" --listen "unix:$T/socket" --allow "command=runsc-sandbox*"
+	until_true top_says '   unseen in gVisor [1-9]'
+	curl -sf --unix-socket "$T/socket" http://node/debug/state |
+		jq -e --argjson pid "$JOB" '.node.gvisor_sandboxes >= 1 and any(.node.denied_last[]; .pid == $pid and (.why | test("gVisor")))'
+	kill -TERM "$WATCH"
+	watch_end
+	job_go
+	job_end
+}
+
 @test "a service's jobs, at its socket: a frame, JSON, and by keys on a terminal" {
 	start_watch node --state-dir "$T/state" --listen "unix:$T/socket" --allow "command=$T/*"
 	equal 600 "$(stat -c %a "$T/state/gp-bpf.sock")" "who may ask"
@@ -85,11 +98,11 @@ top_says() { # pattern
 	run -2 --separate-stderr "$GP_BPF" top x
 	[[ $stderr == *"top takes no argument ('x'); one job: --filter"* ]]
 	run -2 --separate-stderr "$GP_BPF" top --sort nonsense
-	[[ $stderr == *"--sort: 'nonsense' is none of trouble, job,"* ]]
+	[[ $stderr == *"--sort: 'nonsense' is not one of trouble, job,"* ]]
 	run -2 --separate-stderr "$GP_BPF" top --interval 1ms
 	run -2 --separate-stderr "$GP_BPF" top --listen nonsense
 	run -1 --separate-stderr "$GP_BPF" top --listen "unix:$T/nobody"
-	[[ $stderr == *"nobody listens there"* ]]
+	[[ $stderr == *"no gp-bpf listens there"* ]]
 	mkdir -m 700 "$T/state"
 	run -3 --separate-stderr setpriv --reuid 65534 --clear-groups "$GP_BPF" top --state-dir "$T/state"
 	[[ $stderr == *"sudo gp-bpf top"* ]]

@@ -3,8 +3,8 @@
  * arguments and numbers are those of the real headers (cuda.h and driver_types.h of CUDA 13.0,
  * nccl.h of 2.30); handles are pointers of ours, and a program for the device is a table of
  * functions of the process. */
-#ifndef FAKE_CUDA_H
-#define FAKE_CUDA_H
+#ifndef TESTS_FAKE_CUDA_H
+#define TESTS_FAKE_CUDA_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,8 +38,7 @@ struct kernel { /* an image is an array of these, the last without a name */
 	int args; /* of 8 bytes each */
 };
 
-/* ---- the device: one thread that does what is queued, in order --------------------------------
- */
+/* ---- the device: one thread that does what is queued, in order ------------------------------- */
 
 struct work {
 	void (*run)(struct work *w);
@@ -55,8 +54,7 @@ HIDDEN uint64_t device_queue(const struct work *w);
 HIDDEN void device_wait(uint64_t number);
 HIDDEN uint64_t device_last(void);
 
-/* ---- libcuda.so.1, as far as the stand-ins need it ---------------------------------------------
- */
+/* ---- libcuda.so.1, as far as the stand-ins need it ------------------------------------------- */
 
 CUresult cuInit(unsigned flags);
 CUresult cuDeviceGet(CUdevice *device, int ordinal);
@@ -91,8 +89,7 @@ CUresult cuCheckpointProcessCheckpoint(int pid, void *args);
 CUresult cuCheckpointProcessRestore(int pid, void *args);
 CUresult cuCheckpointProcessUnlock(int pid, void *args);
 
-/* ---- libnccl.so.2 -------------------------------------------------------------------------------
- */
+/* ---- libnccl.so.2 ---------------------------------------------------------------------------- */
 
 typedef struct comm *ncclComm_t;
 typedef struct {

@@ -74,8 +74,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------ */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void run_gradient(void *const args[KERNEL_ARGS])
 {
@@ -135,9 +134,7 @@ static void capture(struct device *d)
 	CHECK(cuGraphInstantiateWithFlags(&d->graph, graph, 0));
 }
 
-/* ---- a rank
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- a rank ---------------------------------------------------------------------------------- */
 
 static CUdeviceptr buffer(size_t floats)
 {

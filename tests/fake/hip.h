@@ -2,8 +2,8 @@
 /* hip.h - names, arguments and numbers of the stand-in for libamdhip64, as hip_runtime_api.h of
  * ROCm 5.2 has them (hipLaunchKernelExC and hipDrvLaunchKernelEx: of ROCm 7). A kernel is a
  * function of the process. */
-#ifndef FAKE_HIP_H
-#define FAKE_HIP_H
+#ifndef TESTS_FAKE_HIP_H
+#define TESTS_FAKE_HIP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -139,8 +139,7 @@ CUresult cuLinkComplete(void *state, void **cubin, size_t *bytes)
 	return CUDA_SUCCESS;
 }
 
-/* ---- launches ---------------------------------------------------------------------------------
- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static void run_kernel(struct work *w)
 {
@@ -194,8 +193,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 	return launch(stream, &(struct work){.run = run_host, .host = fn, .args = {data}});
 }
 
-/* ---- streams, events, graphs -------------------------------------------------------------------
- */
+/* ---- streams, events, graphs ----------------------------------------------------------------- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
@@ -273,8 +271,7 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz, void *params)
 GRAPH_LAUNCH(cuGraphLaunch)
 GRAPH_LAUNCH(cuGraphLaunch_ptsz)
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static CUresult alloc(CUdeviceptr *at, size_t bytes)
 {
@@ -362,8 +359,7 @@ COPY_ASYNC(cuMemcpyAsync_ptsz, CUdeviceptr, CUdeviceptr)
 COPY_PEER(cuMemcpyPeerAsync)
 COPY_PEER(cuMemcpyPeerAsync_ptsz)
 
-/* ---- checkpoints of a process
- * -------------------------------------------------------------------- */
+/* ---- checkpoints of a process ---------------------------------------------------------------- */
 
 #define CHECKPOINT(name)                                                                           \
 	CUresult name(int pid, void *args)                                                         \

@@ -69,8 +69,7 @@ static size_t type_size(int type)
 	return type >= 0 && type < 12 ? size[type] : 0;
 }
 
-/* ---- ranks wait for each other
- * -------------------------------------------------------------------- */
+/* ---- ranks wait for each other --------------------------------------------------------------- */
 
 static bool all_live(const struct comm *c)
 {
@@ -107,8 +106,7 @@ static bool meet(struct comm *c)
 	return true;
 }
 
-/* ---- collectives: work of the device
- * ------------------------------------------------------------- */
+/* ---- collectives: work of the device --------------------------------------------------------- */
 
 #define ADD(type)                                                                                  \
 	for (size_t i = 0; i < bytes / sizeof(type); i++)                                          \
@@ -295,13 +293,12 @@ ncclResult_t ncclGroupEnd(void)
 }
 ALIAS(ncclGroupEnd);
 
-/* ---- communicators
- * ---------------------------------------------------------------------------------- */
+/* ---- communicators --------------------------------------------------------------------------- */
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 {
-	/* struct ncclBootstrapHandle: magic, then the address of rank 0: AF_INET, port, 127.0.0.1
-	 */
+	/* struct ncclBootstrapHandle: magic, then the address of rank 0: AF_INET, port,
+	 * 127.0.0.1 */
 	static const unsigned char address[] = {2, 0, 0x9c, 0x40, 127, 0, 0, 1};
 
 	memset(id, 0, sizeof(*id));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line.h - what the stand-ins' devices train: y = 3x + 1 by gradient descent. */
-#ifndef FAKE_LINE_H
-#define FAKE_LINE_H
+#ifndef TESTS_FAKE_LINE_H
+#define TESTS_FAKE_LINE_H
 
 #define POINTS 1024
 #define RATE   0.5f

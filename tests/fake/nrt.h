@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nrt.h - names, arguments and numbers of the stand-in for libnrt, as nrt.h and nrt_async.h of AWS
  * Neuron have them. A program (NEFF) is the address of a function of the process. */
-#ifndef FAKE_NRT_H
-#define FAKE_NRT_H
+#ifndef TESTS_FAKE_NRT_H
+#define TESTS_FAKE_NRT_H
 
 #include <stddef.h>
 #include <stdint.h>

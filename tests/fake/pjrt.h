@@ -2,8 +2,8 @@
 /* pjrt.h - the PJRT C interface, as far as the stand-ins need it: where each function is in the
  * table, by version, and the arguments that they read (offsets and sizes are those of XLA's header,
  * 0.28 to 0.116). */
-#ifndef FAKE_PJRT_H
-#define FAKE_PJRT_H
+#ifndef TESTS_FAKE_PJRT_H
+#define TESTS_FAKE_PJRT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * For each function: ret=CODE (the call does nothing else and returns it), latency=N(us|ms|s)
  * before the call does what it does, hang (for ever). @N: the Nth call from 1, of latency and hang
  * the ones after it too. Counts are of the process. */
-#ifndef FAKE_SCRIPT_H
-#define FAKE_SCRIPT_H
+#ifndef TESTS_FAKE_SCRIPT_H
+#define TESTS_FAKE_SCRIPT_H
 
 /* A call of `name` begins. Returns what it is to return at once, 0: nothing of the kind.
  * Thread-safe. Each library has its own. */

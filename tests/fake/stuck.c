@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stuck DIR NAME WHAT [FILE]: a file system (FUSE, without a library) with one file, that answers
- * everything but WHAT: read, open (from the second on), stat (once the file was opened), lock
- * (reads fail, and from the third on they are not answered: who waits for that page holds its
+/* stuck DIR NAME[,NAME] WHAT [FILE [ro]]: a file system (FUSE, without a library) with a file, that
+ * answers everything but WHAT: read, open (from the second on), stat (once the file was opened),
+ * lock (reads fail, and from the third on they are not answered: who waits for that page holds its
  * address space locked). With WHAT cached or direct the file is a copy of FILE, and all is
- * answered; direct: what is read is not kept in memory. Prints "mounted"; goes, and lets go of
- * those that wait, when its standard input ends. */
+ * answered; direct: what is read is not kept in memory. With WHAT:UID that user alone may use the
+ * file system, as where a user mounts without allow_other. ro: mounted read-only. Prints "mounted";
+ * goes, and lets go of those that wait, when its standard input ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -17,10 +18,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FILE_ID	   2
+#define FILE_ID	   2 /* of the first name */
 #define FILE_BYTES (1 << 20)
 
-static const char *name, *what;
+static char *names[2];
+static const char *what;
 static unsigned int opened, reads;
 static int source = -1;
 static uint64_t size = FILE_BYTES;
@@ -61,12 +63,16 @@ static void read_source(int fd, const struct fuse_in_header *in, const struct fu
 
 static void lookup(int fd, const struct fuse_in_header *in, const char *wanted)
 {
-	struct fuse_entry_out out = {.nodeid = FILE_ID, .attr = attr_of(FILE_ID)};
+	struct fuse_entry_out out = {0};
 
-	if (strcmp(wanted, name))
-		reply(fd, in->unique, -ENOENT, NULL, 0);
-	else
+	for (uint64_t i = 0; i < 2; i++)
+		if (names[i] && !strcmp(wanted, names[i]))
+			out = (struct fuse_entry_out){.nodeid = FILE_ID + i,
+						      .attr = attr_of(FILE_ID + i)};
+	if (out.nodeid)
 		reply(fd, in->unique, 0, &out, sizeof(out));
+	else
+		reply(fd, in->unique, -ENOENT, NULL, 0);
 }
 
 static void serve(int fd, const struct fuse_in_header *in, const void *arg)
@@ -87,7 +93,7 @@ static void serve(int fd, const struct fuse_in_header *in, const void *arg)
 		lookup(fd, in, arg);
 		break;
 	case FUSE_GETATTR:
-		if (in->nodeid != FILE_ID || !opened || strcmp(what, "stat"))
+		if (in->nodeid == FUSE_ROOT_ID || !opened || strcmp(what, "stat"))
 			reply(fd, in->unique, 0, &attr, sizeof(attr));
 		break;
 	case FUSE_OPEN:
@@ -118,21 +124,26 @@ int main(int argc, char **argv)
 {
 	static _Alignas(8) char request[1 << 17];
 	struct pollfd fds[2] = {{.events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
-	char options[128];
+	char options[128], *user;
 	ssize_t n;
 
 	if (argc < 4)
 		return 2;
-	name = argv[2];
+	names[0] = strtok(argv[2], ",");
+	names[1] = strtok(NULL, ",");
 	what = argv[3];
+	user = strchr(argv[3], ':');
+	if (user)
+		*user++ = 0;
 	if (argc > 4) {
 		source = open(argv[4], O_RDONLY | O_CLOEXEC);
 		size = (uint64_t)lseek(source, 0, SEEK_END);
 	}
 	fds[0].fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
-		 fds[0].fd);
-	if (fds[0].fd < 0 || mount("stuck", argv[1], "fuse", MS_NOSUID | MS_NODEV, options)) {
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%s,group_id=%s%s",
+		 fds[0].fd, user ? user : "0", user ? user : "0", user ? "" : ",allow_other");
+	if (fds[0].fd < 0 || mount("stuck", argv[1], "fuse",
+				   MS_NOSUID | MS_NODEV | (argc > 5 ? MS_RDONLY : 0), options)) {
 		fprintf(stderr, "stuck: %s: %s\n", argv[1], strerror(errno));
 		return 3;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thrown.h - between throw.cc and the libraries it calls. */
-#ifndef FAKE_THROWN_H
-#define FAKE_THROWN_H
+#ifndef TESTS_FAKE_THROWN_H
+#define TESTS_FAKE_THROWN_H
 
 struct Text { // as std::string begins
 	const char *at;

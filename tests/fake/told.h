@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* told.h - what a program of the tests tells of itself: each probed call with what it passed and
  * got, as tests/tools/tape_told.py prints what was seen of it; and its steps, as
- * tests/tools/compare.py reads them.
- */
-#ifndef FAKE_TOLD_H
-#define FAKE_TOLD_H
+ * tests/tools/compare.py reads them. */
+#ifndef TESTS_FAKE_TOLD_H
+#define TESTS_FAKE_TOLD_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch.h - names of the probed functions of libtorch, whole, as one wheel has them
  * (probes/torch.yaml matches by prefix, the rest differs by wheel). */
-#ifndef FAKE_TORCH_H
-#define FAKE_TORCH_H
+#ifndef TESTS_FAKE_TORCH_H
+#define TESTS_FAKE_TORCH_H
 
 #define TORCH_RANGE_BEGIN                                                                               \
 	"_ZN5torch8autograd8profiler25record_function_enter_newERKNSt7__cxx1112basic_stringIcSt11char_" \

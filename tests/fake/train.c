@@ -3,16 +3,20 @@
  * stand-in libraries as torch does, and runs its operations in order:
  *
  *   load[=DIR]  maps the libraries (of DIR, else those beside this program)
- *   wait        until each function that a step calls is probed, and gp-bpf rests: what started us,
- * or whose PID is in the file TRAIN_WATCHER; exits with 4 after 30 s without that sites prints
- * "sites N": how many of those functions are probed now rest=MS     does nothing for so many
- * milliseconds, under a second steps=N     takes N steps, then prints "steps N" until       takes
- * steps until a line, or the end, can be read; then prints "steps N" hot=N       from here on each
- * step also launches N times and waits N times for the device pace=US     from here on a backward
- * pass takes that many microseconds half        the end of a step, from its backward pass on
+ *   memory      from here on load maps copies that are in memory only (memfd)
+ *   wait        until each function that a step calls is probed, and gp-bpf (what started us, or
+ *               whose PID is in the file TRAIN_WATCHER) rests; exits with 4 after 30 s without that
+ *   sites       prints "sites N": how many of those functions are probed now
+ *   rest=MS     does nothing for so many milliseconds, under a second
+ *   steps=N     takes N steps, then prints "steps N"
+ *   until       takes steps until a line, or the end, can be read; then prints "steps N"
+ *   hot=N       from here on each step also launches N times and waits N times for the device
+ *   pace=US     from here on a backward pass takes that many microseconds
+ *   half        the end of a step, from its backward pass on
  *   storm=N     N times zero_grad, as fast as can be
  *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
  *   save=PATH   a checkpoint
+ *   file=PATH   writes a file of 1 MiB; prints "closed N", N being the error of close(2), or 0
  *   range=NAME  a range of that name
  *   say=TEXT    prints TEXT
  *   pid         prints "pid N"
@@ -20,7 +24,9 @@
  *   fork        a child goes on with the rest; this process ends as the child does
  *   children=N  N children, one after the other, each go on with the rest; so does fork, N times
  *   workers=N   N children, all at once, each go on with the rest; this process ends as the last
- * one did exec        replaces itself by itself, for the rest kill=N      sends itself that signal
+ *               one did
+ *   exec        replaces itself by itself, for the rest
+ *   kill=N      sends itself that signal
  *   exit=N      ends */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +39,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -100,6 +108,21 @@ static void read_original(int i, int fd)
 		fail(info.dli_fname, strerror(errno));
 }
 
+static bool in_memory;
+
+/* path becomes that of the copy, which stays open. */
+static void copy_to_memory(char *path, size_t cap)
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC), to = memfd_create("copy", 0);
+
+	if (from < 0 || to < 0)
+		fail(path, strerror(errno));
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	close(from);
+	snprintf(path, cap, "/proc/self/fd/%d", to);
+}
+
 static void load(const char *dir)
 {
 	char path[PATH_MAX + 32], self[PATH_MAX];
@@ -114,6 +137,8 @@ static void load(const char *dir)
 		int fd;
 
 		snprintf(path, sizeof(path), "%s/%s", dir ? dir : self, library[l]);
+		if (in_memory)
+			copy_to_memory(path, sizeof(path));
 		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		if (!handle)
 			fail("load", dlerror());
@@ -220,15 +245,19 @@ static bool watcher_rests(int pid)
 	return call == SYS_epoll_pwait;
 }
 
+/* All are heard together, which may be a turn of gp-bpf's loop (10 ms) after the last is in place:
+ * it has to rest twice. */
 static void wait_probed(void)
 {
-	int wanted, watcher;
+	int wanted, watcher, rested = 0;
 
 	for (int i = 0; i < WAIT_ROUNDS; i++) {
 		watcher = watcher_find();
 		if (sites_probed(&wanted) == wanted && (!watcher || watcher_rests(watcher)))
+			rested++;
+		if (rested == 2)
 			return;
-		pause_ns(1000000);
+		pause_ns(rested ? 25000000 : 1000000);
 	}
 	fprintf(stderr, "train: not probed\n");
 	exit(4);
@@ -300,6 +329,16 @@ static void steps_until_read(void)
 	}
 	(void)!fgets(line, sizeof(line), stdin);
 	printf("steps %ld\n", n);
+}
+
+static void write_file(const char *path)
+{
+	static const char text[1 << 20];
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, text, sizeof(text)) != (ssize_t)sizeof(text))
+		fail(path, strerror(errno));
+	printf("closed %d\n", close(fd) ? errno : 0);
 }
 
 static void save(const char *path)
@@ -385,6 +424,8 @@ static void run(char **op)
 #define IS(name) (len == sizeof(name) - 1 && !strncmp(*op, name, len))
 	if (IS("load"))
 		load(arg);
+	else if (IS("memory"))
+		in_memory = true;
 	else if (IS("wait"))
 		wait_probed();
 	else if (IS("sites"))
@@ -409,6 +450,8 @@ static void run(char **op)
 		workers(atol(arg));
 	else if (IS("save"))
 		save(arg);
+	else if (IS("file"))
+		write_file(arg);
 	else if (IS("range"))
 		range(arg);
 	else if (IS("say"))

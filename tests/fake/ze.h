@@ -2,8 +2,8 @@
 /* ze.h - names, arguments and numbers of the stand-in for libze_loader, as ze_api.h of Level
  * Zero 1.8 has them (zeInitDrivers, zeCommandListHostSynchronize and the launches with arguments:
  * of later ones). The code of a module is the address of a function of the process. */
-#ifndef FAKE_ZE_H
-#define FAKE_ZE_H
+#ifndef TESTS_FAKE_ZE_H
+#define TESTS_FAKE_ZE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,8 +33,8 @@ ze_result_t zeContextCreateEx(ze_handle_t driver, const void *desc, uint32_t n,
 			      ze_handle_t *devices, ze_handle_t *context);
 ze_result_t zeModuleCreate(ze_handle_t context, ze_handle_t device, const ze_module_desc_t *desc,
 			   ze_module_handle_t *module, void **log);
-/* Here a kernel is the one function of its module, and its one argument is given with the launch.
- */
+/* Here a kernel is the one function of its module, and its one argument is given with the
+ * launch. */
 ze_kernel_t ze_module_kernel(ze_module_handle_t module);
 ze_result_t zeCommandListCreate(ze_list_handle_t *list);
 ze_result_t zeCommandListAppendLaunchKernel(ze_list_handle_t list, ze_kernel_t kernel,

@@ -6,9 +6,9 @@
 
 #include "tests/fuzz/shown.h"
 #include "userspace/ingest/goodput_names.h"
-#include "userspace/account/job_log.h"
-#include "userspace/view/account.h"
-#include "userspace/view/canvas.h"
+#include "userspace/account/log/job_log.h"
+#include "userspace/report/account.h"
+#include "userspace/text/canvas.h"
 
 #define RECORD_BYTES 8
 #define T0_US	     1735725600000000ll

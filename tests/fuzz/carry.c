@@ -3,7 +3,7 @@
  * in no more room; and a model that is told so goes on with a ledger that closes. */
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/shown.h"
-#include "userspace/model/carry.h"
+#include "userspace/model/job/carry.h"
 #include "userspace/model/model.h"
 
 static void on_fact(void *ctx, const struct fact *f)

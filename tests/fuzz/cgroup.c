@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /proc/PID/cgroup and /proc/PID/environ of a hostile process: the first as a text, both as files.
- */
+/* /proc/PID/cgroup and /proc/PID/environ of a hostile process: the first as a text, both as
+ * files. */
 #include <sys/stat.h>
 
 #include "tests/fuzz/fuzz.h"

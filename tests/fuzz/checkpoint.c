@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "userspace/model/checkpoint.h"
+#include "userspace/model/job/checkpoint.h"
 
 static void name_check(const char *path)
 {
@@ -96,6 +96,7 @@ static void table_step(struct input *in, struct checkpoints *c, struct checkpoin
 		.path = path, .pid = 1, .begin_ns = now_ns, .end_ns = now_ns + 5};
 	struct checkpoint_match m;
 	struct checkpoint_name n;
+	uint64_t step;
 	uint8_t b = input_byte(in);
 
 	path_of(in, path);
@@ -105,18 +106,21 @@ static void table_step(struct input *in, struct checkpoints *c, struct checkpoin
 		w.file = file_of(in);
 		w.likely = b & 128;
 		assert(checkpoints_wrote(c, &w));
+		checkpoints_before(c, checkpoints_wrote(c, &w), &step);
 		break;
 	case 1:
 		path_of(in, to);
 		checkpoints_renamed(c, 1, path, to, now_ns);
 		break;
 	case 2:
-		checkpoints_stepped(c, 1, now_ns - b, now_ns, b);
+		checkpoints_stepped(c, &(struct checkpoint_span){1, 0, now_ns - b, now_ns}, b,
+				    b & 1);
 		break;
 	default:
 		w.file = file_of(in);
 		n = checkpoint_name(path);
-		checkpoint_resume_read(r, checkpoints_match(c, &w.file, path, &m) ? &m : NULL, &n);
+		checkpoint_resume_read(r, checkpoints_match(c, &w.file, path, &m) ? &m : NULL, path,
+				       &n);
 	}
 }
 
@@ -132,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (input_left(&in))
 		table_step(&in, c, &r, now_ns += 10);
 	c = reloaded(c);
-	m = checkpoint_resumed(&r, c, now_ns);
+	m = checkpoint_resumed(&r, c, now_ns, 0);
 	assert(m.how && m.how < CHECKPOINT_HOW_COUNT && m.confidence > 0 && m.confidence <= 1);
 	checkpoints_free(c);
 	return 0;

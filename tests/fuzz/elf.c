@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A library of somebody else: tables, hash chains, names, code at the functions found. */
-#include "loader/elf_symbol.h"
-#include "loader/prologue.h"
+#include "loader/elf/elf_symbol.h"
+#include "loader/elf/prologue.h"
 #include "tests/fuzz/fuzz.h"
 
 #define FOUND_MAX 64

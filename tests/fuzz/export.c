@@ -102,7 +102,7 @@ static void job_fill(struct input *in, struct job_view *j)
 			       .reference_pid = 100,
 			       .ledger = fixture.ranks[0].ledger,
 			       .last_step = input_byte(in),
-			       .told_here = true};
+			       .reported_here = true};
 	FILL(in, j->name);
 	fixture.s.jobs = j;
 	fixture.s.njobs = 1;
@@ -115,7 +115,7 @@ static void facts_show(struct input *in, struct snapshot *s)
 	struct fact_checkpoint checkpoint = {
 		.file = text, .restore = input_byte(in) & 1, .async = input_byte(in) & 1};
 	struct fact_range range = {.name = text, .bucket = input_byte(in) % 3};
-	struct job_fall disruption = {
+	struct job_disruption disruption = {
 		.number = 1, .why = {.cause = "killed", .signal = 9}, .over = input_byte(in) & 1};
 	struct fact_health health = {
 		.kind = "hang", .why = "collective", .phase = "", .evidence = text};

@@ -57,8 +57,7 @@ static inline void fuzz_quiet(void)
 	log_sink(fuzz_log, NULL);
 }
 
-/* ---- input in pieces: zeros, and nothing, when it is used up ------------------------------------
- */
+/* ---- input in pieces: zeros, and nothing, when it is used up --------------------------------- */
 
 struct input {
 	const uint8_t *at, *end;
@@ -97,8 +96,7 @@ static inline struct input input_piece(struct input *in)
 	return piece;
 }
 
-/* ---- input as a file: of memory, with a path for those that want one
- * ------------------------------ */
+/* ---- input as a file: of memory, with a path for those that want one ------------------------- */
 
 struct fuzz_file {
 	int fd;

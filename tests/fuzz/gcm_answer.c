@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A reply of Cloud Monitoring: status, then the body. */
 #include "tests/fuzz/fuzz.h"
-#include "userspace/gcm/sender_private.h"
+#include "userspace/export/gcm/answer.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {

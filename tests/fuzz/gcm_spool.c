@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a spool: raw bytes, or records whose checksums are right around points that may be
- * anything.
- */
+ * anything. */
 #include <sys/stat.h>
 #include <zlib.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "userspace/gcm/spool_private.h"
+#include "userspace/export/gcm/spool_file.h"
 
 static char folder[64], path[128], cursor[128];
 

@@ -3,8 +3,8 @@
  * them. */
 #include <elf.h>
 
-#include "loader/elf_symbol.h"
-#include "loader/pjrt.h"
+#include "loader/elf/elf_symbol.h"
+#include "loader/site/pjrt.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CODE_MAX (1u << 16)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table of functions in the memory of a process. */
-#include "loader/pjrt.h"
+#include "loader/site/pjrt.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CODE_START 0x10000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe files: YAML to rows. */
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct fuzz_file file;

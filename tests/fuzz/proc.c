@@ -3,7 +3,7 @@
  * of a thread. */
 #include <sys/stat.h>
 
-#include "loader/mapping.h"
+#include "loader/reader/mapping.h"
 #include "tests/fuzz/fuzz.h"
 #include "userspace/identity/process.h"
 #include "userspace/identity/stall.h"

@@ -5,6 +5,26 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "userspace/identity/program_name.h"
+#include "userspace/identity/program_object.h"
+
+#define MEMORY 0x100000ull /* the same bytes, as the memory of a process */
+
+struct memory {
+	const uint8_t *data;
+	size_t size;
+};
+
+static size_t memory_read(void *ctx, uint64_t address, void *to, size_t bytes)
+{
+	const struct memory *m = ctx;
+	uint64_t at = address - MEMORY;
+
+	if (address < MEMORY || at >= m->size)
+		return 0;
+	bytes = bytes < m->size - at ? bytes : (size_t)(m->size - at);
+	memcpy(to, m->data + at, bytes);
+	return bytes;
+}
 
 static void name_check(const struct program_name *n)
 {
@@ -41,5 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(cached.sure);
 	}
 	free(code);
+	if (!program_object_look(memory_read, &(struct memory){data, size}, MEMORY, &whole))
+		name_check(&whole);
 	return 0;
 }

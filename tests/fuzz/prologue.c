@@ -2,7 +2,7 @@
 /* The beginning of a function: where a probe may sit. */
 #include <elf.h>
 
-#include "loader/prologue.h"
+#include "loader/elf/prologue.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

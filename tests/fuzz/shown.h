@@ -7,9 +7,10 @@
 #include <ctype.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "userspace/export/json_line.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 #include "userspace/view/frame.h"
+#include "userspace/report/report.h"
 #include "userspace/view/view.h"
 
 /* One line of JSON, or nothing. */
@@ -104,7 +105,7 @@ static inline void shown_snapshot(const struct snapshot *s, int cols)
 	b.len--;
 	shown_metrics(&b);
 	buffer_clear(&b);
-	report_text(&b, s, false);
+	report_text(&b, s, 0, false);
 	shown_text(&b);
 	buffer_clear(&b);
 	report_json(&b, s);

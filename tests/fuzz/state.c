@@ -103,8 +103,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 				(char)edit[2];
 		}
 	}
-	put_le((unsigned char *)b.data + 8, b.len - HEAD_BYTES, 8);
-	put_le((unsigned char *)b.data + CRC_AT, archive_crc((unsigned char *)b.data, b.len), 4);
+	archive_put_le((unsigned char *)b.data + 8, b.len - HEAD_BYTES, 8);
+	archive_put_le((unsigned char *)b.data + CRC_AT,
+		       archive_crc((unsigned char *)b.data, b.len), 4);
 	if (how & 1)
 		stream_try(&b);
 	else

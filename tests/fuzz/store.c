@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a store holds as bytes: sums and step times by themselves, and in the rows of a job that is
- * reported.
- */
+ * reported. */
 #include <errno.h>
 
 #include "tests/fuzz/fuzz.h"
 #include "userspace/base/buffer.h"
 #include "userspace/store/store_private.h"
 #include "userspace/store/varint.h"
-#include "userspace/view/html.h"
-#include "userspace/view/story.h"
+#include "userspace/report/html.h"
+#include "userspace/report/story.h"
 
 static struct store *store;
 
@@ -21,23 +20,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	REQUIRE(!store_open(&store, ":memory:", STORE_WRITE));
 	REQUIRE(!store_exec(
 		store,
-		"INSERT INTO jobs (id, key, name, state, first_ns) VALUES (1, 'k', 'job', 'ended', "
-		"60000000000);"
-		"INSERT INTO runs (id, job, attempt, boot_id, start_ns, start_mono_ns) VALUES (1, 1, 1, 'b',"
-		" 60000000000, 1);"
-		"INSERT INTO ranks (id, kind, job, run, session, base, pid, start_mono_ns, start_ns, comm, "
-		"command,"
-		" tier, marker, ledger, steps, sketch, until_ns) VALUES (1, 0, 1, 1, 1, x'', 9, 1, "
-		"60000000000, '',"
-		" '', 'A', '', x'', 7, x'', 180000000000), (2, 1, 1, 0, 1, x'', 0, 1, 60000000000, '', '', "
-		"'', '',"
-		" x'', 7, x'', 180000000000);"
-		"INSERT INTO minutes VALUES (1, 1, 120000000000, x'', 7, x''), (2, 1, 120000000000, x'', 0, "
-		"x'');"
-		"INSERT INTO minute_now VALUES (1, 2, 180000000000, x'', 7, x'', 7);"
-		"INSERT INTO disruptions (job, at_ns, at_mono_ns, cause, sender_comm, graceful, estimated, "
-		"how,"
-		" split) VALUES (1, 90000000000, 5, '', '', 0, 0, '', x'');"));
+		"INSERT INTO jobs (id, key, name, state, first_ns)"
+		" VALUES (1, 'k', 'job', 'ended', 60000000000);"
+		"INSERT INTO runs (id, job, attempt, boot_id, start_ns, start_mono_ns)"
+		" VALUES (1, 1, 1, 'b', 60000000000, 1);"
+		"INSERT INTO ranks (id, kind, job, run, session, base, pid, start_mono_ns, start_ns,"
+		" comm, command, tier, marker, ledger, steps, sketch, until_ns) VALUES"
+		" (1, 0, 1, 1, 1, x'', 9, 1, 60000000000, '', '', 'A', '', x'', 7, x'', 180000000000),"
+		" (2, 1, 1, 0, 1, x'', 0, 1, 60000000000, '', '', '', '', x'', 7, x'', 180000000000);"
+		"INSERT INTO minutes (rank, minute, until_ns, ledger, steps, sketch) VALUES"
+		" (1, 1, 120000000000, x'', 7, x''), (2, 1, 120000000000, x'', 0, x'');"
+		"INSERT INTO minute_now (rank, minute, until_ns, ledger, steps, sketch, max_step)"
+		" VALUES (1, 2, 180000000000, x'', 7, x'', 7);"
+		"INSERT INTO disruptions (job, at_ns, at_mono_ns, cause, sender_comm, graceful, estimated,"
+		" how, split) VALUES (1, 90000000000, 5, '', '', 0, 0, '', x'');"));
 	return 0;
 }
 
@@ -138,7 +134,7 @@ static void rows(struct input *in)
 			sum += s->ledger.ns[b];
 		REQUIRE(sum == s->ledger.now_ns - s->ledger.start_ns);
 		sum = 0;
-		story_text(&out, s, false);
+		story_text(&out, s, 0, false);
 		story_json(&out, s);
 		html_report(&out, s);
 		REQUIRE(!out.failed);

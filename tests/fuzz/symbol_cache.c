@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An entry of the symbol cache: raw bytes, or right in all but the entries. */
-#include "loader/symbol_cache.c"
+#include "loader/site/symbol_cache.c"
 
 #include "tests/fuzz/fuzz.h"
 

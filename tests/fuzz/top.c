@@ -2,7 +2,7 @@
 /* What answers gp-bpf top, and what is typed meanwhile: frames are as wide and as long as the
  * terminal, and hold nothing that it obeys. Keys up to the first NUL, then the answer. */
 #include "tests/fuzz/fuzz.h"
-#include "userspace/view/canvas.h"
+#include "userspace/text/canvas.h"
 #include "userspace/view/top.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -11,9 +11,9 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "userspace/export/exporter.h"
-#include "userspace/export/otlp_metric.h"
-#include "userspace/export/otlp_tree.h"
-#include "userspace/export/tensorboard_record.h"
+#include "userspace/export/otlp/otlp_metric.h"
+#include "userspace/export/otlp/otlp_tree.h"
+#include "userspace/export/tensorboard/tensorboard_record.h"
 
 #define WAY_PATH 128
 
@@ -106,8 +106,7 @@ static inline void ways_snapshot(struct snapshot *s)
 	way_metrics(s);
 }
 
-/* ---- reading back
- * ----------------------------------------------------------------------------------- */
+/* ---- reading back ---------------------------------------------------------------------------- */
 
 static inline char *way_text(const char *path, size_t *ret_len)
 {

@@ -3,8 +3,8 @@
 #include <gnutls/gnutls.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "userspace/export/http_accept.h"
-#include "userspace/export/web_config.h"
+#include "userspace/http/http_accept.h"
+#include "userspace/http/web_config.h"
 
 static struct fuzz_file file;
 

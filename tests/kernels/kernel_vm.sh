@@ -8,13 +8,13 @@
 #
 # QEMU emulates the machine, so no KVM is needed. The guest sees this root file system read-only over 9p, with an
 # empty tmpfs on /tmp, /run, /var/tmp and /dev/shm; the current directory is there in any case, and PATH is shared
-# read-write. Mounted: tracefs, debugfs, bpffs, cgroup2. Network: lo. CMD starts in the current directory; its stdout
-# and stderr arrive together on stdout; kernel messages go to PATH/kernel.log. Exit status: CMD's; 124 after S
-# seconds (600 unless told); 125 when CMD never ended or the guest could not be started.
+# read-write. Mounted: tracefs, debugfs, securityfs, bpffs, cgroup2. Network: lo. CMD starts in the current directory;
+# its stdout and stderr arrive together on stdout; kernel messages go to PATH/kernel.log. Exit status: CMD's; 124 after
+# S seconds (600 unless told); 125 when CMD never ended or the guest could not be started.
 # Needs Debian on x86-64 with qemu-system-x86, busybox-static and xz-utils, and about 20 MB per kernel.
-# KERNEL_VM_MEM (MiB, 1024), KERNEL_VM_CPUS (2) and KERNEL_VM_ACCEL (tcg,thread=single) change the guest. Its CPUs
-# take turns on one of ours: with thread=multi one may still run what another has just patched, and the kernel dies
-# of a breakpoint of its own.
+# KERNEL_VM_MEM (MiB, 1024), KERNEL_VM_CPUS (2) and KERNEL_VM_ACCEL (tcg,thread=single) change the guest;
+# KERNEL_VM_APPEND is added to the kernel's command line. The guest's CPUs take turns on one of ours: with thread=multi
+# one may still run what another has just patched, and the kernel dies of a breakpoint of its own.
 set -euo pipefail
 
 # In the order of insertion; on 6.1 virtio_ring has to come before virtio.
@@ -119,7 +119,7 @@ for d in tmp run var/tmp; do mount -t tmpfs -o mode=1777 tmpfs $N/$d; done
 mount -t proc proc $N/proc; mount -t sysfs sys $N/sys; mount -t devtmpfs dev $N/dev; mkdir -p $N/dev/pts $N/dev/shm
 mount -t devpts devpts $N/dev/pts; mount -t tmpfs -o mode=1777 shm $N/dev/shm; ln -sf /proc/self/fd $N/dev/fd
 mount -t tracefs tracefs $N/sys/kernel/tracing; mount -t debugfs debugfs $N/sys/kernel/debug
-mount -t bpf bpf $N/sys/fs/bpf; mount -t cgroup2 cgroup2 $N/sys/fs/cgroup
+mount -t securityfs security $N/sys/kernel/security; mount -t bpf bpf $N/sys/fs/bpf; mount -t cgroup2 cgroup2 $N/sys/fs/cgroup
 hostname guest; ifconfig lo up; p9 here "$N$HERE" ro,cache=loose; p9 out "$N$OUT" cache=mmap; stty -F /dev/ttyS0 raw -echo
 chroot $N /bin/bash -c "$(cat /ctl/cmd)" </dev/null >/dev/ttyS0 2>&1
 echo $? >/ctl/rc; sync; poweroff -f
@@ -164,7 +164,7 @@ run() { # DIR SERIES OPTIONS
 	timeout --foreground -k 5 "$limit" qemu-system-x86_64 -machine q35 -accel "${KERNEL_VM_ACCEL:-tcg,thread=single}" \
 		-cpu max,la57=off -smp "${KERNEL_VM_CPUS:-2}" -m "${KERNEL_VM_MEM:-1024}" -nodefaults -no-user-config \
 		-no-reboot -display none -serial stdio -serial "file:$out/kernel.log" -kernel "$dir/$kernel/vmlinuz" \
-		-initrd "$control/initrd" -append "console=ttyS1 panic=-1 mitigations=off nowatchdog" \
+		-initrd "$control/initrd" -append "console=ttyS1 panic=-1 mitigations=off nowatchdog ${KERNEL_VM_APPEND-}" \
 		-virtfs "local,mount_tag=root,path=/,readonly=on$share" \
 		-virtfs "local,mount_tag=ctl,path=$control/shared$share" \
 		-virtfs "local,mount_tag=here,path=$PWD,readonly=on$share" \

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/elf_symbol.h"
-#include "loader/pjrt.h"
+#include "loader/elf/elf_symbol.h"
+#include "loader/site/pjrt.h"
 
 #define LINE_BYTES 4352
 

@@ -1,21 +1,61 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Data flows one way: an include may point to its own stage, an earlier one, or userspace/base. Of bpf/ and loader/
-# userspace sees what they publish, and only loader/ includes libbpf. Includes are rooted at the top. Fails with
-# one line for each include that breaks this.
+# Data flows one way: an include may point to its own folder, to one that comes earlier in the list below, or to
+# userspace/base. Of bpf/ and loader/ userspace sees what they publish, and only loader/ includes libbpf. Includes
+# are rooted at the top. Fails with one line for each include that breaks this.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
-declare -A rank=([bpf]=0 [loader]=1 [userspace/base]=0 [userspace/ingest]=2 [userspace/identity]=3
-	[userspace/model]=4 [userspace/kubernetes]=2 [userspace/account]=5 [userspace/cloud]=1 [userspace/store]=6 [userspace/gcm]=7 [userspace/export]=8
-	[userspace/view]=8 [userspace/option]=9 [userspace/output]=10 [userspace/watch]=11 [userspace/command]=12)
+# Folders on one line are beside each other: neither includes the other.
+declare -A rank
+order=0
+while read -r -a folders; do
+	order=$((order + 1))
+	for folder in "${folders[@]}"; do
+		rank[$folder]=$order
+	done
+done <<'LIST'
+bpf userspace/base
+loader/elf loader/attach
+loader/kernel
+loader/probe
+loader/budget
+loader/site
+loader/reader
+loader/library
+loader userspace/cloud
+userspace/ingest userspace/kubernetes
+userspace/identity
+userspace/model/signal
+userspace/model/step
+userspace/model/time
+userspace/model/phase
+userspace/model/job
+userspace/model/rank
+userspace/model
+userspace/account/log
+userspace/account/closed userspace/account/library
+userspace/store
+userspace/http
+userspace/export
+userspace/export/file
+userspace/export/gcm userspace/export/hook userspace/export/otlp userspace/export/prometheus userspace/export/tensorboard userspace/export/trace
+userspace/text
+userspace/report
+userspace/view
+userspace/option
+userspace/output
+userspace/watch
+userspace/command
+LIST
+
 bad=0
 
-stage_of() { # path -> stage
+folder_of() { # path -> folder
 	case $1 in
-	userspace/*/*) printf '%s\n' "$(dirname "$1")" ;;
+	userspace/*/*) printf '%s\n' "${1%/*}" ;;
 	userspace/*) printf 'main\n' ;;
-	*) printf '%s\n' "${1%%/*}" ;;
+	*) printf '%s\n' "${1%/*}" ;;
 	esac
 }
 
@@ -26,14 +66,14 @@ complain() {
 
 while IFS=: read -r file line text; do
 	target=$(sed -n 's/.*#include[[:space:]]*["<]\([^">]*\)[">].*/\1/p' <<<"$text")
-	from=$(stage_of "$file")
+	from=$(folder_of "$file")
 	case $target in
 	bpf/bpf_*.h) # libbpf's, for programs
 		[ "$from" = bpf ] && continue
 		;;&
 	bpf/*.h | skel/*)
 		if [ ! -f "$target" ]; then
-			[ "$from" = loader ] || complain "only loader/ may include $target"
+			[[ $from == loader* ]] || complain "only loader/ may include $target"
 			continue
 		fi
 		;;
@@ -43,11 +83,12 @@ while IFS=: read -r file line text; do
 		continue
 	fi
 	case $file:$target in
-	userspace/*:bpf/gp_abi.h | userspace/*:loader/loader.h | userspace/*:loader/probe_file.h | loader/*:bpf/gp_private.h) ;;
+	userspace/*:bpf/gp_abi.h | userspace/*:loader/loader.h | userspace/*:loader/probe/probe_file.h | loader/*:bpf/gp_private.h) ;;
 	loader/*:bpf/gp_abi.h | bpf/*) ;;
 	*:bpf/* | userspace/*:loader/*) complain "$target is private" ;;
 	esac
-	to=$(stage_of "$target")
+	[[ $from == loader/* ]] && [ "$target" = loader/loader.h ] && continue # what all of loader/ publishes
+	to=$(folder_of "$target")
 	[ "$from" = main ] && continue
 	[ "$to" = "$from" ] && continue
 	if [ "$to" = main ] || [ -z "${rank[$from]:-}" ] || [ -z "${rank[$to]:-}" ] || [ "${rank[$to]}" -ge "${rank[$from]}" ]; then
@@ -55,5 +96,5 @@ while IFS=: read -r file line text; do
 		[ "$to" = userspace/base ] && [ "$from" != bpf ] && continue
 		complain "$from must not include $target"
 	fi
-done < <(grep -Hn '#include' bpf/*.[ch] loader/*.[ch] userspace/*/*.[ch] userspace/*.[ch] 2>/dev/null)
+done < <(grep -rHn '#include' bpf loader userspace --include='*.[ch]' 2>/dev/null)
 exit $bad

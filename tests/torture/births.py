@@ -60,10 +60,19 @@ def left(what, watch):
               "" if found == wanted else str(found))
 
 
+def trainers(lines):
+    """Steps of each trainer. A process ID may be used twice in a minute; each use begins at step 1."""
+    use, found = collections.Counter(), collections.Counter()
+    for step in steps_of(lines):
+        use[step["pid"]] += step["step"] == 1
+        found[step["pid"], use[step["pid"]]] += 1
+    return found
+
+
 def told(what, watch, last, status):
     truth = dict(zip(last.split()[::2], map(int, last.split()[1::2])))
     lines = watch.lines()
-    found = collections.Counter(step["pid"] for step in steps_of(lines))
+    found = trainers(lines)
     lost = sum(x["count"] for x in lines if x["type"] == "loss" and x["source"] not in ("unpaired", "slots_full"))
     yield row(f"{what}: trainers missed", 0, truth["trainers"] - len(found), f"{truth['trainers']} among {truth['born']} born")
     wrong = {pid: n for pid, n in found.items() if n != STEPS}

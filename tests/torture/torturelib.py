@@ -146,7 +146,7 @@ def torch_python():
 
 
 def pins_of(state):
-    """Where those of a state directory are, as loader/pin.c names it."""
+    """Where those of a state directory are, as loader/attach/pin.c names it."""
     digest = 14695981039346656037
     for byte in os.path.realpath(state).encode():
         digest = (digest ^ byte) * 1099511628211 & (1 << 64) - 1

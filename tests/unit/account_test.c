@@ -14,9 +14,9 @@
 #include <cjson/cJSON.h>
 
 #include "userspace/ingest/goodput_record.h"
-#include "userspace/view/account.h"
-#include "userspace/view/account_part.h"
-#include "userspace/view/canvas.h"
+#include "userspace/report/account.h"
+#include "userspace/report/account_part.h"
+#include "userspace/text/canvas.h"
 
 #define T0_US 1735725600000000ll
 
@@ -114,8 +114,8 @@ static struct account_view view(void)
 				     .last_us = T0_US + 169000000};
 }
 
-/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, 80 columns.
- */
+/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, 80
+ * columns. */
 static char *text(bool color, bool ascii)
 {
 	struct account_view v = view();
@@ -138,6 +138,24 @@ static char *text(bool color, bool ascii)
 		assert_in_range(canvas_width(at), 0, ACCOUNT_COLS);
 	free(copy);
 	return b.data;
+}
+
+static void long_names_are_whole(void **state)
+{
+	char name[121], *told;
+	size_t seen = 0;
+
+	(void)state;
+	memset(name, 'j', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	answer.job = goodput_names_put(names, name, strlen(name));
+	custom(&answer.cumulative, name, 2);
+	told = text(false, false);
+	assert_null(strstr(told, "…"));
+	for (const char *at = told; *at; at++)
+		seen += *at == 'j';
+	assert_in_range(seen, 240, 260);
+	free(told);
 }
 
 static void has(const char *in, const char *what)
@@ -497,6 +515,7 @@ static void hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(long_names_are_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(table, setup, teardown),
 		cmocka_unit_test_setup_teardown(running, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_job, setup, teardown),

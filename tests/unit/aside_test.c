@@ -194,6 +194,21 @@ static void what_it_holds(void **state)
 	close(fd);
 }
 
+static void one_call(void **state)
+{
+	int n = 21, twice_n = 0;
+	pid_t other = 0;
+
+	(void)state;
+	assert_int_equal(aside_once(twice, &n, sizeof(n), &twice_n, sizeof(twice_n), 5000),
+			 sizeof(n));
+	assert_int_equal(twice_n, 42);
+	assert_int_equal(aside_once(who, "", 1, &other, sizeof(other), 5000), sizeof(other));
+	assert_int_not_equal(other, getpid());
+	assert_int_equal(aside_once(refuse, &(int){-ENXIO}, sizeof(int), NULL, 0, 5000), -ENXIO);
+	assert_int_equal(aside_once(never, "", 1, NULL, 0, 30), -ETIMEDOUT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +217,7 @@ int main(void)
 		cmocka_unit_test(asked_and_answered_later),
 		cmocka_unit_test(who_dies),
 		cmocka_unit_test(what_it_holds),
+		cmocka_unit_test(one_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

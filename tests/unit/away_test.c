@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/away.h"
+#include "userspace/model/time/away.h"
 
 #define MONO 1000u
 #define REAL 500000 /* UTC at MONO */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
+#include "userspace/base/job_name.h"
 #include "userspace/base/log.h"
 #include "userspace/base/loop.h"
 #include "userspace/base/pace.h"
@@ -180,6 +182,39 @@ static void keep_line(void *ctx, enum log_level level, const char *line)
 	snprintf(l->last, sizeof(l->last), "%s", line);
 }
 
+/* Whoever reads a log and stops costs lines, not the main loop; they are counted where they are
+ * missing. */
+static void test_log_pipe(void **state)
+{
+	static char line[1001], text[1 << 20];
+	struct log_pipe p = {0};
+	size_t len = 0, sent = 0;
+	int pair[2];
+	ssize_t n;
+
+	(void)state;
+	memset(line, 'x', sizeof(line) - 2);
+	line[sizeof(line) - 2] = '\n';
+	assert_int_equal(pipe(pair), 0);
+	p.fd = pair[1];
+	for (; !p.lost; sent++)
+		log_pipe_write(&p, line, sizeof(line) - 1);
+	log_pipe_write(&p, line, sizeof(line) - 1); /* at once */
+	assert_int_equal(p.lost, 2);
+	assert_int_equal(fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
+	while ((n = read(pair[0], text, sizeof(text))) > 0)
+		len += (size_t)n;
+	assert_int_equal(len, (sent - 1) * 1000); /* whole lines */
+	log_pipe_write(&p, line, sizeof(line) - 1);
+	assert_int_equal(p.lost, 0);
+	n = read(pair[0], text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_non_null(strstr(text, "2 lines were dropped here: the reader did not read\nxxx"));
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void test_log_formats(void **state)
 {
 	struct lines l = {0};
@@ -232,6 +267,27 @@ static void test_log_to_stderr(void **state)
 }
 
 /* ---- table */
+
+/* 253 bytes are whole; two longer names that begin alike stay two. */
+static void test_job_name(void **state)
+{
+	char name[400], one[JOB_NAME_MAX], other[JOB_NAME_MAX];
+
+	(void)state;
+	memset(name, 'a', sizeof(name));
+	name[253] = '\0';
+	assert_string_equal(job_name_keep(one, name), name);
+	name[253] = 'a';
+	name[398] = '1';
+	name[399] = '\0';
+	job_name_keep(one, name);
+	name[398] = '2';
+	job_name_keep(other, name);
+	assert_int_equal(strlen(one), 253);
+	assert_int_equal(one[236], '~');
+	assert_memory_equal(one, other, 236);
+	assert_string_not_equal(one, other);
+}
 
 static void test_table_keeps_order(void **state)
 {
@@ -467,7 +523,9 @@ int main(void)
 		cmocka_unit_test(test_hash_is_fnv_1a),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_log_formats),
+		cmocka_unit_test(test_log_pipe),
 		cmocka_unit_test(test_log_to_stderr),
+		cmocka_unit_test(test_job_name),
 		cmocka_unit_test(test_table_keeps_order),
 		cmocka_unit_test(test_table_random),
 		cmocka_unit_test(test_table_frees_values),

@@ -64,8 +64,7 @@ static void test_json(void **state)
 {
 	(void)state;
 	is(json, false,
-	   "{\"state\": \"locked\", \"n\": 12, \"command\": \"/home/me/python train.py --x=S3CR\", \"none\": "
-	   "null,"
+	   "{\"state\": \"locked\", \"n\": 12, \"command\": \"/home/me/python train.py --x=S3CR\", \"none\": null,"
 	   " \"text\": \"S3CR\", \"list\": [\"S3CR\", \"a\\\"S3CR\"], \"time\": \"2026-11-23T10:00:00Z\", "
 	   "\"job\": \"llama\"}",
 	   "{\"state\": \"locked\", \"n\": 12, \"command\": \"python\", \"none\": null,"
@@ -114,16 +113,14 @@ static void test_metrics(void **state)
 	(void)state;
 	is(mask_metrics, false,
 	   "# HELP a of \"x\"\na{job=\"llama\",kind=\"token=S3CR\",other=\"S3CR\",rank=\"0\"} 1 2\nb 3\n",
-	   "# HELP a of \"x\"\na{job=\"llama\",kind=\"token=[masked]\",other=\"[masked]\",rank=\"0\"} 1 2\nb "
-	   "3\n");
+	   "# HELP a of \"x\"\na{job=\"llama\",kind=\"token=[masked]\",other=\"[masked]\",rank=\"0\"} 1 2\nb 3\n");
 }
 
 static void test_config(void **state)
 {
 	(void)state;
 	is(mask_config, false,
-	   "hooks:\n  - \"hang=/bin/page S3CR  # S3CR\"  # file\n#  - fail=https://S3CR/...  # file\nlisten: "
-	   ":9847  # flag\n"
+	   "hooks:\n  - \"hang=/bin/page S3CR  # S3CR\"  # file\n#  - fail=https://S3CR/...  # file\nlisten: :9847  # flag\n"
 	   "targets:\n  allow:\n    - \"command=*\"  # file\n#hooks: [EVENT=ACTION]\n",
 	   "hooks:\n  - [masked]  # file\n#  - [masked]  # file\nlisten: :9847  # flag\n"
 	   "targets:\n  allow:\n    - command=*  # file\n#hooks: [EVENT=ACTION]\n");

@@ -49,20 +49,19 @@ static uint32_t there(struct carry *ret)
 }
 
 /* Until it has been written, or what is there is what was to be. */
-static void tick_until(uint32_t attempt, uint64_t falls)
+static void tick_until(uint32_t attempt, uint64_t disruptions)
 {
 	struct carry c = {0};
 
-	for (int i = 0; i < 6000 && (there(&c) != attempt || c.falls != falls); i++) {
+	for (int i = 0; i < 6000 && (there(&c) != attempt || c.disruptions != disruptions); i++) {
 		carrier_tick(carrier);
 		usleep(1000);
 	}
 	assert_int_equal(there(&c), attempt);
-	assert_int_equal(c.falls, falls);
+	assert_int_equal(c.disruptions, disruptions);
 }
 
-/* ---- tests
- * -------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_comes(void **state)
 {
@@ -165,7 +164,7 @@ static void test_goes(void **state)
 	tick_until(1, 0);
 	assert_true(there(&c));
 	assert_string_equal(c.node, host);
-	world.own.falls = 1; /* at once, not when it is due */
+	world.own.disruptions = 1; /* at once, not when it is due */
 	tick_until(1, 1);
 	world.own.attempt = 2;
 	tick_until(2, 1);
@@ -188,7 +187,7 @@ static void test_gives_way(void **state)
 	world.own = at("", 1, 0);
 	tick_until_said("attempt 5 on node host-b");
 	assert_int_equal(there(&c), 5);
-	world.own.falls++;
+	world.own.disruptions++;
 	carrier_finish(carrier);
 	assert_int_equal(there(&c), 5);
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
@@ -243,8 +242,7 @@ static void test_no_folder(void **state)
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
-/* ---- ConfigMaps
- * ----------------------------------------------------------------------------------- */
+/* ---- ConfigMaps ------------------------------------------------------------------------------ */
 
 static struct stand_in api;
 static char map[] = "configmap:ml";
@@ -288,7 +286,7 @@ static void test_map(void **state)
 	assert_int_equal(world.records, 0);
 	world.own = at("", 1, 0);
 	tick_until_asked("POST", "\"status\": 201");
-	world.own.falls = 1; /* at once, not when it is due */
+	world.own.disruptions = 1; /* at once, not when it is due */
 	tick_until_asked("PATCH", "\"status\": 200");
 	world.own.attempt = 3;
 	world.own.until_ns++;
@@ -332,7 +330,7 @@ static void test_map_refused(void **state)
 	for (int i = 0; i < 20000 && refused() < 2; i++) {
 		carrier_start(carrier);
 		carrier_tick(carrier);
-		world.own.falls++;
+		world.own.disruptions++;
 		usleep(1000);
 	}
 	assert_said("--carry configmap:ml: configmaps of http://127.0.0.1");

@@ -122,8 +122,7 @@ static const char *object(void)
 
 static void put_map(const char *labels, const char *more, const char *text)
 {
-	deed("{'put':{'kind':'ConfigMap','metadata':{'name':'%s','namespace':'ml','labels':{%s}}%s,'data':{'"
-	     "carry':'%s'}}}",
+	deed("{'put':{'kind':'ConfigMap','metadata':{'name':'%s','namespace':'ml','labels':{%s}}%s,'data':{'carry':'%s'}}}",
 	     name, labels, more, text);
 }
 #define OURS "'app.kubernetes.io/managed-by':'gp-bpf'"
@@ -143,8 +142,7 @@ static void leave(const char *deed_name, const char *node, uint32_t attempt, int
 	     deed_name, name, line);
 }
 
-/* ---- tests
- * -------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static bool fits(const char *n)
 {
@@ -314,9 +312,7 @@ static void refused(void **state)
 	} rows[] = {
 		{"401", -EACCES, "is refused (401)"},
 		{"403", -EPERM,
-		 "refused (403): its service account needs a Role in namespace ml with configmaps: get, "
-		 "create, "
-		 "patch"},
+		 "refused (403): its service account needs a Role in namespace ml with configmaps: get, create, patch"},
 		{"409", -EIO, "reply 409"},
 		{"410", -EIO, "reply 410"},
 		{"429/7", -EBUSY, "reply 429"},

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "userspace/model/carry.h"
+#include "userspace/model/job/carry.h"
 #include "userspace/store/carry_file.h"
 
 #define NOW 1795262400000000000ll
@@ -40,16 +40,16 @@ static struct carry largest(void)
 		.lost = CARRY_STEPS_MAX,
 		.gross_ns = CARRY_NS_MAX,
 		.wasted_ns = CARRY_NS_MAX,
-		.falls = CARRY_TIMES_MAX,
-		.fell = true,
-		.fell_ns = NOW - 2,
-		.fall = {.why = {.cause = "mysterious",
-				 .rank = CARRY_TIMES_MAX,
-				 .exit_code = 255,
-				 .signal = 127},
-			 .d = {.step = CARRY_STEPS_MAX,
-			       .wasted_ns = CARRY_NS_MAX,
-			       .starts = CARRY_TIMES_MAX}},
+		.disruptions = CARRY_TIMES_MAX,
+		.disrupted = true,
+		.disrupted_ns = NOW - 2,
+		.disruption = {.why = {.cause = "mysterious",
+				       .rank = CARRY_TIMES_MAX,
+				       .exit_code = 255,
+				       .signal = 127},
+			       .d = {.step = CARRY_STEPS_MAX,
+				     .wasted_ns = CARRY_NS_MAX,
+				     .starts = CARRY_TIMES_MAX}},
 		.secures = true,
 		.away = CARRY_STEPS_MAX,
 		.secured_step = CARRY_STEPS_MAX,
@@ -87,11 +87,11 @@ static struct carry usual(void)
 		.last_step = 137,
 		.steps = 137,
 		.away = 30,
-		.falls = 1,
-		.fell = true,
-		.fell_ns = NOW,
-		.fall = {.why = {.cause = "killed", .rank = 0, .exit_code = -1, .signal = 9},
-			 .d = {.step = DISRUPTION_NO_STEP}},
+		.disruptions = 1,
+		.disrupted = true,
+		.disrupted_ns = NOW,
+		.disruption = {.why = {.cause = "killed", .rank = 0, .exit_code = -1, .signal = 9},
+			       .d = {.step = DISRUPTION_NO_STEP}},
 		.saves = true,
 		.saved = {.step = 100,
 			  .stepped = true,
@@ -103,8 +103,7 @@ static struct carry usual(void)
 	return c;
 }
 
-/* ---- text
- * ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* What is written again from what was read is the same text. */
 static void test_round_trip(void **state)
@@ -120,8 +119,9 @@ static void test_round_trip(void **state)
 	assert_string_equal(back.job, "llama");
 	assert_int_equal(back.away, 30);
 	assert_true(back.ns[BUCKET_GOODPUT] == 4000000000 &&
-		    back.fall.d.step == DISRUPTION_NO_STEP);
-	assert_true(back.fall.why.exit_code == -1 && back.fall.why.signal == 9 && !back.untold);
+		    back.disruption.d.step == DISRUPTION_NO_STEP);
+	assert_true(back.disruption.why.exit_code == -1 && back.disruption.why.signal == 9 &&
+		    !back.unreported);
 	assert_string_equal(back.saved.path, "/out/ckpt.pt");
 	assert_true(back.saved.file.bytes == 1000 && back.saved.file.mtime_ns == 5);
 }
@@ -218,8 +218,7 @@ static void test_none(void **state)
 	assert_int_equal(parse("gp-bpf carry 2\nanything\n"), -EPROTO);
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static char dir[] = "/tmp/carry_test.XXXXXX";
 static char path[200];

@@ -12,14 +12,13 @@
 #include "tests/cases/figures.h"
 #include "tests/cases/words.h"
 #include "userspace/base/buffer.h"
-#include "userspace/export/json_line.h"
-#include "userspace/model/hang.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/model/time/hang.h"
 #include "userspace/model/model.h"
 
 #define CASES_MAX 400
 
-/* ---- facts
- * --------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 /* In order, within the step, none across another. */
 static bool places_fit(const struct step *s, const struct step_piece *p, uint32_t n)
@@ -128,8 +127,7 @@ static void see(void *ctx, const struct fact *f)
 	}
 }
 
-/* ---- figures
- * ------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 /* A window adds up; one that holds all there is says what the ledger says, but for the rounding of
  * its pieces. */
@@ -157,12 +155,12 @@ static void windows_close(const struct run *r, const struct ledger_view *l,
 /* What is counted is what each disruption says of itself, once that is settled. */
 static void check_story(const struct run *r, const struct job_view *j)
 {
-	uint32_t counted = 0, told = j->nfalls - j->unsettled, n;
+	uint32_t counted = 0, told = j->ndisruptions - j->unsettled, n;
 
 	for (uint32_t i = 0; i < j->ncauses; i++) {
 		n = 0;
 		for (uint32_t f = 0; f < told; f++)
-			n += !strcmp(j->falls[f].why.cause, j->causes[i].cause);
+			n += !strcmp(j->disruptions[f].why.cause, j->causes[i].cause);
 		if (n != j->causes[i].count)
 			fail_msg("%s: %llu disruptions are counted as %s, of which %u are", r->path,
 				 (unsigned long long)j->causes[i].count, j->causes[i].cause, n);
@@ -184,7 +182,7 @@ static void check_causes(const struct run *r, const struct job_view *j)
 	}
 	if (j->carried ? sum > j->ledger.disruptions : sum != j->ledger.disruptions)
 		fail_msg("%s: the causes of disruptions do not add up", r->path);
-	if (!j->carried && j->ledger.disruptions <= JOB_FALLS)
+	if (!j->carried && j->ledger.disruptions <= JOB_DISRUPTIONS)
 		check_story(r, j);
 }
 
@@ -209,11 +207,11 @@ static void check_jobs(struct run *r, const struct snapshot *s)
 		r->job_gross_ns[i] = j->ledger.productive_gross_ns;
 		r->wasted_ns[i] = j->wasted_gross_ns;
 		r->job_steps[i] = j->ledger.steps;
-		for (uint32_t n = 0; n < j->nfalls; n++) {
+		for (uint32_t n = 0; n < j->ndisruptions; n++) {
 			parts_ns = 0;
 			for (int b = 0; b < BUCKET_COUNT; b++)
-				parts_ns += j->falls[n].split_ns[b];
-			if (parts_ns != j->falls[n].d.recovery_ns)
+				parts_ns += j->disruptions[n].split_ns[b];
+			if (parts_ns != j->disruptions[n].d.recovery_ns)
 				fail_msg("%s: the parts of a recovery do not add up", r->path);
 		}
 	}
@@ -236,6 +234,11 @@ static void check_ledgers(struct run *r, const struct snapshot *s)
 			fail_msg("%s: productive time of %u fell", r->path, s->ranks[i].pid);
 		if (s->ranks[i].alive)
 			r->gross_ns[pid] = l->productive_gross_ns;
+		for (uint32_t k = 1; k < s->ranks[i].nevents; k++)
+			if (s->ranks[i].events[k].mono_ns < s->ranks[i].events[k - 1].mono_ns)
+				fail_msg("%s: '%s' is listed after '%s', which came later", r->path,
+					 s->ranks[i].events[k].text,
+					 s->ranks[i].events[k - 1].text);
 	}
 	if (s->ledger_violations)
 		fail_msg("%s: the ledger was violated", r->path);
@@ -375,8 +378,7 @@ static void expect(struct run *r, char *line)
 	snapshot_unref(snap);
 }
 
-/* ---- cases
- * --------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void run_case(struct run *r)
 {

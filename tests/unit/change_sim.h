@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* change_sim.h - step times of a job for tests of model/change: healthy ones with all that a
  * healthy job has, and a slowdown where asked for. Deterministic: the seed is the job. */
-#ifndef TESTS_CHANGE_SIM_H
-#define TESTS_CHANGE_SIM_H
+#ifndef TESTS_UNIT_CHANGE_SIM_H
+#define TESTS_UNIT_CHANGE_SIM_H
 
 #include <math.h>
 #include <stdint.h>
 
-#include "userspace/model/change.h"
+#include "userspace/model/time/change.h"
 
 struct sim {
 	uint64_t seed;
@@ -20,8 +20,18 @@ struct sim {
 	double pause;			 /* chance that a pause of 1..3 steps begins */
 	uint64_t slow_from, slow_to;	 /* steps; 0: never */
 	double slow_by;			 /* 0.1: 10 % */
+	/* Slow in shapes that a median does not show. */
+	uint64_t every;	 /* from slow_from on only every so many-th step is slow; 0: each */
+	double every_ns; /* ... or the first step after so much time (a garbage collector); 0:
+			  * not */
+	double burst_ns, burst_of_ns; /* ... or those in the first part of each such interval
+					 (another program) */
+	/* A machine that is shared: for seconds at a time, at random, others run on it. */
+	double busy_ns, quiet_ns, busy_by; /* mean lengths; 0: it is not shared */
 	/* of the run */
-	uint64_t number, now_ns, rng, pausing;
+	uint64_t number, now_ns, rng, pausing, busy_until_ns, quiet_until_ns;
+	uint64_t collected;
+	double busy_now;
 	double spare, last;
 	int have_spare;
 };
@@ -67,6 +77,39 @@ static inline void sim_start(struct sim *s)
 	s->now_ns = 1000000000ull;
 	s->last = 0;
 	s->have_spare = 0;
+	s->busy_until_ns = s->quiet_until_ns = s->collected = 0;
+	s->busy_now = 0;
+}
+
+static inline int sim_slow(struct sim *s)
+{
+	uint64_t since;
+
+	if (!s->slow_from || s->number < s->slow_from || (s->slow_to && s->number >= s->slow_to))
+		return 0;
+	if (s->every)
+		return s->number % s->every == 0;
+	if (s->every_ns > 0) {
+		since = (uint64_t)((double)s->now_ns / s->every_ns);
+		if (s->collected == since)
+			return 0;
+		s->collected = since;
+		return 1;
+	}
+	return s->burst_of_ns <= 0 || fmod((double)s->now_ns, s->burst_of_ns) < s->burst_ns;
+}
+
+static inline double sim_busy(struct sim *s)
+{
+	if (s->busy_ns <= 0)
+		return 0;
+	if (s->now_ns >= s->quiet_until_ns) {
+		s->busy_until_ns = s->now_ns + (uint64_t)(-log(1 - sim_uniform(s)) * s->busy_ns);
+		s->quiet_until_ns = s->busy_until_ns +
+				    (uint64_t)(-log(1 - sim_uniform(s)) * s->quiet_ns);
+		s->busy_now = sim_uniform(s) * s->busy_by;
+	}
+	return s->now_ns < s->busy_until_ns ? s->busy_now : 0;
 }
 
 /* An evaluation or a checkpoint between steps costs a step nothing; what lies inside one does. */
@@ -97,8 +140,9 @@ static inline void sim_step(struct sim *s, struct fact_step *ret)
 	s->last = s->correlation * s->last +
 		  sqrt(1 - s->correlation * s->correlation) * sim_normal(s);
 	t = exp(s->noise * s->last) * (1 + s->drift_per_day * days);
-	if (s->slow_from && s->number >= s->slow_from && (!s->slow_to || s->number < s->slow_to))
-		slow = 1 + s->slow_by;
+	if (sim_slow(s))
+		slow += s->slow_by;
+	slow += sim_busy(s);
 	*ret = (struct fact_step){
 		.step = {.number = s->number,
 			 .micro_batches = 1,

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* By what steps can be found, told from the probes that fit; and the two forms in which it is
  * shown. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/view/check.h"
+#include "loader/loader.h"
+#include "userspace/text/canvas.h"
+#include "userspace/report/check.h"
 
 static struct check_probe probe(const char *id, enum gp_role role, enum gp_attach_state state)
 {
@@ -73,7 +77,12 @@ static void test_ladder(void **state)
 	assert_null(strstr(text_of(p, 5), "--marker"));
 	p[3].a.state = GP_ATTACH_attached;
 	p[3].anonymous = true;
-	judged(p, 5, CHECK_A, "x.begin");
+	p[2].role = GP_ROLE_reducer; /* the order of ranges without names tells more: the update's
+					end */
+	judged(p, 5, CHECK_B, "x.begin");
+	assert_non_null(strstr(text_of(p, 5), "tier B: by the order of backward passes"));
+	p[3].a.state = GP_ATTACH_absent;
+	judged(p, 5, CHECK_A, "x.execute");
 }
 
 /* What has no names is counted, and is no step by itself: bare CUDA, Neuron. */
@@ -112,7 +121,7 @@ static void test_files(void **state)
 	assert_int_equal(v.tier, CHECK_NONE);
 	check_judge(t, 2, &v);
 	assert_int_equal(v.tier, CHECK_A);
-	check_text_targets(&out, t, 2, false);
+	check_text_targets(&out, t, 2, 0, false);
 	assert_non_null(strstr(
 		out.data,
 		"  x.begin                            resolved  emulated     700 ns * libx.so+0x40\n"));
@@ -136,16 +145,15 @@ static void test_shown(void **state)
 		 .runtimes = &r,
 		 .nruntimes = 1},
 		{.name = "process 8", .pid = 8, .error = "no such process"}};
-	const struct check_host h = {.budget_ns = 1000000};
+	const struct check_host h = {.budget_ns = 1000000, .lockdown = "integrity"};
 	struct buffer out = {0};
 
 	(void)state;
-	check_text_targets(&out, t, 2, true);
+	check_text_targets(&out, t, 2, 0, true);
 	assert_non_null(strstr(out.data, "  x              1.2              libx.so\n"));
 	assert_non_null(strstr(
 		out.data,
-		"x.gone                             absent    libx.so: no such function (it is "
-		"for: from 2.0)\n"));
+		"x.gone                             absent    libx.so: no such function (it is for: from 2.0)\n"));
 	assert_non_null(strstr(
 		out.data, "1 can be probed, 1 not in this version of the library, 0 failed\n"));
 	assert_non_null(strstr(out.data, "\033[32msteps can be found, tier B"));
@@ -158,16 +166,103 @@ static void test_shown(void **state)
 		strstr(out.data, "\"error\":\"no such process\",\"runtimes\":[],\"probes\":[]}"));
 	assert_non_null(strstr(out.data, "\"version\":\"1.2\",\"version_from\":\"package\""));
 	assert_non_null(strstr(out.data, "\"budget_ns_per_s\":1000000"));
+	assert_non_null(strstr(out.data, "\"lockdown\":\"integrity\""));
 	buffer_free(&out);
+}
+
+static void lockdown_says(struct check_host *h, const char *mode, const char *text)
+{
+	struct buffer out = {0};
+
+	snprintf(h->lockdown, sizeof(h->lockdown), "%s", mode);
+	check_text_host(&out, h, 0, false);
+	if (text)
+		assert_non_null(strstr(out.data, text));
+	else
+		assert_null(strstr(out.data, "lockdown"));
+	buffer_free(&out);
+}
+
+static void test_lockdown(void **state)
+{
+	const struct feature f[] = {{.name = "multi", .error = -EINVAL},
+				    {.name = "tracefs", .error = -ENOENT},
+				    {.name = "kernel_read", .error = -EINVAL},
+				    {.name = "file", .off = true}};
+	struct check_host h = {.features = f, .nfeatures = 4};
+
+	(void)state;
+	lockdown_says(&h, "", NULL);
+	lockdown_says(&h, "none", "\nkernel lockdown: none; lost by it: nothing\n");
+	lockdown_says(&h, "integrity", "\nkernel lockdown: integrity; lost by it: nothing\n");
+	lockdown_says(&h, "confidentiality",
+		      "\nkernel lockdown: confidentiality; lost by it: tracefs, kernel_read\n");
+}
+
+static void host_is(const struct check_host *h, bool able, const char *text)
+{
+	struct buffer out = {0};
+	struct check_host_verdict v;
+	char *save = NULL;
+
+	check_judge_host(h, &v);
+	assert_int_equal(v.able, able);
+	assert_string_equal(v.text, text);
+	check_text_host(&out, h, 80, false);
+	check_text_verdict(&out, h, 80, false);
+	for (char *at = strtok_r(out.data, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
+		if (canvas_width(at) > 80)
+			fail_msg("wider than 80: %s", at);
+	buffer_free(&out);
+}
+
+static void test_host(void **state)
+{
+	struct feature f[] = {
+		{.name = "bpf",
+		 .purpose = "programs",
+		 .how = "loaded",
+		 .without = "nothing works",
+		 .have = true,
+		 .required = true},
+		{.name = "session",
+		 .purpose = "both",
+		 .how = "as multi",
+		 .without = "nothing: it is not used"},
+		{.name = "file",
+		 .purpose =
+			 "checkpoints by their files, and which one a restart reads, on every node of the job",
+		 .how = "a program is attached",
+		 .without = "checkpoints go unseen",
+		 .error = -EPERM,
+		 .kernel_has = true},
+	};
+	struct check_host h = {.features = f,
+			       .nfeatures = 3,
+			       .nprices = 1,
+			       .prices = {{"nop5", 300, 500}},
+			       .budget_ns = 1000000};
+
+	(void)state;
+	host_is(&h, true, "processes can be watched, without file (checkpoints go unseen)");
+	f[2].have = true;
+	host_is(&h, true,
+		"processes can be watched; whether steps can be found: gp-bpf check --pid PID");
+	h.nprices = 0;
+	host_is(&h, false, "nothing can be watched: see the error above");
+	f[0].have = false;
+	f[0].error = -EPERM;
+	host_is(&h, false, "nothing can be watched; missing: bpf (Operation not permitted)");
+	f[0].off = true;
+	host_is(&h, false, "nothing can be watched; missing: bpf (switched off)");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ladder),
-		cmocka_unit_test(test_nameless),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_ladder),	 cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_files),	 cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_lockdown), cmocka_unit_test(test_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,12 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/checkpoint.h"
+#include "userspace/model/job/checkpoint.h"
 
 #define S 1000000000ull
 
-/* ---- names
- * --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void names_of_each_format(void **state)
 {
@@ -57,6 +56,10 @@ static void names_of_each_format(void **state)
 		 "/r/global_step30", 30, false, true, false, false},
 		{"/r/5.orbax-checkpoint-tmp-17/default/d/abcdef", CHECKPOINT_ORBAX,
 		 "/r/5.orbax-checkpoint-tmp-17", 5, true, true, false, false},
+		{"/r/5.orbax-checkpoint-tmp/default.orbax-checkpoint-tmp/ocdbt.process_0/manifest.ocdbt",
+		 CHECKPOINT_ORBAX, "/r/5.orbax-checkpoint-tmp", 5, true, true, false, false},
+		{"/r/5.orbax-checkpoint-tmp/default/_METADATA", CHECKPOINT_ORBAX,
+		 "/r/5.orbax-checkpoint-tmp", 5, true, true, false, false},
 		{"/r/5/_CHECKPOINT_METADATA", CHECKPOINT_ORBAX, "/r/5", 5, false, true, false,
 		 false},
 		{"/r/ckpt-7.data-00000-of-00001", CHECKPOINT_TENSORFLOW, "/r/ckpt-7", 7, false,
@@ -95,6 +98,36 @@ static void names_of_each_format(void **state)
 		assert_int_equal(n.folder, names[i].folder);
 		assert_int_equal(n.data, names[i].data);
 		assert_int_equal(n.last, names[i].last);
+	}
+}
+
+/* Weights, data and lists of Python's are read by runs that begin, too. */
+static void names_that_a_run_goes_on_from(void **state)
+{
+	static const struct {
+		const char *path;
+		bool resumes;
+	} names[] = {
+		{"/venv/lib/python3.13/site-packages/distutils-precedence.pth", false},
+		{"/usr/lib/python3/dist-packages/ckpt.pth", false},
+		{"/hub/models--x/snapshots/1/model.safetensors", false},
+		{"/hub/pytorch_model.bin", false},
+		{"/data/shard-0001.pt", false},
+		{"/weights/sam_vit_h.pth", false},
+		{"/weights/base.weights.h5", false},
+		{"/r/checkpoint-500/model.safetensors", true},
+		{"/r/step_100/.metadata", true},
+		{"/r/5/_CHECKPOINT_METADATA", true},
+		{"/r/epoch=3-step=400.ckpt", true},
+		{"/r/last.ckpt", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct checkpoint_name n = checkpoint_name(names[i].path);
+
+		print_message("%s\n", names[i].path);
+		assert_int_equal(checkpoint_name_resumes(&n), names[i].resumes);
 	}
 }
 
@@ -150,8 +183,7 @@ static void ends_of_paths(void **state)
 	assert_false(same("/c/b.pt", "/a/b.pt"));
 }
 
-/* ---- what was written
- * ---------------------------------------------------------------------------- */
+/* ---- what was written ------------------------------------------------------------------------ */
 
 struct fix {
 	struct checkpoints *c;
@@ -202,7 +234,9 @@ static uint64_t step_of(struct fix *f, struct checkpoint_file file, const char *
 
 static void stepped(struct fix *f, uint64_t step)
 {
-	assert_non_null(checkpoints_stepped(f->c, 7, (f->now_s - 2) * S, (f->now_s - 1) * S, step));
+	checkpoints_stepped(f->c,
+			    &(struct checkpoint_span){7, 0, (f->now_s - 2) * S, (f->now_s - 1) * S},
+			    step, false);
 }
 
 static void a_file_is_known_again(void **state)
@@ -341,8 +375,7 @@ static void memory_is_bounded(void **state)
 	checkpoints_free(f.c);
 }
 
-/* ---- where a restart goes on from
- * ---------------------------------------------------------------- */
+/* ---- where a restart goes on from ------------------------------------------------------------ */
 
 static void read_by(struct fix *f, struct checkpoint_resume *r, struct checkpoint_file file,
 		    const char *path)
@@ -350,7 +383,7 @@ static void read_by(struct fix *f, struct checkpoint_resume *r, struct checkpoin
 	struct checkpoint_name n = checkpoint_name(path);
 	struct checkpoint_match m;
 
-	checkpoint_resume_read(r, checkpoints_match(f->c, &file, path, &m) ? &m : NULL, &n);
+	checkpoint_resume_read(r, checkpoints_match(f->c, &file, path, &m) ? &m : NULL, path, &n);
 }
 
 static void resumed_by_what_was_read(void **state)
@@ -364,29 +397,29 @@ static void resumed_by_what_was_read(void **state)
 	stepped(&f, 100);
 	wrote(&f, "/out/epoch=2-step=200.ckpt");
 	stepped(&f, 200);
-	m = checkpoint_resumed(&r, f.c, UINT64_MAX);
+	m = checkpoint_resumed(&r, f.c, UINT64_MAX, 0);
 	assert_int_equal(m.how, CHECKPOINT_BY_nothing);
 	assert_int_equal(m.step, 0);
 	assert_true(checkpoint_estimated(&m));
 	read_by(&f, &r, file_of(1), "/base/epoch=9-step=900.ckpt"); /* not of this job */
-	m = checkpoint_resumed(&r, f.c, UINT64_MAX);
-	assert_int_equal(m.how, CHECKPOINT_BY_newest);
-	assert_int_equal(m.step, 200);
-	assert_int_equal(checkpoint_resumed(&r, f.c, 102 * S).step, 100); /* what was there then */
+	m = checkpoint_resumed(&r, f.c, UINT64_MAX, 0);
+	assert_int_equal(m.how, CHECKPOINT_BY_nothing);
 	read_by(&f, &r, file_of(2), "/copy/step=100.ckpt");
-	m = checkpoint_resumed(&r, f.c, UINT64_MAX);
+	assert_int_equal(checkpoint_resumed(&r, f.c, UINT64_MAX, r.unmatched).how,
+			 CHECKPOINT_BY_nothing); /* the first run read it, too */
+	m = checkpoint_resumed(&r, f.c, UINT64_MAX, 0);
 	assert_int_equal(m.how, CHECKPOINT_BY_number);
 	assert_int_equal(m.step, 100);
 	assert_true(checkpoint_estimated(&m));
 	read_by(&f, &r, file_of(1001), "/out/epoch=1-step=100.ckpt");
-	m = checkpoint_resumed(&r, f.c, UINT64_MAX);
+	m = checkpoint_resumed(&r, f.c, UINT64_MAX, 0);
 	assert_int_equal(m.how, CHECKPOINT_BY_inode);
 	assert_int_equal(m.step, 100);
 	assert_false(checkpoint_estimated(&m));
 	assert_int_equal((int)(m.confidence * 100), 100);
 	read_by(&f, &r, file_of(1002), "/out/epoch=2-step=200.ckpt"); /* the newest of them */
-	assert_int_equal(checkpoint_resumed(&r, f.c, UINT64_MAX).step, 200);
-	assert_int_equal(checkpoint_resumed(&r, NULL, 0).step, 200);
+	assert_int_equal(checkpoint_resumed(&r, f.c, UINT64_MAX, 0).step, 200);
+	assert_int_equal(checkpoint_resumed(&r, NULL, 0, 0).step, 200);
 	checkpoints_free(f.c);
 }
 
@@ -425,6 +458,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_each_format),
+		cmocka_unit_test(names_that_a_run_goes_on_from),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(ends_of_paths),
 		cmocka_unit_test(a_file_is_known_again),

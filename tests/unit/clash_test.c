@@ -59,6 +59,7 @@ static void one_place_has_one_writer(void **state)
 		{"json:DIR/new", "json:DIR/new"},
 		{"json:DIR/new", "json:DIR/./new"},
 		{"json:DIR/new", "trace:DIR/new,size=1M"},
+		{"json:DIR/new,keep=2,size=1M", "json:DIR/new,size=none"},
 		{"json:DIR/there", "json:DIR/link"},
 		{"json:DIR/there", "json:DIR/loop/there"},
 		{"json:DIR/loop/new", "trace:DIR/new"},

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/view/canvas.h"
-#include "userspace/view/columns.h"
+#include "userspace/text/canvas.h"
+#include "userspace/text/columns.h"
 
 #define COLUMNS 4
-static const struct column whole[COLUMNS] = {
-	{"ID", 4, true}, {"JOB", 12, false}, {"STEPS", 6, true}, {"SEEN", 8, false}};
+static const struct column whole[COLUMNS] = {{"ID", 4, true, false},
+					     {"JOB", 12, false, false},
+					     {"STEPS", 6, true, false},
+					     {"SEEN", 8, false, false}};
 static const struct column_way ways[] = {{3, 5}, {1, 6}, {2, 0}, {3, 0}};
 
 static void fitted(struct column c[COLUMNS], int cols)
@@ -57,6 +59,9 @@ static void test_rows(void **state)
 	line_is(c, (const char *const[]){"1", "small", "42", "now"},
 		"   1 small            42 now\n");
 	line_is(c, (const char *const[]){"1", "", "42", ""}, "   1                  42\n");
+	line_is(c, (const char *const[]){"1", "more than twelve", "1234567", "x"},
+		"   1 more than twelve 1234567 x\n");
+	fitted(c, 33);
 	line_is(c, (const char *const[]){"1", "twelve chars", "1234567", "12345678"},
 		"   1 twelve chars 12345~ 12345678\n");
 	line_is(c, (const char *const[]){"1", "数据并行训练任务", "1", "x"},

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "userspace/model/compare.h"
+#include "userspace/model/time/compare.h"
 
 #define LONGEST 1440
 #define TRIALS	2000
@@ -141,8 +141,7 @@ static void silent(void **state)
 				    several[i].between, 0);
 
 		print_message(
-			"%u minutes, correlation %.1f, %u peers that differ by %.0f %%: %.1f %% false "
-			"alarms\n",
+			"%u minutes, correlation %.1f, %u peers that differ by %.0f %%: %.1f %% false alarms\n",
 			several[i].n, several[i].phi, several[i].peers, 100 * several[i].between,
 			wrong);
 		assert_true(wrong >= 3.5 && wrong <= 7.5);

@@ -88,6 +88,8 @@ static void machine(void)
 	need(refused(syscall(SYS_personality, 0xffffffff), EPERM), "personality");
 	need(refused(unshare(CLONE_FILES), EPERM), "unshare");
 	need(refused(unshare(CLONE_NEWUSER), EPERM), "unshare of users");
+	need(refused(setns(-1, CLONE_NEWNS), EPERM) && refused(setns(-1, 0), EPERM), "setns");
+	need(refused(setns(-1, CLONE_NEWUSER), EBADF), "setns of users");
 	need(refused(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), EPERM),
 	     "clone of users");
 	need(refused(syscall(SYS_clone3, NULL, 0), ENOSYS), "clone3");
@@ -170,6 +172,26 @@ static void test_capabilities(void **state)
 	in_child(capabilities);
 }
 
+static void another_user(void)
+{
+	const uint64_t had = status_of("CapPrm"),
+		       keep = CONFINE_CAP(CAP_FOWNER) | CONFINE_CAP(CAP_SYS_PTRACE);
+
+	need(!prctl(PR_SET_KEEPCAPS, 1) && !setresuid(65534, 65534, 65534), "another user");
+	need(!status_of("CapEff"), "effective before");
+	need(!confine_capabilities(keep), "confine_capabilities");
+	need(status_of("CapPrm") == (had & keep), "permitted");
+	need(status_of("CapEff") == (had & keep), "effective");
+}
+
+static void test_capabilities_of_another_user(void **state)
+{
+	(void)state;
+	if (geteuid() || !(status_of("CapEff") & CONFINE_CAP(CAP_SETUID)))
+		skip();
+	in_child(another_user);
+}
+
 static ssize_t look(const void *arg, void *ret, size_t cap)
 {
 	uint64_t *had = ret;
@@ -234,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_calls_that_change_the_machine),
 		cmocka_unit_test(test_calls_of_a_reader),
 		cmocka_unit_test(test_capabilities),
+		cmocka_unit_test(test_capabilities_of_another_user),
 		cmocka_unit_test(test_who_reads_for_us),
 		cmocka_unit_test(test_filters_are_refused),
 	};

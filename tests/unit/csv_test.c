@@ -145,17 +145,18 @@ static void step_of(struct test *t, uint64_t number)
 static void rows(void **state)
 {
 	struct fact_checkpoint c = {.start_ns = 5, .files = 2, .file = "a,\"b"};
-	struct job_fall fall = {.number = 1,
-				.over = true,
-				.why = {.cause = "killed", .exit_code = -1, .signal = 9},
-				.d = {.at_ns = 6,
-				      .step = 41,
-				      .resumed_step = DISRUPTION_NO_STEP,
-				      .wasted_ns = 3,
-				      .recovery_ns = 2,
-				      .down_ns = 1},
-				.split_ns = {[BUCKET_OTHER] = 2},
-				.scheduling = {.known = true, .ns = {4, 3, 2, 1}}};
+	struct job_disruption disruption = {
+		.number = 1,
+		.over = true,
+		.why = {.cause = "killed", .exit_code = -1, .signal = 9},
+		.d = {.at_ns = 6,
+		      .step = 41,
+		      .resumed_step = DISRUPTION_NO_STEP,
+		      .wasted_ns = 3,
+		      .recovery_ns = 2,
+		      .down_ns = 1},
+		.split_ns = {[BUCKET_OTHER] = 2},
+		.scheduling = {.known = true, .ns = {4, 3, 2, 1}}};
 	struct fact f = {
 		.number = 2, .mono_ns = 4, .pid = 7, .rank = 3, .job = "", .checkpoint = &c};
 	struct test t;
@@ -166,15 +167,15 @@ static void rows(void **state)
 	f.type = FACT_CHECKPOINT;
 	export_set_fact(t.set, &f);
 	f.type = FACT_DISRUPTION;
-	f.disruption = &fall;
+	f.disruption = &disruption;
 	export_set_fact(t.set, &f);
-	fall.scheduling.known = false;
+	disruption.scheduling.known = false;
 	f = (struct fact){.type = f.type,
 			  .number = 3,
 			  .mono_ns = 4,
 			  .rank = -1,
 			  .job = "",
-			  .disruption = &fall};
+			  .disruption = &disruption};
 	export_set_fact(t.set, &f); /* another node's: no process */
 	assert_int_equal(export_set_close(t.set), 0);
 	assert_string_equal(
@@ -182,7 +183,7 @@ static void rows(void **state)
 		"1,,4,\"'=cmd\",,7,0,1,0,1000000000,3000000000,2000000000,\"B\",,\"host\",0,1,"
 		"\"tainted hung\",,,,,,,,,,,\r\n");
 	assert_string_equal(strchr(text_of(&t, "checkpoints.csv"), '\n') + 1,
-			    "2,,4,,3,7,\"save\",\"sync\",5,,,,2,,,\"a,\"\"b\",,,\r\n");
+			    "2,,4,,3,7,\"save\",\"sync\",5,,,,2,,,\"a,\"\"b\",,,,false\r\n");
 	assert_string_equal(
 		strchr(text_of(&t, "disruptions.csv"), '\n') + 1,
 		"2,,4,,3,7,1,true,\"killed\",,false,,9,,,6,41,0,,3,2,1,\"{\"\"OTHER\"\":2}\","

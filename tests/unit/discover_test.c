@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/watch/discover.h"
+#include "userspace/watch/discover.c"
 #include "userspace/watch/maps_look.h"
 #include "userspace/watch/watch_process.h"
 
@@ -59,8 +59,7 @@ int processes_found(struct processes *ps, pid_t pid)
 	return 0;
 }
 
-/* ---- a /proc
- * ------------------------------------------------------------------------------------------ */
+/* ---- a /proc --------------------------------------------------------------------------------- */
 
 static const char *path_of(pid_t pid, const char *name)
 {
@@ -127,8 +126,7 @@ static void maps_many(pid_t pid)
 	assert_int_equal(symlink(path, path_of(pid, "maps")), 0);
 }
 
-/* ---- the module
- * --------------------------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static const struct probe_table *table(void)
 {
@@ -206,8 +204,7 @@ static bool is_watched(pid_t pid)
 	return watched[pid - FIRST];
 }
 
-/* ---- maps
- * --------------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static void only_what_is_run_counts(void **state)
 {
@@ -270,9 +267,7 @@ static void a_question_is_answered_as_far_as_its_time_goes(void **state)
 	over(d);
 }
 
-/* ---- who is found
- * ---------------------------------------------------------------------------------------
- */
+/* ---- who is found ---------------------------------------------------------------------------- */
 
 static void a_look_at_all_finds_those_of_ours_and_their_children(void **state)
 {
@@ -359,9 +354,7 @@ static void one_that_is_locked_is_left_for_later(void **state)
 	over(d);
 }
 
-/* ---- what is bounded
- * -------------------------------------------------------------------------------------
- */
+/* ---- what is bounded ------------------------------------------------------------------------- */
 
 static void looks_have_a_share_of_a_cpu(void **state)
 {
@@ -430,6 +423,58 @@ static void where_the_kernel_does_not_tell_all_are_looked_at(void **state)
 	over(d);
 }
 
+/* As ps shows them: a sandbox, its helper, and a process of a container. */
+static void sandboxes_of_gvisor_are_counted_and_never_watched(void **state)
+{
+	static const char *const commands[] = {
+		"runsc-sandbox --root=/run/runsc boot --bundle=/b c1",
+		"runsc-gofer --root=/run/runsc gofer --bundle=/b",
+		"runsc-sandbox --root=/run/runsc boot --bundle=/b c1"};
+	struct discover *d = begun(true, NULL);
+
+	(void)state;
+	for (pid_t pid = FIRST; pid < FIRST + 3; pid++) {
+		born(pid, commands[pid - FIRST]);
+		assert_int_equal(symlink("/usr/local/bin/runsc", path_of(pid, "exe")), 0);
+		maps_library(pid);
+	}
+	put_text(FIRST + 2, "stat",
+		 "5002 (exe) S 5000 0 0 0 0 0 0 0 0 0 1 1 0 0 20 0 1 0 1234 0 0\n");
+	born(FIRST + 3, "/opt/runsc-like");
+	assert_int_equal(symlink("/opt/runsc-like", path_of(FIRST + 3, "exe")), 0);
+	maps_library(FIRST + 3);
+	sweep_now(d);
+	do
+		discover_tick(d, clock_mono_ns());
+	while (d->gvisor);
+	assert_int_equal(seen(d).gvisor, 1);
+	assert_int_equal(seen(d).found, 1);
+	assert_true(is_watched(FIRST + 3));
+	assert_int_equal(seen(d).denied, 3);
+	assert_non_null(strstr(seen(d).denied_last[0].why, "gVisor"));
+	over(d);
+}
+
+static void a_count_of_sandboxes_waits_for_one_locked_process_at_a_time(void **state)
+{
+	struct discover *d = begun(true, NULL);
+
+	(void)state;
+	for (pid_t pid = FIRST; pid < FIRST + 2; pid++) {
+		born(pid, "runsc-sandbox");
+		assert_int_equal(symlink("/usr/local/bin/runsc", path_of(pid, "exe")), 0);
+		unlink(path_of(pid, "cmdline"));
+		assert_int_equal(mkfifo(path_of(pid, "cmdline"), 0600), 0);
+	}
+	discover_tick(d, clock_mono_ns());
+	assert_non_null(d->gvisor); /* the other one waits for the next second */
+	do
+		discover_tick(d, clock_mono_ns());
+	while (d->gvisor);
+	assert_int_equal(seen(d).gvisor, 0);
+	over(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -442,6 +487,8 @@ int main(void)
 		cmocka_unit_test(looks_have_a_share_of_a_cpu),
 		cmocka_unit_test(too_many_at_once_are_found_by_a_look_at_all),
 		cmocka_unit_test(where_the_kernel_does_not_tell_all_are_looked_at),
+		cmocka_unit_test(sandboxes_of_gvisor_are_counted_and_never_watched),
+		cmocka_unit_test(a_count_of_sandboxes_waits_for_one_locked_process_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

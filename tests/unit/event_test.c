@@ -102,6 +102,11 @@ static void test_names(void **state)
 	assert_string_equal(event_kind_name(GP_KIND_range_begin), "range_begin");
 	assert_string_equal(event_role_name(GP_ROLE_graph_launch), "graph_launch");
 	assert_string_equal(event_role_name(10000), "?");
+	assert_true(event_role_uses_device(GP_ROLE_execute) &&
+		    event_role_uses_device(GP_ROLE_alloc));
+	assert_false(event_role_uses_device(GP_ROLE_backward) ||
+		     event_role_uses_device(GP_ROLE_device_init) ||
+		     event_role_uses_device(GP_ROLE_comm_end) || event_role_uses_device(10000));
 	assert_string_equal(event_loss_name(GP_LOSS_ring_call), "ring_call");
 	assert_string_equal(event_loss_name(GP_LOSS_CAUSE_COUNT), "?");
 	assert_string_equal(event_insn_name(GP_INSN_nop5), "nop5");

@@ -2,6 +2,7 @@
 /* What each answer of the service means for each point: the table of replies, and every form in
  * which a failure names its points. */
 #include "tests/unit/gcm_fake.h"
+#include "userspace/export/gcm/answer.h"
 
 #define ORDER                                                                                              \
 	"Points must be written in order. One or more of the points specified had an older end time than " \
@@ -16,8 +17,8 @@
 	"{\"error\":{\"code\":1,\"message\":\"" message "\",\"details\":[" details "]}}"
 
 /* fates: a letter for each point. w written, g again for unavailability, q again for quota, a
- * alone; dropped: o older, f frequent, d aged, i invalid, x denied, m missing, Q quota, B garbage.
- */
+ * alone; dropped: o older, f frequent, d aged, i invalid, x denied, m missing, Q quota, B
+ * garbage. */
 static const struct row {
 	long status;
 	const char *body, *fates;
@@ -84,8 +85,7 @@ static const struct row {
 	 -1,
 	 {0}},
 	{400,
-	 ERROR("Field timeSeries[1].points[0].interval.start_time had an invalid value of \\\"x\\\": The "
-	       "start "
+	 ERROR("Field timeSeries[1].points[0].interval.start_time had an invalid value of \\\"x\\\": The start "
 	       "time must be before the end time",
 	       ""),
 	 "aia",
@@ -93,8 +93,7 @@ static const struct row {
 	 -1,
 	 {0}},
 	{400,
-	 ERROR("Field timeSeries[0].points[0].interval.end_time had an invalid value of \\\"x\\\": Data "
-	       "points "
+	 ERROR("Field timeSeries[0].points[0].interval.end_time had an invalid value of \\\"x\\\": Data points "
 	       "cannot be written more than 24h in the past.",
 	       ""),
 	 "da",
@@ -103,25 +102,21 @@ static const struct row {
 	 {0}},
 	{400,
 	 ERROR("One or more TimeSeries could not be written: Field "
-	       "timeSeries[1].points[0].interval.start_time "
-	       "had an invalid value",
+	       "timeSeries[1].points[0].interval.start_time had an invalid value",
 	       ""),
 	 "wiw",
 	 ANSWER_PARTIAL,
 	 -1,
 	 {0}},
 	{400,
-	 ERROR("Field timeSeries had an invalid value: A maximum of 200 TimeSeries can be written in a "
-	       "single "
-	       "request.",
+	 ERROR("Field timeSeries had an invalid value: A maximum of 200 TimeSeries can be written in a single request.",
 	       ""),
 	 "hhh",
 	 ANSWER_REFUSED,
 	 -1,
 	 {0}},
 	{400,
-	 ERROR("Invalid JSON payload received. Unknown name \\\"x\\\" at 'time_series[2]': Cannot find "
-	       "field.",
+	 ERROR("Invalid JSON payload received. Unknown name \\\"x\\\" at 'time_series[2]': Cannot find field.",
 	       ""),
 	 "aai",
 	 ANSWER_REFUSED,
@@ -134,8 +129,7 @@ static const struct row {
 	 -1,
 	 {0}},
 	{429,
-	 ERROR("timeSeries[0-1]: write for resource=k8s_cluster{a,b} failed with: Monitored resource has too "
-	       "many "
+	 ERROR("timeSeries[0-1]: write for resource=k8s_cluster{a,b} failed with: Monitored resource has too many "
 	       "time series (custom metrics).",
 	       ""),
 	 "QQw",
@@ -170,8 +164,7 @@ static const struct row {
 	 {0}},
 	{400,
 	 ERROR("One or more TimeSeries could not be written: " ORDER ": timeSeries[0]", SUMMARY
-	       "\"totalPointCount\":3,\"successPointCount\":1,\"errors\":[{\"status\":{\"code\":9,"
-	       "\"message\":\"" ORDER
+	       "\"totalPointCount\":3,\"successPointCount\":1,\"errors\":[{\"status\":{\"code\":9,\"message\":\"" ORDER
 	       "\"},\"pointCount\":1},{\"status\":{\"code\":3},\"pointCount\":1}]}"),
 	 "oww",
 	 ANSWER_PARTIAL,

@@ -19,7 +19,7 @@
 
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
-#include "userspace/gcm/sender_private.h"
+#include "userspace/export/gcm/sender_private.h"
 
 #define FAKE_EPOCH_NS (1800000000 * NS_PER_S)
 #define FAKE_LOG      4096
@@ -99,15 +99,13 @@ static inline const char *fake_judge(const struct fake *f, struct fake_series *k
 	if (!cumulative ? start_ns != 0 : start_ns >= end_ns)
 		return "The start time must be before the end time";
 	if (k->points && end_ns <= k->end_ns)
-		return "Points must be written in order. One or more of the points specified had an older "
-		       "end "
+		return "Points must be written in order. One or more of the points specified had an older end "
 		       "time than the most recent point.";
 	if (k->points && end_ns < k->end_ns + 5 * NS_PER_S)
 		return "One or more points were written more frequently than the maximum sampling period "
 		       "configured for the metric.";
 	if (cumulative && k->points && start_ns != k->start_ns && start_ns < k->end_ns + NS_PER_MS)
-		return "Points must be written in order. One or more of the points specified had an older "
-		       "start "
+		return "Points must be written in order. One or more of the points specified had an older start "
 		       "time than the most recent point.";
 	if (cumulative && k->points && start_ns == k->start_ns && value < k->value)
 		return "a cumulative value fell";
@@ -156,8 +154,7 @@ static inline void fake_summary(struct fake *f, struct web_reply *ret, unsigned 
 	}
 	buffer_printf(
 		&ret->body,
-		"{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"One or more "
-		"TimeSeries "
+		"{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"One or more TimeSeries "
 		"could not be written: %s\",\"details\":[{\"@type\":\"type.googleapis.com/"
 		"google.monitoring.v3.CreateTimeSeriesSummary\",\"totalPointCount\":%u,"
 		"\"successPointCount\":%u}]}}",

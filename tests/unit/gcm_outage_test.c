@@ -221,8 +221,8 @@ static void a_day_without_the_service(void **state)
 	assert_true(st.spooled + st.dropped[SENDER_DROP_aged] >= (uint64_t)40 * DAY_TICK);
 	assert_true(c.most_bytes <= SENDER_SPOOL_MAX);
 	/* Nothing grows with the outage; the allocator keeps small pieces at hand, and counts them
-	 * (none: GLIBC_TUNABLES=glibc.malloc.tcache_count=0). The points of the day would be 70 MB.
-	 */
+	 * (none: GLIBC_TUNABLES=glibc.malloc.tcache_count=0). The points of the day would be 70
+	 * MB. */
 	assert_true(c.heap_day < c.heap_hour + (256u << 10));
 	f.next.times = 0;
 	from = f.requests;
@@ -237,8 +237,7 @@ static void a_day_without_the_service(void **state)
 	assert_int_equal(f.wrong, 0);
 	assert_int_equal(st.written, f.written);
 	print_message(
-		"a day away: %u requests tried, spool %.1f MiB at most; caught up in %.1f h by %u "
-		"requests, %u "
+		"a day away: %u requests tried, spool %.1f MiB at most; caught up in %.1f h by %u requests, %u "
 		"a minute at most, %llu points aged\n",
 		asked, (double)c.most_bytes / (1 << 20), catching * (TICK_MS / 1000) / 3600.0,
 		f.requests - from, c.most_minute, (unsigned long long)st.dropped[SENDER_DROP_aged]);

@@ -106,8 +106,7 @@ static void too_many_series_are_a_quota(void **state)
 		.body = "{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\",\"message\":"
 			"\"timeSeries[1]: write for "
 			"resource=gce_instance{} failed with: Monitored resource has "
-			"too many time series (custom "
-			"metrics).\"," TWO_OF_THREE "}}"};
+			"too many time series (custom metrics).\"," TWO_OF_THREE "}}"};
 	fake_tick(&f, 3, 1, false, false);
 	assert_int_equal(fake_stats(&f).written, 2);
 	assert_int_equal(fake_stats(&f).dropped[SENDER_DROP_quota], 1);

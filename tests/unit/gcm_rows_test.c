@@ -89,7 +89,7 @@ static void test_a_job_is_told_by_one_node_and_not_for_ever(void **state)
 	struct job_view *old = job("llama"), *elsewhere = job("gpt"), *over = job("bert"), *j;
 
 	(void)state;
-	elsewhere->told_here = false;
+	elsewhere->reported_here = false;
 	over->state = JOB_OVER;
 	over->ledger.ended = true;
 	over->ledger.now_ns = 1100 * S - JOB_WAIT_NS - S;
@@ -247,8 +247,8 @@ static void test_who_has_ended_hangs_no_more(void **state)
 	assert_false(find("rank/straggler", NULL, NULL)->value.yes);
 }
 
-/* The second run of a name ended, the first goes on: its figures, not those of the one that ended.
- */
+/* The second run of a name ended, the first goes on: its figures, not those of the one that
+ * ended. */
 static void test_who_goes_on_has_the_name(void **state)
 {
 	struct job_view *first = job("llama"), *second = job("llama");

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "userspace/gcm/request.h"
+#include "userspace/export/gcm/request.h"
 
 #define NOON 1795262400000000000ll /* 2026-11-21T12:00:00Z */
 #define SEC  1000000000ll
@@ -113,8 +113,7 @@ static void test_integers_and_times_are_text(void **state)
 		"step_count\",\"labels\":"
 		"{\"job_id\":\"llama\",\"rank\":\"0\"}},\"resource\":{\"type\":\"generic_node\",\"labels\":"
 		"{\"location\":\"global\",\"namespace\":\"gp-bpf\",\"node_id\":\"n1\"}},\"metricKind\":"
-		"\"CUMULATIVE\",\"valueType\":\"INT64\",\"unit\":\"1\",\"points\":[{\"interval\":{"
-		"\"startTime\":"
+		"\"CUMULATIVE\",\"valueType\":\"INT64\",\"unit\":\"1\",\"points\":[{\"interval\":{\"startTime\":"
 		"\"2026-11-21T12:00:00.000000000Z\",\"endTime\":\"2026-11-21T12:00:30.000000000Z\"},"
 		"\"value\":{\"int64Value\":\"9223372036854775807\"}}]}]}");
 	assert_int_equal(n, 1);

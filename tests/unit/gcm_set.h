@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/fixture.h"
-#include "userspace/gcm/rows.h"
+#include "userspace/export/gcm/rows.h"
 
 #define NOW  1795262500000000000ll /* of the fixture's snapshot */
 #define JOBS 4
@@ -54,7 +54,7 @@ static inline struct job_view *job(const char *name)
 	j->key = fx.s.njobs;
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	j->state = JOB_RUNNING;
-	j->told_here = true;
+	j->reported_here = true;
 	j->runs = 1;
 	j->first_pid = 77;
 	j->run_ranks = 2;

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "userspace/gcm/spool_private.h"
+#include "userspace/export/gcm/spool_file.h"
 
 #define NS_PER_S 1000000000ll
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the closed semantics about a small log; what tests of its rules share. After cmocka.h. */
-#ifndef TESTS_GOODPUT_ASK_H
-#define TESTS_GOODPUT_ASK_H
+#ifndef TESTS_UNIT_GOODPUT_ASK_H
+#define TESTS_UNIT_GOODPUT_ASK_H
 
 #include "tests/unit/goodput_script.h"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/account/deviation_batch.h"
-#include "userspace/account/cover.h"
-#include "userspace/account/dict.h"
+#include "userspace/account/log/deviation_batch.h"
+#include "userspace/account/library/cover.h"
+#include "userspace/account/library/dict.h"
 
 static uint64_t seed = 88172645463325252ull;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One small log for each rule of account/closed.h about phases, silence and what is asked, worked
- * out by hand. */
+/* One small log for each rule of account/closed/closed.h about phases, silence and what is asked,
+ * worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,8 +68,7 @@ static void test_checkpoints(void **state)
 	(void)state;
 	ideal_us = 2000000;
 	/* Two hosts, and a local copy. */
-	tell("start 0; restore 1 2; restore 2 2; steps 0 9 5 2; save 9 1; save 9 1.5; save 9.5 2; save 15; "
-	     "end 25",
+	tell("start 0; restore 1 2; restore 2 2; steps 0 9 5 2; save 9 1; save 9 1.5; save 9.5 2; save 15; end 25",
 	     NEVER);
 	bad(BADPUT_RESTORE, 3);
 	bad(BADPUT_SAVE, 2.5);
@@ -98,8 +97,7 @@ static void test_elastic(void **state)
 	struct goodput_query q = {.now_us = GOODPUT_UNKNOWN, .elastic = true};
 
 	(void)state;
-	ask("start 0; slices 0 2 4 4; steps 0 9 5 2; wait D 6 9; wait U 12 14; reinit 14 16; init 14.5 15; "
-	    "slices 15 4 4 4; end 25",
+	ask("start 0; slices 0 2 4 4; steps 0 9 5 2; wait D 6 9; wait U 12 14; reinit 14 16; init 14.5 15; slices 15 4 4 4; end 25",
 	    &q);
 	bad(BADPUT_SLICE_DOWN, 3);
 	bad(BADPUT_SCALE_UP, 2);

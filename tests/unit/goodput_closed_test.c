@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One small log for each rule of account/closed.h about runs and steps; what is expected is worked
- * out by hand. */
+/* One small log for each rule of account/closed/closed.h about runs and steps; what is expected is
+ * worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +45,7 @@ static void test_startup(void **state)
 	tell("start 0; step 0 5; steps 1 9 35 2; end 53", NEVER);
 	bad(BADPUT_STARTUP, 5 + 28);
 	good(20);
-	tell("start 0; step 0 5; step 1 13; step 2 16; step 3 19; start 40; step 2 45; step 3 53; step 4 56; "
-	     "end 59",
+	tell("start 0; step 0 5; step 1 13; step 2 16; step 3 19; start 40; step 2 45; step 3 53; step 4 56; end 59",
 	     NEVER); /* of four times two began a run */
 	bad(BADPUT_STARTUP, 5 + 5 + 5 + 5);
 	good(15);
@@ -132,8 +131,7 @@ static void test_rewind(void **state)
 	tell("start 0; steps 0 9 5 2; save 25 30; start 100; steps 10 19 110 2; end 130", NEVER);
 	bad(BADPUT_SAVE, 30);
 	bad(BADPUT_RECOVERY, 45);
-	tell("start 0; steps 0 9 5 2; save 25 30; steps 10 12 55 2; save 61 9; step 10 100; step 11 102; end "
-	     "104",
+	tell("start 0; steps 0 9 5 2; save 25 30; steps 10 12 55 2; save 61 9; step 10 100; step 11 102; end 104",
 	     NEVER);
 	bad(BADPUT_SAVE, 30);
 	bad(BADPUT_WASTED, 70 - 55);
@@ -201,8 +199,7 @@ static void test_failed_boots(void **state)
 	const struct disruption *d;
 
 	(void)state;
-	tell("start 0; steps 0 9 5 2; start 100; init 101 110; start 150; init 151 160; start 200; init 201 "
-	     "210;"
+	tell("start 0; steps 0 9 5 2; start 100; init 101 110; start 150; init 151 160; start 200; init 201 210;"
 	     "steps 6 15 210 2; end 230",
 	     NEVER);
 	d = disrupted(1);
@@ -237,8 +234,7 @@ static void test_in_place(void **state)
 static void test_writers(void **state)
 {
 	(void)state;
-	tell("start 0; start 0.3; start 0; step 0 5; step 0 5.1; step 1 7; step 1 7; step 2 9; step 2 9.9; "
-	     "step 3 11;"
+	tell("start 0; start 0.3; start 0; step 0 5; step 0 5.1; step 1 7; step 1 7; step 2 9; step 2 9.9; step 3 11;"
 	     "step 1 7.2; end 13; end 13.1",
 	     NEVER);
 	disrupted(0);
@@ -256,8 +252,7 @@ static void test_disorder(void **state)
 	disrupted(0);
 	good(8);
 	/* The first two of a run swapped; and the last of a run after the next start. */
-	tell("start 0; steps 0 8 5 2; start 100; step 9 23; step 7 112; step 6 110; steps 8 15 114 2; end "
-	     "130",
+	tell("start 0; steps 0 8 5 2; start 100; step 9 23; step 7 112; step 6 110; steps 8 15 114 2; end 130",
 	     NEVER);
 	assert_int_equal(disrupted(1)->resumed_step, 6);
 	bad(BADPUT_WASTED, 6);
@@ -280,8 +275,7 @@ static void test_gaps(void **state)
 	assert_seconds(answer.cumulative.ideal_s, 2);
 	disrupted(0);
 	/* The restart is at a step that has no record: half way between 20 and 30. */
-	tell("start 0; step 0 5; step 10 25; step 20 45; step 30 65; start 100; step 25 110; step 35 130; "
-	     "end 132",
+	tell("start 0; step 0 5; step 10 25; step 20 45; step 30 65; start 100; step 25 110; step 35 130; end 132",
 	     NEVER);
 	bad(BADPUT_WASTED, 10);
 	good(50 + 22);

@@ -187,8 +187,7 @@ static void cloud(void **state)
 
 	(void)state;
 	r = record(
-		"{\"insertId\":\"a1\",\"severity\":\"INFO\",\"timestamp\":\"2026-01-01T02:00:00.123456789+"
-		"02:00\","
+		"{\"insertId\":\"a1\",\"severity\":\"INFO\",\"timestamp\":\"2026-01-01T02:00:00.123456789+02:00\","
 		"\"jsonPayload\":{\"job_name\":\"j\",\"step_count\":1,\"step_start_time\":5},"
 		"\"labels\":{\"job_start_time\":\"x\"}}");
 	assert_int_equal(r->kind, GOODPUT_STEP);
@@ -327,8 +326,7 @@ static void restores(void **state)
 	assert_int_equal(r->duration_us, 2000000);
 	assert_false(r->persistent);
 	r = record(
-		"{\"event_type\":\"emergency_restore\",\"broadcast_start_time\":2,\"broadcast_duration_"
-		"secs\":1,"
+		"{\"event_type\":\"emergency_restore\",\"broadcast_start_time\":2,\"broadcast_duration_secs\":1,"
 		"\"checkpoint_manager_duration_secs\":2}");
 	assert_int_equal(r->kind, GOODPUT_EMERGENCY_RESTORE);
 	assert_int_equal(r->number, GOODPUT_UNKNOWN);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "goodput_run.h"
-#include "userspace/account/library.h"
+#include "userspace/account/library/library.h"
 
 #define EVAL  3
 #define CHECK 4

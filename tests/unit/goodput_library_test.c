@@ -87,8 +87,7 @@ static void test_disruptions(void **state)
 }
 
 /* Boundary 3 of steps 0 (10 s) 1 2 3 4 5 (2 s each): three productive, two wasted, startup against
- * the mean.
- */
+ * the mean. */
 static void test_segment(void **state)
 {
 	struct log_run r = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log written by hand, and what the library's engine makes of it. Times are seconds after START.
- */
+/* A log written by hand, and what the library's engine makes of it. Times are seconds after
+ * START. */
 #ifndef TESTS_UNIT_GOODPUT_RUN_H
 #define TESTS_UNIT_GOODPUT_RUN_H
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/account/job_log.h"
+#include "userspace/account/log/job_log.h"
 
 #define START_US 1735725600000000ll
 #define SCALE_UP 7 /* a name of elastic waits for more slices */

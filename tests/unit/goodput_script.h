@@ -4,13 +4,13 @@
  * first's) save T LENGTH  restore T LENGTH  custom X A B  begin X A  finish X B  wait X A B  reinit
  * A B slices T ACTIVE TOTAL AVAILABLE  lost X A: init, prep, load without an end  raw NUMBER
  * MICROSECONDS: a step X: a name of one capital letter; waits for U are scale-ups. */
-#ifndef TESTS_GOODPUT_SCRIPT_H
-#define TESTS_GOODPUT_SCRIPT_H
+#ifndef TESTS_UNIT_GOODPUT_SCRIPT_H
+#define TESTS_UNIT_GOODPUT_SCRIPT_H
 
 #include <stdio.h>
 #include <string.h>
 
-#include "userspace/account/job_log.h"
+#include "userspace/account/log/job_log.h"
 
 #define T0_US 1735725600000000ll
 

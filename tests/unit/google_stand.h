@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* google_stand.h - what programs that test userspace/cloud/google.h share: the stand-in, and an
  * environment that knows nothing else. */
-#ifndef TEST_GOOGLE_STAND_H
-#define TEST_GOOGLE_STAND_H
+#ifndef TESTS_UNIT_GOOGLE_STAND_H
+#define TESTS_UNIT_GOOGLE_STAND_H
 
 #include "tests/unit/stand_in.h"
 #include "userspace/base/log.h"

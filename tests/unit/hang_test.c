@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "userspace/model/hang.h"
+#include "userspace/model/time/hang.h"
 
 #define S  1000000000ull
 #define MS 1000000ull
@@ -58,6 +58,12 @@ static void patience(void **state)
 	c.longest_ns = 0;
 	c.saving = true;
 	assert_int_equal(limit(c, GP_WHY_io), 420 * S);
+	c.save_ns = 4 * MS;
+	assert_int_equal(limit(c, GP_WHY_io), 60 * S);
+	c.save_ns = 20 * S;
+	assert_int_equal(limit(c, GP_WHY_io), 100 * S);
+	c.save_ns = 100 * S;
+	assert_int_equal(limit(c, GP_WHY_io), 420 * S);
 	c.save_ns = 300 * S;
 	assert_int_equal(limit(c, GP_WHY_io), 600 * S);
 	c.user_ns = 5 * S;
@@ -105,8 +111,7 @@ static void words(void **state)
 }
 
 /* By what has not returned: a copy waits for the device as a wait does, a communicator's end for
- * its peers.
- */
+ * its peers. */
 static void calls(void **state)
 {
 	static const unsigned waits[] = {GP_ROLE_sync, GP_ROLE_copy, GP_ROLE_copy_in,

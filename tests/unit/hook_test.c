@@ -17,15 +17,14 @@
 #include <cmocka.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/export/hook.h"
-#include "userspace/export/hook_command.h"
-#include "userspace/export/hook_file.h"
-#include "userspace/export/hook_queue.h"
+#include "userspace/export/hook/hook.h"
+#include "userspace/export/hook/hook_command.h"
+#include "userspace/export/hook/hook_file.h"
+#include "userspace/export/hook/hook_queue.h"
 
 #define S 1000000000ull
 
-/* ---- the option
- * ---------------------------------------------------------------------------------- */
+/* ---- the option ------------------------------------------------------------------------------ */
 
 static void test_a_command_is_split_at_blanks_and_quotes_keep_them(void **state)
 {
@@ -63,8 +62,7 @@ static void test_what_is_wrong_is_refused(void **state)
 		"hang=https://user:secret@host/path",
 		"hang=https://host/a b",
 		"hang=https://host/\x7f",
-		"hang=/b 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 "
-		"32 33",
+		"hang=/b 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33",
 		"hang=@/nowhere/at/all",
 	};
 
@@ -137,13 +135,13 @@ static void test_a_file_holds_url_and_headers(void **state)
 
 static void test_facts_that_are_events(void **state)
 {
-	struct job_fall fall = {0};
+	struct job_disruption disruption = {0};
 	struct fact_health health = {.kind = "hang"};
-	struct fact f = {.type = FACT_DISRUPTION, .disruption = &fall};
+	struct fact f = {.type = FACT_DISRUPTION, .disruption = &disruption};
 
 	(void)state;
 	assert_int_equal(hook_event_of(&f), HOOK_DISRUPTION);
-	fall.over = true;
+	disruption.over = true;
 	assert_int_equal(hook_event_of(&f), HOOK_RECOVERED);
 	f = (struct fact){.type = FACT_HEALTH, .health = &health};
 	assert_int_equal(hook_event_of(&f), HOOK_HANG);
@@ -161,8 +159,7 @@ static void test_facts_that_are_events(void **state)
 	assert_int_equal(hook_event_of(&f), HOOK_EVENTS);
 }
 
-/* ---- the queue
- * ------------------------------------------------------------------------------------ */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static int put(struct hook_queue *q, uint64_t at_ns, int event, const char *job, const char *line)
 {
@@ -239,8 +236,7 @@ static void test_it_is_bounded(void **state)
 	hook_queue_free(&q);
 }
 
-/* ---- files
- * ---------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void test_a_program_that_others_can_change_is_refused(void **state)
 {
@@ -279,8 +275,7 @@ static void test_a_program_that_others_can_change_is_refused(void **state)
 	rmdir(folder);
 }
 
-/* ---- commands
- * ------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static uint64_t limit_ns = HOOK_LIMIT_NS;
 
@@ -322,11 +317,10 @@ static void test_a_command_gets_little(void **state)
 	assert_int_equal(shell("echo $(ls /proc/self/fd)", &open, -1, why), HOOK_DONE);
 	assert_string_equal(why, "0 1 2 3"); /* the last is the folder's that is listed */
 	syscall(SYS_rt_sigaction, 32, ignored, NULL, _NSIG / 8);
-	assert_int_equal(shell("grep -h -e ^CapEff -e ^CapBnd -e ^NoNewPrivs -e ^SigBlk -e ^SigIgn "
-			       "/proc/self/status | "
-			       "tr -d '\\n\\t'",
-			       &open, -1, why),
-			 HOOK_DONE);
+	assert_int_equal(
+		shell("grep -h -e ^CapEff -e ^CapBnd -e ^NoNewPrivs -e ^SigBlk -e ^SigIgn /proc/self/status | tr -d '\\n\\t'",
+		      &open, -1, why),
+		HOOK_DONE);
 	assert_non_null(strstr(why, "CapEff:0000000000000000"));
 	assert_non_null(strstr(why, "NoNewPrivs:1"));
 	assert_non_null(strstr(why, "SigBlk:0000000000000000SigIgn:0000000000000000"));
@@ -347,8 +341,8 @@ static void test_how_a_command_ends(void **state)
 	assert_non_null(strstr(why, "1 MiB"));
 }
 
-/* Runs it with ever more time, until it had enough to begin: a machine may be busy, or an emulator.
- */
+/* Runs it with ever more time, until it had enough to begin: a machine may be busy, or an
+ * emulator. */
 static enum hook_end shell_longer(const char *script, const char *want, char *why)
 {
 	_Atomic uint64_t open = 0;

@@ -64,16 +64,16 @@ static void *opened(char *const *hooks, int n)
 	return state;
 }
 
-static void fell(void *state, uint64_t number, const char *job, bool over, bool told)
+static void disrupted(void *state, uint64_t number, const char *job, bool over, bool told)
 {
-	const struct job_fall fall = {.number = 1, .over = over};
+	const struct job_disruption disruption = {.number = 1, .over = over};
 	const struct fact f = {.type = FACT_DISRUPTION,
 			       .number = number,
 			       .told = told,
 			       .rank = -1,
 			       .pid = 1,
 			       .job = job,
-			       .disruption = &fall};
+			       .disruption = &disruption};
 
 	export_hooks.fact(state, &f);
 }
@@ -108,9 +108,9 @@ static void test_one_that_hangs_holds_up_no_other(void **state)
 	snprintf(one, sizeof(one), "disruption=%s", stuck);
 	snprintf(other, sizeof(other), "disruption,recovered=%s", note);
 	hs = opened(hooks, 2);
-	fell(hs, 1, "a", false, false);
+	disrupted(hs, 1, "a", false, false);
 	until_sent(hs, 1, &v);
-	fell(hs, 2, "a", true, false);
+	disrupted(hs, 2, "a", true, false);
 	until_sent(hs, 2, &v);
 	assert_string_equal(v.name, "hooks");
 	assert_true(v.up && v.last_ns);
@@ -128,13 +128,13 @@ static void test_the_last_word_is_told_at_the_end(void **state)
 	(void)state;
 	snprintf(one, sizeof(one), "disruption,recovered=%s", note);
 	hs = opened(hooks, 1);
-	fell(hs, 7, "told", false, true); /* by a predecessor */
-	fell(hs, 8, "a", false, false);
+	disrupted(hs, 7, "told", false, true); /* by a predecessor */
+	disrupted(hs, 8, "a", false, false);
 	until_sent(hs, 1, &v);
-	fell(hs, 9, "a", true, false);
+	disrupted(hs, 9, "a", true, false);
 	until_sent(hs, 2, &v);
 	for (uint64_t i = 0; i < 3; i++)
-		fell(hs, 10 + i, "a", false, false);
+		disrupted(hs, 10 + i, "a", false, false);
 	export_hooks.look(hs, &v);
 	assert_int_equal(v.waiting, 1);
 	assert_int_equal(dropped(&v, "rate"), 2);
@@ -161,12 +161,12 @@ static void test_what_fails_is_counted(void **state)
 	(void)state;
 	snprintf(one, sizeof(one), "disruption=/bin/false");
 	hs = opened(hooks, 1);
-	fell(hs, 1, "a", false, false);
+	disrupted(hs, 1, "a", false, false);
 	for (int i = 0; i < 70; i++) {
 		char job[16];
 
 		snprintf(job, sizeof(job), "j%d", i);
-		fell(hs, 2, job, true, false); /* nobody asked */
+		disrupted(hs, 2, job, true, false); /* nobody asked */
 	}
 	do {
 		usleep(5000);

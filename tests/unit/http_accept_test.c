@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "userspace/export/http_accept.h"
+#include "userspace/http/http_accept.h"
 
 #define OM "application/openmetrics-text"
 

@@ -20,10 +20,10 @@
 #include "tests/unit/http_client.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/export/http.h"
-#include "userspace/export/http_auth.h"
-#include "userspace/export/http_conn.h"
-#include "userspace/export/http_web.h"
+#include "userspace/http/http.h"
+#include "userspace/http/http_auth.h"
+#include "userspace/http/http_conn.h"
+#include "userspace/http/http_web.h"
 
 #define RIGHT	 "Authorization: Basic cHJvbTpyaWdodA==\r\n" /* prom:right */
 #define WRONG	 "Authorization: Basic cHJvbTp3cm9uZw==\r\n" /* prom:wrong */
@@ -101,7 +101,7 @@ static void make_certificate(void)
 
 static struct http_server *serve(const char *tls, int cost)
 {
-	static const struct http_source source = {NULL, one_version, one_page, NULL, 0};
+	static const struct http_source source = {NULL, one_version, one_page, NULL, 0, NULL};
 	char setting[CRYPT_GENSALT_OUTPUT_SIZE], text[512];
 	struct http_server *h;
 	int n;
@@ -420,7 +420,7 @@ static void what_is_no_config_changes_nothing(void **state)
 	unlink(file);
 	assert_int_equal(mkfifo(file, 0600), 0);
 	look_later(w, false);
-	assert_non_null(strstr(captured, "no regular file"));
+	assert_non_null(strstr(captured, "not a regular file"));
 	assert_true(web_config_protects(http_web_config(w)));
 	unlink(file);
 	http_web_close(w);

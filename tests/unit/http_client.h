@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_client.h - a client of HTTP on 127.0.0.1, or on any descriptor, that sends what it is told.
- */
-#ifndef TESTS_HTTP_CLIENT_H
-#define TESTS_HTTP_CLIENT_H
+/* http_client.h - a client of HTTP on 127.0.0.1, or on any descriptor, that sends what it is
+ * told. */
+#ifndef TESTS_UNIT_HTTP_CLIENT_H
+#define TESTS_UNIT_HTTP_CLIENT_H
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/http.h"
+#include "userspace/http/http.h"
 
 static struct fixture fx;
 static char captured[4096];
@@ -169,10 +169,10 @@ static void one_rendering_per_snapshot(void **state)
 	int port;
 
 	(void)state;
-	assert_int_equal(
-		http_open(&h, "127.0.0.1:0", NULL,
-			  &(struct http_source){&c, counted_version, counted_render, NULL, 0}),
-		0);
+	assert_int_equal(http_open(&h, "127.0.0.1:0", NULL,
+				   &(struct http_source){&c, counted_version, counted_render, NULL,
+							 0, NULL}),
+			 0);
 	port = atoi(strrchr(http_address(h), ':') + 1);
 	for (int i = 0; i < 64; i++)
 		expect(port, "GET", "/metrics", "200", "x 1");
@@ -192,7 +192,7 @@ static void one_rendering_per_snapshot(void **state)
 static void who_is_stuck_is_not_healthy(void **state)
 {
 	struct counted c = {.version = 1};
-	struct http_source source = {&c, counted_version, counted_render, NULL, 1};
+	struct http_source source = {&c, counted_version, counted_render, NULL, 1, NULL};
 	struct http_server *h;
 	uint64_t from_ns = clock_mono_ns();
 	int port;

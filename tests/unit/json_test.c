@@ -15,7 +15,8 @@
 #include "tests/unit/schema.h"
 #include "userspace/base/json_text.h"
 #include "userspace/export/export.h"
-#include "userspace/export/json_line.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/model/job/notice.h"
 
 static void text_is_escaped(void **state)
 {
@@ -256,7 +257,8 @@ static void other_lines(void **state)
 	struct fact_checkpoint c = {.start_ns = 5, .files = 1, .file = "ckpt \"1\".pt"};
 	struct fact_range r = {
 		.name = "evaluate", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
-	struct job_fall d = {.number = 1, .why = {.cause = "killed", .exit_code = -1, .signal = 9}};
+	struct job_disruption d = {.number = 1,
+				   .why = {.cause = "killed", .exit_code = -1, .signal = 9}};
 	struct gp_loss loss = {.cause = 200, .count = 4};
 	struct ledger_view l = {.start_ns = 5, .now_ns = 105};
 	struct fact f = fact(FACT_CHECKPOINT);
@@ -288,7 +290,7 @@ static void other_lines(void **state)
 	f.ledger = &l;
 	j = line(&f, NULL);
 	assert_int_equal(get(j, "elapsed_ns")->valueint, 100);
-	assert_int_equal(cJSON_GetArraySize(get(j, "buckets")), BUCKETS_TOLD);
+	assert_int_equal(cJSON_GetArraySize(get(j, "buckets")), BUCKETS_EXPORTED);
 	assert_true(cJSON_IsNull(get(j, "max_productive_step")));
 	cJSON_Delete(j);
 	f = fact(FACT_LOSS);
@@ -386,7 +388,7 @@ static void probe_line(void **state)
 static void every_word_is_in_the_schema(void **state)
 {
 	struct fact_health h = {.kind = "hang", .why = "unknown", .phase = "", .evidence = ""};
-	struct job_fall d = {.number = 1, .why = {.cause = "killed", .exit_code = -1}};
+	struct job_disruption d = {.number = 1, .why = {.cause = "killed", .exit_code = -1}};
 	struct step_state st = {.tier = TIER_B};
 	struct fact f = fact(FACT_RANK);
 
@@ -409,6 +411,34 @@ static void every_word_is_in_the_schema(void **state)
 		f.disruption = &d;
 		cJSON_Delete(line(&f, NULL));
 	}
+}
+
+static void is_in_enum(const cJSON *def, const char *property, const char *word)
+{
+	const cJSON *i, *words = get(get(get(def, "properties"), property), "enum");
+
+	cJSON_ArrayForEach(i, words)
+	{
+		if (!strcmp(i->valuestring, word))
+			return;
+	}
+	fail_msg("the schema's enum of %s lacks %s", property, word);
+}
+
+/* A fault, or an event of a pod or node, becomes the cause of a disruption by its name. */
+static void schema_has_every_cause(void **state)
+{
+	cJSON *schema = cJSON_Parse(export_json_schema);
+	const cJSON *defs = cJSON_GetObjectItem(schema, "$defs");
+
+	(void)state;
+	for (int i = 0; i < FAULT_COUNT; i++) {
+		is_in_enum(get(defs, "disruption"), "cause", fault_name[i]);
+		is_in_enum(get(defs, "health"), "kind", fault_name[i]);
+	}
+	for (int i = 1; i < GP_NOTICE_COUNT; i++)
+		is_in_enum(get(defs, "disruption"), "cause", notice_name[i]);
+	cJSON_Delete(schema);
 }
 
 /* The last test: the ones before told a fact of each type. */
@@ -458,6 +488,7 @@ int main(void)
 		cmocka_unit_test(health_line),
 		cmocka_unit_test(monitor_line),
 		cmocka_unit_test(every_word_is_in_the_schema),
+		cmocka_unit_test(schema_has_every_cause),
 		cmocka_unit_test(schema_is_complete),
 	};
 

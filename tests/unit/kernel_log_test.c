@@ -20,8 +20,7 @@ static void test_faults(void **state)
 	} rows[] = {
 		{"4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus.",
 		 79, 1234, "PCI:0000:3b:00", "GPU has fallen off the bus."},
-		{"4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen "
-		 "off",
+		{"4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off",
 		 79, 0, "PCI:0000:3b:00", "GPU has fallen off"},
 		{"4,1,2,-,caller=T7;NVRM: Xid (PCI:0000:02:00): 31, pid=7, name=a, b, Ch 00000008, MMU Fault",
 		 31, 7, "PCI:0000:02:00", "b, Ch 00000008, MMU Fault"},

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/ledger.h"
+#include "userspace/model/time/ledger.h"
 
 #define LINE   3000 /* ns that a listener keeps one by one */
 #define ROUNDS 150

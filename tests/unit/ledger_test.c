@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "userspace/model/ledger.h"
+#include "userspace/model/time/ledger.h"
 
 #define MS 1000000ull
 #define S  1000000000ull

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -8,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -15,7 +17,7 @@
 
 #include "tests/unit/fixture.h"
 #include "userspace/base/log.h"
-#include "userspace/view/canvas.h"
+#include "userspace/text/canvas.h"
 #include "userspace/view/frame.h"
 #include "userspace/view/view.h"
 
@@ -172,7 +174,7 @@ static void a_job_that_was_restarted(void **state)
 	struct rank_view *dead = fixture_trainer(&fx, 4242, -1, -1),
 			 *next = fixture_trainer(&fx, 4250, -1, -1);
 	static struct job_view job = {
-		.key = 7, .state = JOB_RUNNING, .runs = 2, .last_step = 240, .nfalls = 1};
+		.key = 7, .state = JOB_RUNNING, .runs = 2, .last_step = 240, .ndisruptions = 1};
 	char *text;
 
 	(void)state;
@@ -251,8 +253,7 @@ static void color_is_optional(void **state)
 	buffer_free(&color);
 }
 
-/* ---- on a terminal
- * -------------------------------------------------------------------------------- */
+/* ---- on a terminal --------------------------------------------------------------------------- */
 
 struct terminal {
 	int master, slave;
@@ -309,9 +310,10 @@ static void only_changes_are_written(void **state)
 	terminal_open(&t, 80, 24);
 	fixture_trainer(&fx, 4242, 0, 2);
 	assert_int_equal(live_open(&l, t.slave, t.slave), 0);
-	has(terminal_read(&t), "\033[?1049h");
+	assert_string_equal(terminal_read(&t), ""); /* until there is something to show */
 	live_draw(l, &fx.s);
 	text = terminal_read(&t);
+	has(text, "\033[?1049h");
 	has(text, "locked A");
 	assert_in_range(count(text, ";1H\033[K"), 15, 24);
 	live_draw(l, &fx.s); /* nothing changed: nothing is written */
@@ -331,6 +333,13 @@ static void only_changes_are_written(void **state)
 	terminal_close(&t);
 }
 
+static void unheard(void *ctx, enum log_level level, const char *line)
+{
+	(void)ctx;
+	(void)level;
+	(void)line;
+}
+
 static void no_color_is_honoured(void **state)
 {
 	static struct terminal t;
@@ -347,15 +356,133 @@ static void no_color_is_honoured(void **state)
 	terminal_close(&t);
 }
 
+/* ^S, as a person presses it: nothing waits until the end, which resumes the output. */
+static void a_held_terminal_holds_nothing_up(void **state)
+{
+	const struct winsize w = {.ws_col = 80, .ws_row = 24};
+	static struct terminal t;
+	int status;
+	size_t at = 0;
+	ssize_t n;
+	struct live *l;
+	pid_t pid;
+
+	(void)state;
+	fixture_trainer(&fx, 4242, 0, 2);
+	pid = forkpty(&t.master, NULL, NULL, &w);
+	assert_true(pid >= 0);
+	if (!pid) {
+		alarm(20);
+		if (live_open(&l, 0, 0))
+			_exit(1);
+		live_draw(l, &fx.s);
+		tcflow(0, TCOOFF);
+		live_resize(l);
+		live_draw(l, &fx.s);
+		tcflow(0, TCOON);
+		live_draw(l, &fx.s);
+		tcflow(0, TCOOFF);
+		live_close(l);
+		_exit(0);
+	}
+	while (at + 1 < sizeof(t.text) &&
+	       (n = read(t.master, t.text + at, sizeof(t.text) - 1 - at)) > 0)
+		at += (size_t)n;
+	t.text[at] = '\0';
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(count(t.text, "\033[2J"), 2); /* the first frame, and the new size */
+	assert_int_equal(count(t.text, "\033[?1049l"), 1);
+	close(t.master);
+}
+
+static int overflow(int depth)
+{
+	volatile char room[4096] = {0};
+
+	return depth < 0 ? 0 : overflow(depth + 1) + room[0];
+}
+
+/* What is logged while frames are shown follows them, in full, also where the view has crashed. */
+static void logged_lines_follow(void **state)
+{
+	static struct terminal t;
+	int was = dup(STDERR_FILENO), status;
+	const char *text, *left;
+	struct live *l;
+
+	(void)state;
+	terminal_open(&t, 80, 24);
+	fixture_trainer(&fx, 4242, 0, 2);
+	dup2(t.slave, STDERR_FILENO);
+	assert_int_equal(live_open(&l, t.slave, t.slave), 0);
+	log_warn("before");
+	live_draw(l, &fx.s);
+	for (int i = 0; i < 100; i++)
+		log_warn("line %d", i);
+	log_error("the reason");
+	for (int i = 100; i < 200; i++)
+		log_warn("line %d", i);
+	text = terminal_read(&t);
+	has(text, "before\r\n\033[?");
+	assert_null(strstr(text, "line 0"));
+	live_close(l);
+	text = terminal_read(&t);
+	left = strstr(text, "\033[?1049l");
+	assert_non_null(left);
+	for (const char *const *line =
+		     (const char *const[]){"line 0\r", "line 31\r", "the reason\r", "line 199\r",
+					   "137 more messages", NULL};
+	     *line; line++)
+		has(left, *line);
+	assert_null(strstr(text, "line 60\r"));
+	for (int deep = 0; deep < 2; deep++) {
+		if (!fork()) {
+			live_open(&l, t.slave, t.slave);
+			live_draw(l, &fx.s);
+			log_error("why");
+			if (deep)
+				overflow(0);
+			abort();
+		}
+		wait(&status);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == (deep ? SIGSEGV : SIGABRT));
+		text = terminal_read(&t);
+		left = strstr(text, "\033[?1049l");
+		assert_non_null(left);
+		has(left, "why\r\n");
+	}
+	dup2(was, STDERR_FILENO);
+	close(was);
+	terminal_close(&t);
+}
+
+static void dumb_terminals_have_no_view(void **state)
+{
+	static struct terminal t;
+	struct live *l;
+
+	(void)state;
+	terminal_open(&t, 80, 24);
+	log_sink(unheard, NULL);
+	setenv("TERM", "dumb", 1);
+	assert_int_equal(live_open(&l, t.slave, t.slave), -ENOTTY);
+	unsetenv("TERM");
+	assert_int_equal(live_open(&l, t.slave, t.slave), -ENOTTY);
+	log_sink(NULL, NULL);
+	assert_string_equal(terminal_read(&t), "");
+	terminal_close(&t);
+}
+
 static void needs_a_terminal(void **state)
 {
 	struct live *l;
 	int fd = open("/dev/null", O_RDWR);
 
 	(void)state;
-	log_setup(-1, LOG_TEXT);
+	log_sink(unheard, NULL);
 	assert_true(live_open(&l, fd, fd) < 0);
-	log_setup(LOG_INFO, LOG_TEXT);
+	log_sink(NULL, NULL);
 	close(fd);
 	live_close(NULL);
 }
@@ -371,12 +498,12 @@ static void plain_lines(void **state)
 				    .closed = true,
 				    .step = 500,
 				    .file = "ckpt\n.pt"};
-	struct job_fall d = {.why = {.cause = "killed",
-				     .exit_code = -1,
-				     .signal = 9,
-				     .sender = 77,
-				     .sender_comm = "ba\033sh"},
-			     .d.step = 12};
+	struct job_disruption d = {.why = {.cause = "killed",
+					   .exit_code = -1,
+					   .signal = 9,
+					   .sender = 77,
+					   .sender_comm = "ba\033sh"},
+				   .d.step = 12};
 	struct fact_health h = {.kind = "hang",
 				.size_ns = 42 * S,
 				.why = "input",
@@ -392,6 +519,9 @@ static void plain_lines(void **state)
 	(void)state;
 	f.state = &st;
 	plain_fact(out, &f);
+	plain_event(out, &f);
+	st.state = STATE_LEARNING;
+	plain_event(out, &f);
 	f.type = FACT_CHECKPOINT;
 	f.checkpoint = &c;
 	plain_fact(out, &f);
@@ -415,9 +545,9 @@ static void plain_lines(void **state)
 	assert_string_equal(
 		text,
 		"12:01:40 rank 0 pid 4242 locked (tier A by Optimizer.step#AdamW) after 3 steps\n"
+		"gp-bpf: 12:01:40 rank 0 pid 4242 locked (tier A by Optimizer.step#AdamW) after 3 steps\n"
 		"12:01:40 rank 0 pid 4242 checkpoint saved in 41.0 ms after step 500: ckpt?.pt\n"
-		"12:01:40 rank 0 pid 4242 disruption: killed by signal 9 (Killed) sent by pid 77 (ba?sh), "
-		"last step 12\n"
+		"12:01:40 rank 0 pid 4242 disruption: killed by signal 9 (Killed) sent by pid 77 (ba?sh), last step 12\n"
 		"12:01:40 rank 0 pid 4242 hangs for 42.0 s: input (reads a?b)\n"
 		"12:01:40 rank 0 pid 4242 hung 42.0 s: input; over now\n"
 		"--:--:-- 4 records lost: ring_call\n"
@@ -439,6 +569,9 @@ int main(void)
 		cmocka_unit_test_setup(color_is_optional, setup),
 		cmocka_unit_test_setup(only_changes_are_written, setup),
 		cmocka_unit_test_setup(no_color_is_honoured, setup),
+		cmocka_unit_test_setup(a_held_terminal_holds_nothing_up, setup),
+		cmocka_unit_test_setup(logged_lines_follow, setup),
+		cmocka_unit_test_setup(dumb_terminals_have_no_view, setup),
 		cmocka_unit_test_setup(needs_a_terminal, setup),
 		cmocka_unit_test_setup(plain_lines, setup),
 	};

@@ -165,8 +165,7 @@ static void ranges_pair(void **state)
 	watch_close(w);
 }
 
-/* ---- names that users choose
- * --------------------------------------------------------------------- */
+/* ---- names that users choose ----------------------------------------------------------------- */
 
 static void body_names(void)
 {
@@ -261,8 +260,7 @@ static void full_name_tables_are_told(void **state)
 	watch_close(w);
 }
 
-/* ---- entry and return, strings ----------------------------------------------------------------
- */
+/* ---- entry and return, strings --------------------------------------------------------------- */
 
 static void body_calls(void)
 {
@@ -307,8 +305,7 @@ static void calls_have_length_and_result(void **state)
 	expect_calls("multi");
 }
 
-/* ---- rules, states, what stays behind
- * ------------------------------------------------------------ */
+/* ---- rules, states, what stays behind -------------------------------------------------------- */
 
 static void expect_state(const struct watch *w, const char *probe, enum gp_attach_state state,
 			 int error)
@@ -361,9 +358,9 @@ static void each_probe_has_a_state(void **state)
 	assert_int_equal(w->attaches_n, 0);
 	child_run(&c);
 	loader_gone(w->loader, c.pid, c.slot);
-	/* Its last user is gone; it is kept a second longer, for one that comes after. */
+	/* Its last user is gone; it is kept some seconds longer, for one that comes after. */
 	assert_int_equal(w->attaches_n, 0);
-	while (!w->attaches_n)
+	while (!w->attaches_n && !usleep(10000))
 		loader_sample(w->loader, count_ignore, loss_ignore, NULL);
 	expect_state(w, "test.hit", GP_ATTACH_detached, 0);
 	watch_close(w);

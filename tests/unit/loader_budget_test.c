@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "loader/budget.h"
-#include "loader/tally.h"
+#include "loader/budget/budget.h"
+#include "loader/budget/tally.h"
 
 #define S     1000000000ull
 #define LIMIT 1000000ull /* 0.1 % of a second */
@@ -57,13 +57,14 @@ static void spend(uint32_t pid, uint32_t unit, uint64_t marker_ns, uint64_t conf
 {
 	enum budget_level level = budget_level(b, unit);
 
-	assert_int_equal(budget_add(b, pid, unit, GP_GROUP_marker, marker_ns, true), 0);
+	assert_int_equal(budget_add(b, pid, unit, GP_GROUP_marker, marker_ns, BUDGET_SENT), 0);
 	if (level < BUDGET_NO_CONFIRM && confirm_ns)
 		assert_int_equal(budget_add(b, pid, unit, GP_GROUP_confirm, confirm_ns,
-					    level < BUDGET_COUNT),
+					    level < BUDGET_COUNT ? BUDGET_SENT : BUDGET_COUNTED),
 				 0);
 	if (level < BUDGET_NO_BULK && bulk_ns)
-		assert_int_equal(budget_add(b, pid, unit, GP_GROUP_bulk, bulk_ns, false), 0);
+		assert_int_equal(budget_add(b, pid, unit, GP_GROUP_bulk, bulk_ns, BUDGET_COUNTED),
+				 0);
 }
 
 static void seconds(int n, uint32_t pid, uint64_t marker_ns, uint64_t confirm_ns, uint64_t bulk_ns)
@@ -87,8 +88,7 @@ static int until(enum budget_level level, int max, uint64_t marker_ns, uint64_t 
 	return n;
 }
 
-/* ---- down
- * ---------------------------------------------------------------------------------------- */
+/* ---- down ------------------------------------------------------------------------------------ */
 
 static void under_the_limit_nothing_changes(void **state)
 {
@@ -185,9 +185,34 @@ static void what_finds_steps_is_kept(void **state)
 	assert_int_equal(budget_level(b, TORCH), BUDGET_NO_CONFIRM);
 }
 
+/* Operators that steps are found by are many: they starve nothing else, and are told as the marker
+ * is. */
+static void what_is_kept_is_not_bounded(void **state)
+{
+	(void)state;
+	budget_protect(b, TORCH, GP_GROUP_confirm, true);
+	budget_protect(b, TORCH, GP_GROUP_bulk, true);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(budget_add(b, 7, TORCH, GP_GROUP_bulk, 9 * LIMIT, BUDGET_KEPT), 0);
+		assert_int_equal(budget_add(b, 7, TORCH, GP_GROUP_confirm, LIMIT, BUDGET_KEPT), 0);
+		seconds(1, 7, 0, LIMIT / 4, 0);
+	}
+	assert_int_equal(budget_level(b, TORCH), BUDGET_ALL);
+	assert_int_equal(told.n, 1);
+	assert_int_equal(told.change[0].what, BUDGET_MARKER);
+	assert_in_range(told.change[0].cost_ns, 5 * LIMIT, 10 * LIMIT);
+	for (int i = 0; i < 100; i++) { /* steps are found by something else now */
+		if (i == 0)
+			budget_protect(b, TORCH, GP_GROUP_bulk, false);
+		seconds(1, 7, 0, LIMIT / 4,
+			budget_level(b, TORCH) < BUDGET_NO_BULK ? 9 * LIMIT : 0);
+	}
+	assert_int_equal(told.change[1].what, BUDGET_GIVEN_UP);
+	assert_int_equal(told.change[1].to, BUDGET_NO_BULK);
+}
+
 /* It goes when nothing is found by it any more, though its unit is lower by then, and comes back
- * when it is.
- */
+ * when it is. */
 static void what_bulk_finds_is_kept(void **state)
 {
 	(void)state;
@@ -210,7 +235,8 @@ static void faults_are_kept(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(budget_add(b, 7, TORCH, GP_GROUP_fault, 9 * LIMIT, true), 0);
+		assert_int_equal(budget_add(b, 7, TORCH, GP_GROUP_fault, 9 * LIMIT, BUDGET_SENT),
+				 0);
 		budget_second(b, S, remember, &told);
 	}
 	assert_int_equal(told.n, 0);
@@ -261,8 +287,7 @@ static void no_limit_gives_nothing_up(void **state)
 	assert_int_equal(told.n, 0);
 }
 
-/* ---- and back
- * ------------------------------------------------------------------------------------ */
+/* ---- and back -------------------------------------------------------------------------------- */
 
 static void calm_brings_all_back(void **state)
 {
@@ -339,8 +364,7 @@ static void the_dead_hold_nothing_back(void **state)
 	assert_in_range(n, 3 * PAUSE - 3, 3 * PAUSE);
 }
 
-/* ---- hits
- * ---------------------------------------------------------------------------------------- */
+/* ---- hits ------------------------------------------------------------------------------------ */
 
 struct sums {
 	uint64_t sent, counted;
@@ -407,6 +431,7 @@ int main(void)
 		POLICY(steps_that_spare_nothing_are_left_out),
 		POLICY(the_marker_is_never_given_up),
 		POLICY(what_finds_steps_is_kept),
+		POLICY(what_is_kept_is_not_bounded),
 		POLICY(what_bulk_finds_is_kept),
 		POLICY(faults_are_kept),
 		POLICY(the_dearest_process_decides),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rows capture of a call, and which calls they tell: along a path of pointers, after the call,
- * unless it ended as usual, texts of interest only. Real probes on this very program; needs root.
- */
+ * unless it ended as usual, texts of interest only. Real probes on this very program; needs
+ * root. */
 
-/* As PJRT passes arguments: one pointer to a struct of pointers, some of which the callee fills in.
- */
+/* As PJRT passes arguments: one pointer to a struct of pointers, some of which the callee fills
+ * in. */
 #define PROBE_ROWS                                                                                        \
 	"  - {id: call, symbol: gpt_late, group: confirm, role: execute, return: true, captures: [\n"     \
 	"     {name: id, arg: 0, path: [16]}, {name: deep, arg: 0, path: [24, 8, 4], width: 4},\n"        \
@@ -20,7 +20,11 @@
 	"  - {id: named, symbol: gpt_named, group: marker, role: execute, wake: true,\n"                  \
 	"     only_names: [__inference_, Save], string: {arg: 0, as: chars}, why: w}\n"                   \
 	"  - {id: module, symbol: gpt_begin, group: marker, role: compile_begin,\n"                       \
-	"     string: {arg: 1, as: chars, deref: 2, offset: 8}, why: w}\n"
+	"     string: {arg: 1, as: chars, deref: 2, offset: 8}, why: w}\n"                                \
+	"  - {id: inner, symbol: gpt_late, group: fault, role: save_call,\n"                              \
+	"     only_names: [inner], string: {arg: 0, as: chars, offset: 16}, why: w}\n"                    \
+	"  - {id: only, symbol: gpt_hit, group: bulk, role: param_op, max_hz: 100,\n"                     \
+	"     only: {arg: 1, path: [0, 4], width: 4, equals: 77}, why: w}\n"
 #include "tests/unit/probed.h"
 
 struct leaf {
@@ -161,16 +165,19 @@ static void body_names(void)
 			    "__inference_eval_9"};
 	char name[] = "jit_train_step";
 	struct module module = {NULL, name}, *at = &module;
+	struct args args = {.id = 0};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		gpt_named(names[i]);
 	gpt_begin(NULL, (const struct text *)(const void *)&at);
+	memcpy(&args.id, "inner x", 8);
+	gpt_late(&args);
 }
 
 static void names(void **state)
 {
 	static const char *const told[] = {"__inference_train_7", "SaveV2", "__inference_eval_9",
-					   "jit_train_step"};
+					   "jit_train_step", "inner x"};
 	struct watch *w;
 	struct child c;
 	struct event ev;
@@ -190,12 +197,40 @@ static void names(void **state)
 	watch_close(w);
 }
 
+static void body_only(void)
+{
+	struct leaf leaf = {77, 76}, *at = &leaf;
+
+	for (int i = 0; i < 20; i++) {
+		leaf.value = 70 + (uint32_t)i;
+		gpt_hit(0, (uintptr_t)&at);
+	}
+}
+
+/* The others are counted: they cost the process as much. */
+static void only(void **state)
+{
+	struct watch *w;
+	struct child c;
+
+	(void)state;
+	need_root();
+	w = watch_open(NULL);
+	c = child_start(w, body_only);
+	assert_int_equal(WEXITSTATUS(child_run(&c)), 42);
+	watch_collect(w);
+	assert_int_equal(records_count(w, GP_KIND_hit, "test.only", c.pid), 1);
+	assert_int_equal(counted(w, "test.only", c.pid), 19);
+	watch_close(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(late),
 		cmocka_unit_test(unless),
 		cmocka_unit_test(names),
+		cmocka_unit_test(only),
 	};
 
 	if (probed_setup())

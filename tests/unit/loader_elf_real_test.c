@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "loader/elf_symbol.h"
+#include "loader/elf/elf_symbol.h"
 
 /* A real library: what the dynamic linker says is the truth. */
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "loader/elf_private.h"
+#include "loader/elf/elf_private.h"
 
 #define SYMBOLS 20011
 #define STRIDE                                                                                     \
@@ -151,8 +151,7 @@ static void test_ends_early(void **state)
 	library_free(lib);
 }
 
-/* ---- what is found
- * ------------------------------------------------------------------------------- */
+/* ---- what is found --------------------------------------------------------------------------- */
 
 static int find(struct library *lib, const struct elf_want *wants, size_t n, struct elf_found **ret)
 {
@@ -221,8 +220,7 @@ static void test_same_twice(void **state)
 	library_free(lib);
 }
 
-/* ---- a file that does not hold still
- * --------------------------------------------------------------- */
+/* ---- a file that does not hold still --------------------------------------------------------- */
 
 struct writer {
 	struct library *lib;

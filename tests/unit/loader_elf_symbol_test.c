@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "loader/elf_symbol.h"
+#include "loader/elf/elf_symbol.h"
 
 /* ---- a small library, made by hand so that each part of it can be spoilt */
 
@@ -328,6 +328,43 @@ static void test_read(void **state)
 	close(fd);
 }
 
+/* 0 or -errno. */
+static int soname(const struct image *im, char *ret, size_t cap)
+{
+	int fd = memory_file(im, sizeof(*im)), err;
+	struct elf_file *ef;
+
+	assert_int_equal(elf_file_open(&ef, fd), 0);
+	err = elf_file_soname(ef, ret, cap);
+	elf_file_close(ef);
+	close(fd);
+	return err;
+}
+
+static void test_soname(void **state)
+{
+	struct image im;
+	char name[16];
+
+	(void)state;
+	make_image(&im);
+	assert_int_equal(soname(&im, name, sizeof(name)), -ENOENT);
+	im.dynamic[5] = (Elf64_Dyn){.d_tag = DT_SONAME, .d_un.d_val = im.symbols[2].st_name};
+	assert_int_equal(soname(&im, name, sizeof(name)), 0);
+	assert_string_equal(name, "fake_one");
+	assert_int_equal(soname(&im, name, 8), -ENOENT); /* no room for its end */
+	im.dynamic[5].d_un.d_val = sizeof(im.strings);
+	assert_int_equal(soname(&im, name, sizeof(name)), -ENOENT);
+	im.dynamic[5].d_un.d_val = UINT64_MAX;
+	assert_int_equal(soname(&im, name, sizeof(name)), -ENOENT);
+	im.dynamic[5].d_un.d_val = sizeof(im.strings) - 1;
+	im.strings[sizeof(im.strings) - 1] = 'x'; /* it does not end */
+	assert_int_equal(soname(&im, name, sizeof(name)), -ENOENT);
+	im.dynamic[5].d_un.d_val = im.symbols[2].st_name;
+	im.dynamic[2].d_un.d_val = sizeof(im); /* strings behind the end of the file */
+	assert_int_equal(soname(&im, name, sizeof(name)), -ENOENT);
+}
+
 /* The hash table is believed: what it hides is not found, so no pass over all symbols was made. */
 static void test_hash_is_used(void **state)
 {
@@ -480,7 +517,7 @@ int main(void)
 		cmocka_unit_test(test_several_wants), cmocka_unit_test(test_read),
 		cmocka_unit_test(test_no_elf),	      cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_mutated),
-		cmocka_unit_test(test_hash_is_used),
+		cmocka_unit_test(test_hash_is_used),  cmocka_unit_test(test_soname),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

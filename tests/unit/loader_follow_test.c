@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes where only a call tells a function is, on real processes; values along paths. Needs root.
- */
+/* Probes where only a call tells a function is, on real processes; values along paths. Needs
+ * root. */
 #define PROBE_ROWS                                                                                         \
 	"  - {id: run, symbol: gpt_call, group: marker, role: execute, captures: [{name: deep, arg: 0, "   \
 	"width: 4}], why: w}\n"                                                                            \

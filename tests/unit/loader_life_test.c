@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs root.
- */
+/* Life of watched processes as the kernel side tells it, and what the loader refuses. Needs
+ * root. */
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <linux/sched.h>
@@ -11,8 +11,7 @@
 
 #include "tests/unit/probed.h"
 
-/* ---- process life ------------------------------------------------------------------------------
- */
+/* ---- process life ---------------------------------------------------------------------------- */
 
 static void hits(int n)
 {
@@ -199,8 +198,8 @@ static void body_handles(void)
 		pause();
 }
 
-/* Flooded with a signal that it handles, and killed at the end: who killed it is told all the same.
- */
+/* Flooded with a signal that it handles, and killed at the end: who killed it is told all the
+ * same. */
 static void signals_are_bounded(void **state)
 {
 	char stdin_path[64], link[8];
@@ -339,8 +338,7 @@ static void refusals_are_clean(void **state)
 	assert_int_equal(run_self("in-pid-namespace"), EPERM);
 }
 
-/* ---- the end
- * ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 #define PROGRAMS_MAX 64
 

@@ -9,7 +9,7 @@
 	"  - {id: c, symbol: gpt_hit, group: fault, why: w, libraries: [gpt_a_name_that_is_long.so.?]}\n"
 #include "tests/unit/probed.h"
 
-#include "loader/probe_names.h"
+#include "loader/probe/probe_names.h"
 #include "userspace/base/log.h"
 
 static char said[1024];
@@ -104,8 +104,7 @@ static void a_prefix_is_what_comes_before_the_first_wildcard(void **state)
 	assert_true(!p.mask[0] && !p.mask[1]);
 }
 
-/* ---- by the kernel
- * ---------------------------------------------------------------------------------- */
+/* ---- by the kernel --------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/gp-meet-XXXXXX";
 

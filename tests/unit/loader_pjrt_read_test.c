@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "bpf/gp_abi.h"
-#include "loader/elf_private.h"
-#include "loader/pjrt.h"
+#include "loader/elf/elf_private.h"
+#include "loader/site/pjrt.h"
 
 #define PAD_BYTES   (20u << 20)
 #define PIECE_BYTES (1u << 20)

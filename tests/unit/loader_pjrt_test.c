@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #include "bpf/gp_abi.h"
-#include "loader/elf_private.h"
-#include "loader/pjrt.h"
+#include "loader/elf/elf_private.h"
+#include "loader/site/pjrt.h"
 
 #define PATIENCE 100
 
-/* The stand-ins of tests/fake; what the dynamic linker and GetPjrtApi() make of them is the truth.
- */
+/* The stand-ins of tests/fake; what the dynamic linker and GetPjrtApi() make of them is the
+ * truth. */
 
 static char plugins[PATH_MAX], root[] = "/tmp/gp-pjrt-XXXXXX";
 
@@ -54,8 +54,7 @@ static void plugin_close(struct opened *o)
 	close(o->fd);
 }
 
-/* ---- what is true: the table of this process, as file offsets
- * --------------------------------------- */
+/* ---- what is true: the table of this process, as file offsets -------------------------------- */
 
 struct truth {
 	uint64_t size, map_start, offset[PJRT_SLOTS_MAX];
@@ -117,8 +116,7 @@ static size_t wrong(const struct truth *t, const struct pjrt_slots *s, size_t *r
 	return n;
 }
 
-/* ---- the code that fills the table
- * ------------------------------------------------------------------ */
+/* ---- the code that fills the table ----------------------------------------------------------- */
 
 static void test_decode(void **state)
 {
@@ -136,8 +134,8 @@ static void test_decode(void **state)
 		assert_int_equal(slots.size, truth.size);
 		assert_int_equal(slots.minor, truth.minor);
 		assert_int_equal(wrong(&truth, &slots, &known), 0);
-		/* Those that the plugin hands over are five; the last two came with 0.35 and later.
-		 */
+		/* Those that the plugin hands over are five; the last two came with 0.35 and
+		 * later. */
 		assert_int_equal(known,
 				 (truth.size - PJRT_HEAD_BYTES) / 8 - (truth.size > 824 ? 5 : 4));
 		assert_int_equal(slots.offset[120 / 8], 0);
@@ -184,8 +182,7 @@ static void test_function_begins(void **state)
 	plugin_close(&o);
 }
 
-/* ---- what is a table
- * ---------------------------------------------------------------------------------- */
+/* ---- what is a table ------------------------------------------------------------------------- */
 
 static bool place_all(void *ctx, uint64_t address, uint64_t *ret)
 {
@@ -238,9 +235,7 @@ static void test_judge(void **state)
 	}
 }
 
-/* ---- the memory of a process
- * ----------------------------------------------------------------------------
- */
+/* ---- the memory of a process ----------------------------------------------------------------- */
 
 struct child {
 	pid_t pid;
@@ -375,8 +370,7 @@ static void test_elsewhere(void **state)
 	child_start("gxx-O2", "", &child);
 	child_start("v81", "", &other);
 	/* No address, one that cannot be read, one of no table, one that is not aligned, another
-	 * library's.
-	 */
+	 * library's. */
 	assert_int_equal(pjrt_scan(o.ef, child.pid, child.map_start, 8, &slots), -GP_TABLE_unseen);
 	assert_int_equal(pjrt_scan(o.ef, child.pid, child.map_start, UINT64_MAX - 7, &slots),
 			 -GP_TABLE_unseen);
@@ -392,9 +386,7 @@ static void test_elsewhere(void **state)
 	plugin_close(&o);
 }
 
-/* ---- the cache
- * ------------------------------------------------------------------------------------------
- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 static void cache_entry(const char *dir, char path[PATH_MAX])
 {

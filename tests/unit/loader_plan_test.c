@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 
 /* This program is the library that is planned for, under another name. */
 int gp_plan_test_function(int n);

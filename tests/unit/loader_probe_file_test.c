@@ -166,6 +166,38 @@ static void test_more(void **state)
 	remove_file("more");
 }
 
+/* What calls return, of the file and of a row, and names of codes as they are returned. */
+static void test_results(void **state)
+{
+	static const char text[] =
+		"runtime: made\nlibraries: [libmade.so*]\n"
+		"result: {is: signed, ok: [0, 2..4, -7]}\n"
+		"codes:\n  - {code: 0x80070057, name: MADE_INVALID, fault: device}\n"
+		"  - {code: -5, name: MADE_IO, fault: communicator}\n"
+		"probes:\n" ROW("a") ROW("b") "    result: {is: object}\n" ROW(
+			"c") "    result: {is: unsigned, ok: [0xfffffffb]}\n";
+	const struct probe_row *row;
+	struct probe_table *t;
+
+	(void)state;
+	assert_int_equal(load_one(text, &t), 0);
+	row = probe_table_row(t, 0);
+	assert_int_equal(row->result, GP_RETURNS_signed);
+	assert_int_equal(row->noks, 3);
+	assert_true(row->ok[1][0] == 2 && row->ok[1][1] == 4 && row->ok[2][0] == -7);
+	row = probe_table_row(t, 1);
+	assert_int_equal(row->result, GP_RETURNS_object);
+	assert_int_equal(row->noks, 0);
+	row = probe_table_row(t, 2);
+	assert_true(row->ok[0][0] == 0xfffffffb);
+	assert_int_equal(probe_table_codes(t), 2);
+	assert_true(probe_table_code(t, 0)->code == (int32_t)0x80070057);
+	assert_string_equal(probe_table_code(t, 0)->runtime, "made");
+	assert_string_equal(probe_table_code(t, 1)->name, "MADE_IO");
+	assert_int_equal(probe_table_code(t, 1)->kind, GP_FAULT_communicator);
+	probe_table_free(t);
+}
+
 /* The files that are shipped. */
 static void test_shipped(void **state)
 {
@@ -197,7 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_key),    cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_alphabetical), cmocka_unit_test(test_more),
-		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_results),	     cmocka_unit_test(test_shipped),
 	};
 
 	return cmocka_run_group_tests(tests, probe_files_setup, probe_files_teardown);

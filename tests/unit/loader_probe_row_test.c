@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 
 static const char *const nothing[] = {NULL};
 

@@ -26,6 +26,13 @@ static const struct {
 	 "a.yaml:1: runtime: is [a-z0-9_] and shorter than 16\n"},
 	{"runtime: a123456789012345\nlibraries: [a.so]\nprobes:\n" ROW("a"),
 	 "a.yaml:1: runtime: is [a-z0-9_] and shorter than 16\n"},
+	{BAD("a", "    symbol: fake_a\n    result: {is: signed, ok: [5..1]}\n"),
+	 "a.yaml:8: result: ok has codes of 32 bits, A or A..B, of signed or unsigned ones\n"},
+	{BAD("a", "    symbol: fake_a\n    result: {is: object, ok: [1]}\n"),
+	 "a.yaml:8: result: ok has codes of 32 bits, A or A..B, of signed or unsigned ones\n"},
+	{"runtime: x\nlibraries: [a.so]\ncodes:\n  - {code: five, name: FIVE, fault: device}\nprobes:\n" ROW(
+		 "a"),
+	 "a.yaml:3: codes: a code has 32 bits, and a name shorter than 48\n"},
 	{BAD("a", "    symbol: fake_a\n    bogus: 3\n"), "a.yaml:8: bogus: unknown key\n"},
 	{BAD("a", "    symbol: fake_a\n    string: {arg: 0, how: chars}\n"),
 	 "a.yaml:8: how: unknown key\n"},
@@ -53,6 +60,11 @@ static const struct {
 	 "a.yaml:4: id: is [a-z0-9_], and with the runtime before it shorter than 48\n"},
 	{FILE_HEAD ROW("a") ROW("b") ROW("a"),
 	 "a.yaml:12: id: is taken by fake.a at DIR/a.yaml:4\n"},
+	{FILE_HEAD ROW("a") "  - id: b\n    symbol: fake_a\n    group: marker\n    why: w\n",
+	 "a.yaml:8: symbol: is probed by fake.a at DIR/a.yaml:4 already; to replace that row, give its id\n"},
+	{FILE_HEAD "  - {id: a, prefix: fake_, group: fault, libraries: [libfake.so.1], why: w}\n"
+		   "  - {id: b, prefix: fake_, group: fault, why: w}\n",
+	 "a.yaml:5: prefix: is probed by fake.a at DIR/a.yaml:4 already; to replace that row, give its id\n"},
 	{BAD("a", "    symbol: fake_a\n    role: nonsense\n"),
 	 "a.yaml:8: role: Invalid ENUM value: nonsense\n"},
 	{BAD("a", "    symbol: fake_a\n    role: 3\n"), "a.yaml:8: role: Invalid ENUM value: 3\n"},
@@ -106,8 +118,7 @@ static const struct {
 	 "a.yaml:8: captures: are at most 2 without return: true\n"},
 	{BAD("a",
 	     "    symbol: fake_a\n    return: true\n    captures: [{name: a, arg: 0}, {name: b, arg: 0}, "
-	     "{name: c, arg: 0}, {name: d, arg: 0}, {name: e, arg: 0}, {name: f, arg: 0}, {name: g, arg: "
-	     "0}]\n"),
+	     "{name: c, arg: 0}, {name: d, arg: 0}, {name: e, arg: 0}, {name: f, arg: 0}, {name: g, arg: 0}]\n"),
 	 "a.yaml:9: captures: Excessive entries (6 max) in sequence.\n"},
 	{BAD("a", "    symbol: fake_a\n    captures: [{name: x, arg: 0, deref: 1, path: [8]}]\n"),
 	 "a.yaml:8: captures: path says what deref and offset say\n"},
@@ -121,6 +132,10 @@ static const struct {
 	 "a.yaml:9: unless: of is return, or the name of a capture\n"},
 	{BAD("a", "    symbol: fake_a\n    emit: count\n    wake: true\n"),
 	 "a.yaml:9: wake: goes with records, and not with ranges\n"},
+	{BAD("a", "    prefix: fake_a\n    linked: true\n"),
+	 "a.yaml:8: linked: goes with the exact symbol of a C function\n"},
+	{BAD("a", "    symbol: fake_a\n    once: yes\n    emit: count\n"),
+	 "a.yaml:8: once: goes with records of plain hits\n"},
 	{BAD("a", "    symbol: fake_a\n    only_names: [x]\n"),
 	 "a.yaml:8: only_names: goes with a string, and not with ranges\n"},
 	{BAD("a", "    symbol: _ZN1aE\n    slot: 44\n"),
@@ -191,12 +206,13 @@ static void test_bounds(void **state)
 		int fits;
 		const char *row, *error;
 	} cases[] = {
-		{GP_HOT_ROWS, "  - {id: r%d, symbol: fake_r, group: bulk, emit: count, why: x}\n",
+		{GP_HOT_ROWS,
+		 "  - {id: r%1$d, symbol: fake_r%1$d, group: bulk, emit: count, why: x}\n",
 		 "emit: no more than 32 rows can be counted\n"},
 		{GP_RETURN_ROWS_MAX,
-		 "  - {id: r%d, symbol: fake_r, group: fault, return: true, why: x}\n",
+		 "  - {id: r%1$d, symbol: fake_r%1$d, group: fault, return: true, why: x}\n",
 		 "return: no more than 128 rows can have it\n"},
-		{GP_ROWS_MAX, "  - {id: r%d, symbol: fake_r, group: fault, why: x}\n",
+		{GP_ROWS_MAX, "  - {id: r%1$d, symbol: fake_r%1$d, group: fault, why: x}\n",
 		 "probes: Excessive entries (512 max) in sequence.\n"},
 	};
 	char *text = malloc(1 << 17);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "loader/prologue.h"
+#include "loader/elf/prologue.h"
 
 #define CODE(...) {__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 #define ENDBR64	  0xf3, 0x0f, 0x1e, 0xfa

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/reader.h"
+#include "loader/reader/reader.h"
 
 #define AT_ONCE 4 /* as reader.h promises */
 
@@ -72,8 +72,8 @@ static uint64_t answers_take(struct reader *r)
 	return tickets;
 }
 
-/* All that work have answered before anybody looks, so none is busy, and the rest is with nobody.
- */
+/* All that work have answered before anybody looks, so none is busy, and the rest is with
+ * nobody. */
 static void test_no_idle_wait(void **state)
 {
 	pid_t pid = pid_gone();

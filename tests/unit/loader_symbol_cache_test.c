@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loader/elf_symbol.h"
+#include "loader/elf/elf_symbol.h"
 
 /* This program is the library; a copy of it, as it is to be touched. */
 void symbol_cache_test_one(void);

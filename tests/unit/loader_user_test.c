@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "loader/library_user.h"
+#include "loader/library/library_user.h"
 
 #define MANY 70 /* more libraries than a process may have */
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "loader/vmlinux.h"
+#include "loader/kernel/vmlinux.h"
 
 static int reads, fails;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/marker.h"
+#include "userspace/model/signal/marker.h"
 
 #define SEEN_MAX 2048
 
@@ -22,9 +22,8 @@ static struct marker *m;
 static struct seen seen;
 static uint64_t now_ns, took_ns;
 
-static void remember(void *ctx, const struct signal *s)
+static void remember(const struct signal *s)
 {
-	(void)ctx;
 	assert_true(seen.n < SEEN_MAX);
 	seen.s[seen.n] = *s;
 	snprintf(seen.text[seen.n++], sizeof(seen.text[0]), "%s", s->text);
@@ -50,6 +49,7 @@ static int stop(void **state)
 static void feed(void *buf, uint32_t tid, unsigned role, const char *runtime)
 {
 	struct gp_probe probe = {.role = (uint16_t)role};
+	struct marker_signals signals;
 	struct gp_rec *rec = buf;
 	struct event ev;
 
@@ -58,7 +58,11 @@ static void feed(void *buf, uint32_t tid, unsigned role, const char *runtime)
 	rec->ts_ns = now_ns;
 	rec->tid = tid;
 	assert_int_equal(event_decode(buf, rec->len, &ev), 0);
-	marker_feed(m, &ev, role ? &probe : NULL, remember, NULL);
+	do {
+		marker_feed(m, &ev, role ? &probe : NULL, &signals);
+		for (uint32_t i = 0; i < signals.count; i++)
+			remember(&signals.signal[i]);
+	} while (signals.more);
 }
 
 static void call(unsigned role, const char *runtime, int64_t ret, uint64_t a, uint64_t b,
@@ -222,8 +226,8 @@ static void test_handles(void **state)
 	assert_int_equal(run(0x10), other);
 }
 
-/* From a cache of compiled ones: by its bytes through the table, by its module in JAX's own client.
- */
+/* From a cache of compiled ones: by its bytes through the table, by its module in JAX's own
+ * client. */
 static void test_cached(void **state)
 {
 	uint64_t train;
@@ -340,8 +344,7 @@ static void test_completion(void **state)
 }
 
 /* The end of a run was not seen, and what it would have been told by is used again: for the run
- * that has it.
- */
+ * that has it. */
 static void test_completion_lost(void **state)
 {
 	(void)state;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/marker.h"
+#include "userspace/model/signal/marker.h"
 
 #define SEEN_MAX 64
 #define SP	 0x7fff00010000ull /* of the outermost backward */
@@ -24,15 +24,12 @@ static struct marker *m;
 static struct seen seen;
 static uint64_t now_ns;
 
-static void remember(void *ctx, const struct signal *s)
+static void remember(const struct signal *s)
 {
-	struct seen *to = ctx;
-
-	if (to->n == SEEN_MAX)
+	if (seen.n == SEEN_MAX)
 		return;
-	to->s[to->n] = *s;
-	snprintf(to->text[to->n], sizeof(to->text[0]), "%s", s->text);
-	to->n++;
+	seen.s[seen.n] = *s;
+	snprintf(seen.text[seen.n++], sizeof(seen.text[0]), "%s", s->text);
 }
 
 static int start(void **state)
@@ -53,6 +50,7 @@ static int stop(void **state)
 
 static void feed(void *buf, uint32_t tid, const struct gp_probe *probe)
 {
+	struct marker_signals signals;
 	struct gp_rec *rec = buf;
 	struct event ev;
 
@@ -60,7 +58,11 @@ static void feed(void *buf, uint32_t tid, const struct gp_probe *probe)
 	rec->ts_ns = now_ns;
 	rec->tid = tid;
 	assert_int_equal(event_decode(buf, rec->len, &ev), 0);
-	marker_feed(m, &ev, probe, remember, &seen);
+	do {
+		marker_feed(m, &ev, probe, &signals);
+		for (uint32_t i = 0; i < signals.count; i++)
+			remember(&signals.signal[i]);
+	} while (signals.more);
 }
 
 static void begin(uint32_t tid, uint16_t depth, const char *name)
@@ -173,6 +175,51 @@ static void test_nested_optimizer(void **state)
 	assert_int_equal(seen.s[6].ident, 0xabc);
 }
 
+/* For-loop optimizers are told apart by the first parameter; an optimizer that is made says so, as
+ * other things do. */
+static void test_parameter(void **state)
+{
+	uint64_t text, other;
+
+	(void)state;
+	memcpy(&text, "on.optim", 8);
+	memcpy(&other, "on.nn_mo", 8);
+	hit(1, GP_ROLE_optimizer_new, SP, other);
+	hit(1, GP_ROLE_optimizer_new, SP, text);
+	begin(1, 0, "Optimizer.step#Adam.step");
+	hit(1, GP_ROLE_param_op, SP, 0xabc);
+	hit(1, GP_ROLE_update_op, SP, 0xdef);
+	end(1, 0);
+	KINDS_ARE(SIGNAL_OPTIMIZER, SIGNAL_UPDATE_BEGIN, SIGNAL_PARAM_OP, SIGNAL_UPDATE_OP,
+		  SIGNAL_UPDATE);
+	assert_int_equal(seen.s[4].ident, 0xabc);
+}
+
+static void named(uint32_t tid, enum gp_role role, const char *name)
+{
+	_Alignas(8) char buf[GP_RECORD_MAX];
+	struct gp_named *n = event_init(buf, GP_KIND_named, 0, 7, 3);
+	struct gp_probe probe = {.role = (uint16_t)role};
+
+	memcpy(n->name, name, strnlen(name, sizeof(n->name) - 1));
+	feed(buf, tid, &probe);
+}
+
+/* By the last part of the name, of which Python 3.12 shows the end alone. */
+static void test_save_call(void **state)
+{
+	(void)state;
+	named(1, GP_ROLE_save_call, "torch.distributed.checkpoint.save");
+	named(1, GP_ROLE_save_call, "stributed.checkpoint.async_save");
+	named(1, GP_ROLE_save_call, "torch.distributed.checkpoint.load_state_dict");
+	named(1, GP_ROLE_save_call, "torch.distributed.init_rpc");
+	named(1, GP_ROLE_save_call, "");
+	hit(1, GP_ROLE_save_call, SP, 0);
+	KINDS_ARE(SIGNAL_SAVE_CALL, SIGNAL_SAVE_CALL);
+	assert_int_equal(seen.s[0].count, 0);
+	assert_int_equal(seen.s[1].count, 1);
+}
+
 /* An end was lost: the next range at its depth proves that it came. */
 static void test_lost_end(void **state)
 {
@@ -186,6 +233,42 @@ static void test_lost_end(void **state)
 		  SIGNAL_FETCH_BEGIN, SIGNAL_FETCH);
 	assert_true(seen.s[2].tainted);
 	assert_false(seen.s[4].tainted);
+}
+
+/* Many ends were lost: the innermost range closes first, all of them before the new one opens. */
+static void test_many_lost_ends(void **state)
+{
+	const uint32_t lost = 3 * MARKER_SIGNALS - 4;
+	char name[16];
+
+	(void)state;
+	for (uint32_t i = 0; i < lost; i++) {
+		snprintf(name, sizeof(name), "r%u", i);
+		begin(1, (uint16_t)i, name);
+	}
+	seen.n = 0;
+	begin(1, 0, "next");
+	assert_int_equal(seen.n, lost + 1);
+	for (uint32_t i = 0; i < lost; i++) {
+		snprintf(name, sizeof(name), "r%u", lost - 1 - i);
+		assert_int_equal(seen.s[i].kind, SIGNAL_RANGE);
+		assert_true(seen.s[i].tainted);
+		assert_string_equal(seen.text[i], name);
+	}
+	assert_int_equal(seen.s[lost].kind, SIGNAL_RANGE_BEGIN);
+	assert_string_equal(seen.text[lost], "next");
+	seen.n = 0;
+	for (uint32_t i = 1; i < lost; i++)
+		begin(1, (uint16_t)i, "inner");
+	seen.n = 0;
+	end(1, 0);
+	assert_int_equal(seen.n, lost);
+	assert_true(seen.s[lost - 2].tainted);
+	assert_false(seen.s[lost - 1].tainted);
+	assert_string_equal(seen.text[lost - 1], "next");
+	seen.n = 0;
+	end(1, 0);
+	assert_int_equal(seen.n, 0);
 }
 
 static void test_threads_apart(void **state)
@@ -319,14 +402,14 @@ static void test_calls(void **state)
 }
 
 /* Whether a call that makes a device is told as failed, by what it returned. */
-static bool init_failed(const char *runtime, enum gp_role role, int64_t ret)
+static bool init_failed(const struct gp_probe *as, int64_t ret)
 {
 	_Alignas(8) char buf[GP_RECORD_MAX];
 	struct gp_call *call = event_init(buf, GP_KIND_call, 0, 7, 3);
-	struct gp_probe probe = {.role = (uint16_t)role};
+	struct gp_probe probe = *as;
 	bool tainted;
 
-	strcpy(probe.runtime, runtime);
+	probe.role = GP_ROLE_device_init;
 	call->ret = ret;
 	seen.n = 0;
 	feed(buf, 1, &probe);
@@ -339,19 +422,35 @@ static bool init_failed(const char *runtime, enum gp_role role, int64_t ret)
 
 static void test_init_failed(void **state)
 {
+	static const struct gp_probe cuda = {.returns = GP_RETURNS_signed},
+				     nccl = {.returns = GP_RETURNS_signed,
+					     .noks = 2,
+					     .ok = {{0, 0}, {7, 7}}},
+				     ranges = {.returns = GP_RETURNS_signed,
+					       .noks = 1,
+					       .ok = {{-3, 5}}},
+				     level_zero = {.returns = GP_RETURNS_unsigned},
+				     opencl = {.returns = GP_RETURNS_object},
+				     pjrt = {.returns = GP_RETURNS_error}, unknown = {0};
+
 	(void)state;
-	assert_false(init_failed("cuda", GP_ROLE_device_init, 0));
-	assert_true(init_failed("cuda", GP_ROLE_device_init, 100));
-	assert_true(init_failed("hip", GP_ROLE_device_init, 100));
-	assert_true(init_failed("nccl", GP_ROLE_comm_init, 2));
-	assert_false(init_failed("nccl", GP_ROLE_comm_init, 7));
-	/* OpenCL: what was made, or NULL. The low half of an address is nobody's code. */
-	assert_true(init_failed("opencl", GP_ROLE_device_init, 0));
-	assert_false(init_failed("opencl", GP_ROLE_device_init, 0x55d0000000c0));
-	assert_false(init_failed("opencl", GP_ROLE_device_init, 0x7f00ffffff00));
-	assert_true(init_failed("neuron", GP_ROLE_device_init, 1202));
-	assert_true(init_failed("level_zero", GP_ROLE_device_init, 0x70000001));
-	assert_false(init_failed("level_zero", GP_ROLE_device_init, 0));
+	assert_false(init_failed(&cuda, 0));
+	assert_true(init_failed(&cuda, 100));
+	assert_true(init_failed(&cuda, -5));
+	assert_true(init_failed(&cuda, 1200));
+	assert_false(
+		init_failed(&cuda, 0x100000000)); /* the high half of a register is nobody's code */
+	assert_true(init_failed(&nccl, 2));
+	assert_false(init_failed(&nccl, 7));
+	assert_false(init_failed(&ranges, 0xfffffffd));
+	assert_true(init_failed(&ranges, -4));
+	assert_true(init_failed(&level_zero, 0x80070057));
+	assert_false(init_failed(&level_zero, 0));
+	assert_true(init_failed(&opencl, 0));
+	assert_false(init_failed(&opencl, 0x55d0000000c0));
+	assert_true(init_failed(&pjrt, 0x7f0000000000));
+	assert_false(init_failed(&pjrt, 0));
+	assert_false(init_failed(&unknown, 1));
 }
 
 static void test_losses(void **state)
@@ -426,8 +525,8 @@ static void gap(uint64_t from_ns)
 	feed(buf, 0, NULL);
 }
 
-/* What was open is closed where we ceased to watch, tainted; its end, when it comes, is nothing's.
- */
+/* What was open is closed where we ceased to watch, tainted; its end, when it comes, is
+ * nothing's. */
 static void test_gap(void **state)
 {
 	uint64_t from_ns;
@@ -470,7 +569,10 @@ int main(void)
 		TEST(test_plain),
 		TEST(test_names),
 		TEST(test_nested_optimizer),
+		TEST(test_parameter),
+		TEST(test_save_call),
 		TEST(test_lost_end),
+		TEST(test_many_lost_ends),
 		TEST(test_threads_apart),
 		TEST(test_reentrant_checkpoint),
 		TEST(test_deeper_path),

@@ -10,7 +10,7 @@
 #include "tests/unit/loop_feed.h"
 
 #define RANKS	 8
-#define RANK_MAX ((size_t)64 << 10) /* issue: of a rank after the lock */
+#define RANK_MAX ((size_t)64 << 10) /* of a rank after the lock; docs/performance.md: measured */
 #define REFUSALS 900
 #define MOST	 ((size_t)9 << 20) /* rank.h: of a rank that does whatever it can */
 
@@ -128,8 +128,7 @@ static void test_hostile(void **state)
 }
 
 /* No memory the n-th time that it is asked for, or from then on for a while: it goes on, and gives
- * all back.
- */
+ * all back. */
 static void test_refused(void **state)
 {
 	size_t before = heap.bytes;
@@ -157,12 +156,34 @@ static void test_refused(void **state)
 	}
 }
 
+/* The checkpoint that an end cuts short needs memory: that there was none is reported. */
+static void test_refused_at_exit(void **state)
+{
+	size_t before = heap.bytes;
+	struct loop_feed f;
+	struct model *m = loop_start(&f, 1);
+
+	(void)state;
+	loop_run(&f, 10 * LOOP_S);
+	loop_move(&f, LOOP_PID, SAVE_BEGIN, "/out/model.pt", 1000);
+	assert_false(f.refused);
+	loop_record(&f, GP_KIND_exit, LOOP_PID, NULL);
+	heap.fail = heap.calls + 1;
+	heap.fails = UINT64_MAX;
+	loop_feed(&f);
+	assert_true(heap.calls >= heap.fail);
+	heap.fail = heap.fails = 0;
+	assert_true(f.refused);
+	model_free(m);
+	assert_int_equal(heap.bytes, before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rank),	cmocka_unit_test(test_rank_compiled),
 		cmocka_unit_test(test_steady),	cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_at_exit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is told late: who a process is, after its first records; a probe's place, when there are
- * many already.
- */
+ * many already. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
 #include "tests/unit/loop_feed.h"
-#include "userspace/model/model_probe.h"
+#include "userspace/model/signal/device_code.h"
+#include "userspace/model/signal/model_probe.h"
 
 static void see(void *ctx, const struct fact *f)
 {
@@ -86,10 +86,31 @@ static void test_more_places(void **state)
 	model_probes_clear(&ps);
 }
 
+/* Each start names the codes again: what it says last counts, and nothing grows. */
+static void test_codes_again(void **state)
+{
+	struct gp_code code = {.kind = GP_FAULT_device, .runtime = "made"};
+	struct device_codes codes = {0};
+
+	(void)state;
+	for (int start = 0; start < 3; start++) {
+		for (int i = 0; i < DEVICE_CODES; i++) {
+			code.code = i;
+			snprintf(code.name, sizeof(code.name), "NAME_%d_%d", i, start);
+			assert_int_equal(device_codes_add(&codes, &code), 0);
+		}
+	}
+	assert_int_equal(codes.count, DEVICE_CODES);
+	assert_string_equal(device_codes_find(&codes, "made", 7)->name, "NAME_7_2");
+	assert_null(device_codes_find(&codes, "other", 7));
+	device_codes_clear(&codes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference_introduced),
-					   cmocka_unit_test(test_more_places)};
+					   cmocka_unit_test(test_more_places),
+					   cmocka_unit_test(test_codes_again)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/export/json_line.h"
-#include "userspace/model/anchor.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/model/time/anchor.h"
 #include "userspace/model/model.h"
 
 #define MS 1000000ull
@@ -114,8 +114,7 @@ static struct snapshot *look(struct world *w)
 	return s;
 }
 
-/* ---- identity
- * ------------------------------------------------------------------------------------ */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 /* The kernel side tells a start to the nanosecond, /proc in ticks of 10 ms: still one process. */
 static void test_start_in_ticks(void **state)
@@ -201,8 +200,7 @@ static void test_order_of_ranks(void **state)
 	close_world(&w);
 }
 
-/* ---- bounds
- * -------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static void test_too_many_processes(void **state)
 {
@@ -254,8 +252,7 @@ static void test_many_ended(void **state)
 	close_world(&w);
 }
 
-/* ---- what concerns all
- * --------------------------------------------------------------------------- */
+/* ---- what concerns all ----------------------------------------------------------------------- */
 
 static void clock_at(struct world *w, uint64_t ts_ns, int64_t real_ns)
 {
@@ -340,8 +337,7 @@ static void test_attach(void **state)
 	close_world(&w);
 }
 
-/* ---- snapshots
- * ----------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static void test_snapshot_is_still(void **state)
 {
@@ -397,8 +393,7 @@ static void test_snapshot_threads(void **state)
 	close_world(&w);
 }
 
-/* ---- anything at all
- * ----------------------------------------------------------------------------- */
+/* ---- anything at all ------------------------------------------------------------------------- */
 
 static const char *const names[] = {
 	"Optimizer.step#SGD.step",

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "tests/cases/words.h"
-#include "userspace/export/json_line.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 #include "userspace/model/model.h"
 
 #define EVENTS 128
@@ -114,8 +114,7 @@ static struct snapshot *look(struct world *w)
 	return s;
 }
 
-/* ---- joining
- * ------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------- */
 
 static void whole_event(void **state)
 {
@@ -262,8 +261,7 @@ static void cut_texts(void **state)
 	assert_null(strchr(w->lines.data, '\x1b'));
 }
 
-/* ---- figures
- * ------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static void figures_are_kept(void **state)
 {
@@ -330,8 +328,7 @@ static void makes_no_trainer(void **state)
 	snapshot_unref(s);
 }
 
-/* ---- page
- * ---------------------------------------------------------------------------------------- */
+/* ---- page ------------------------------------------------------------------------------------ */
 
 static void on_the_page(void **state)
 {
@@ -340,8 +337,7 @@ static void on_the_page(void **state)
 	struct snapshot *s;
 
 	moves(w,
-	      "0ms process rank 3 8 job j target | 1s monitor torch.monitor.Stat a\"b.mean=0.1 l.max=nan "
-	      "l.min=-inf "
+	      "0ms process rank 3 8 job j target | 1s monitor torch.monitor.Stat a\"b.mean=0.1 l.max=nan l.min=-inf "
 	      "l.sum=inf l.count=12345678901");
 	s = look(w);
 	prometheus_text(&page, s, PROMETHEUS_TEXT);

@@ -12,8 +12,8 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "userspace/export/otlp_queue.h"
-#include "userspace/export/otlp_tree.h"
+#include "userspace/export/otlp/otlp_queue.h"
+#include "userspace/export/otlp/otlp_tree.h"
 
 #define S	1000000000ull
 #define MS	1000000ull

@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "userspace/export/otlp_metric.h"
+#include "userspace/export/otlp/otlp_metric.h"
 
 #define S 1000000000ull
 
 static void what_ended_has_points_for_a_while(void **state)
 {
 	static struct job_view job = {
-		.told_here = true, .ledger.ended = true, .ledger.now_ns = 100 * S};
+		.reported_here = true, .ledger.ended = true, .ledger.now_ns = 100 * S};
 	static struct rank_view rank = {.trainer = true, .pid = 7, .ledger.now_ns = 100 * S};
 	struct snapshot s = {.jobs = &job, .njobs = 1, .ranks = &rank, .nranks = 1, .real_ns = 1};
 	struct buffer out = {0};

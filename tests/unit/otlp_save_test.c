@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans of OpenTelemetry: what is told of saves and evaluations, and what the user's figures make
- * of steps.
- */
+ * of steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,8 +97,7 @@ static void saves_add_up(void **state)
 }
 
 /* What a save covers is what was done when it began: steps went on. Nobody waited, so it has no
- * time of that.
- */
+ * time of that. */
 static void a_save_aside_covers_what_was_done(void **state)
 {
 	struct otlp_tree *t = tree(1);

@@ -16,8 +16,8 @@
 
 #include "tests/unit/otlp_feed.h"
 #include "userspace/base/log.h"
-#include "userspace/export/otlp_config.h"
-#include "userspace/export/otlp_text.h"
+#include "userspace/export/otlp/otlp_config.h"
+#include "userspace/export/otlp/otlp_text.h"
 
 static char captured[4096];
 
@@ -55,8 +55,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* ---- values
- * ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void values_are_those_of_the_json_form(void **state)
 {
@@ -92,8 +91,7 @@ static void values_are_those_of_the_json_form(void **state)
 	buffer_free(&b);
 }
 
-/* ---- the queue
- * ------------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static void a_queue_holds_the_newest(void **state)
 {
@@ -124,8 +122,7 @@ static void a_queue_holds_the_newest(void **state)
 	otlp_queue_free(q);
 }
 
-/* ---- spans
- * ----------------------------------------------------------------------------------------- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 static void of_many_steps_the_odd_ones_are_told(void **state)
 {
@@ -208,8 +205,7 @@ static void what_goes_on_at_the_end_says_so(void **state)
 }
 
 /* A save between steps lies in the loop; one before the first step, or behind the last, in the
- * application.
- */
+ * application. */
 static void parents_hold_their_children(void **state)
 {
 	struct fact_checkpoint c = {
@@ -285,8 +281,7 @@ static void what_was_told_is_not_sent_again(void **state)
 	drop(t, all);
 }
 
-/* ---- the environment
- * ------------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 static void the_environment_counts_as_it_is_specified(void **state)
 {

@@ -23,8 +23,8 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/outlet.h"
-#include "userspace/export/sink.h"
+#include "userspace/export/file/outlet.h"
+#include "userspace/export/file/sink.h"
 
 #define ROOM 10000 /* of a disk that is full */
 
@@ -116,13 +116,12 @@ static void holds(const char *expected)
 	free(text);
 }
 
-/* Where the process was killed another one is asked. */
+/* Where the process was killed another one is asked, and waited for. */
 static struct outlet_told answer(struct outlet *o)
 {
 	struct outlet_told told = {0};
 
-	if (outlet_take(o, 5000, &told))
-		assert_int_equal(outlet_take(o, 5000, &told), 0);
+	assert_int_equal(outlet_take(o, 5000, &told), 0);
 	return told;
 }
 
@@ -269,8 +268,7 @@ static void never_answered(void **state)
 	assert_int_equal(outlet_close(o, 100), -ETIMEDOUT);
 }
 
-/* ---- exporters
- * ----------------------------------------------------------------------------------- */
+/* ---- exporters ------------------------------------------------------------------------------- */
 
 static void tell(struct export_set *set, uint64_t number)
 {
@@ -441,8 +439,8 @@ static void the_end_waits_no_longer(void **state)
 	holds("");
 }
 
-/* What cannot be written by the end is told with its reason, not given up in the middle of a try.
- */
+/* What cannot be written by the end is told with its reason, not given up in the middle of a
+ * try. */
 static void full_to_the_end(void **state)
 {
 	struct rlimit full = {ROOM, RLIM_INFINITY}, had;
@@ -467,6 +465,230 @@ static void full_to_the_end(void **state)
 	assert_int_equal(st.st_size, ROOM);
 }
 
+/* ---- files that are bounded ------------------------------------------------------------------ */
+
+#define BOUNDED_LINES 30000 /* of some 150 bytes */
+
+static const char *name_of(unsigned n)
+{
+	static char name[80];
+
+	snprintf(name, sizeof(name), n ? "%s.%u" : "%s", path, n);
+	return name;
+}
+
+/* The numbers of the lines in FILE.n: first and last, all of them there. Bytes. */
+static off_t numbers_of(unsigned n, uint64_t *ret_first, uint64_t *ret_last)
+{
+	FILE *f = fopen(name_of(n), "r");
+	char line[8192], *at;
+	uint64_t seq, last = 0;
+	struct stat st;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		assert_int_equal(line[strlen(line) - 1], '\n');
+		at = strstr(line, "\"seq\":");
+		assert_non_null(at);
+		seq = strtoull(at + 6, NULL, 10);
+		if (last)
+			assert_int_equal(seq, last + 1);
+		else
+			*ret_first = seq;
+		last = seq;
+	}
+	*ret_last = last;
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	fclose(f);
+	return st.st_size;
+}
+
+static struct export_set *bounded(const char *settings, const struct export_options *opt)
+{
+	struct export_set *set;
+	char spec[128];
+
+	snprintf(spec, sizeof(spec), "json:%s%s", path, settings);
+	assert_int_equal(export_set_new(&set, opt), 0);
+	assert_int_equal(export_set_add(set, spec), 0);
+	return set;
+}
+
+static void tell_many(struct export_set *set, uint64_t from, uint64_t until)
+{
+	for (uint64_t i = from; i < until; i++)
+		tell(set, i);
+}
+
+/* FILE, FILE.1 and FILE.2 have the newest lines, each once; what went is counted and reported. */
+static void a_bounded_file_keeps_the_newest_lines(void **state)
+{
+	struct export_set *set = bounded(",size=1M,keep=2", &(struct export_options){0});
+	uint64_t first[3], last[3];
+	static struct fixture fx;
+
+	(void)state;
+	fixture_init(&fx);
+	tell_many(set, 1, BOUNDED_LINES + 1);
+	export_set_save(set);
+	export_set_look(set, &fx.s);
+	assert_int_equal(export_set_close(set), 0);
+	for (unsigned n = 0; n < 3; n++)
+		assert_in_range(numbers_of(n, &first[n], &last[n]), n ? 500 << 10 : 1, 1 << 20);
+	assert_int_equal(access(name_of(3), F_OK), -1);
+	assert_int_equal(last[0], BOUNDED_LINES);
+	assert_int_equal(first[0], last[1] + 1);
+	assert_int_equal(first[1], last[2] + 1);
+	assert_string_equal(fx.s.exports[0].dropped[2].cause, "size");
+	assert_int_equal(fx.s.exports[0].dropped[2].count, first[2] - 1);
+	assert_non_null(strstr(captured, "it has reached its size; with 2 older files kept"));
+	assert_non_null(strstr(captured, "removed with the oldest files"));
+	unlink(name_of(1));
+	unlink(name_of(2));
+}
+
+/* Killed just when a file had been given its number, before the next one has a line: none comes
+ * twice. */
+static void a_bounded_file_is_gone_on_with(void **state)
+{
+	const struct export_options resume = {.resume = true};
+	struct export_set *set = bounded(",size=1M", &(struct export_options){0});
+	uint64_t first, last;
+
+	(void)state;
+	tell_many(set, 1, 101);
+	assert_int_equal(export_set_close(set), 0);
+	assert_int_equal(rename(path, name_of(1)), 0);
+	set = bounded(",size=1M", &resume);
+	assert_int_equal(export_set_told(set), 100);
+	tell_many(set, 50, 201);
+	assert_int_equal(export_set_close(set), 0);
+	numbers_of(0, &first, &last);
+	assert_int_equal(first, 101);
+	assert_int_equal(last, 200);
+	unlink(name_of(1));
+}
+
+/* Of what a service writes the size is bounded unless somebody asks for none; nothing else is. */
+static void sizes_that_are_asked_for(void **state)
+{
+	static const char *const wrong[] = {",size=",	   ",size=1",	     ",size=1X",
+					    ",size=2000G", ",size=1M,keep=", ",keep=x",
+					    ",keep=1001",  ",size=-1M"};
+	struct export_set *set;
+	char spec[128];
+
+	(void)state;
+	assert_int_equal(export_set_new(&set, &(struct export_options){.service = true}), 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		captured[0] = '\0';
+		snprintf(spec, sizeof(spec), "json:%s%s", path, wrong[i]);
+		assert_int_equal(export_set_add(set, spec), -EINVAL);
+		assert_non_null(strstr(captured, "expected a"));
+	}
+	export_set_close(set);
+	assert_int_equal(
+		export_set_close(bounded(",size=none", &(struct export_options){.service = true})),
+		0);
+	assert_int_equal(export_set_close(bounded(",keep=0,size=64M", &(struct export_options){0})),
+			 0);
+}
+
+/* A sink bounded to 1 MiB and one older file, to `to`, which is given 3 MiB: what closing it
+ * returns. */
+static int bounded_to(const char *to, uint64_t *ret_waiting)
+{
+	const struct outlet_bound bound = {.bytes = OUTLET_BOUND_LEAST, .keep = 1};
+	struct buffer *b;
+	struct sink *s;
+
+	assert_int_equal(sink_open_aside(&s, to, false, NULL, NULL), 0);
+	sink_limit(s, &bound);
+	b = sink_buffer(s);
+	for (int i = 0; i < 3 << 10; i++) {
+		buffer_printf(b, "%01023d\n", i);
+		sink_line(s);
+	}
+	sink_save(s, 5 * S);
+	*ret_waiting = sink_waiting(s, &(uint64_t){0});
+	return sink_close(s);
+}
+
+static off_t size_of(const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(name, &st), 0);
+	return S_ISREG(st.st_mode) ? st.st_size : -1;
+}
+
+/* The target of a symbolic link is bounded, not the link. */
+static void a_link_is_bounded(void **state)
+{
+	char folder[] = "/tmp/gp-bpf-outlet-XXXXXX", link[80];
+	uint64_t waiting;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(link, sizeof(link), "%s/link", folder);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(bounded_to(link, &waiting), 0);
+	assert_int_equal(waiting, 0);
+	assert_in_range(size_of(path), 1, OUTLET_BOUND_LEAST);
+	assert_in_range(size_of(name_of(1)), 1, OUTLET_BOUND_LEAST);
+	assert_int_equal(size_of(link), -1);
+	assert_int_equal(unlink(name_of(1)), 0);
+	unlink(link);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+/* What cannot be renamed does not grow either: lines are kept, and counted at the end. */
+static void a_file_that_cannot_be_renamed(void **state)
+{
+	uint64_t waiting;
+
+	(void)state;
+	assert_int_equal(mkdir(name_of(1), 0700), 0);
+	assert_int_equal(bounded_to(path, &waiting), -EXDEV);
+	assert_int_equal(rmdir(name_of(1)), 0);
+	assert_in_range(size_of(path), 1, OUTLET_BOUND_LEAST);
+	assert_int_equal(size_of(path) + (off_t)(waiting << 10), 3 << 20);
+	assert_non_null(strstr(captured, "it has reached its size, but cannot be renamed"));
+	assert_non_null(strstr(captured, "lines were not written: it has reached its size"));
+}
+
+/* A rotation that fails is repeated: older files are not moved again, and none is removed. */
+static void a_rotation_that_fails_moves_nothing(void **state)
+{
+	const struct outlet_bound bound = {.bytes = OUTLET_BOUND_LEAST, .keep = 2};
+	static char text[OUTLET_TEXT_MAX];
+	struct outlet *o;
+	FILE *f;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\n';
+	f = fopen(name_of(1), "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(mkdir(name_of(2), 0700), 0);
+	assert_int_equal(outlet_open(&o, path, false), 0);
+	outlet_limit(o, &bound);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(outlet_give(o, text, sizeof(text)), sizeof(text));
+		assert_int_equal(answer(o).err, i < 2 ? 0 : -EXDEV);
+	}
+	assert_int_equal(size_of(name_of(1)), 0);
+	assert_int_equal(rmdir(name_of(2)), 0);
+	outlet_give(o, text, sizeof(text));
+	assert_int_equal(answer(o).err, 0);
+	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(size_of(name_of(2)), 0);
+	assert_int_equal(size_of(name_of(1)), OUTLET_BOUND_LEAST);
+	unlink(name_of(1));
+	unlink(name_of(2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +702,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_trace_goes_on_behind_a_gap, begin, end),
 		cmocka_unit_test_setup_teardown(the_end_waits_no_longer, begin, end),
 		cmocka_unit_test_setup_teardown(full_to_the_end, begin, end),
+		cmocka_unit_test_setup_teardown(a_bounded_file_keeps_the_newest_lines, begin, end),
+		cmocka_unit_test_setup_teardown(a_bounded_file_is_gone_on_with, begin, end),
+		cmocka_unit_test_setup_teardown(sizes_that_are_asked_for, begin, end),
+		cmocka_unit_test_setup_teardown(a_link_is_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(a_file_that_cannot_be_renamed, begin, end),
+		cmocka_unit_test_setup_teardown(a_rotation_that_fails_moves_nothing, begin, end),
 	};
 
 	return cmocka_run_group_tests_name("outlet", tests, NULL, NULL);

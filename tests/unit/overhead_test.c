@@ -11,12 +11,12 @@
 #include <cmocka.h>
 
 #include "tests/unit/fixture.h"
-#include "userspace/export/json_line.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 #include "userspace/model/model.h"
-#include "userspace/model/overhead.h"
-#include "userspace/view/view.h"
-#include "userspace/view/words.h"
+#include "userspace/model/time/overhead.h"
+#include "userspace/report/report.h"
+#include "userspace/text/words.h"
 
 #define PID 4242
 
@@ -26,8 +26,7 @@ static void has(const char *text, const char *what)
 		fail_msg("'%s' is not in:\n%s", what, text);
 }
 
-/* ---- sums
- * ---------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void lately_is_the_last_ticks(void **state)
 {
@@ -54,8 +53,7 @@ static void lately_is_the_last_ticks(void **state)
 	assert_int_equal(v.recent.marker_ns, 9 * 3);
 }
 
-/* ---- the model
- * ----------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 struct told {
 	uint8_t state[8];
@@ -260,8 +258,7 @@ static void what_a_program_is_fed_with_is_kept_while_it_matters(void **state)
 	model_free(m);
 }
 
-/* ---- shown
- * --------------------------------------------------------------------------------------- */
+/* ---- shown ----------------------------------------------------------------------------------- */
 
 static struct fixture fx;
 
@@ -320,21 +317,21 @@ static void reports_say_it(void **state)
 	char words[256];
 
 	(void)state;
-	assert_string_equal(view_given_up(words, sizeof(words), &fx.s),
+	assert_string_equal(text_given_up(words, sizeof(words), &fx.s),
 			    "confirm of torch counted, not sent");
-	report_text(&text, &fx.s, false);
+	report_text(&text, &fx.s, 0, false);
 	has(text.data, "0.400 % of the time (the marker 0.300 %)");
 	has(text.data, "the marker alone costs more than the budget of 0.1 %");
 	has(text.data, "confirm of torch counted, not sent  over the overhead budget of 0.1 %");
 	buffer_clear(&text);
 	fx.attach[2].at.state = GP_ATTACH_given_up;
-	has(view_given_up(words, sizeof(words), &fx.s), "confirm of torch detached");
+	has(text_given_up(words, sizeof(words), &fx.s), "confirm of torch detached");
 	fx.attach[2].at.state = GP_ATTACH_attached;
-	has(view_given_up(words, sizeof(words), &fx.s), "for a while, now back");
+	has(text_given_up(words, sizeof(words), &fx.s), "for a while, now back");
 	fx.attach[2].given_up = 0;
-	assert_null(view_given_up(words, sizeof(words), &fx.s));
+	assert_null(text_given_up(words, sizeof(words), &fx.s));
 	fx.s.budget_ppm = 5000;
-	report_text(&text, &fx.s, false);
+	report_text(&text, &fx.s, 0, false);
 	assert_null(strstr(text.data, "gave up"));
 	assert_null(strstr(text.data, "the marker alone"));
 	buffer_free(&text);

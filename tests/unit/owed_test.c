@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a full disk had not taken when gp-bpf was killed: its successor writes it, or says how much
- * is missing.
- */
+ * is missing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,7 +20,7 @@
 #include "tests/unit/fixture.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/sink.h"
+#include "userspace/export/file/sink.h"
 
 #define ROOM 10000 /* of a disk that is full */
 

@@ -15,6 +15,7 @@
 #include "userspace/identity/package.h"
 
 static char root[] = "/tmp/gp-package-XXXXXX";
+static const char *const *runtimes; /* of the library, then others */
 
 static void folder(const char *name)
 {
@@ -44,7 +45,7 @@ static void version_is(const char *name, const char *version, const char *from)
 	const char *told;
 
 	snprintf(path, sizeof(path), "%s/%s", root, name);
-	told = package_version(path, got, sizeof(got));
+	told = package_version(path, runtimes, got, sizeof(got));
 	assert_string_equal(got, version);
 	if (from)
 		assert_string_equal(told, from);
@@ -72,6 +73,15 @@ static void test_version(void **state)
 	version_is("libnccl.so.2", "", NULL);
 	version_is("libx.so.1.a", "", NULL);
 	version_is("libx.so.1.22222222222222222222222222", "1.2222222222222", "file name");
+	/* What is built into torch, or comes with it, is not of torch's version. */
+	runtimes = (const char *const[]){"nccl", "cuda", "torch", NULL};
+	version_is("site-packages/torch/lib/libtorch_cpu.so", "", NULL);
+	version_is("libtorch_cuda.so.2.6", "", NULL);
+	version_is("libnccl.so.2.30.7", "2.30.7", "file name");
+	runtimes = (const char *const[]){"nccl", "tor", NULL};
+	version_is("site-packages/torch/lib/libtorch_cpu.so", "2.15.0+cpu", "package");
+	runtimes = (const char *const[]){"torch_xla", "torch", NULL};
+	version_is("libtorch_xla.so.2.6", "2.6", "file name");
 }
 
 static int remove_all(void **state)

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/loop_feed.h"
-#include "userspace/model/phase.h"
+#include "userspace/model/phase/phase.h"
 
 #define WAIT_NS 1000u /* of a call, which takes twice that from the one before */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* place_test - where a process runs and what its job is called, from made-up files of /proc and
- * made-up pods.
- */
+ * made-up pods. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -25,8 +24,7 @@
 #define ID2  "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define HASH "00112233445566778899aabbccddeeff"
 
-/* ---- stands in for userspace/kubernetes
- * -------------------------------------------------------------- */
+/* ---- stands in for userspace/kubernetes ------------------------------------------------------ */
 
 static struct pod stand_pod;
 static int stand_err;
@@ -39,8 +37,7 @@ int pods_get(const struct pods *p, const char *uid, struct pod *ret)
 	return stand_err;
 }
 
-/* ---- paths
- * ------------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *path;
@@ -215,8 +212,7 @@ static void test_hostile_lines(void **state)
 	free(text);
 }
 
-/* ---- processes
- * -------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static char root[64];
 
@@ -300,8 +296,7 @@ static void test_slices(void **state)
 	} cases[] = {
 #define ENVIRON(s) s, sizeof(s)
 		{ENVIRON("TPU_WORKER_ID=1\0TPU_WORKER_HOSTNAMES=a,b,c,d"), 1, 4},
-		{ENVIRON("TPU_WORKER_ID=1\0TPU_WORKER_HOSTNAMES=a,b\0MEGASCALE_NUM_SLICES=3\0MEGASCALE_SLICE_"
-			 "ID=2"),
+		{ENVIRON("TPU_WORKER_ID=1\0TPU_WORKER_HOSTNAMES=a,b\0MEGASCALE_NUM_SLICES=3\0MEGASCALE_SLICE_ID=2"),
 		 5, 6},
 		{ENVIRON("TPU_WORKER_ID=0\0TPU_WORKER_HOSTNAMES=localhost"), 0, 1},
 		{ENVIRON("TPU_WORKER_ID=1\0MEGASCALE_SLICE_ID=2"), -1, -1}, /* of how many? */
@@ -394,8 +389,8 @@ static void test_pod(void **state)
 	assert_int_equal(p.job_from, GP_JOB_FROM_pod);
 }
 
-/* The index in the environment is within one of the Jobs of a set; its pod knows what it is in all.
- */
+/* The index in the environment is within one of the Jobs of a set; its pod knows what it is in
+ * all. */
 static void test_pod_of_a_set(void **state)
 {
 	struct pods *pods = (struct pods *)&stand_pod;
@@ -489,10 +484,10 @@ static void test_secret(void **state)
 
 	(void)state;
 	PUT_TEXT("cgroup", "0::/\n");
-	PUT_TEXT("environ",
-		 "AWS_SECRET=hunter2-very-secret\0RANK=1\0TOKEN=hunter2-very-secret\0JOBSET_NAMEX="
-		 "hunter2-very-"
-		 "secret\0HUGE=hunter2-very-secret,hunter2-very-secret");
+	PUT_TEXT(
+		"environ",
+		"AWS_SECRET=hunter2-very-secret\0RANK=1\0TOKEN=hunter2-very-secret\0JOBSET_NAMEX=hunter2-very-"
+		"secret\0HUGE=hunter2-very-secret,hunter2-very-secret");
 	memset(&p, 0, sizeof(p));
 	assert_int_equal(place_look(root, 5, &facts), 0);
 	assert_int_equal(place_make(&facts, NULL, NULL, &p), 0);

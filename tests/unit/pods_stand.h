@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pods_stand.h - what programs that test userspace/kubernetes/pods.h share: the stand-in for the
  * API server and the kubelet, and what is waited for. */
-#ifndef TEST_PODS_STAND_H
-#define TEST_PODS_STAND_H
+#ifndef TESTS_UNIT_PODS_STAND_H
+#define TESTS_UNIT_PODS_STAND_H
 
 #include "tests/unit/stand_in.h"
 #include "userspace/base/clock.h"

@@ -134,8 +134,7 @@ static void notices(void **state)
 {
 	(void)state;
 	put("m", "uid-m", NODE, "",
-	    "'containerStatuses':[{'name':'c','lastState':{'terminated':{'reason':'OOMKilled','exitCode':137}"
-	    "}}]");
+	    "'containerStatuses':[{'name':'c','lastState':{'terminated':{'reason':'OOMKilled','exitCode':137}}}]");
 	open_it();
 	WAIT(is_well, NULL);
 	put("m", "uid-m", NODE, "",

@@ -59,8 +59,7 @@ static bool is_watched_again(const char *arg)
 }
 
 /* A stream that ends, breaks off, says what is no event, or nothing for too long, is taken up where
- * it was.
- */
+ * it was. */
 static void resumes(void **state)
 {
 	uint64_t lists;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/log.h"
 
 static char dir[] = "/tmp/gp-probes-XXXXXX";

@@ -19,12 +19,11 @@
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/ingest/event.h"
 #include "userspace/ingest/ring.h"
 
-/* ---- what is probed: real functions with a prologue that the kernel emulates ------------------
- */
+/* ---- what is probed: real functions with a prologue that the kernel emulates ----------------- */
 
 #if defined(__x86_64__)
 #define PUSH_BODY "push %rbp\n\tpop %rbp\n\tret"
@@ -64,8 +63,7 @@ PROBED(gpt_scope, PUSH_BODY);
 PROBED(gpt_call, PRODUCT_BODY);
 PROBED(gpt_named, PUSH_BODY);
 
-/* ---- one loader and what it told --------------------------------------------------------------
- */
+/* ---- one loader and what it told ------------------------------------------------------------- */
 
 #define ATTACHES_MAX 64
 
@@ -127,20 +125,16 @@ static const char probe_file[] =
 #else
 	"  - {id: hit, symbol: gpt_hit, group: marker, role: backward,\n"
 	"     captures: [{name: a, arg: 0}, {name: b, arg: 1}], why: w}\n"
-	"  - {id: twin, symbol: gpt_hit, group: confirm, role: backward, why: w}\n"
-	"  - {id: count, symbol: gpt_count, group: bulk, role: launch, emit: count, "
-	"why: w}\n"
-	"  - {id: nop5, symbol: gpt_nop5, group: bulk, role: launch, emit: count, "
-	"why: w}\n"
+	"  - {id: twin, prefix: gpt_hit, group: confirm, role: backward, why: w}\n"
+	"  - {id: count, symbol: gpt_count, group: bulk, role: launch, emit: count, why: w}\n"
+	"  - {id: nop5, symbol: gpt_nop5, group: bulk, role: launch, emit: count, why: w}\n"
 	"  - {id: begin, symbol: gpt_begin, group: marker, role: range_begin, "
 	"max_hz: 40, keep: [Keep.],\n"
 	"     string: {arg: 1, as: std_string}, why: w}\n"
 	"  - {id: end, symbol: gpt_end, group: marker, role: range_end, why: w}\n"
-	"  - {id: scope, symbol: gpt_scope, group: marker, role: range_begin, "
-	"anonymous: true,\n"
+	"  - {id: scope, symbol: gpt_scope, group: marker, role: range_begin, anonymous: true,\n"
 	"     only: {arg: 0, width: 4, equals: 7}, why: w}\n"
-	"  - {id: call, symbol: gpt_call, group: confirm, role: sync, return: true, "
-	"may_block: true,\n"
+	"  - {id: call, symbol: gpt_call, group: confirm, role: sync, return: true, may_block: true,\n"
 	"     captures: [{name: a, arg: 0, width: 4}], why: w}\n"
 	"  - {id: named, symbol: gpt_named, group: fault, role: save_begin,\n"
 	"     string: {arg: 0, as: chars}, why: w}\n"

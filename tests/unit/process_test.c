@@ -206,8 +206,8 @@ static void test_environment(void **state)
 	}
 }
 
-/* Wherever the entry falls on the chunks the file is read in, and however long its neighbours are.
- */
+/* Wherever the entry falls on the chunks the file is read in, and however long its neighbours
+ * are. */
 static void test_large_environment(void **state)
 {
 	static const char entry[] = "\0RANK=1234";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in the code of programs. */
+/* Names in the code of programs, and of programs that lie in memory as objects. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "userspace/identity/program_name.h"
+#include "userspace/identity/program_object.h"
 
 #define MLIR "ML\xefR\rMLIR23.0.0"
 
@@ -163,12 +165,204 @@ static void in_pieces(void **state)
 	}
 }
 
+struct code {
+	const char *begin, *end; /* its first and last bytes; zeros are between */
+	size_t nbegin, nend, present;
+	uint64_t bytes;
+};
+
+static size_t code_read(void *ctx, uint64_t address, void *to, size_t bytes)
+{
+	const struct code *c = ctx;
+	uint64_t end = c->bytes - c->nend;
+
+	bytes = address >= c->present	       ? 0
+		: bytes < c->present - address ? bytes
+					       : c->present - address;
+	memset(to, 0, bytes);
+	for (size_t i = 0; i < bytes && address + i < c->nbegin; i++)
+		((char *)to)[i] = c->begin[address + i];
+	for (size_t i = address < end ? end - address : 0; i < bytes; i++)
+		((char *)to)[i] = c->end[address + i - end];
+	return bytes;
+}
+
+static void read_code(const char *begin, size_t nbegin, const char *end, size_t nend,
+		      uint64_t bytes, size_t present)
+{
+	struct code c = {begin, end, nbegin, nend, present, bytes};
+
+	assert_int_equal(program_code_look(code_read, &c, 0, bytes, false, &found), 0);
+	assert_string_equal(found.name, "jit_f");
+}
+
+/* Of a program that is longer than what is read, no gradient found is not that there is none. */
+static void of_long_code(void **state)
+{
+	static const char head[] = MLIR "num_replicas\0jit_f\0jit(f)/mul",
+			  grad[] = "jit(f)/transpose(jvp(f))/mul";
+	const uint64_t most = PROGRAM_CODE_MAX, three = 3 * PROGRAM_CODE_PIECE;
+
+	(void)state;
+	read_code(head, sizeof(head), "", 1, three, three);
+	assert_true(found.told && !found.gradient);
+	read_code(head, sizeof(head), "", 1, three, three - 1); /* the rest cannot be read */
+	assert_false(found.told || found.gradient);
+	read_code(head, sizeof(head), grad, sizeof(grad), three, three);
+	assert_true(found.told && found.gradient);
+	read_code(head, sizeof(head), grad, sizeof(grad), most, most);
+	assert_true(found.told && found.gradient);
+	read_code(head, sizeof(head), grad, sizeof(grad), most + 4096, most + 4096);
+	assert_false(found.told || found.gradient);
+}
+
+/* Names of operations, also where one lies over the end of a piece. */
+static void of_operations(void **state)
+{
+	static const char code[] = MLIR
+		"num_replicas\0jit_f\0jit(f)/jit(main)/transpose(jvp(f))/mul\0";
+
+	(void)state;
+	LOOK(MLIR "num_replicas\0jit_f\0jit(f)/jit(main)/jvp(f)/mul");
+	assert_true(found.told && !found.gradient);
+	LOOK(MLIR "num_replicas\0jit_f\0mul");
+	assert_false(found.told || found.gradient);
+	assert_string_equal(LOOK(code), "jit_f");
+	assert_true(found.told && found.gradient);
+	LOOK("\x0a\x05jit_f\x12 gradient_tape/model/dense");
+	assert_true(found.told && found.gradient);
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+#define MEMORY 0x100000ull
+
+static uint64_t memory[4096];
+
+static size_t memory_read(void *ctx, uint64_t address, void *to, size_t bytes)
+{
+	uint64_t end = MEMORY + sizeof(memory);
+
+	(void)ctx;
+	if (address < MEMORY || address >= end)
+		return 0;
+	bytes = bytes < end - address ? bytes : (size_t)(end - address);
+	memcpy(to, (char *)memory + (address - MEMORY), bytes);
+	return bytes;
+}
+
+static uint64_t address(size_t word)
+{
+	return MEMORY + 8 * word;
+}
+
+static void text_put(size_t word, const char *text)
+{
+	memcpy(&memory[word], text, strlen(text) + 1);
+}
+
+/* An object at a word, whose table, type_info and name lie at another. */
+static void object_put(size_t word, size_t type, const char *name)
+{
+	memory[word] = address(type + 1);
+	memory[type] = address(type + 2);
+	memory[type + 3] = address(type + 4);
+	text_put(type + 4, name);
+}
+
+static void vector_put(size_t word, size_t begin, size_t count)
+{
+	memory[word] = address(begin);
+	memory[word + 1] = memory[word + 2] = address(begin + count);
+}
+
+/* As jaxlib 0.10.2 lays them out, with less between: executables, a module, two computations of an
+ * instruction. */
+static void objects_put(const char *operation)
+{
+	memset(memory, 0, sizeof(memory));
+	object_put(100, 1000, "N3xla4ifrt20PjRtLoadedExecutableE");
+	memory[102] = address(200);
+	object_put(200, 1020, "N3xla23PjRtCpuLoadedExecutableE");
+	memory[203] = address(300);
+	object_put(300, 1040, "N3xla17PjRtCpuExecutableE");
+	memory[310] = address(400);
+	object_put(400, 1060, "N3xla3cpu13CpuExecutableE");
+	memory[401] = address(450);
+	object_put(450, 1080, "N3xla9HloModuleE");
+	memory[451] = address(480);
+	memory[452] = 6;
+	text_put(480, "jit_go");
+	vector_put(458, 500, 2);
+	memory[500] = address(510);
+	memory[501] = address(530);
+	vector_put(514, 550, 4);
+	vector_put(534, 560, 2);
+	memory[553] = address(600);
+	memory[561] = address(700);
+	object_put(600, 1100, "N3xla14HloInstructionE");
+	object_put(700, 1120, "N3xla17HloDotInstructionE");
+	memory[621] = address(650);
+	memory[721] = address(750);
+	object_put(650, 1140, "N3xla10OpMetadataE");
+	memory[750] = memory[650];
+	memory[657] = address(660) | 3;
+	memory[660] = address(664);
+	memory[661] = 10;
+	text_put(664, "jit(go)/mu");
+	memory[757] = address(760);
+	memory[760] = address(764);
+	memory[761] = strlen(operation);
+	text_put(764, operation);
+}
+
+static int objects_look(void)
+{
+	return program_object_look(memory_read, NULL, address(100), &found);
+}
+
+static void of_objects(void **state)
+{
+	(void)state;
+	objects_put("jit(go)/transpose(jvp())/dot_general");
+	assert_int_equal(objects_look(), 0);
+	assert_string_equal(found.name, "jit_go");
+	assert_true(found.told && found.gradient);
+	objects_put("jit(go)/jvp()/dot_general");
+	assert_int_equal(objects_look(), 0);
+	assert_true(found.told && !found.gradient);
+	memory[452] = 1ull << 40; /* no text of such a length */
+	assert_int_equal(objects_look(), -ENOENT);
+	objects_put("x");
+	memory[310] = address(5000); /* the chain ends */
+	assert_int_equal(objects_look(), -ENOENT);
+}
+
+/* Whatever is in one of the words, nothing but a bounded number of reads comes of it. */
+static void of_spoilt_objects(void **state)
+{
+	static const uint64_t values[] = {
+		0, 8, MEMORY, ~0ull, 1ull << 46, MEMORY + 8 * 450, MEMORY + 8 * 4095};
+
+	(void)state;
+	for (size_t word = 100; word < 1160; word++) {
+		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+			objects_put("jit(go)/transpose(jvp())/dot_general");
+			memory[word] = values[i];
+			if (!objects_look())
+				assert_in_range(strlen(found.name), 1, PROGRAM_NAME_MAX - 1);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_bytecode), cmocka_unit_test(of_a_protocol_buffer),
-		cmocka_unit_test(of_text),     cmocka_unit_test(of_any_length),
-		cmocka_unit_test(in_pieces),   cmocka_unit_test(of_a_cached_one),
+		cmocka_unit_test(of_bytecode),	 cmocka_unit_test(of_a_protocol_buffer),
+		cmocka_unit_test(of_text),	 cmocka_unit_test(of_any_length),
+		cmocka_unit_test(in_pieces),	 cmocka_unit_test(of_a_cached_one),
+		cmocka_unit_test(of_operations), cmocka_unit_test(of_long_code),
+		cmocka_unit_test(of_objects),	 cmocka_unit_test(of_spoilt_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "userspace/identity/accelerator.h"
-#include "userspace/model/accelerator_peak.h"
-#include "userspace/model/program.h"
+#include "userspace/model/time/accelerator_peak.h"
+#include "userspace/model/time/program.h"
 #include "userspace/option/option.h"
-#include "userspace/view/report_program.h"
+#include "userspace/report/report_program.h"
 
 #define S 1000000000ull
 
@@ -178,7 +178,7 @@ static void words(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(si) / sizeof(si[0]); i++)
-		assert_string_equal(view_si(text, si[i].v), si[i].text);
+		assert_string_equal(report_si(text, si[i].v), si[i].text);
 }
 
 static void gpu_make(const char *root, const char *id, const char *info)

@@ -131,8 +131,8 @@ static void a_job_of_other_nodes_is_told_there(void **state)
 	char *text;
 
 	(void)state;
-	own->told_here = true;
-	other->told_here = false;
+	own->reported_here = true;
+	other->reported_here = false;
 	own->world_size = other->world_size = 16;
 	for (int i = 0; i < 2; i++) {
 		struct rank_view *r = member(&jobs[i], 10 + (uint32_t)i, 8 * i, 1);

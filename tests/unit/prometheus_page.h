@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/fixture.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 
 #define JOBS 300
 
@@ -45,7 +45,7 @@ static inline struct job_view *job(const char *name)
 	struct job_view *j = &jobs[fx.s.njobs++];
 
 	j->key = fx.s.njobs;
-	j->told_here = true;
+	j->reported_here = true;
 	j->first_pid = 100 + fx.s.njobs;
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	j->world_size = j->reference_rank = -1;

@@ -2,8 +2,7 @@
 /* Pages of Prometheus: who has series, under which names, in both formats. */
 #include "tests/unit/prometheus_page.h"
 
-/* ---- formats
- * -------------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 static void openmetrics(void **state)
 {
@@ -69,7 +68,7 @@ static void everything(void)
 		if (r->nloops)
 			r->loops[0].change.known = r->loops[0].device_known = true;
 		if (r->nloops)
-			r->loops[0].late[0].count = 3;
+			r->loops[0].recent_times[0].count = 3;
 	}
 	fx.loops[2].state.unit = UNIT_EXECUTION;
 	fx.s.store = (struct store_view){
@@ -93,8 +92,8 @@ static void exporters(void **state)
 	has(text, "gpbpf_export_dropped_total{exporter=\"cloud-monitoring\",cause=\"older\"} 0\n");
 	has(text, "gpbpf_export_waiting{exporter=\"cloud-monitoring\"} 3\n");
 	has(text, "gpbpf_export_waiting_bytes{exporter=\"cloud-monitoring\"} 300\n");
-	has(text, "gpbpf_export_last_success_timestamp_seconds{exporter=\"cloud-monitoring\"} "
-		  "1795262400.25\n");
+	has(text,
+	    "gpbpf_export_last_success_timestamp_seconds{exporter=\"cloud-monitoring\"} 1795262400.25\n");
 	has(text, "gpbpf_export_superseded_total{exporter=\"json\"} 0\n");
 	assert_null(strstr(text, "last_success_timestamp_seconds{exporter=\"json\"}"));
 	has(text, "gpbpf_accelerator_hour_price{currency=\"$\"} 2\n");
@@ -131,8 +130,7 @@ static void readers_are_content(void **state)
 	filter("/usr/bin/python3 tests/tools/openmetrics.py >/dev/null", PROMETHEUS_OPENMETRICS);
 }
 
-/* ---- the list of metrics
- * -------------------------------------------------------------------------- */
+/* ---- the list of metrics --------------------------------------------------------------------- */
 
 /* The row of a sample's name, "" where there is none. */
 static void row_of(const char *list, const char *name, size_t len, char *out, size_t room)
@@ -234,8 +232,7 @@ static void own_process(void **state)
 	buffer_free(&b);
 }
 
-/* ---- who has series
- * ------------------------------------------------------------------------------- */
+/* ---- who has series -------------------------------------------------------------------------- */
 
 static void rank_goes_on_with_its_series(void **state)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/store_folder.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 
 static void has(const char *text, const char *line)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/fixture.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 
 static struct fixture fx;
 static int setup(void **state)
@@ -146,7 +146,7 @@ static void what_a_job_tells(void **state)
 {
 	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
 	static struct job_view j = {
-		.key = 1, .name = "mnist", .told_here = true, .last_step = 2000};
+		.key = 1, .name = "mnist", .reported_here = true, .last_step = 2000};
 	char *text;
 
 	(void)state;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/range_share.h"
+#include "userspace/model/time/range_share.h"
 
 #define MS 1000000ull
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "userspace/model/range.h"
+#include "userspace/model/time/range.h"
 
 static void test_matches(void **state)
 {

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/model/order.h"
-#include "userspace/model/recent.h"
+#include "userspace/base/order.h"
+#include "userspace/model/time/recent.h"
 
 #define MS     1000000ull
 #define SECOND 1000000000ull

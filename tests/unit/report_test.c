@@ -12,10 +12,10 @@
 
 #include "tests/unit/fixture.h"
 #include "userspace/base/utf8.h"
-#include "userspace/view/canvas.h"
-#include "userspace/view/spark.h"
-#include "userspace/view/view.h"
-#include "userspace/view/words.h"
+#include "userspace/text/canvas.h"
+#include "userspace/text/spark.h"
+#include "userspace/report/report.h"
+#include "userspace/text/words.h"
 
 static struct fixture fx;
 
@@ -27,14 +27,29 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, bounded
- * width. */
+/* On a terminal no line is wider than it, and nothing is cut. */
+static void narrow(int cols)
+{
+	struct buffer b = {0};
+	char *save = NULL;
+
+	report_text(&b, &fx.s, cols, false);
+	assert_false(b.failed);
+	assert_null(strstr(b.data, "…"));
+	assert_null(strstr(b.data, " \n"));
+	for (char *at = strtok_r(b.data, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
+		if (canvas_width(at) > cols)
+			fail_msg("%d columns of %d: %s", canvas_width(at), cols, at);
+	buffer_free(&b);
+}
+
+/* Whatever is in it: no NaN, nothing a terminal obeys, no space at the end of a line, nothing
+ * cut. */
 static char *report(bool color)
 {
 	struct buffer b = {0};
-	char *copy, *save = NULL;
 
-	report_text(&b, &fx.s, color);
+	report_text(&b, &fx.s, 0, color);
 	assert_false(b.failed);
 	assert_null(strstr(b.data, " \n"));
 	assert_null(strcasestr(b.data, "nan "));
@@ -43,10 +58,9 @@ static char *report(bool color)
 	if (color)
 		return b.data;
 	assert_null(strchr(b.data, '\x1b'));
-	copy = strdup(b.data);
-	for (char *at = strtok_r(copy, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
-		assert_in_range(canvas_width(at), 0, 100);
-	free(copy);
+	assert_null(strstr(b.data, "…"));
+	for (int cols = 40; cols <= 100; cols += 20)
+		narrow(cols);
 	return b.data;
 }
 
@@ -199,6 +213,19 @@ static void losses_and_ends(void **state)
 	free(text);
 }
 
+static void json_tells_losses_of_data_alone(void **state)
+{
+	struct buffer out = {0};
+
+	(void)state;
+	fixture_trainer(&fx, 4242, 0, 1);
+	fx.s.lost[GP_LOSS_ring_call] = 12;
+	fx.s.lost[GP_LOSS_unpaired] = 1;
+	report_json(&out, &fx.s);
+	has(out.data, "\"losses\":{\"ring_call\":12},\"noted\":{\"unpaired\":1}");
+	buffer_free(&out);
+}
+
 static void why_nothing_was_found(void **state)
 {
 	struct attach_view *a;
@@ -219,6 +246,11 @@ static void why_nothing_was_found(void **state)
 	a->hits = 100;
 	text = report(false);
 	has(text, "inference only?");
+	free(text);
+	fx.s.nranks = 1;
+	fx.ranks[0] = (struct rank_view){.pid = 4242, .status = 1 << 8};
+	text = report(false);
+	has(text, "pid 4242 ended before it trained: exit status 1");
 	free(text);
 }
 
@@ -286,6 +318,74 @@ static void as_json(void **state)
 	buffer_free(&b);
 }
 
+/* Whoever may reach the port sees which program runs, not what it was told. */
+static void arguments_are_masked(void **state)
+{
+	static const char *const lines[][2] = {
+		{"python train.py --api-key S3CRET", "python train.py ..."},
+		{"/usr/bin/python3.11 -u -W ignore /srv/train.py S3CRET",
+		 "/usr/bin/python3.11 /srv/train.py ..."},
+		{"python -m torch.distributed.run --x=S3CRET t.py",
+		 "python torch.distributed.run ..."},
+		{"python -c print('S3CRET')", "python ..."},
+		{"python -Bc S3CRET S3CRET.py", "python ..."},
+		{"python - S3CRET", "python ..."},
+		{"python -E train.py S3CRET", "python train.py ..."},
+		{"perl -e S3CRET", "perl ..."},
+		{"perl -lane S3CRET S3CRET", "perl ..."},
+		{"perl -E S3CRET", "perl ..."},
+		{"ruby -e S3CRET", "ruby ..."},
+		{"node -e S3CRET", "node ..."},
+		{"node -p S3CRET", "node ..."},
+		{"node --eval S3CRET", "node ..."},
+		{"node --eval=1 +S3CRET", "node ..."},
+		{"node --print S3CRET", "node ..."},
+		{"node --no-warnings train.js S3CRET", "node train.js ..."},
+		{"bash -s S3CRET", "bash ..."},
+		{"bash -e train.sh S3CRET", "bash train.sh ..."},
+		{"bash -lc TOKEN=S3CRET ./train.sh", "bash ..."},
+		{"bash run.sh", "bash run.sh"},
+		{"env TOKEN=S3CRET python train.py", "env train.py ..."},
+		{"torchrun --nproc 8 --token S3CRET train.py --lr 1", "torchrun train.py ..."},
+		{"torchrun --script=S3CRET.py", "torchrun ..."},
+		{"./trainer S3CRET", "./trainer ..."},
+		{"trainer", "trainer"},
+		{"python -", "python ..."},
+	};
+	struct rank_view *r = fixture_trainer(&fx, 4242, 0, 2);
+	struct buffer b = {0};
+	cJSON *j;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		snprintf(r->command, sizeof(r->command), "%s", lines[i][0]);
+		snprintf(fx.s.session.command, sizeof(fx.s.session.command), "run --quiet -- %s",
+			 lines[i][0]);
+		buffer_clear(&b);
+		report_json_masked(&b, &fx.s);
+		assert_null(strstr(b.data, "S3CRET"));
+		j = cJSON_Parse(b.data);
+		assert_non_null(j);
+		assert_true(cJSON_IsTrue(get(j, "arguments_masked")));
+		assert_string_equal(
+			get(cJSON_GetArrayItem(get(j, "ranks"), 0), "command")->valuestring,
+			lines[i][1]);
+		assert_memory_equal(get(j, "command")->valuestring, "run --quiet -- ", 15);
+		assert_string_equal(get(j, "command")->valuestring + 15, lines[i][1]);
+		cJSON_Delete(j);
+	}
+	snprintf(fx.s.session.command, sizeof(fx.s.session.command), "run trainer S3CRET");
+	*r->command = '\0';
+	buffer_clear(&b);
+	report_json_masked(&b, &fx.s);
+	assert_non_null(strstr(b.data, "\"command\":\"run ...\""));
+	buffer_clear(&b);
+	snprintf(r->command, sizeof(r->command), "%s", lines[0][0]);
+	report_json(&b, &fx.s);
+	assert_non_null(strstr(b.data, lines[0][0]));
+	buffer_free(&b);
+}
+
 static void shares(void **state)
 {
 	struct part parts[3] = {{0, 9990, ""}, {1, 9, ""}, {2, 1, ""}};
@@ -293,24 +393,24 @@ static void shares(void **state)
 	int cells[3];
 
 	(void)state;
-	assert_string_equal(view_percent(text, 0, 0), "unknown");
-	assert_string_equal(view_percent(text, 0, 5), "0 %");
-	assert_string_equal(view_percent(text, 1, 100000), "<0.1 %");
-	assert_string_equal(view_percent(text, 99999, 100000), ">99.9 %");
-	assert_string_equal(view_percent(text, 5, 5), "100.0 %");
-	assert_int_equal(view_phase_shows(0, 0) || view_phase_shows(0, 10000) ||
-				 view_phase_shows(4, 10000),
+	assert_string_equal(text_percent(text, 0, 0), "unknown");
+	assert_string_equal(text_percent(text, 0, 5), "0 %");
+	assert_string_equal(text_percent(text, 1, 100000), "<0.1 %");
+	assert_string_equal(text_percent(text, 99999, 100000), ">99.9 %");
+	assert_string_equal(text_percent(text, 5, 5), "100.0 %");
+	assert_int_equal(text_phase_shows(0, 0) || text_phase_shows(0, 10000) ||
+				 text_phase_shows(4, 10000),
 			 0);
-	assert_int_equal(view_phase_shows(5, 10000), 1);
+	assert_int_equal(text_phase_shows(5, 10000), 1);
 	for (int width = 1; width < 300; width++) {
 		parts[1].ns = 40;
-		view_apportion(parts, 3, width, cells);
+		text_apportion(parts, 3, width, cells);
 		assert_int_equal(cells[0] + cells[1] + cells[2], width);
 		assert_int_equal(cells[2] > 1, 0);
 	}
 	assert_int_equal(cells[1] > 0, 1);
 	parts[0].ns = parts[1].ns = parts[2].ns = 0;
-	view_apportion(parts, 3, 10, cells);
+	text_apportion(parts, 3, 10, cells);
 	assert_int_equal(cells[0] + cells[1] + cells[2], 10);
 }
 
@@ -413,6 +513,34 @@ static void worth(void **state)
 	free(text);
 }
 
+/* The factors that are known are multiplied; one alone is said alone, and none of what is not
+ * known. */
+static void goodputs_that_are_known(void **state)
+{
+	static struct job_view job;
+	char *text;
+
+	(void)state;
+	memset(&job, 0, sizeof(job));
+	fixture_trainer(&fx, 4242, 0, 1)->job_key = job.key = 7;
+	fx.s.jobs = &job;
+	fx.s.njobs = 1;
+	fx.s.program.flops = 1e12;
+	text = report(false);
+	assert_null(strstr(text, "  goodput      runtime"));
+	free(text);
+	job.program.runtime = 0.196;
+	text = report(false);
+	has(text, "  goodput      runtime 19.6 %\n");
+	assert_null(strstr(text, "scheduling"));
+	assert_null(strstr(text, "program unknown"));
+	free(text);
+	job.program.program = 0.5;
+	text = report(false);
+	has(text, "  goodput      runtime 19.6 % x program 50.0 %  (MFU of productive time)\n");
+	free(text);
+}
+
 /* Ranges that the job named and figures that it logged: the largest first, by name, nothing where
  * there is none. */
 static void what_the_job_says(void **state)
@@ -457,10 +585,13 @@ int main(void)
 		cmocka_unit_test_setup(a_leak_in_the_ledger_shows, setup),
 		cmocka_unit_test_setup(unobserved_is_beside, setup),
 		cmocka_unit_test_setup(losses_and_ends, setup),
+		cmocka_unit_test_setup(json_tells_losses_of_data_alone, setup),
 		cmocka_unit_test_setup(why_nothing_was_found, setup),
 		cmocka_unit_test_setup(hostile_text_is_harmless, setup),
 		cmocka_unit_test_setup(as_json, setup),
+		cmocka_unit_test_setup(arguments_are_masked, setup),
 		cmocka_unit_test_setup(worth, setup),
+		cmocka_unit_test_setup(goodputs_that_are_known, setup),
 		cmocka_unit_test_setup(what_the_job_says, setup),
 		cmocka_unit_test(shares),
 		cmocka_unit_test(widths),

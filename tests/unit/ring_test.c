@@ -184,8 +184,8 @@ static void test_untrusted_lengths(void **state)
 	rec = (void *)fake_reserve(&f, 100, 0);
 	memset(rec, 0xff, 100);
 	fake_hit(&f, 7, 0);
-	/* Three records that say nothing, each in a place of its own, and the good one behind them.
-	 */
+	/* Three records that say nothing, each in a place of its own, and the good one behind
+	 * them. */
 	assert_int_equal(ring_peek(f.ring, &f.out, 1 << 20, &busy),
 			 3 * sizeof(struct gp_rec) + event_length(GP_KIND_hit));
 	for (size_t i = 0; i < 3; i++) {

@@ -91,8 +91,7 @@ static inline void tape_case(struct tape *t, const char *path)
 	free(s.records);
 }
 
-/* ---- streams made here
- * ---------------------------------------------------------------------------- */
+/* ---- streams made here ----------------------------------------------------------------------- */
 
 static inline void moves(struct script *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -169,12 +168,10 @@ static inline void stream_turns(struct script *s, uint32_t *seed)
 {
 	for (int i = 0; i < 40; i++)
 		moves(s,
-		      "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms "
-		      "update SGD 1ms");
+		      "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms update SGD 1ms");
 	for (int i = 0; i < 40; i++)
 		moves(s,
-		      "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms "
-		      "update Adam 1ms "
+		      "+5ms fetch 1ms | +5ms backward | +3ms update Adam 1ms | +5ms backward | +3ms update Adam 1ms "
 		      "| +5ms backward | +3ms update SGD 1ms | +1ms save 3ms turns.pt");
 	for (int i = 0; i < 120; i++)
 		moves(s, "+5ms fetch 1ms | +5ms backward | +3ms update %s 1ms",
@@ -190,12 +187,10 @@ static inline void stream_beside(struct script *s, uint32_t *seed)
 {
 	for (int i = 0; i < 60; i++)
 		moves(s,
-		      "+7ms t1: backward | +3ms t1: update SGD 1ms | +5ms t2: backward | +3ms t2: update "
-		      "SGD 1ms");
+		      "+7ms t1: backward | +3ms t1: update SGD 1ms | +5ms t2: backward | +3ms t2: update SGD 1ms");
 	for (int i = 0; i < 120; i++)
 		moves(s,
-		      "+7ms t1: backward | +%ums t2: backward | +2ms t1: update SGD 1ms | +4ms t2: update "
-		      "Adam 1ms "
+		      "+7ms t1: backward | +%ums t2: backward | +2ms t1: update SGD 1ms | +4ms t2: update Adam 1ms "
 		      "| +1ms t4: backward | +%ums t3: fused 3",
 		      1 + tape_random(seed, 4), 2 + tape_random(seed, 4));
 	moves(s, "+3s kill 15 0");
@@ -219,14 +214,12 @@ static inline void stream_compiled(struct script *s, uint32_t *seed)
 {
 	for (int i = 0; i < 50; i++) {
 		moves(s,
-		      "+2ms fetch 1ms | +2ms zero_grad Adam 1ms | +9ms backward | +1ms p2: backward | +1ms "
-		      "p2: fused %u "
+		      "+2ms fetch 1ms | +2ms zero_grad Adam 1ms | +9ms backward | +1ms p2: backward | +1ms p2: fused %u "
 		      "| +1ms p2: amp | +1ms p3: execute | +1ms p3: sync 1ms",
 		      1 + i % 3);
 		if (tape_random(seed, 4))
 			moves(s,
-			      "+1ms p4: backward | +1ms p4: update A | +0ms p4: update B | +0ms p4: "
-			      "update A | +1ms p4: amp");
+			      "+1ms p4: backward | +1ms p4: update A | +0ms p4: update B | +0ms p4: update A | +1ms p4: amp");
 		else
 			moves(s, "+1ms p4: backward | +1ms p4: amp | +1ms lose 2 late");
 	}
@@ -240,8 +233,7 @@ static inline void stream_set(struct script *s, uint32_t *seed)
 {
 	moves(s,
 	      "0ms config marker=sync | 1ms p1: process age 90s rank 3 8 | 2ms attach 100 | 3ms p1: backward "
-	      "| 4ms config marker=execute | 5ms config multiply=3 | 5ms p2: process age 9s | 6ms p2: "
-	      "execute "
+	      "| 4ms config marker=execute | 5ms config multiply=3 | 5ms p2: process age 9s | 6ms p2: execute "
 	      "| 7ms config ideal_ns=7000000 | 8ms config marker=update_exit | 9ms p3: steps 2 10ms");
 	/* Introduced again after a gap: as one that we came late to. */
 	moves(s, "+1s p6: process | +1ms gap 2ms | +3ms wait");
@@ -250,12 +242,10 @@ static inline void stream_set(struct script *s, uint32_t *seed)
 	moves(s, "+1us p6: process | +1s p6: steps 3 20ms");
 	for (int i = 0; i < 90; i++)
 		moves(s,
-		      "+%ums p1: sync 2ms | +1ms p2: execute | +1ms p2: launch 4 | +3ms p3: steps 1 9ms data "
-		      "1ms",
+		      "+%ums p1: sync 2ms | +1ms p2: execute | +1ms p2: launch 4 | +3ms p3: steps 1 9ms data 1ms",
 		      1 + tape_random(seed, 30));
 	moves(s,
-	      "+1s p2: exec | +1s p2: steps 9 20ms | +1s p2: fork p5 | +1s p5: exit 0 | +1s p5: process | "
-	      "+9s end");
+	      "+1s p2: exec | +1s p2: steps 9 20ms | +1s p2: fork p5 | +1s p5: exit 0 | +1s p5: process | +9s end");
 }
 
 /* Hangs: seen and unseen, over and not, within a checkpoint and a gap. */
@@ -264,15 +254,13 @@ static inline void stream_silent(struct script *s, uint32_t *seed)
 	moves(s, "0ms config hang_ns=3000000000 | 0ms p2: process rank 1 2");
 	for (int i = 0; i < 8; i++) {
 		moves(s,
-		      "+9ms steps 9 %ums data 3ms | +0ms p2: steps 9 20ms | +1s fetch | +%ums look %s 6s "
-		      "it_waits",
+		      "+9ms steps 9 %ums data 3ms | +0ms p2: steps 9 20ms | +1s fetch | +%ums look %s 6s it_waits",
 		      20 + tape_random(seed, 20), tape_random(seed, 900),
 		      i % 3 ? i % 2 ? "lock" : "stopped" : "input");
 		moves(s, "+1s p2: backward | +200ms p2: call %us | +7s %s",
 		      2 + tape_random(seed, 7), i == 5 ? "gap 9s" : "launch 3");
 		moves(s,
-		      "+9s backward | +1s update | +1s save_begin silent.pt | +5s launch 2 | +1s p2: "
-		      "update Adam");
+		      "+9s backward | +1s update | +1s save_begin silent.pt | +5s launch 2 | +1s p2: update Adam");
 	}
 	moves(s, "+9s p2: kill 9 | +2s look device 9s | +9s kill 6 0");
 }
@@ -291,8 +279,7 @@ static inline void stream_monitor(struct script *s, uint32_t *seed)
 		      i, 3 + tape_random(seed, 2));
 		if (!tape_random(seed, 30))
 			moves(s,
-			      "+1us monitor own a=1 of 2 | +2s wait | +1us monitor own a=1 of 2 | +1ms "
-			      "gap 2ms");
+			      "+1us monitor own a=1 of 2 | +2s wait | +1us monitor own a=1 of 2 | +1ms gap 2ms");
 	}
 	moves(s,
 	      "+1us p2: monitor own a=1 of 2 | +1us p2: exit 0 | +1us monitor own a=1 of 2 | +1s exit 0");

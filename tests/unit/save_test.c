@@ -14,10 +14,11 @@
 #include <cmocka.h>
 
 #include "tests/unit/save_streams.h"
-#include "userspace/export/json_line.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 #include "userspace/ingest/stream.h"
 #include "userspace/model/model.h"
+#include "userspace/report/report.h"
 #include "userspace/view/view.h"
 
 #define CASES_MAX 400
@@ -69,8 +70,7 @@ static void world_feed(struct world *w, const struct tape *t, size_t from, size_
 			0);
 }
 
-/* ---- state
- * --------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 struct saved {
 	struct buffer stream, model;
@@ -125,7 +125,7 @@ static void world_shown(struct world *w, struct buffer *out)
 
 	assert_non_null(s);
 	report_json(out, s);
-	report_text(out, s, false);
+	report_text(out, s, 0, false);
 	prometheus_text(out, s, PROMETHEUS_OPENMETRICS); /* with when counts began */
 	live_frame(out, s, 120, 60, false, "");
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -176,8 +176,7 @@ static void assert_ending(struct world *w, const struct ending *want)
 	ending_free(&e);
 }
 
-/* ---- cuts
- * ---------------------------------------------------------------------------------------- */
+/* ---- cuts ------------------------------------------------------------------------------------ */
 
 #define CUTS   6   /* one at a time */
 #define REBORN 100 /* one after another, about */
@@ -251,8 +250,7 @@ static void test_numbers(void **state)
 	tape_free(&t);
 }
 
-/* ---- damage
- * -------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* The checksum and length of somebody who wants the content to be believed. */
 static void reseal(struct buffer *b)
@@ -268,8 +266,8 @@ static void reseal(struct buffer *b)
 		b->data[HEAD - 4 + i] = (char)(crc >> 8 * i);
 }
 
-/* In memory of just its size, so that a read beyond the end shows. Returns whether it was loaded.
- */
+/* In memory of just its size, so that a read beyond the end shows. Returns whether it was
+ * loaded. */
 static bool world_try(struct world *w, const struct saved *s)
 {
 	char *stream = malloc(s->stream.len), *model = malloc(s->model.len);
@@ -380,8 +378,7 @@ static void test_flipped(void **state)
 	assert_true(believed > 0);
 }
 
-/* ---- main
- * ---------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 static int is_case(const struct dirent *d)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +20,7 @@
 #include "tests/unit/fixture.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
+#include "userspace/export/file/sink.h"
 
 static struct fact fact(enum fact_type type)
 {
@@ -206,6 +209,78 @@ static void stuck_reader_costs_lines(void **state)
 	close(p[1]);
 }
 
+/* A reader that waits at a FIFO does not see an end when a successor looks for the last line. */
+static void a_waiting_reader_goes_on(void **state)
+{
+	char folder[] = "/tmp/gp-bpf-sink-XXXXXX", path[64], *tail;
+	struct pollfd p = {.events = POLLIN};
+	uint64_t bytes;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	p.fd = open(path, O_RDONLY | O_NONBLOCK);
+	assert_true(p.fd >= 0);
+	assert_int_equal(sink_tail(path, NULL, &tail, &bytes), -ENOENT);
+	assert_int_equal(poll(&p, 1, 0), 0);
+	close(p.fd);
+	unlink(path);
+	rmdir(folder);
+}
+
+/* What is not there begins anew; what cannot be read is not taken for that. */
+static void no_file_is_not_one_that_fails(void **state)
+{
+	char *tail;
+	uint64_t bytes;
+
+	(void)state;
+	assert_int_equal(sink_tail("/nonexistent/file", NULL, &tail, &bytes), -ENOENT);
+	assert_string_equal(captured, "");
+	assert_int_equal(sink_tail("/dev/null/file", NULL, &tail, &bytes), -ENOTDIR);
+	assert_string_equal(captured,
+			    "gp-bpf: export to /dev/null/file: cannot read its last line, to "
+			    "continue after it: Not a directory\n");
+}
+
+/* A rotation renames the target of a link: there it is looked for, also where no new target was
+ * made yet. */
+static void the_file_before_is_beside_a_links_target(void **state)
+{
+	char dir[] = "/tmp/gp-bpf-sink-XXXXXX", file[64], before[80], link[64], *tail;
+	uint64_t bytes;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/there", dir);
+	assert_int_equal(mkdir(file, 0700), 0);
+	snprintf(before, sizeof(before), "%s/there/file.1", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	f = fopen(before, "w");
+	assert_non_null(f);
+	fputs("{\"seq\":7}\n", f);
+	fclose(f);
+	assert_int_equal(symlink("there/file", link), 0);
+	assert_int_equal(sink_tail_before(link, &tail, &bytes), 0);
+	assert_string_equal(tail, "{\"seq\":7}\n");
+	free(tail);
+	snprintf(file, sizeof(file), "%s/there/file", dir);
+	f = fopen(file, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(sink_tail_before(link, &tail, &bytes), 0);
+	assert_int_equal(bytes, 10);
+	free(tail);
+	unlink(file);
+	unlink(before);
+	unlink(link);
+	snprintf(file, sizeof(file), "%s/there", dir);
+	rmdir(file);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 struct slow { /* a reader that takes a page now and then */
 	int fd, every_ms;
 	size_t lines;
@@ -252,8 +327,8 @@ static int end_beside(struct slow *r, const struct export_options *opt)
 	return err;
 }
 
-/* However often it takes a little: all of the end has one limit. Of a tape nobody waits for that.
- */
+/* However often it takes a little: all of the end has one limit. Of a tape nobody waits for
+ * that. */
 static void a_slow_reader_does_not_hold_up_the_end(void **state)
 {
 	struct slow live = {.every_ms = 100}, replay = {.every_ms = 10};
@@ -264,6 +339,54 @@ static void a_slow_reader_does_not_hold_up_the_end(void **state)
 	assert_non_null(strstr(captured, "lines were not written"));
 	assert_int_equal(end_beside(&replay, &(struct export_options){.replay = true}), 0);
 	assert_int_equal(replay.lines, 2000);
+}
+
+static void range_tell(struct export_set *set, struct fixture *fx)
+{
+	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
+	struct fact f = fact(FACT_RANGE);
+
+	f.range = &r;
+	export_set_fact(set, &f);
+	export_set_snapshot(set, &fx->s);
+}
+
+/* Opening one blocks, as open(2) has it, until a process reads it: the main loop does not wait. */
+static void a_fifo_without_reader_keeps_nobody_waiting(void **state)
+{
+	char dir[] = "/tmp/gp-bpf-fifo-XXXXXX", path[64], spec[80], text[4096];
+	static struct fixture fx;
+	struct export_set *set;
+	int reader;
+	ssize_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	snprintf(spec, sizeof(spec), "json:%s", path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fixture_init(&fx);
+	set = set_of(spec);
+	assert_non_null(strstr(captured, "no process reads this FIFO yet"));
+	range_tell(set, &fx);
+	export_set_look(set, &fx.s);
+	assert_non_null(strstr(fx.s.exports[0].trouble, "no process reads"));
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	range_tell(set, &fx);
+	assert_int_equal(export_set_close(set), 0);
+	n = read(reader, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_non_null(strchr(strchr(text, '\n') + 1, '\n')); /* both lines */
+	close(reader);
+
+	captured[0] = '\0';
+	set = set_of(spec);
+	range_tell(set, &fx);
+	assert_int_equal(export_set_close(set), -ENXIO);
+	assert_non_null(strstr(captured, "1 line was not written: no process reads it"));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void bad_specs(void **state)
@@ -286,8 +409,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(full_disk_is_told_once, quiet, loud),
 		cmocka_unit_test_setup_teardown(two_of_a_kind_are_one_view, quiet, loud),
 		cmocka_unit_test_setup_teardown(closed_pipe_ends_the_export, quiet, loud),
+		cmocka_unit_test_setup_teardown(a_waiting_reader_goes_on, quiet, loud),
+		cmocka_unit_test_setup_teardown(no_file_is_not_one_that_fails, quiet, loud),
+		cmocka_unit_test_setup_teardown(the_file_before_is_beside_a_links_target, quiet,
+						loud),
 		cmocka_unit_test_setup_teardown(stuck_reader_costs_lines, quiet, loud),
 		cmocka_unit_test_setup_teardown(a_slow_reader_does_not_hold_up_the_end, quiet,
+						loud),
+		cmocka_unit_test_setup_teardown(a_fifo_without_reader_keeps_nobody_waiting, quiet,
 						loud),
 		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),
 	};

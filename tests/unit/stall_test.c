@@ -58,8 +58,7 @@ static const char *in_root(const char *name)
 	return path;
 }
 
-/* ---- real processes
- * ------------------------------------------------------------------------------ */
+/* ---- real processes -------------------------------------------------------------------------- */
 
 /* Nobody is left behind by a test that fails, or by a parent that was killed meanwhile. */
 static void die_with(pid_t parent)
@@ -235,6 +234,7 @@ static void each_way_to_wait(void **state)
 	held = open(in_root("lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(flock(held, LOCK_EX), 0);
 	check(locks_file, GP_WHY_lock, in_root("lock"));
+	check(locks_file, GP_WHY_lock, "/lock ("); /* and its file system */
 	close(held);
 	check(polls, GP_WHY_network, "polls one descriptor");
 	check(waits_events, GP_WHY_idle, "epoll");
@@ -324,8 +324,7 @@ static void gone(void **state)
 			 getpid()); /* a thread that is gone */
 }
 
-/* ---- a made-up /proc
- * ----------------------------------------------------------------------------- */
+/* ---- a made-up /proc ------------------------------------------------------------------------- */
 
 static void put(const char *name, const char *text)
 {

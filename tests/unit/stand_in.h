@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stand_in.h - a server of tests/servers as a child, for one program of tests. It ends with us. */
-#ifndef TEST_STAND_IN_H
-#define TEST_STAND_IN_H
+#ifndef TESTS_UNIT_STAND_IN_H
+#define TESTS_UNIT_STAND_IN_H
 
 #include <fcntl.h>
 #include <signal.h>
@@ -51,8 +51,8 @@ static inline void stand_in_child(pid_t parent, const char *script, const char *
 	_exit(127);
 }
 
-/* args: NULL-terminated; files are named from its directory. 0: it listens; else it does not run.
- */
+/* args: NULL-terminated; files are named from its directory. 0: it listens; else it does not
+ * run. */
 static inline int stand_in_start(struct stand_in *s, const char *script, const char *const *args)
 {
 	pid_t parent = getpid();

@@ -28,8 +28,8 @@ static void test_compiled_optimizer(void **state)
 	}
 }
 
-/* An optimizer that steps once an epoch beside a compiled one; then a job whose ranges come late.
- */
+/* An optimizer that steps once an epoch beside a compiled one; then a job whose ranges come
+ * late. */
 static void test_election_again(void **state)
 {
 	struct run r;
@@ -70,7 +70,7 @@ static void test_manual(void **state)
 		pass(&r, 100 * US);
 	}
 	assert_int_equal(state_of(&r, 0).tier, TIER_B);
-	assert_non_null(strstr(state_of(&r, 0).reason, "cannot be told apart"));
+	assert_non_null(strstr(state_of(&r, 0).reason, "--multiply N"));
 	run_close(&r);
 	check_steps(&r, 0, 300);
 	for (uint32_t n = 1; n < 9; n++) {
@@ -272,6 +272,102 @@ static void test_anonymous_closure(void **state)
 	assert_true(r.steps[39].flags & STEP_imputed);
 }
 
+static void operators(struct run *r, uint32_t micro_batches, enum signal_kind kind, uint64_t ident)
+{
+	for (uint32_t k = 0; k < micro_batches; k++)
+		backward(r);
+	tell(r, (struct signal){.kind = kind, .ident = ident});
+	pass(r, 100 * US);
+}
+
+/* No ranges at all: an optimizer's operators tell updates from micro-batches, and optimizers from
+ * each other. */
+static void test_operators(void **state)
+{
+	struct step_state st;
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++)
+		operators(&r, 4, SIGNAL_UPDATE_OP, 7);
+	st = state_of(&r, 0);
+	run_close(&r);
+	check_steps(&r, 0, 200);
+	assert_int_equal(r.steps[100].micro_batches, 4);
+	assert_int_equal(r.steps[100].flags, 0);
+	assert_int_equal(st.tier, TIER_A);
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 600; i++)
+		operators(&r, 1, SIGNAL_UPDATE_OP, 7 + i % 3);
+	run_close(&r);
+	check_steps(&r, 0, 200);
+}
+
+/* Others use the operator of SGD, too: without micro-batches it may be of anything. */
+static void test_operators_shared(void **state)
+{
+	struct step_state st;
+	struct run r;
+
+	(void)state;
+	for (uint32_t micro_batches = 1; micro_batches <= 4; micro_batches += 3) {
+		run_open(&r, plain);
+		for (uint32_t i = 0; i < 200; i++)
+			operators(&r, micro_batches, SIGNAL_PARAM_OP, 7);
+		st = state_of(&r, 0);
+		run_close(&r);
+		check_steps(&r, 0, 200);
+		assert_int_equal(!!(r.steps[150].flags & STEP_ambiguous), micro_batches == 1);
+		assert_int_equal(strstr(st.reason, "--multiply N") != NULL, micro_batches == 1);
+		assert_int_equal(st.confidence < 0.8, micro_batches == 1);
+	}
+}
+
+/* Adam, then SGD; Adam and SGD in turns; Adam until it is compiled. */
+static void test_operators_change(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++)
+		operators(&r, 1, i < 100 ? SIGNAL_UPDATE_OP : SIGNAL_PARAM_OP, 7);
+	run_close(&r);
+	check_steps(&r, 0, 200);
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++)
+		operators(&r, 1, i % 2 ? SIGNAL_PARAM_OP : SIGNAL_UPDATE_OP, 7 + i % 2);
+	assert_non_null(strstr(state_of(&r, 0).reason, "others (SGD's?)"));
+	run_close(&r);
+	run_open(&r, plain);
+	operators(&r, 1, SIGNAL_UPDATE_OP, 7);
+	for (uint32_t i = 0; i < 29; i++)
+		backward(&r);
+	run_close(&r);
+	check_steps(&r, 0, 30);
+	assert_true(r.steps[20].flags & STEP_ambiguous);
+}
+
+/* Backward passes alone may be micro-batches: four of a step, told as four steps, are not sure. */
+static void test_backwards_doubt(void **state)
+{
+	struct step_state st;
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 400; i++)
+		backward(&r);
+	tell(&r, (struct signal){.kind = SIGNAL_EXIT});
+	st = state_of(&r, 0);
+	step_finder_free(r.sf);
+	check_steps(&r, 0, 400);
+	assert_true(st.confidence < 0.8);
+	assert_non_null(strstr(st.reason, "--multiply N if a step takes N micro-batches"));
+	assert_true(r.steps[300].flags & STEP_ambiguous);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -280,6 +376,10 @@ int main(void)
 		cmocka_unit_test(test_manual),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_election),
+		cmocka_unit_test(test_operators),
+		cmocka_unit_test(test_operators_shared),
+		cmocka_unit_test(test_operators_change),
+		cmocka_unit_test(test_backwards_doubt),
 		cmocka_unit_test(test_anonymous),
 		cmocka_unit_test(test_anonymous_no_loader),
 		cmocka_unit_test(test_anonymous_ddp),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the names of programs say, and steps of programs where many run. */
 #include "tests/unit/step_run.h"
-#include "userspace/model/step_program.h"
+#include "userspace/model/step/step_program.h"
 
 static void test_names(void **state)
 {

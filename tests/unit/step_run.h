@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_run.h - a process that trains, told to a step finder signal by signal; what each kind of
  * loop shows was measured on real torch. */
-#ifndef TESTS_STEP_RUN_H
-#define TESTS_STEP_RUN_H
+#ifndef TESTS_UNIT_STEP_RUN_H
+#define TESTS_UNIT_STEP_RUN_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "userspace/model/step.h"
+#include "userspace/model/step/step.h"
 
 #define US	  1000ull
 #define MS	  1000000ull

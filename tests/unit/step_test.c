@@ -144,7 +144,7 @@ static void test_gan_one_batch(void **state)
 	assert_int_equal(r.steps[100].updates, 6);
 }
 
-/* Authors count this one differently: updates are counted, and it is said. */
+/* Authors count this one differently: critics' updates are counted, and it is said. */
 static void test_gan_ambiguous(void **state)
 {
 	struct run r;
@@ -155,9 +155,12 @@ static void test_gan_ambiguous(void **state)
 	gan(&r, 200, 5, true, 7, 8);
 	st = state_of(&r, 0);
 	run_close(&r);
-	check_steps(&r, 0, 1200);
-	assert_true(r.steps[1100].flags & STEP_ambiguous);
+	check_steps(&r, 0, 1000);
+	assert_true(r.steps[900].flags & STEP_ambiguous);
 	assert_int_equal(st.period, 6);
+	assert_non_null(strstr(
+		st.reason,
+		"--multiply 6 if 6 updates make a step; 2 optimizers take turns, the 5 of one count"));
 	run_open(&r, (struct step_config){.from_start = true, .multiply = 6});
 	gan(&r, 200, 5, true, 7, 8);
 	run_close(&r);
@@ -278,6 +281,35 @@ static void test_amp(void **state)
 		skipped += !!(r.steps[i].flags & STEP_skipped_update);
 	assert_int_equal(skipped, 8);
 	assert_int_equal(r.steps[0].number, 0);
+}
+
+/* An average of the parameters is kept with an operator that optimizers use, too: after steps that
+ * overflowed as well. */
+static void test_amp_average(void **state)
+{
+	struct run r;
+	uint32_t skipped;
+
+	(void)state;
+	for (int first = 1; first <= 2; first++) {
+		skipped = 0;
+		run_open(&r, plain);
+		for (int i = 1; i <= 50; i++) {
+			zero_grad(&r, 1);
+			backward(&r);
+			if (i < first || i > first + 2)
+				update(&r, 1, 1);
+			tell(&r, (struct signal){.kind = SIGNAL_AMP});
+			tell(&r, (struct signal){.kind = SIGNAL_PARAM_OP, .ident = 9});
+			pass(&r, 10 * US);
+		}
+		run_close(&r);
+		check_steps(&r, 0, 47);
+		for (uint32_t i = 0; i < r.n; i++)
+			skipped += !!(r.steps[i].flags & STEP_skipped_update);
+		assert_int_equal(skipped, 3);
+		assert_int_equal(r.steps[0].number, first - 1);
+	}
 }
 
 static void test_inference(void **state)
@@ -463,9 +495,30 @@ static void test_gap(void **state)
 	assert_true(r.steps[11].end_ns - r.steps[11].start_ns > 90 * SEC);
 }
 
+/* A search for a learning rate, then an optimizer anew: all are steps, and the reason says so. */
+static void test_optimizer_anew(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_open(&r, (struct step_config){.from_start = true});
+	tell(&r, (struct signal){.kind = SIGNAL_OPTIMIZER});
+	plain_steps(&r, 50);
+	assert_string_equal(state_of(&r, 0).reason, "");
+	tell(&r, (struct signal){.kind = SIGNAL_OPTIMIZER});
+	plain_steps(&r, 50);
+	assert_non_null(strstr(state_of(&r, 0).reason, "an optimizer was made after some "));
+	run_close(&r);
+	assert_int_equal(r.n, 100);
+	assert_true(r.steps[0].optimizer == r.steps[40].optimizer &&
+		    r.steps[60].optimizer == r.steps[99].optimizer);
+	assert_true(r.steps[0].optimizer != r.steps[99].optimizer); /* of the same class */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_optimizer_anew),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_short),
 		cmocka_unit_test(test_lock),
@@ -479,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_lbfgs),
 		cmocka_unit_test(test_nested_optimizer),
 		cmocka_unit_test(test_amp),
+		cmocka_unit_test(test_amp_average),
 		cmocka_unit_test(test_inference),
 		cmocka_unit_test(test_no_backward),
 		cmocka_unit_test(test_plain_then_gan),

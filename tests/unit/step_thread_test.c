@@ -24,6 +24,31 @@ static void test_two_threads(void **state)
 	check_steps(&r, 1, 200);
 }
 
+/* An optimizer that is made is of either loop: it makes none of them another. */
+static void test_optimizer_of_two(void **state)
+{
+	const struct step *last[2] = {NULL, NULL};
+	struct run r;
+
+	(void)state;
+	run_open(&r, plain);
+	for (uint32_t i = 0; i < 200; i++) {
+		for (r.tid = 101; r.tid <= 102; r.tid++)
+			backward(&r);
+		if (i == 100)
+			tell(&r, (struct signal){.kind = SIGNAL_OPTIMIZER});
+		for (r.tid = 101; r.tid <= 102; r.tid++)
+			update(&r, 1, r.tid);
+	}
+	run_close(&r);
+	for (uint32_t i = 0; i < r.n; i++) {
+		const struct step *s = &r.steps[i], **of = &last[s->loop];
+
+		assert_true(!*of || s->optimizer == (*of)->optimizer);
+		*of = s;
+	}
+}
+
 /* One thread is much slower than the other. */
 static void test_two_threads_uneven(void **state)
 {
@@ -217,6 +242,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_optimizer_of_two),
 		cmocka_unit_test(test_two_threads_uneven),
 		cmocka_unit_test(test_two_loops_in_a_row),
 		cmocka_unit_test(test_hook_thread),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a store has of a job that another node had: all its time, once, also where it had a part of
- * it before.
- */
+ * it before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +9,7 @@
 
 #include "tests/unit/store_folder.h"
 #include "userspace/store/worth.h"
-#include "userspace/view/story.h"
+#include "userspace/report/story.h"
 
 /* Another node had so many runs of it, for so long before this one began to watch. */
 static void carried(struct feed *f, uint64_t session_ns, uint32_t runs, uint64_t before_ns)
@@ -139,13 +138,13 @@ static void test_uid(void **state)
 	free(job);
 }
 
-/* ---- time of accelerators
- * ---------------------------------------------------------------------------- */
+/* ---- time of accelerators -------------------------------------------------------------------- */
 
 /* The job lost so much, and was down so long, before its run went on at that time. */
-static void fall(struct feed *f, uint32_t pid, uint64_t at_ns, uint64_t wasted_ns, uint64_t down_ns)
+static void disruption(struct feed *f, uint32_t pid, uint64_t at_ns, uint64_t wasted_ns,
+		       uint64_t down_ns)
 {
-	f->job.falls[f->job.nfalls++] = (struct job_fall){
+	f->job.disruptions[f->job.ndisruptions++] = (struct job_disruption){
 		.number = ++f->job.ledger.disruptions,
 		.why = {.pid = pid, .rank = 0, .exit_code = -1},
 		.d = {.at_ns = at_ns,
@@ -218,7 +217,7 @@ static void test_worth(void **state)
 		f.s.mono_ns;
 	assert_int_equal(store_writer_open(&f.writer, &o), 0);
 	feed_open(&f, f.writer);
-	fall(&f, 0, f.s.mono_ns - 5 * S, 300 * S, 5 * S);
+	disruption(&f, 0, f.s.mono_ns - 5 * S, 300 * S, 5 * S);
 	for (int i = 0; i < 100; i++)
 		feed_go(&f, S);
 	feed_look(&f);
@@ -231,7 +230,7 @@ static void test_worth(void **state)
 
 	outage(&f, 9 * S);
 	again(&f);
-	fall(&f, f.ranks[1].pid, f.s.mono_ns - 9 * S, 200 * S, 9 * S);
+	disruption(&f, f.ranks[1].pid, f.s.mono_ns - 9 * S, 200 * S, 9 * S);
 	for (int i = 0; i < 50; i++)
 		feed_go(&f, S);
 	feed_end(&f, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store knows of checkpoints: as they were told, and of a file that an older version made.
- */
+/* What a store knows of checkpoints: as they were told, and of a file that an older version
+ * made. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,8 @@
 #include "tests/unit/store_folder.h"
 #include "tests/unit/store_version3.h"
 #include "userspace/store/schema.h"
-#include "userspace/view/story.h"
+#include "userspace/report/html.h"
+#include "userspace/report/story.h"
 
 struct taken {
 	struct store_checkpoint at[4];
@@ -62,6 +63,7 @@ static void test_told(void **state)
 	struct fact_checkpoint again = restore, save = {.closed = true,
 							.async = true,
 							.step = 650,
+							.estimated = true,
 							.run_step = 50,
 							.bytes = 5000000000,
 							.files = 2,
@@ -96,6 +98,7 @@ static void test_told(void **state)
 	assert_int_equal(t.at[2].run_step, 50);
 	assert_int_equal(t.at[2].bytes, 5000000000);
 	assert_true(t.at[2].async);
+	assert_true(t.at[2].estimated);
 	assert_int_equal(t.at[2].saved_step, STORE_NONE);
 	assert_true(isnan(t.at[2].confidence));
 	assert_string_equal(t.at[2].known_by, "");
@@ -110,7 +113,7 @@ static void has(const struct buffer *b, const char *word)
 
 static void test_reported(void **state)
 {
-	struct buffer text = {0}, json = {0};
+	struct buffer text = {0}, json = {0}, page = {0};
 	static struct store_job job;
 	struct story *s = NULL;
 	struct store *st;
@@ -119,17 +122,24 @@ static void test_reported(void **state)
 	(void)taken_of("saved", &st, &job);
 	assert_int_equal(story_open(&s, st, &job, &everything, NULL), 0);
 	assert_int_equal(s->restores_guessed, 1);
-	story_text(&text, s, false);
+	story_text(&text, s, 0, false);
 	has(&text, "600.pt read, written after step 600 (path, confidence 0.95)");
 	has(&text, "600.pt read, written after about step 700 (newest, confidence 0.50)");
-	has(&text, "650.pt saved beside training");
+	has(&text, "650.pt saved beside training, step estimated");
 	has(&text, "5.0 GB");
 	has(&text, "Estimated or not known: after which step the checkpoint was written");
 	story_json(&json, s);
 	has(&json, "\"saved_step\":600,\"match\":\"path\",\"confidence\":0.95,\"estimated\":false");
 	has(&json, "\"step\":650,\"run_step\":50,\"bytes\":5000000000");
+	has(&json, "\"file\":\"/ckpt/650.pt\",\"estimated\":true");
+	html_report(&page, s);
+	has(&page, "<td class=\"n\">600</td>"); /* of a restore the step that it read, not the last
+						   one done */
+	has(&page, "<td class=\"n\">~700</td>");
+	has(&page, "<td class=\"n\">~650</td>");
 	buffer_free(&text);
 	buffer_free(&json);
+	buffer_free(&page);
 	story_close(s);
 	store_close(st);
 }
@@ -155,8 +165,7 @@ static void test_version3(void **state)
 			" VALUES (1, 1, 1, 'boot', 5, 5);"
 			"INSERT INTO ranks VALUES (1, 0, 1, 1, 1, x'', 9, 5, 5, NULL, NULL, 'c',"
 			" 'c', 'A', 'm', x'', 321, x'', 70, NULL, NULL, NULL, 321, NULL);"
-			"INSERT INTO checkpoints VALUES (1, 1, 'restore', 0, 1, 10, 20, 10, 7, 99, 1,"
-			" 'a.pt');",
+			"INSERT INTO checkpoints VALUES (1, 1, 'restore', 0, 1, 10, 20, 10, 7, 99, 1, 'a.pt');",
 			NULL, NULL, &why),
 		SQLITE_OK);
 	sqlite3_close(sql);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_compare_test - a run beside its peers, by tag and by name, as the store has them and people
- * see it.
- */
+ * see it. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +13,7 @@
 #include "tests/unit/store_feed.h"
 #include "userspace/base/log.h"
 #include "userspace/store/compare.h"
-#include "userspace/view/compare.h"
+#include "userspace/report/compare.h"
 
 #define MINUTES 25
 

@@ -159,8 +159,7 @@ static inline void feed_end(struct feed *f, int status)
 	f->s.ended = false;
 }
 
-/* ---- what a store has
- * ---------------------------------------------------------------------------------- */
+/* ---- what a store has ------------------------------------------------------------------------ */
 
 struct feed_found {
 	struct store *store;
@@ -245,8 +244,8 @@ static inline void feed_remove(const char *dir)
 		fprintf(stderr, "%s stays\n", dir);
 }
 
-/* A job of so many seconds, in the store at path. Aborts where it cannot: the bench has no cmocka.
- */
+/* A job of so many seconds, in the store at path. Aborts where it cannot: the bench has no
+ * cmocka. */
 static inline void feed_fill(struct feed *f, const char *path, const char *name, uint64_t seconds)
 {
 	struct store_writer_options o = {.path = path};

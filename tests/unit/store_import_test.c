@@ -51,8 +51,7 @@ static int64_t number(const char *sql)
 	return n;
 }
 
-/* ---- a history made by hand
- * ---------------------------------------------------------------------------- */
+/* ---- a history made by hand ------------------------------------------------------------------ */
 
 #define PIECES 128
 
@@ -111,8 +110,7 @@ static struct feed_minutes minutes_of(int64_t rank)
 	return m;
 }
 
-/* ---- tests
- * --------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* A year of silence is a few rows; each step lies in the minute in which it ended; minutes are the
  * ledger. */
@@ -191,7 +189,7 @@ static void test_age(void **state)
 	static const char *const tables[] = {"jobs",	"runs",	       "ranks",
 					     "minutes", "checkpoints", "disruptions"};
 	struct goodput_saved saved = {START / 1000, START / 1000 + 5, 3, 2, false};
-	struct disruption fall = {.at_ns = (uint64_t)START + 5 * S, .step = 7};
+	struct disruption disruption = {.at_ns = (uint64_t)START + 5 * S, .step = 7};
 	int64_t now_ns = START + 400 * DAY;
 	enum store_imported fate;
 	static struct told t;
@@ -202,7 +200,7 @@ static void test_age(void **state)
 	told_piece(&t, BUCKET_GOODPUT, 0, 1000 * (int64_t)S);
 	t.history.saved = &saved;
 	t.history.nsaved = t.run.saves = 1;
-	t.answer.disruptions = &fall;
+	t.answer.disruptions = &disruption;
 	t.answer.disruption_count = 1;
 	assert_int_equal(put(&t, now_ns, &fate), 0);
 	assert_int_equal(store_retain(st, now_ns + 29 * DAY, 30 * DAY, 0), 0);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/store_folder.h"
-#include "userspace/store/intake_private.h"
+#include "userspace/store/intake.h"
 
 static void tell_steps(struct intake *t, struct feed *f, int n)
 {
@@ -182,8 +182,7 @@ static void test_older_process(void **state)
 }
 
 /* A process whose program was seen to begin goes on, for who comes late and knows the process's
- * start alone.
- */
+ * start alone. */
 static void test_program_late(void **state)
 {
 	static struct feed_found found;

@@ -9,7 +9,7 @@
 
 #include "tests/unit/store_folder.h"
 #include "userspace/store/query.h"
-#include "userspace/view/story.h"
+#include "userspace/report/story.h"
 
 static struct store_note last_note;
 
@@ -118,8 +118,7 @@ static void says_of_left_out(struct store *st, const struct store_job *job, bool
 }
 
 /* What a watch left out of the time between two runs, which no rank has: exact, and no minute of
- * the store's.
- */
+ * the store's. */
 static void test_left_out_between_runs(void **state)
 {
 	struct store_writer_options o = {.path = path};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store has of a job whose ledger gets shorter: it is over since it fell; and of one whose
- * watch ends.
- */
+/* What a store has of a job whose ledger gets shorter: it is over since its disruption; and of one
+ * whose watch ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,15 +17,15 @@ static int nothing(void *ctx, struct store *st)
 	return 0;
 }
 
-/* A job fell, was down over three minutes, and is over since it fell: minutes lose what they got
- * since. */
+/* A job was disrupted, was down over three minutes, and is over since then: minutes lose what they
+ * got since. */
 static void test_over(void **state)
 {
 	struct store_writer_options o = {.path = path};
 	struct feed_minutes m = {0};
 	static struct store_job job;
 	static struct feed f;
-	struct ledger_view fell;
+	struct ledger_view disrupted;
 	struct store *st;
 	int64_t rank;
 
@@ -38,7 +37,7 @@ static void test_over(void **state)
 	for (int i = 0; i < 70; i++)
 		feed_go(&f, S);
 	feed_end(&f, 0x0100);
-	fell = f.job.ledger;
+	disrupted = f.job.ledger;
 	for (int i = 0; i < 400; i++) {
 		f.s.mono_ns += S / 2 + 7 * MS;
 		f.s.real_ns += (int64_t)(S / 2 + 7 * MS);
@@ -47,20 +46,20 @@ static void test_over(void **state)
 		feed_look(&f);
 	}
 	f.job.state = JOB_OVER;
-	f.job.ledger = fell;
+	f.job.ledger = disrupted;
 	feed_look(&f);
 	assert_int_equal(store_writer_close(f.writer), 0);
 
 	assert_int_equal(store_open(&st, path, STORE_READ), 0);
 	assert_int_equal(store_job(st, "llama", &job), 0);
 	assert_string_equal(job.state, "over");
-	assert_true(feed_same(&job.totals.sums, &fell));
-	assert_int_equal(job.last_ns, FEED_REAL + (int64_t)fell.now_ns);
+	assert_true(feed_same(&job.totals.sums, &disrupted));
+	assert_int_equal(job.last_ns, FEED_REAL + (int64_t)disrupted.now_ns);
 	assert_int_equal(store_number(st, &rank, "SELECT id FROM ranks WHERE kind = 1", ""), 0);
 	assert_int_equal(store_minutes(st, rank, &everything, feed_minute, &m), 0);
 	assert_int_equal(m.count, 2);
 	assert_int_equal(m.negative + m.twice, 0);
-	assert_true(feed_same(&m.sum.sums, &fell));
+	assert_true(feed_same(&m.sum.sums, &disrupted));
 	store_close(st);
 }
 
@@ -78,8 +77,7 @@ static int watched_now(void)
 }
 
 /* Nobody waits for three minutes to hear it: of a watch that was told to end its jobs go unwatched
- * at once.
- */
+ * at once. */
 static void test_watch_ends(void **state)
 {
 	struct store_writer_options o = {.path = path};

@@ -87,7 +87,7 @@ static void has(const char *key, uint32_t runs, const struct ledger_view *l, uin
 	assert_string_equal(job->key, key);
 	assert_int_equal(found->runs, runs);
 	assert_int_equal(found->ranks, 2 * runs);
-	assert_int_equal(job->disruptions, f.job.nfalls);
+	assert_int_equal(job->disruptions, f.job.ndisruptions);
 	assert_true(feed_same(&job->totals.sums, &truth));
 	assert_int_equal(store_job_totals(st, job->id, &minutes, false, t), 0);
 	assert_true(feed_same(&t->sums, &truth));
@@ -168,7 +168,7 @@ static void test_known_before(void **state)
 	before = f.job.ledger;
 	begin("", 1200 * S); /* another session */
 	go(100);
-	f.job.falls[f.job.nfalls++] = (struct job_fall){
+	f.job.disruptions[f.job.ndisruptions++] = (struct job_disruption){
 		.number = ++f.job.ledger.disruptions,
 		.why = {.cause = "killed", .rank = 0, .exit_code = -1},
 		.d = {.at_ns = f.s.mono_ns - S},

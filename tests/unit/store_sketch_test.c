@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and sketches: what is kept is what was put in, merged or not, and hostile bytes are refused.
- */
+/* Sums and sketches: what is kept is what was put in, merged or not, and hostile bytes are
+ * refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

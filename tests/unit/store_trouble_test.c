@@ -48,6 +48,44 @@ static void test_locked(void **state)
 	agrees(&f);
 }
 
+static char captured[4096];
+
+static void capture(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	snprintf(captured + strlen(captured), sizeof(captured) - strlen(captured), "%s\n", text);
+}
+
+/* Another process keeps the lock to our end: it is not waited for, and what that costs is said.
+ * Each attempt waited 2 s, four of them. */
+static void test_locked_to_the_end(void **state)
+{
+	static struct feed f;
+	uint64_t from_ns;
+	sqlite3 *other;
+
+	(void)state;
+	begin(&f, "locked", 2, 1000 * S);
+	for (int i = 0; i < 90; i++)
+		feed_go(&f, S);
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	f.wait = false;
+	for (int i = 0; i < 90; i++)
+		feed_go(&f, S);
+	log_sink(capture, NULL);
+	from_ns = clock_mono_ns();
+	assert_int_equal(store_writer_close(f.writer), -EIO);
+	assert_in_range(clock_mono_ns() - from_ns, 0, 3 * S);
+	log_sink(NULL, NULL);
+	assert_non_null(strstr(
+		captured,
+		"what was not written is lost: another process holds it locked (fuser -v FILE shows which)"));
+	sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
+	sqlite3_close(other);
+}
+
 /* No room: what comes meanwhile is there when there is room again. */
 static void test_no_room(void **state)
 {
@@ -91,8 +129,8 @@ static void test_full(void **state)
 	store_close(st);
 }
 
-/* Minutes that cannot be written are bounded: they become coarse, and none of their time is lost.
- */
+/* Minutes that cannot be written are bounded: they become coarse, and none of their time is
+ * lost. */
 static void test_coarse(void **state)
 {
 	struct store_writer_stats stats;
@@ -133,8 +171,7 @@ static void test_removed(void **state)
 	agrees(&f);
 }
 
-/* ---- kill -9
- * ----------------------------------------------------------------------------------------- */
+/* ---- kill -9 --------------------------------------------------------------------------------- */
 
 #define KILL_SECONDS 20000
 
@@ -197,8 +234,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, store_set_up, store_tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_locked), TEST(test_no_room), TEST(test_full),
-		TEST(test_coarse), TEST(test_removed), TEST(test_killed),
+		TEST(test_locked),  TEST(test_locked_to_the_end),
+		TEST(test_no_room), TEST(test_full),
+		TEST(test_coarse),  TEST(test_removed),
+		TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

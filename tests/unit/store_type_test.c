@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of custom events: by name in the store, whatever number a model has for them, and bounded.
- */
+/* Types of custom events: by name in the store, whatever number a model has for them, and
+ * bounded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,8 +95,8 @@ static void test_by_name(void **state)
 	is("CUSTOM_BADPUT_EVENTS.EVAL_LONG", 30);
 	is("CUSTOM_BADPUT_EVENTS.UPLOAD", 10);
 	is("CUSTOM_BADPUT_EVENTS", 60);
-	/* The same one goes on, with the rest that it tells again; then types have other numbers.
-	 */
+	/* The same one goes on, with the rest that it tells again; then types have other
+	 * numbers. */
 	begin(&o);
 	for (int i = 0; i < 10; i++)
 		spend(2);

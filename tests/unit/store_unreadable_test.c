@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums and step times that are damaged inside a file that is whole: told, counted, and nothing else
- * is lost.
- */
+ * is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +10,7 @@
 #include "tests/unit/store_feed.h"
 #include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
-#include "userspace/view/story.h"
+#include "userspace/report/story.h"
 
 static char dir[64], path[96];
 static unsigned said;
@@ -83,7 +82,7 @@ static void test_read(void **state)
 	assert_int_equal(story_open(&s, st, &job, &everything, NULL), 0);
 	assert_true(store_unreadable(st) > 0);
 	assert_int_equal(said, 1);
-	story_text(&out, s, false);
+	story_text(&out, s, 0, false);
 	assert_non_null(strstr(out.data, "could not be read"));
 	buffer_free(&out);
 	story_close(s);

@@ -72,8 +72,8 @@ static void one_step(struct feed *f)
 	feed_fact(f, &told, 0, f->s.mono_ns + MS);
 }
 
-/* Its records come before who it is: it began earlier than was known, and is the same all the same.
- */
+/* Its records come before who it is: it began earlier than was known, and is the same all the
+ * same. */
 static void test_introduced_late(void **state)
 {
 	static struct feed f;
@@ -200,8 +200,8 @@ static void test_another_watch(void **state)
 	store_close(st);
 }
 
-/* A job that falls, and is taken up by other processes: two runs, one job, and what became of the
- * fall. */
+/* A job that is disrupted, and is taken up by other processes: two runs, one job, and what became
+ * of the disruption. */
 static int take_disruption(void *ctx, const struct store_disruption *d)
 {
 	struct store_disruption *all = ctx;
@@ -214,23 +214,23 @@ static int take_disruption(void *ctx, const struct store_disruption *d)
 
 static void test_runs(void **state)
 {
-	static struct store_disruption falls[4];
+	static struct store_disruption disruptions[4];
 	static struct feed_found found;
 	static struct store_job job;
 	static struct feed f;
-	struct job_fall *fall = &f.job.falls[0];
+	struct job_disruption *disruption = &f.job.disruptions[0];
 	struct store *st;
 
 	(void)state;
 	begin(&f, "fallen", 2, 1000 * S);
 	for (int i = 0; i < 70; i++)
 		feed_go(&f, S);
-	fall->number = f.job.nfalls = 1;
-	snprintf(fall->why.cause, sizeof(fall->why.cause), "killed");
-	fall->why = (struct job_cause){
+	disruption->number = f.job.ndisruptions = 1;
+	snprintf(disruption->why.cause, sizeof(disruption->why.cause), "killed");
+	disruption->why = (struct job_cause){
 		.cause = "killed", .rank = 1, .pid = 101, .exit_code = -1, .signal = 9};
-	snprintf(fall->why.sender_comm, sizeof(fall->why.sender_comm), "a\033[31mb'--");
-	fall->d = (struct disruption){
+	snprintf(disruption->why.sender_comm, sizeof(disruption->why.sender_comm), "a\033[31mb'--");
+	disruption->d = (struct disruption){
 		.at_ns = f.s.mono_ns, .step = 700, .resumed_step = DISRUPTION_NO_STEP};
 	feed_end(&f, 9);
 	f.job.state = JOB_RUNNING;
@@ -248,14 +248,14 @@ static void test_runs(void **state)
 	f.job.ledger.ns[BUCKET_RECOVERY] += 30 * S;
 	for (int i = 0; i < 70; i++) {
 		if (i == 20) {
-			fall->over = true;
-			fall->d.resumed_ns = f.s.mono_ns;
-			fall->d.resumed_step = 601;
-			fall->d.wasted_ns = 10 * S;
-			fall->d.recovery_ns = 50 * S;
-			fall->split_ns[BUCKET_RECOVERY] = 30 * S;
-			fall->split_ns[BUCKET_OTHER] = 20 * S;
-			snprintf(fall->how, sizeof(fall->how), "checkpoint");
+			disruption->over = true;
+			disruption->d.resumed_ns = f.s.mono_ns;
+			disruption->d.resumed_step = 601;
+			disruption->d.wasted_ns = 10 * S;
+			disruption->d.recovery_ns = 50 * S;
+			disruption->split_ns[BUCKET_RECOVERY] = 30 * S;
+			disruption->split_ns[BUCKET_OTHER] = 20 * S;
+			snprintf(disruption->how, sizeof(disruption->how), "checkpoint");
 		}
 		feed_go(&f, S);
 	}
@@ -274,15 +274,16 @@ static void test_runs(void **state)
 	assert_int_equal(job.totals.steps, 1400);
 	assert_int_equal(job.disruptions, 1);
 	assert_string_equal(job.state, "running");
-	assert_int_equal(store_disruptions(st, job.id, &everything, take_disruption, falls), 0);
-	assert_string_equal(falls[0].cause, "killed");
-	assert_string_equal(falls[0].sender_comm, "a?[31mb'--");
-	assert_int_equal(falls[0].at_ns, FEED_REAL + 1070 * (int64_t)S);
-	assert_int_equal(falls[0].signal, 9);
-	assert_int_equal(falls[0].resumed_step, 601);
-	assert_int_equal(falls[0].recovery_ns, 50 * S);
-	assert_int_equal(falls[0].split.ns[BUCKET_RECOVERY], 30 * S);
-	assert_int_equal(falls[1].id, 0);
+	assert_int_equal(store_disruptions(st, job.id, &everything, take_disruption, disruptions),
+			 0);
+	assert_string_equal(disruptions[0].cause, "killed");
+	assert_string_equal(disruptions[0].sender_comm, "a?[31mb'--");
+	assert_int_equal(disruptions[0].at_ns, FEED_REAL + 1070 * (int64_t)S);
+	assert_int_equal(disruptions[0].signal, 9);
+	assert_int_equal(disruptions[0].resumed_step, 601);
+	assert_int_equal(disruptions[0].recovery_ns, 50 * S);
+	assert_int_equal(disruptions[0].split.ns[BUCKET_RECOVERY], 30 * S);
+	assert_int_equal(disruptions[1].id, 0);
 	store_close(st);
 }
 

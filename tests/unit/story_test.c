@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job in a store, told as text, as an object and as a page: the same numbers, and nothing of it
- * is markup.
- */
+ * is markup. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,10 +12,10 @@
 #include <cjson/cJSON.h>
 
 #include "tests/unit/store_feed.h"
-#include "userspace/view/canvas.h"
-#include "userspace/view/html.h"
-#include "userspace/view/curve.h"
-#include "userspace/view/story.h"
+#include "userspace/text/canvas.h"
+#include "userspace/report/html.h"
+#include "userspace/text/curve.h"
+#include "userspace/report/story.h"
 
 #define HOSTILE "<script>alert(\"1\")</script>&'x'"
 
@@ -33,7 +32,7 @@ static void sums_up(const struct story *s)
 	assert_int_equal(sum, s->ledger.now_ns - s->ledger.start_ns);
 }
 
-/* Five minutes of two ranks, a fall in it, a checkpoint of a hostile name, a mark. */
+/* Five minutes of two ranks, a disruption in it, a checkpoint of a hostile name, a mark. */
 static int setup(void **state)
 {
 	struct store_writer_options o = {.path = path, .named = true};
@@ -55,8 +54,8 @@ static int setup(void **state)
 	saved.start_ns = feed.s.mono_ns - S;
 	saved.end_ns = saved.start_ns + 20 * MS;
 	feed_fact(&feed, &fact, 0, saved.end_ns);
-	feed.job.nfalls = 1;
-	feed.job.falls[0] = (struct job_fall){
+	feed.job.ndisruptions = 1;
+	feed.job.disruptions[0] = (struct job_disruption){
 		.number = 1,
 		.why = {.cause = "killed",
 			.signal = 9,
@@ -185,7 +184,7 @@ static void windows(void **state)
 	assert_true(s->windows[1].whole);
 	assert_int_equal(s->windows[1].steps, s->totals.steps);
 	assert_memory_equal(s->windows[1].ledger.ns, s->ledger.ns, sizeof(s->ledger.ns));
-	story_text(&text, s, false);
+	story_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "goodput last 2m "));
 	story_json(&json, s);
 	o = cJSON_Parse(json.data);
@@ -261,6 +260,100 @@ static void worth(void **state)
 	story_close(s);
 }
 
+/* The bucket of what a disruption's table calls down has that name too, and what it calls to a step
+ * is called so on the card; steps that were made are not called by the name of the highest
+ * number. */
+static void one_name_each(void **state)
+{
+	static const char *const said[] = {
+		"</data> to a step, <data class=\"wasted\"",
+		"<span>down</span>",
+		">down</th>",
+		">to a step</th>",
+		"<dt>Steps made</dt>",
+		"the highest number is <data class=\"max_step\" value=\"1500\">",
+		"Steps count each time they are made"};
+	static const char *const unsaid[] = {">recovery<", " recovery ", ">Recovery", "<dt>Steps<"};
+	struct story *s = story_of(0, 0);
+	char *page;
+
+	(void)state;
+	s->ledger.ns[BUCKET_OTHER] -= 146 * MS;
+	s->ledger.ns[BUCKET_RECOVERY] += 146 * MS;
+	s->job.max_step = 1500;
+	s->nsaid = 0;
+	story_say(s);
+	page = page_of(s);
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (!strstr(page, said[i]))
+			fail_msg("no %s in the page", said[i]);
+	for (size_t i = 0; i < sizeof(unsaid) / sizeof(unsaid[0]); i++)
+		if (strstr(page, unsaid[i]))
+			fail_msg("%s in the page", unsaid[i]);
+	free(page);
+	story_close(s);
+}
+
+/* What a disruption that no step followed cost is not known, and is not 0. */
+static void cost_unknown(void **state)
+{
+	struct story *s = story_of(0, 0);
+	char *page;
+
+	(void)state;
+	s->unrecovered = 1;
+	s->recovery_ns = s->wasted_ns = 0;
+	page = page_of(s);
+	assert_non_null(strstr(page, "</data></dd><dd>no step since: cost unknown</dd>"));
+	assert_null(strstr(page, "0 s</data> to a step"));
+	free(page);
+	s->ledger.disruptions = 2;
+	s->recovery_ns = 900 * MS;
+	page = page_of(s);
+	assert_non_null(strstr(page, "900 ms</data> to a step"));
+	assert_non_null(strstr(page, " wasted; of 1 of them unknown</dd>"));
+	free(page);
+	story_close(s);
+}
+
+/* Where no terminal bounds the lines, and on one that does, what is long is there to its end. */
+static void nothing_is_cut(void **state)
+{
+	struct story *s = story_of(0, 0);
+	struct store_checkpoint *c = s->checkpoints.at;
+	struct store_disruption *d = s->disruptions.at;
+	struct store_health h = {.kind = "device_error", .rank = 0, .over = true};
+	struct buffer text = {0};
+
+	(void)state;
+	memset(c->file, 'f', sizeof(c->file) - 2);
+	memcpy(c->file + sizeof(c->file) - 5, ".pt", 4);
+	snprintf(d->cause, sizeof(d->cause), "communicator aborted");
+	snprintf(d->sender_comm, sizeof(d->sender_comm), "fifteen_letters");
+	memset(d->how, 'h', sizeof(d->how) - 2);
+	d->how[sizeof(d->how) - 2] = '!';
+	memset(h.evidence, 'e', sizeof(h.evidence) - 2);
+	h.evidence[sizeof(h.evidence) - 2] = '!';
+	s->healths = (struct story_list){.at = malloc(sizeof(h)), .count = 1};
+	assert_non_null(s->healths.at);
+	memcpy(s->healths.at, &h, sizeof(h));
+	s->elsewhere = UINT32_MAX;
+	s->job.totals.steps = UINT64_MAX;
+	s->nsaid = 0;
+	story_say(s);
+	for (uint32_t i = 0; i < s->nsaid; i++)
+		assert_in_range(strlen(s->said[i]), 1, STORY_SAID_MAX - 2);
+	story_text(&text, s, 0, false);
+	assert_non_null(strstr(text.data, "f.pt saved"));
+	assert_non_null(strstr(text.data, "communicator aborted, signal 9 by fifteen_letters "));
+	assert_non_null(strstr(text.data, "e!\n"));
+	assert_non_null(strstr(text.data, "h!."));
+	assert_non_null(strstr(text.data, "counts as down."));
+	assert_null(strstr(text.data, "…"));
+	buffer_free(&text);
+	story_close(s);
+}
+
 static void nothing_is_markup(void **state)
 {
 	struct story *s = story_of(0, 0);
@@ -278,7 +371,7 @@ static void nothing_is_markup(void **state)
 	assert_null(strstr(page.data, "nan"));
 	assert_null(strstr(page.data, "inf\""));
 	assert_null(strstr(page.data, "inf "));
-	story_text(&text, s, false);
+	story_text(&text, s, 0, false);
 	for (char *save = NULL, *at = strtok_r(text.data, "\n", &save); at;
 	     at = strtok_r(NULL, "\n", &save))
 		assert_in_range(canvas_width(at), 0, 100);
@@ -389,7 +482,7 @@ static void all_left_out(void **state)
 
 	(void)state;
 	s = story_without(&other, FEED_REAL, FEED_REAL + 9000 * (int64_t)S, "all");
-	story_text(&text, s, false);
+	story_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, " UTC, all of it left out: 5 m 01 s\n"));
 	assert_non_null(
 		strstr(text.data, "All of the time was left out: nothing is told of its steps."));
@@ -402,8 +495,7 @@ static void all_left_out(void **state)
 	store_close(other);
 }
 
-/* ---- step times in columns
- * --------------------------------------------------------------------------- */
+/* ---- step times in columns ------------------------------------------------------------------- */
 
 /* Whatever the length: all steps, least and greatest are there, in order, and medians are close. */
 static void columns(void **state)
@@ -472,8 +564,8 @@ static void ideal(void **state)
 	assert_in_range(story_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
 }
 
-/* A job that is watched now: its last run goes on, one before it of which no end is known does not.
- */
+/* A job that is watched now: its last run goes on, one before it of which no end is known does
+ * not. */
 static void fates(void **state)
 {
 	static struct story s = {
@@ -503,19 +595,14 @@ static void fates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers),
-		cmocka_unit_test(windows),
-		cmocka_unit_test(nothing_is_markup),
-		cmocka_unit_test(worth),
-		cmocka_unit_test(escaping),
-		cmocka_unit_test(spans),
-		cmocka_unit_test(left_out_here),
-		cmocka_unit_test(left_out_beside),
-		cmocka_unit_test(all_left_out),
-		cmocka_unit_test(columns),
-		cmocka_unit_test(fates),
-		cmocka_unit_test(far_apart),
-		cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers),	   cmocka_unit_test(windows),
+		cmocka_unit_test(one_name_each),   cmocka_unit_test(cost_unknown),
+		cmocka_unit_test(nothing_is_cut),  cmocka_unit_test(nothing_is_markup),
+		cmocka_unit_test(worth),	   cmocka_unit_test(escaping),
+		cmocka_unit_test(spans),	   cmocka_unit_test(left_out_here),
+		cmocka_unit_test(left_out_beside), cmocka_unit_test(all_left_out),
+		cmocka_unit_test(columns),	   cmocka_unit_test(fates),
+		cmocka_unit_test(far_apart),	   cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

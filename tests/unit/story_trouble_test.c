@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "tests/unit/store_folder.h"
-#include "userspace/view/html.h"
-#include "userspace/view/story.h"
+#include "userspace/report/html.h"
+#include "userspace/report/story.h"
 
 static struct feed feed;
 static struct store *store;
@@ -70,7 +70,7 @@ static void slow_and_fast(void **state)
 	s = story_of(0);
 	late = story_of(1120);
 	assert_int_equal(s->healths.count, 2);
-	story_text(&text, s, false);
+	story_text(&text, s, 0, false);
 	assert_non_null(
 		strstr(text.data, "12:18:20  slower steps of rank 0, a step takes 951 µs more\n"));
 	assert_non_null(strstr(
@@ -96,7 +96,7 @@ static void slow_for_nothing(void **state)
 	told(9510);
 	s = story_of(0);
 	assert_int_equal(s->minor, 1);
-	story_text(&text, s, false);
+	story_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "0; and 1 slowdown that cost under 0.1 % of the time\n"));
 	assert_null(strstr(text.data, "slower steps"));
 	assert_null(strstr(text.data, "fast again"));

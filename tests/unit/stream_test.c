@@ -228,8 +228,8 @@ static int by_place(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Any order, any marks that keep their promise: what comes out is the stable sort of what went in.
- */
+/* Any order, any marks that keep their promise: what comes out is the stable sort of what went
+ * in. */
 static void test_is_a_stable_sort(void **state)
 {
 	enum { COUNT = 20000 };

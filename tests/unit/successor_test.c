@@ -17,10 +17,8 @@ static void arrange_cluster(void)
 {
 	deed("{'put':[{'kind':'Namespace','metadata':{'name':'gp-bpf'}},"
 	     "{'kind':'DaemonSet','metadata':{'name':'watcher','namespace':'gp-bpf'}},"
-	     "{'kind':'Pod','metadata':{'name':'gp-bpf-x7','namespace':'gp-bpf','deletionTimestamp':'2026-01-"
-	     "01T00:00:00Z',"
-	     "'ownerReferences':[{'kind':'DaemonSet','name':'watcher','controller':true}]},'spec':{'nodeName'"
-	     ":'n'}}]}");
+	     "{'kind':'Pod','metadata':{'name':'gp-bpf-x7','namespace':'gp-bpf','deletionTimestamp':'2026-01-01T00:00:00Z',"
+	     "'ownerReferences':[{'kind':'DaemonSet','name':'watcher','controller':true}]},'spec':{'nodeName':'n'}}]}");
 }
 
 static int arrange(void **state)
@@ -83,8 +81,7 @@ static void removal(void **state)
 	deed("{'delete':'DaemonSet/gp-bpf/watcher'}");
 	NONE("its DaemonSet watcher is deleted");
 	arrange_cluster();
-	deed("{'put':{'kind':'Namespace','metadata':{'name':'gp-bpf','deletionTimestamp':'2026-01-01T00:00:"
-	     "00Z'}}}");
+	deed("{'put':{'kind':'Namespace','metadata':{'name':'gp-bpf','deletionTimestamp':'2026-01-01T00:00:00Z'}}}");
 	NONE("its namespace gp-bpf is being deleted");
 	deed("{'delete':'Namespace//gp-bpf'}");
 	NONE("its namespace gp-bpf is deleted");
@@ -95,8 +92,7 @@ static void removal(void **state)
 static void of_none(void **state)
 {
 	(void)state;
-	deed("{'put':{'kind':'Pod','metadata':{'name':'gp-bpf-x7','namespace':'gp-bpf'},'spec':{'nodeName':'"
-	     "n'}}}");
+	deed("{'put':{'kind':'Pod','metadata':{'name':'gp-bpf-x7','namespace':'gp-bpf'},'spec':{'nodeName':'n'}}}");
 	NONE("this pod is of no DaemonSet");
 	deed("{'put':{'kind':'Pod','metadata':{'name':'gp-bpf-x7','namespace':'gp-bpf',"
 	     "'ownerReferences':[{'kind':'DaemonSet','name':'../../secrets'}]},'spec':{'nodeName':'n'}}}");

@@ -349,14 +349,93 @@ static void test_broken_pipe(void **state)
 	signal(SIGPIPE, SIG_DFL);
 }
 
+/* The main loop writes tapes: neither opening one nor writing to one waits for a reader for
+ * long. */
+static void test_reader_that_does_not_read(void **state)
+{
+	static char records[1u << 20];
+	const struct tape_frame f = {TAPE_RING_CALL, 1, 2, records, sizeof(records)};
+	struct tape_writer *w;
+	int reader, appended = 0, err = 0;
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(tape_create(&w, path), -ENXIO);
+	assert_int_equal(lines, 1);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	assert_int_equal(tape_create(&w, path), 0);
+	tape_patience(w, 20);
+	for (; !err && appended < 100; appended++)
+		err = tape_append(w, &f);
+	assert_int_equal(err, -ETIMEDOUT);
+	assert_in_range(appended, 15, 17);
+	assert_int_equal(tape_append(w, &frames[0]), -ETIMEDOUT); /* at once */
+	assert_int_equal(tape_close(w), -ETIMEDOUT);
+	close(reader);
+	/* What waits at the end is waited for no longer. */
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	assert_int_equal(tape_create(&w, path), 0);
+	tape_patience(w, 20);
+	assert_int_equal(tape_append(w, &f), 0);
+	assert_int_equal(tape_close(w), -ETIMEDOUT);
+	close(reader);
+}
+
+/* A reader that is late gets the whole tape; no call before the end waits for it. */
+static void test_reader_that_is_late(void **state)
+{
+	static char records[1u << 16], text[4096];
+	const struct tape_frame f = {TAPE_RING_CALL, 1, 2, records, sizeof(records)};
+	int begin[2], reader, status;
+	size_t len = 0, whole;
+	struct tape_writer *w;
+	pid_t child;
+	ssize_t n;
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	assert_int_equal(tape_create(&w, path), 0);
+	assert_int_equal(pipe(begin), 0);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(tape_append(w, &f), 0); /* nothing reads */
+	whole = tape_bytes(w);
+	assert_int_equal(whole, HEADER_BYTES + 50 * (FRAME_BYTES + sizeof(records)));
+	child = fork();
+	if (!child) {
+		fcntl(reader, F_SETFL, 0);
+		assert_int_equal(read(begin[0], text, 1), 1);
+		while (len < whole && (n = read(reader, text, sizeof(text))) > 0)
+			len += (size_t)n;
+		_exit(len != whole);
+	}
+	close(reader);
+	assert_int_equal(write(begin[1], "x", 1), 1);
+	assert_int_equal(tape_close(w), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	close(begin[0]);
+	close(begin[1]);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip), TEST(test_appends_nothing_odd), TEST(test_torn_tail),
-		TEST(test_damage),     TEST(test_other_versions),      TEST(test_no_such_file),
-		TEST(test_pipe),       TEST(test_full_disk),	       TEST(test_broken_pipe),
+		TEST(test_round_trip),
+		TEST(test_appends_nothing_odd),
+		TEST(test_torn_tail),
+		TEST(test_damage),
+		TEST(test_other_versions),
+		TEST(test_no_such_file),
+		TEST(test_pipe),
+		TEST(test_full_disk),
+		TEST(test_broken_pipe),
+		TEST(test_reader_that_does_not_read),
+		TEST(test_reader_that_is_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

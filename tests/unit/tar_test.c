@@ -126,8 +126,7 @@ static void read_whole(void **state)
 		"for i, m in enumerate(members[:-1]):\n"
 		"    want = bytes((k * 31 + k // 251 + i) % 256 for k in range(lengths[i]))\n"
 		"    assert m.isreg() and len(m.name) == 99 and m.name.endswith(f'-{i}'), m.name\n"
-		"    assert m.size == lengths[i] and m.mtime == 1795262400 and m.mode == 0o600, "
-		"m.get_info()\n"
+		"    assert m.size == lengths[i] and m.mtime == 1795262400 and m.mode == 0o600, m.get_info()\n"
 		"    assert t.extractfile(m).read() == want, m.name\n"
 		"assert t.extractfile('short').read() == b'word'\n";
 	char command[4096];

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "userspace/export/tensorboard_folder.h"
-#include "userspace/export/tensorboard_record.h"
+#include "userspace/export/tensorboard/tensorboard_folder.h"
+#include "userspace/export/tensorboard/tensorboard_record.h"
 
 /* RFC 3720, B.4. */
 static void test_crc(void **state)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_set.h - a folder for event files, what is in it, and an exporter that is told steps.
- */
-#ifndef TESTS_TENSORBOARD_SET_H
-#define TESTS_TENSORBOARD_SET_H
+/* tensorboard_set.h - a folder for event files, what is in it, and an exporter that is told
+ * steps. */
+#ifndef TESTS_UNIT_TENSORBOARD_SET_H
+#define TESTS_UNIT_TENSORBOARD_SET_H
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/tensorboard_board.h"
+#include "userspace/export/tensorboard/tensorboard_board.h"
 
 #define S 1000000000ull
 
@@ -147,7 +147,7 @@ static struct snapshot *snapshot_of(uint64_t ideal_ns)
 	s->ranks = calloc(1, sizeof(*s->ranks));
 	s->njobs = s->nranks = 1;
 	s->jobs[0] = (struct job_view){
-		.key = 3, .told_here = true, .reference_pid = 7, .last_step = 10};
+		.key = 3, .reported_here = true, .reference_pid = 7, .last_step = 10};
 	strcpy(s->jobs[0].name, "job");
 	s->jobs[0].ledger.now_ns = 100 * S;
 	s->jobs[0].ledger.ns[BUCKET_GOODPUT] = 60 * S;

@@ -99,8 +99,7 @@ static void test_restart(void **state)
 }
 
 /* Killed: what was told before the state was saved is in the files; of what is told again each is
- * there once.
- */
+ * there once. */
 static void test_killed(void **state)
 {
 	struct export_options o = {.resume = true};

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "tests/unit/fixture.h"
-#include "userspace/view/canvas.h"
+#include "userspace/text/canvas.h"
 #include "userspace/view/top.h"
-#include "userspace/view/view.h"
+#include "userspace/report/report.h"
 
 #define JOBS 500
 
@@ -117,7 +117,7 @@ static inline void keys(const char *in)
 static inline void three_jobs(void)
 {
 	struct job_view *down;
-	struct job_fall *f;
+	struct job_disruption *f;
 
 	job("mnist", 1);
 	down = job("resnet", 1);
@@ -131,8 +131,8 @@ static inline void three_jobs(void)
 	fx.ranks[1].status = 9;
 	down->state = JOB_DOWN;
 	down->ledger.disruptions = 1;
-	down->nfalls = 1;
-	f = &down->falls[0];
+	down->ndisruptions = 1;
+	f = &down->disruptions[0];
 	snprintf(f->why.cause, sizeof(f->why.cause), "killed");
 	f->why.rank = 0;
 	f->d.at_ns = 1090 * S;

@@ -38,7 +38,7 @@ static void a_node_is_read(void **state)
 	assert_int_equal(s.ranks[j->shown].recent, TOP_RECENT);
 	assert_int_equal(s.ranks[j->shown].recent_ns[63], fx.loops[0].recent_ns[127]);
 	assert_true(top_goodput(&j->time) > 0.72 && top_goodput(&j->time) < 0.73);
-	assert_string_equal(s.jobs[1].falls[0].cause, "killed");
+	assert_string_equal(s.jobs[1].last_disruptions[0].cause, "killed");
 	assert_int_equal(s.ranks[s.jobs[1].first].signal, 9);
 }
 

@@ -3,8 +3,7 @@
 
 #include "tests/unit/top_node.h"
 
-/* ---- what is shown
- * --------------------------------------------------------------------------------- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 static void eighty_columns(void **state)
 {
@@ -39,9 +38,7 @@ static void wider(void **state)
 	take();
 	text = frame(120, 24);
 	has(text,
-	    "  JOB                  STATE    RANKS     STEP      P50 STEP TIMES GOODPUT WHERE TIME "
-	    "WENT TROUBLE "
-	    "       FELL\n");
+	    "  JOB                  STATE    RANKS     STEP      P50 STEP TIMES GOODPUT WHERE TIME WENT TROUBLE        FELL\n");
 	has(text, "> llama-70b            running      2     2000  31.2 ms ");
 	has(text, "  72.4 % ███████████░░▓▒ hung 1, strag…    -\n");
 	free(text);
@@ -162,7 +159,7 @@ static void names_are_hostile(void **state)
 		snprintf(fx.ranks[i].events[0].text, sizeof(fx.ranks[i].events[0].text), "%s",
 			 names[i]);
 		fixture_hang(&fx.ranks[i], GP_WHY_input, false, names[i]);
-		j->starts = 5;
+		j->futile_runs = 5;
 	}
 	take();
 	for (int cols = 1; cols < 220; cols += cols < 90 ? 1 : 13) {
@@ -218,8 +215,7 @@ static void five_hundred_jobs(void **state)
 	free(text);
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void orders(void **state)
 {
@@ -266,8 +262,7 @@ static void filters(void **state)
 	take();
 	keys("/q?j\033"); /* are text */
 	assert_string_equal(ui.filter, "");
-	keys("/日\x7f"
-	     "*TA\r");
+	keys("/日\x7f*TA\r");
 	assert_string_equal(ui.filter, "*TA");
 	keys("\r");
 	assert_memory_equal(ui.job, s.jobs[1].key, sizeof(ui.job));
@@ -291,6 +286,27 @@ static void what_is_refused(void **state)
 	assert_int_equal(ui.sort, TOP_JOB_GOODPUT);
 }
 
+static void an_unnamed_job_is_what_it_runs(void **state)
+{
+	static const char *const rows[][2] = {
+		{"/root/.cache/venv/bin/python3 -u /srv/train.py --lr 1e-4", "train.py"},
+		{"python -m trainer.main --epochs 3", "trainer.main"},
+		{"python3", "python3"},
+		{"/usr/bin/nanotrain --steps 5", "nanotrain"},
+		{"./", "./"},
+		{"", ""},
+	};
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *name = top_program(rows[i][0], &len);
+
+		assert_int_equal(len, strlen(rows[i][1]));
+		assert_memory_equal(name, rows[i][1], len);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +319,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(five_hundred_jobs, setup, teardown),
 		cmocka_unit_test_setup_teardown(orders, setup, teardown),
 		cmocka_unit_test_setup_teardown(filters, setup, teardown),
+		cmocka_unit_test(an_unnamed_job_is_what_it_runs),
 		cmocka_unit_test_setup_teardown(what_is_refused, setup, teardown),
 	};
 

@@ -16,7 +16,7 @@
 #include "tests/unit/fixture.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/trace_track.h"
+#include "userspace/export/trace/trace_track.h"
 
 struct test {
 	char path[40], spec[80];
@@ -249,8 +249,8 @@ static void what_overlaps_gets_lanes_of_its_own(void **state)
 				 i);
 	assert_int_equal(number_of(event_of(&t, "X", "r", 4), "tid"),
 			 number_of(event_of(&t, "X", "r", 0), "tid"));
-	/* The fifth at once, the one of another thread, and the step of a loop that shares a lane.
-	 */
+	/* The fifth at once, the one of another thread, and the step of a loop that shares a
+	 * lane. */
 	assert_non_null(event_of(&t, "b", "r", 0));
 	assert_null(event_of(&t, "b", "r", 1));
 	assert_int_equal(number_of(event_of(&t, "b", "aside", 0), "ts"), 1000000);

@@ -14,7 +14,7 @@
 #include <gnutls/gnutls.h>
 
 #include "userspace/base/log.h"
-#include "userspace/export/web_config.h"
+#include "userspace/http/web_config.h"
 
 #define HASH	 "$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG"
 #define TLS	 "tls_server_config:\n  cert_file: a.crt\n  key_file: /k/b.key\n"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/model/window.h"
+#include "userspace/model/time/window.h"
 
 #define SECOND 1000000000ull
 #define HOUR   (3600 * SECOND)
@@ -75,8 +75,8 @@ static void test_silence(void **state)
 	window_free(w);
 }
 
-/* What a restart disproves, what the first steps took too long, a hang known late: in its own slot.
- */
+/* What a restart disproves, what the first steps took too long, a hang known late: in its own
+ * slot. */
 static void test_moves(void **state)
 {
 	struct window *w = window_new(0);
@@ -108,8 +108,7 @@ static void test_moves(void **state)
 	window_free(w);
 }
 
-/* ---- property: windows are what a ledger's spans add up to
- * --------------------------------------- */
+/* ---- property: windows are what a ledger's spans add up to ----------------------------------- */
 
 #define PIECES 200000
 
@@ -124,8 +123,8 @@ static void truth_move(struct truth *t, const struct ledger_span *s)
 	uint64_t left_ns = s->ns;
 	bool first = s->bucket == BUCKET_PROGRAM_STARTUP;
 
-	/* The ledger moves within a step, or all of a range: pieces are not cut but at the one end.
-	 */
+	/* The ledger moves within a step, or all of a range: pieces are not cut but at the one
+	 * end. */
 	for (uint32_t k = 0; left_ns && k < t->n; k++) {
 		struct ledger_span *p = &t->at[first ? k : t->n - 1 - k];
 		uint64_t len_ns = p->to_ns - p->from_ns;

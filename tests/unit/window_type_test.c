@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Custom events by type in windows: as a list of all pieces has them, also copied, saved, put
- * behind others.
- */
+ * behind others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +9,7 @@
 #include <cmocka.h>
 
 #include "userspace/base/archive.h"
-#include "userspace/model/window.h"
+#include "userspace/model/time/window.h"
 
 #define SECOND 1000000000ull
 #define HOUR   (3600 * SECOND)

@@ -3,8 +3,11 @@
 """checkpoints.py HOW FOLDER [--die N] [--data N]: 60 steps of a small model, a checkpoint every 20; goes on from the last.
 
 HOW: torch (torch.save), distributed (torch.distributed.checkpoint), numpy, raw (bytes, written aside, synced and renamed),
-helper (another process writes). Prints "resumed STEP" and "saved STEP" as it does so. --die N: SIGKILL to itself after
-step N. --data N: reads N files of FOLDER/data before, and one in each step.
+helper (another process writes), and beside training, at the end of which they are waited for: thread (a new one each time),
+waits (a new one, which begins only when nine more steps are done), forked (a copy of the process),
+async (dcp.async_save). Prints "resumed STEP" and "saved STEP" as it does so. --die N: SIGKILL to itself after step N.
+--data N: reads N files of FOLDER/data before, and one in each step.
+--read FILE: reads it first, with torch.load unless it is called lists.pth.
 """
 
 import argparse
@@ -12,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import torch
 
@@ -44,6 +48,72 @@ class Distributed:
         state = {"model": model.state_dict(), "step": torch.tensor(0)}
         dcp.load(state, checkpoint_id=path)
         return int(state["step"])
+
+
+class Thread(Torch):
+    """A copy of the state, written while training goes on."""
+    writers = []
+    steps = threading.Condition()
+    done = 0
+
+    def wait(self, step):
+        pass
+
+    def save(self, path, model, step):
+        state = {"model": {k: v.clone() for k, v in model.state_dict().items()}, "step": step}
+
+        def write():
+            self.wait(step)
+            torch.save(state, path)
+
+        self.writers.append(threading.Thread(target=write))
+        self.writers[-1].start()
+
+    def step(self, step):
+        with self.steps:
+            Thread.done = step
+            self.steps.notify_all()
+
+    def finish(self):
+        for writer in self.writers:
+            writer.join()
+
+
+class Waits(Thread):
+    def wait(self, step):
+        with self.steps:
+            self.steps.wait_for(lambda: self.done >= min(step + 9, STEPS))
+
+
+class Forked(Torch):
+    children = []
+
+    def save(self, path, model, step):
+        self.children.append(os.fork())
+        if not self.children[-1]:
+            torch.save({"model": model.state_dict(), "step": step}, path)
+            os._exit(0)
+
+    def finish(self):
+        for child in self.children:
+            os.waitpid(child, 0)
+
+
+class Async(Distributed):
+    future = None
+
+    def save(self, path, model, step):
+        import torch.distributed as dist
+        import torch.distributed.checkpoint as dcp
+        if not dist.is_initialized():
+            dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        self.finish()
+        state = {"model": model.state_dict(), "step": torch.tensor(step)}
+        self.future = dcp.async_save(state, checkpoint_id=path)
+
+    def finish(self):
+        if self.future:
+            self.future.result()
 
 
 class Numpy:
@@ -88,12 +158,14 @@ class Helper(Raw):
 
 
 def main():
-    hows = {"torch": Torch, "distributed": Distributed, "numpy": Numpy, "raw": Raw, "helper": Helper}
+    hows = {"torch": Torch, "distributed": Distributed, "numpy": Numpy, "raw": Raw, "helper": Helper,
+            "thread": Thread, "waits": Waits, "forked": Forked, "async": Async}
     parser = argparse.ArgumentParser()
     parser.add_argument("how", choices=hows)
     parser.add_argument("folder")
     parser.add_argument("--die", type=int)
     parser.add_argument("--data", type=int, default=0)
+    parser.add_argument("--read", action="append", default=[])
     args = parser.parse_args()
     how = hows[args.how]()
     model = torch.nn.Linear(400, 200)
@@ -108,6 +180,11 @@ def main():
 
     for i in range(args.data):
         data(i)
+    for path_read in args.read:
+        if path_read.endswith("lists.pth"):
+            open(path_read).read()
+        else:
+            torch.load(path_read)
     done = max((s for s in range(0, STEPS, EVERY) if os.path.exists(path(s))), default=0)
     if done:
         print("resumed", how.load(path(done), model), flush=True)
@@ -117,9 +194,13 @@ def main():
         optimizer.zero_grad()
         model(torch.randn(64, 400)).sum().backward()
         optimizer.step()
+        if hasattr(how, "step"):
+            how.step(step)
         if step % EVERY == 0:
             how.save(path(step), model, step)
             print("saved", step, flush=True)
+        if step in (args.die, STEPS) and hasattr(how, "finish"):
+            how.finish()
         if step == args.die:
             os.kill(os.getpid(), signal.SIGKILL)
 

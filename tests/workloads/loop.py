@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """loop.py KIND --out TRUTH.jsonl: one real training program, and the log it keeps of its own steps (journal.py).
 With several ranks each writes TRUTH.jsonl.RANK. --go FILE --hold N: after step N it writes FILE.ready and waits
-until FILE exists. kinds.tsv says what of each can be seen from outside; loop.py --list names them."""
+until FILE exists. With NO_RANGES in the environment torch names no ranges. kinds.tsv says what of each can be seen from outside; loop.py --list names them."""
 import argparse
 import importlib
 import os
@@ -11,7 +11,7 @@ import sys
 import journal
 
 # Launchers come first: they start trainers without having loaded torch themselves.
-MODULES = ["loops_launch", "loops_basic", "loops_optim", "loops_shape", "loops_dist", "loops_hang", "loops_frameworks"]
+MODULES = ["loops_launch", "loops_basic", "loops_optim", "loops_shape", "loops_rl", "loops_dist", "loops_hang", "loops_frameworks"]
 # Each of another framework, which may be all that the Python has.
 OTHERS = {"jax": "loops_jax", "keras": "loops_keras", "tf": "loops_tf", "xla": "loops_xla"}
 
@@ -42,6 +42,8 @@ def main():
     if not args.kind or not args.out:
         p.error("KIND and --out are needed")
     function, steps, hold = find(args.kind)
+    if os.environ.get("NO_RANGES"):
+        journal.forget_ranges()
     log = journal.Log(args.kind, args.out, args.steps or steps, args.go, args.hold or hold)
     function(log)
     log.write()

@@ -343,6 +343,20 @@ def orbax(log):
                     saver.wait_until_finished()
 
 
+@kind("jax_orbax_async", steps=200)
+def orbax_async(log):
+    """The same, each save waited for by the one after it."""
+    import orbax.checkpoint as ocp
+
+    model, folder = Model(hidden=1024), os.path.abspath(log.out + ".orbax")
+    step = model.jax.jit(model.train_step)
+    with ocp.CheckpointManager(folder) as saver:
+        for n, batch in enumerate(batches(log.steps), 1):
+            train(log, model, [batch], step)
+            if n % 50 == 0:
+                saver.save(n, args=ocp.args.StandardSave({"params": model.params}))
+
+
 @kind("jax_two_loops", steps=300)
 def two_loops(log):
     """One after the other in one process: another model."""
@@ -387,6 +401,19 @@ def inference(log):
     """Predictions alone, by weights that are on the device."""
     model = Model()
     predict, params = model.jax.jit(model.eval_step), model.jax.device_put(model.params)
+    for x, y in batches(log.steps):
+        float(predict(params, x, y))
+
+
+@kind("jax_inference_late", steps=300)
+def inference_late(log):
+    """Predictions that run before they are watched."""
+    model = Model()
+    predict, params = model.jax.jit(model.eval_step), model.jax.device_put(model.params)
+    for x, y in batches(20):
+        float(predict(params, x, y))
+    if log.go:
+        log.wait()
     for x, y in batches(log.steps):
         float(predict(params, x, y))
 
@@ -442,3 +469,105 @@ def loss_first(log):
         value, model.params, model.state = train_step(model.params, model.state, x, y)
         value.block_until_ready()
         log.step()
+
+
+# ---- names that say nothing, or something else ---------------------------------------------------------
+
+
+@kind("jax_unnamed_scan", steps=60)
+def unnamed_scan(log):
+    """Five updates in one execution of a program that has no name."""
+    model = Model()
+    jax = model.jax
+
+    def body(carry, batch):
+        params, state, value = model.train_step(*carry, *batch)
+        return (params, state), value
+
+    go, source = jax.jit(lambda *carry: jax.lax.scan(body, carry[:2], carry[2:])), batches(5 * log.steps)
+    for _ in range(log.steps):
+        xs, ys = (np.stack(parts) for parts in zip(*(next(source) for _ in range(5))))
+        for _ in range(5):
+            log.update()
+        log.backward()
+        (model.params, model.state), values = go(model.params, model.state, xs, ys)
+        values.block_until_ready()
+        log.step()
+
+
+@kind("jax_unnamed_pmap", steps=100)
+def unnamed_pmap(log):
+    """Each of 2 devices has a copy of the weights, by a function whose name says nothing."""
+    load(2)
+    model = Model()
+    jax = model.jax
+
+    def go(params, x, y):
+        gradients = jax.lax.pmean(jax.grad(model.loss)(params, x, y), "device")
+        return jax.tree.map(lambda p, g: p - 1e-3 * g, params, gradients)
+
+    step = jax.pmap(go, axis_name="device")
+    params = jax.tree.map(lambda p: np.stack([p, p]), model.params)
+    for x, y in batches(log.steps):
+        log.backward()
+        params = step(params, x.reshape(2, -1, WIDTH), y.reshape(2, -1))
+        jax.block_until_ready(params)
+        log.step()
+
+
+@kind("jax_train_and_eval", steps=150)
+def train_and_eval(log):
+    """Each execution trains on one batch and evaluates on another."""
+    model = Model()
+
+    def train_and_eval(params, state, x, y):
+        params, state, _ = model.train_step(params, state, x, y)
+        return params, state, model.loss(params, x + 1, y)
+
+    train(log, model, batches(log.steps), step=model.jax.jit(train_and_eval))
+
+
+@kind("jax_simulation", steps=150)
+def simulation(log):
+    """A state that is handed on, by a program that is called a step, and computes no gradient."""
+    model = Model()
+    jax = model.jax
+
+    @jax.jit
+    def sim_step(state, x, y):
+        return jax.tree.map(lambda s: s * 0.999 + x.mean() * 1e-3, state)
+
+    state = jax.device_put(model.params)
+    for x, y in batches(log.steps):
+        state = jax.block_until_ready(sim_step(state, x, y))
+
+
+@kind("jax_saliency", steps=150)
+def saliency(log):
+    """Gradients by the input: the weights stay as they are."""
+    model = Model()
+    jax = model.jax
+
+    @jax.jit
+    def saliency_step(params, x, y):
+        return jax.grad(model.loss, argnums=1)(params, x, y)
+
+    params = jax.device_put(model.params)
+    for x, y in batches(log.steps):
+        jax.block_until_ready(saliency_step(params, x, y))
+
+
+@kind("jax_state_out", steps=150)
+def state_out(log):
+    """Predictions by a program that takes all of a model's state, and returns it (as nnx.jit does)."""
+    model = Model()
+    jax = model.jax
+
+    @jax.jit
+    def forward_step(params, count, x, y):
+        return params, count + 1, model.loss(params, x, y)
+
+    params, count = jax.device_put((model.params, np.float32(0)))
+    for x, y in batches(log.steps):
+        params, count, value = forward_step(params, count, x, y)
+        float(value)

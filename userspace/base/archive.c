@@ -23,10 +23,9 @@ void archive_require(struct archive *a, bool holds)
 		archive_fail(a, -EBADMSG);
 }
 
-/* ---- envelope
- * ------------------------------------------------------------------------------------ */
+/* ---- envelope -------------------------------------------------------------------------------- */
 
-static void put_le(unsigned char *to, uint64_t value, int bytes)
+static void archive_put_le(unsigned char *to, uint64_t value, int bytes)
 {
 	for (int i = 0; i < bytes; i++)
 		to[i] = (unsigned char)(value >> 8 * i);
@@ -41,7 +40,7 @@ static uint64_t get_le(const unsigned char *from, int bytes)
 	return value;
 }
 
-/* Of all but itself. */
+/* Checksum of all bytes but its own. */
 static uint32_t archive_crc(const unsigned char *archive, size_t len)
 {
 	uLong crc = crc32_z(0, archive, CRC_AT);
@@ -55,7 +54,7 @@ void archive_write(struct archive *a, struct buffer *out, const char *magic, uin
 
 	*a = (struct archive){.out = out, .start = out->len};
 	memcpy(head, magic, 8);
-	put_le(head + 16, format, 4);
+	archive_put_le(head + 16, format, 4);
 	buffer_add(out, head, sizeof(head));
 }
 
@@ -95,8 +94,8 @@ static void archive_seal(struct archive *a)
 	}
 	head = (unsigned char *)a->out->data + a->start;
 	len = a->out->len - a->start;
-	put_le(head + 8, len - HEAD_BYTES, 8);
-	put_le(head + CRC_AT, archive_crc(head, len), 4);
+	archive_put_le(head + 8, len - HEAD_BYTES, 8);
+	archive_put_le(head + CRC_AT, archive_crc(head, len), 4);
 }
 
 int archive_end(struct archive *a)
@@ -108,8 +107,7 @@ int archive_end(struct archive *a)
 	return a->error;
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Seven bits a byte, lowest first, the eighth says that more follow (LEB128): most numbers are
  * small. */
@@ -140,7 +138,7 @@ static uint64_t number_get(struct archive *a)
 	return 0;
 }
 
-static uint64_t value_of(const void *p, size_t size)
+static uint64_t archive_value_of(const void *p, size_t size)
 {
 	switch (size) {
 	case 1:
@@ -177,7 +175,7 @@ void archive_unsigned(struct archive *a, void *p, size_t size)
 	uint64_t value;
 
 	if (a->out) {
-		number_put(a, value_of(p, size));
+		number_put(a, archive_value_of(p, size));
 		return;
 	}
 	value = number_get(a);
@@ -196,7 +194,7 @@ void archive_signed(struct archive *a, void *p, size_t size)
 	int64_t number;
 
 	if (a->out) {
-		number = (int64_t)(value_of(p, size) << unused) >> unused;
+		number = (int64_t)(archive_value_of(p, size) << unused) >> unused;
 		number_put(a, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
 		return;
 	}
@@ -230,7 +228,7 @@ void archive_double(struct archive *a, void *p, size_t size)
 
 	if (a->out) {
 		memcpy(&bits, p, size);
-		put_le(bytes, bits, sizeof(bytes));
+		archive_put_le(bytes, bits, sizeof(bytes));
 	}
 	archive_bytes(a, bytes, sizeof(bytes));
 	if (!a->out) {
@@ -239,8 +237,7 @@ void archive_double(struct archive *a, void *p, size_t size)
 	}
 }
 
-/* ---- bytes
- * --------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 void archive_bytes(struct archive *a, void *p, size_t len)
 {
@@ -272,8 +269,7 @@ void archive_chars(struct archive *a, char *text, size_t cap)
 		archive_require(a, (unsigned char)text[i] >= 0x20 && text[i] != 0x7f);
 }
 
-/* ---- structs
- * ------------------------------------------------------------------------------------- */
+/* ---- structs --------------------------------------------------------------------------------- */
 
 /* The checksum was right: what has another size was written by another version. */
 void archive_struct(struct archive *a, size_t size)

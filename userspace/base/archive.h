@@ -2,11 +2,10 @@
 /* archive.h - state as bytes and back. One function describes a struct, field by field; it writes
  * when the archive writes and reads when it reads, so the two cannot drift apart.
  *
- * What is read is hostile: nothing is believed that a limit can bound. The first failure stays
+ * Archives are not trusted: every value that has a limit is checked. The first failure stays
  * (`error`): from then on numbers read as 0, counts as 0, objects as NULL, so whoever describes a
  * struct need not look. Reading allocates at most ARCHIVE_GROWTH bytes for each byte read, and
- * ARCHIVE_SLACK. No pointer, no padding and no byte order of the machine is ever written.
- */
+ * ARCHIVE_SLACK. No pointer, no padding and no byte order of the machine is ever written. */
 #ifndef BASE_ARCHIVE_H
 #define BASE_ARCHIVE_H
 
@@ -41,7 +40,7 @@ static inline bool archive_reads(const struct archive *a)
 /* What was read cannot be: -EBADMSG, unless it failed before. */
 void archive_require(struct archive *a, bool holds);
 
-/* A bool, integer or double; p points to it. What is read must fit its type. */
+/* A bool, integer or double; p points to it. A value that is read must fit its type. */
 #define archive_number(a, p)                                                                       \
 	_Generic(*(p), bool                                                                        \
 		 : archive_bool, double                                                            \

@@ -21,6 +21,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 
+#define NS_PER_MS     1000000ull
 #define WAIT_NS	      200000000ull /* a look at the largest process takes a hundredth of it */
 #define WAIT_SHORT_NS 50000000ull
 #define WAIT_BUSY_NS  2000000000ull /* ... while it is at work: the machine is loaded */
@@ -50,8 +51,7 @@ struct aside {
 	uint64_t cpu_ns;
 };
 
-/* ---- the other process -------------------------------------------------------------------------
- */
+/* ---- the other process ----------------------------------------------------------------------- */
 
 /* What others run and map is read; of who carries histories or exports to files, a folder of
  * somebody else's is written, and what is made for TensorBoard there given to them. */
@@ -68,16 +68,14 @@ void aside_confine(bool calls)
 	calls_denied = calls;
 }
 
-/* keeps: a program of the kernel's that it runs. */
-static int confine(bool keeps)
+static int aside_confine_self(uint64_t caps)
 {
-	int err = confined ? confine_capabilities(CAPS_KEPT | (keeps ? CONFINE_CAP(CAP_BPF) : 0))
-			   : 0;
+	int err = confined ? confine_capabilities(CAPS_KEPT | caps) : 0;
 
 	return err || !calls_denied ? err : confine_calls(CONFINE_READER);
 }
 
-int aside_settle(const char *name, int *fd, int keep)
+int aside_settle(const char *name, int *fd, int keep, uint64_t caps)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
 	sigset_t all;
@@ -93,15 +91,17 @@ int aside_settle(const char *name, int *fd, int keep)
 	    dup2(from, 3) < 0 || dup2(to, ASIDE_KEPT_FD) < 0)
 		return -errno;
 	*fd = 3;
-	return syscall(SYS_close_range, ASIDE_KEPT_FD + 1, ~0u, 0) ? -errno : confine(keep >= 0);
+	return syscall(SYS_close_range, ASIDE_KEPT_FD + 1, ~0u, 0) ? -errno
+								   : aside_confine_self(caps);
 }
 
-static _Noreturn void serve(int fd, int keep, char *shared, size_t cap)
+static _Noreturn void aside_serve(int fd, int keep, char *shared, size_t cap)
 {
 	static struct ask ask;
 	struct answer answer;
 
-	if (aside_settle("gp-bpf-look", &fd, keep))
+	/* keep is a program of the kernel, and running it takes CAP_BPF. */
+	if (aside_settle("gp-bpf-look", &fd, keep, keep >= 0 ? CONFINE_CAP(CAP_BPF) : 0))
 		_exit(1);
 	while (recv(fd, &ask, sizeof(ask), 0) > 0) {
 		uint64_t before_ns = clock_thread_ns();
@@ -114,14 +114,13 @@ static _Noreturn void serve(int fd, int keep, char *shared, size_t cap)
 	_exit(0);
 }
 
-/* ---- starting and ending it --------------------------------------------------------------------
- */
+/* ---- starting and ending it ------------------------------------------------------------------ */
 
-static int start(struct aside *a)
+static int aside_start(struct aside *a)
 {
 	int pair[2], err;
 
-	/* Of its own: one that was killed may still write. */
+	/* Its own file: a helper process that was killed may still write. */
 	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (a->shared == MAP_FAILED)
@@ -133,7 +132,7 @@ static int start(struct aside *a)
 	}
 	a->pid = fork();
 	if (!a->pid)
-		serve(pair[1], a->keep, a->shared, a->cap);
+		aside_serve(pair[1], a->keep, a->shared, a->cap);
 	err = a->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	a->fd = pair[0];
@@ -145,7 +144,7 @@ static int start(struct aside *a)
 	return err;
 }
 
-static void stop(struct aside *a)
+static void aside_kill(struct aside *a)
 {
 	pid_t *place = a->stuck;
 
@@ -159,7 +158,7 @@ static void stop(struct aside *a)
 }
 
 /* Whether there is a place for one more that cannot be killed. */
-static bool reap(struct aside *a)
+static bool aside_reap(struct aside *a)
 {
 	bool room = false;
 
@@ -190,9 +189,9 @@ void aside_free(struct aside *a)
 	if (!a)
 		return;
 	pid = a->pid;
-	reap(a);
+	aside_reap(a);
 	if (pid) {
-		stop(a);
+		aside_kill(a);
 		waitpid(pid, NULL, 0); /* it is idle */
 	}
 	free(a);
@@ -208,8 +207,7 @@ uint64_t aside_cpu_ns(const struct aside *a)
 	return a->cpu_ns;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static uint64_t patience_ns(struct aside *a, uint64_t now_ns)
 {
@@ -221,7 +219,7 @@ static uint64_t patience_ns(struct aside *a, uint64_t now_ns)
 }
 
 /* It waits for nothing but a CPU. */
-static bool busy(const struct aside *a)
+static bool aside_busy(const struct aside *a)
 {
 	struct proc_stat s;
 
@@ -245,7 +243,7 @@ static int answer_await(struct aside *a, struct answer *ret)
 			return 0;
 		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 			return -EIO;
-		if (now_ns >= until_ns && (now_ns - from_ns >= WAIT_BUSY_NS || !busy(a)))
+		if (now_ns >= until_ns && (now_ns - from_ns >= WAIT_BUSY_NS || !aside_busy(a)))
 			break;
 		if (now_ns >= until_ns)
 			until_ns = now_ns + WAIT_SHORT_NS;
@@ -257,14 +255,14 @@ static int answer_await(struct aside *a, struct answer *ret)
 
 static int ask_send(struct aside *a, const struct ask *ask)
 {
-	int err = a->pid ? 0 : start(a);
+	int err = a->pid ? 0 : aside_start(a);
 
 	if (err)
 		return err;
 	if (send(a->fd, ask, offsetof(struct ask, arg) + ask->len, MSG_NOSIGNAL | MSG_DONTWAIT) >=
 	    0)
 		return 0;
-	stop(a);
+	aside_kill(a);
 	return -EIO;
 }
 
@@ -276,24 +274,23 @@ static int ask_one(struct aside *a, const struct ask *ask, struct answer *ret)
 		return err;
 	err = answer_await(a, ret);
 	if (err)
-		stop(a);
+		aside_kill(a);
 	return err;
 }
 
-static bool room(struct aside *a)
+static bool aside_has_room(struct aside *a)
 {
-	if (reap(a))
+	if (aside_reap(a))
 		return true;
 	if (!a->stuck_told)
 		log_warn(
-			"%d processes that look at others hang and cannot be killed: no more are looked at "
-			"until one of them ends",
+			"%d processes that look at others hang and cannot be killed: no more are looked at until one of them ends",
 			STUCK_MAX);
 	a->stuck_told = true;
 	return false;
 }
 
-static ssize_t answered(struct aside *a, const struct answer *answer, const void **ret)
+static ssize_t aside_answered(struct aside *a, const struct answer *answer, const void **ret)
 {
 	a->stuck_told = false;
 	a->cpu_ns += answer->cpu_ns;
@@ -312,11 +309,11 @@ ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_le
 	memcpy(ask.arg, arg, arg_len);
 	/* One that is gone (killed by somebody, out of memory) is replaced once. */
 	for (int i = 0; i < 2 && (err == -EBUSY || err == -EIO); i++) {
-		if (!room(a))
+		if (!aside_has_room(a))
 			return -EBUSY;
 		err = ask_one(a, &ask, &answer);
 	}
-	return err ? err : answered(a, &answer, ret);
+	return err ? err : aside_answered(a, &answer, ret);
 }
 
 int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len)
@@ -328,7 +325,7 @@ int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len)
 		return -E2BIG;
 	memcpy(ask.arg, arg, arg_len);
 	for (int i = 0; i < 2 && err == -EIO; i++)
-		err = room(a) ? ask_send(a, &ask) : -EBUSY;
+		err = aside_has_room(a) ? ask_send(a, &ask) : -EBUSY;
 	return err;
 }
 
@@ -343,15 +340,49 @@ ssize_t aside_answer(struct aside *a, int wait_ms, const void **ret)
 	poll(&p, 1, wait_ms);
 	n = recv(a->fd, &answer, sizeof(answer), MSG_DONTWAIT);
 	if (n == sizeof(answer))
-		return answered(a, &answer, ret);
+		return aside_answered(a, &answer, ret);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
-	stop(a);
+	aside_kill(a);
 	return -EIO;
+}
+
+ssize_t aside_await(struct aside *a, int wait_ms, const void **ret)
+{
+	uint64_t until_ns = clock_mono_ns() + (uint64_t)wait_ms * NS_PER_MS, now_ns;
+	ssize_t n;
+
+	do {
+		n = aside_answer(a, wait_ms, ret);
+		now_ns = n == -EAGAIN && wait_ms ? clock_mono_ns() : until_ns;
+		wait_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) + 1 : 0;
+	} while (now_ns < until_ns); /* a signal came */
+	return n;
+}
+
+ssize_t aside_once(aside_fn *fn, const void *arg, size_t arg_len, void *ret, size_t cap,
+		   int wait_ms)
+{
+	const void *answer = NULL;
+	struct aside *a;
+	ssize_t n = aside_new(&a, cap ? cap : 1);
+
+	if (n)
+		return n;
+	n = aside_ask(a, fn, arg, arg_len);
+	n = n ? n : aside_await(a, wait_ms, &answer);
+	if (n == -EAGAIN) {
+		aside_drop(a);
+		n = -ETIMEDOUT;
+	}
+	if (n > 0 && answer)
+		memcpy(ret, answer, (size_t)n);
+	aside_free(a);
+	return n;
 }
 
 void aside_drop(struct aside *a)
 {
 	if (a->pid)
-		stop(a);
+		aside_kill(a);
 }

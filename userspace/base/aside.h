@@ -4,8 +4,8 @@
  * whoever reads its mappings, its command line or its environment. The caller waits for an answer,
  * but not for long.
  *
- * Whoever used up its time is killed. One that not even that ends is left behind; of those there
- * may be 4, then nothing can be asked any more. Not thread-safe. */
+ * A helper process that has used up its time is killed. One that not even that ends is left behind;
+ * of those there may be 4, then nothing can be asked any more. Not thread-safe. */
 #ifndef BASE_ASIDE_H
 #define BASE_ASIDE_H
 
@@ -19,8 +19,8 @@
 
 struct aside;
 
-/* What is to be done there, with a copy of the caller's memory as it was some time ago: what it
- * needs is in arg. Returns the bytes written to ret, at most cap, or -errno. */
+/* A function that the helper process runs. It sees a copy of the caller's memory from some time
+ * ago, so all its input is in arg. Returns the bytes written to ret, at most cap, or -errno. */
 typedef ssize_t aside_fn(const void *arg, void *ret, size_t cap);
 
 /* cap: bytes of an answer, at most. The process is started by the first call. */
@@ -42,18 +42,26 @@ ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_le
 int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len);
 /* Waits so long at most. -EAGAIN: not yet; else as aside_call(). */
 ssize_t aside_answer(struct aside *a, int wait_ms, const void **ret);
+/* The same, whatever signals come: all of wait_ms. */
+ssize_t aside_await(struct aside *a, int wait_ms, const void **ret);
+/* One call, in a process of its own that is started for it: fn sees the memory of now, so arg may
+ * hold pointers. The answer goes to ret. Waits up to wait_ms: -ETIMEDOUT. Bytes or -errno, as
+ * aside_call(). */
+ssize_t aside_once(aside_fn *fn, const void *arg, size_t arg_len, void *ret, size_t cap,
+		   int wait_ms);
 /* What was asked has used up its time. */
 void aside_drop(struct aside *a);
 /* CPU time that calls have taken there. */
 uint64_t aside_cpu_ns(const struct aside *a);
 
-/* Whom aside_settle() settles from now on keeps no capability but to look, and, where calls can be
- * denied, may start, tell or reach nobody. */
+/* A helper process that aside_settle() settles from now on keeps no capability but to read, and,
+ * where system calls can be denied, cannot start, signal or reach another process. */
 void aside_confine(bool calls);
 /* For a process just forked that is to serve its parent over *fd: leaves everything else behind
  * that the parent holds (it would outlive the parent in one that cannot be killed: links, files and
  * pipes that somebody waits for the end of), minds no signals of a terminal, and ends with the
- * parent. *fd is moved; keep, unless it is -1, becomes ASIDE_KEPT_FD. */
-int aside_settle(const char *name, int *fd, int keep);
+ * parent. *fd is moved; keep, unless it is -1, becomes ASIDE_KEPT_FD. caps: capabilities
+ * (CONFINE_CAP()) that it keeps besides. */
+int aside_settle(const char *name, int *fd, int keep, uint64_t caps);
 
 #endif

@@ -55,8 +55,8 @@ uint64_t clock_suspended_ns(void)
 	uint64_t best = UINT64_MAX, first, boot, last, width;
 	int64_t suspended = 0;
 
-	/* Two clocks cannot be read at once. Of three tries the tightest bracket wins: a preemption
-	 * between the reads would look like a suspend. */
+	/* Two clocks cannot be read at once. The tightest of three tries is used: a preemption
+	 * between the two reads would look like a suspend. */
 	for (int i = 0; i < 3; i++) {
 		first = clock_mono_ns();
 		boot = clock_boot_ns();
@@ -72,8 +72,8 @@ uint64_t clock_suspended_ns(void)
 }
 
 /* A day of the proleptic Gregorian calendar, counted from 1970-01-01. Years are counted from March
- * on, so that the day that not every one has is the last, and in eras of 400, which are all alike.
- */
+ * on, so that the day that not every one has is the last, and in eras of 400, which are all
+ * alike. */
 static void clock_date(int64_t day, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
 {
 	uint64_t at = (uint64_t)(day + 719468); /* from 0000-03-01: years before are not reached */

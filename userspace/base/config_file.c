@@ -2,19 +2,18 @@
 #include "userspace/base/config_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 
 #define CONFIG_DEPTH   8
 #define CONFIG_KEY_MAX 128
-#define CONFIG_MAX     (1 << 20) /* bytes of a file that is read while others wait */
+#define CONFIG_MAX     (1 << 20) /* bytes */
+#define CONFIG_WAIT_MS 3000	 /* for the writer of a pipe */
 
 struct config_walk {
 	const char *file;
@@ -25,7 +24,8 @@ struct config_walk {
 	bool have_key;
 };
 
-static int walk_scalar(struct config_walk *w, const yaml_event_t *ev, config_fn *set, void *ctx)
+static int config_walk_scalar(struct config_walk *w, const yaml_event_t *ev, config_fn *set,
+			      void *ctx)
 {
 	const char *text = (const char *)ev->data.scalar.value;
 	int line = (int)ev->start_mark.line + 1;
@@ -49,7 +49,8 @@ static int walk_scalar(struct config_walk *w, const yaml_event_t *ev, config_fn 
 	return 0;
 }
 
-static int walk_event(struct config_walk *w, const yaml_event_t *ev, config_fn *set, void *ctx)
+static int config_walk_event(struct config_walk *w, const yaml_event_t *ev, config_fn *set,
+			     void *ctx)
 {
 	switch (ev->type) {
 	case YAML_MAPPING_START_EVENT:
@@ -68,7 +69,7 @@ static int walk_event(struct config_walk *w, const yaml_event_t *ev, config_fn *
 		w->key[w->depth ? w->len[w->depth - 1] : 0] = 0;
 		return 0;
 	case YAML_SCALAR_EVENT:
-		return walk_scalar(w, ev, set, ctx);
+		return config_walk_scalar(w, ev, set, ctx);
 	case YAML_ALIAS_EVENT:
 		log_error("%s:%zu: aliases are not supported", w->file, ev->start_mark.line + 1);
 		return -EINVAL;
@@ -77,8 +78,7 @@ static int walk_event(struct config_walk *w, const yaml_event_t *ev, config_fn *
 	}
 }
 
-/* Of f, which it closes. */
-static int config_parse(FILE *f, const char *file, config_fn *set, void *ctx)
+int config_read_text(const char *file, const char *text, size_t len, config_fn *set, void *ctx)
 {
 	struct config_walk w = {.file = file};
 	yaml_parser_t parser;
@@ -86,11 +86,9 @@ static int config_parse(FILE *f, const char *file, config_fn *set, void *ctx)
 	bool end = false;
 	int err = 0;
 
-	if (!yaml_parser_initialize(&parser)) {
-		fclose(f);
+	if (!yaml_parser_initialize(&parser))
 		return -ENOMEM;
-	}
-	yaml_parser_set_input_file(&parser, f);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	while (!err && !end) {
 		if (!yaml_parser_parse(&parser, &ev)) {
 			log_error("%s:%zu: %s", file, parser.problem_mark.line + 1,
@@ -99,51 +97,37 @@ static int config_parse(FILE *f, const char *file, config_fn *set, void *ctx)
 			break;
 		}
 		end = ev.type == YAML_STREAM_END_EVENT;
-		err = walk_event(&w, &ev, set, ctx);
+		err = config_walk_event(&w, &ev, set, ctx);
 		yaml_event_delete(&ev);
 	}
 	yaml_parser_delete(&parser);
-	fclose(f);
+	return err;
+}
+
+static int config_read_file(const char *option, const char *file, int wait_ms, config_fn *set,
+			    void *ctx)
+{
+	struct buffer text = {0};
+	int err = path_read(file, &text, CONFIG_MAX, wait_ms);
+
+	if (err)
+		log_error("%s %s: %s", option, file,
+			  err == -EINVAL ? "it is not a regular file"
+			  : err == -ETIMEDOUT
+				  ? "no process writes to this pipe, or its writer does not end it"
+				  : strerror(-err));
+	else
+		err = config_read_text(file, text.data ? text.data : "", text.len, set, ctx);
+	buffer_free(&text);
 	return err;
 }
 
 int config_read(const char *file, config_fn *set, void *ctx)
 {
-	FILE *f = fopen(file, "re");
-	int err = f ? 0 : -errno;
-
-	if (f)
-		return config_parse(f, file, set, ctx);
-	log_error("config %s: %s", file, strerror(-err));
-	return err;
-}
-
-int config_read_text(const char *file, const char *text, size_t len, config_fn *set, void *ctx)
-{
-	FILE *f = fmemopen((void *)text, len, "r"); /* which it does not write */
-
-	return f ? config_parse(f, file, set, ctx) : -errno;
+	return config_read_file("--config", file, CONFIG_WAIT_MS, set, ctx);
 }
 
 int config_read_again(const char *file, config_fn *set, void *ctx)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
-	struct stat st;
-	FILE *f = NULL;
-
-	if (fd < 0 || fstat(fd, &st))
-		err = -errno;
-	else if (!S_ISREG(st.st_mode))
-		err = -EINVAL;
-	else if (st.st_size > CONFIG_MAX)
-		err = -EFBIG;
-	else if (!(f = fdopen(fd, "r")))
-		err = -errno;
-	if (f)
-		return config_parse(f, file, set, ctx);
-	log_error("cannot read %s: %s", file,
-		  err == -EINVAL ? "it is no regular file" : strerror(-err));
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return config_read_file("--web-config", file, 0, set, ctx);
 }

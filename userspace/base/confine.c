@@ -14,8 +14,7 @@
 
 #define CAPS 64 /* more than there will be soon: the kernel says which is one too many */
 
-/* ---- capabilities
- * -------------------------------------------------------------------------------- */
+/* ---- capabilities ---------------------------------------------------------------------------- */
 
 int confine_capabilities(uint64_t keep)
 {
@@ -23,8 +22,7 @@ int confine_capabilities(uint64_t keep)
 	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3];
 
 	/* Without CAP_SETPCAP it stays as it is, and no way leads to what is in it: see
-	 * confine_privileges().
-	 */
+	 * confine_privileges(). */
 	for (unsigned long cap = 0; cap < CAPS; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
 			break;
@@ -33,10 +31,20 @@ int confine_capabilities(uint64_t keep)
 		return -errno;
 	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
 		own[i].permitted &= (uint32_t)(keep >> (32 * i));
-		own[i].effective &= own[i].permitted;
+		own[i].effective = own[i].permitted; /* a change of user emptied it */
 		own[i].inheritable = 0;
 	}
 	return syscall(SYS_capset, &head, own) ? -errno : 0;
+}
+
+bool confine_has(uint64_t caps)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, own))
+		return false;
+	return !(caps & ~(own[0].effective | (uint64_t)own[1].effective << 32));
 }
 
 int confine_privileges(void)
@@ -44,10 +52,9 @@ int confine_privileges(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 }
 
-/* ---- system calls
- * -------------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 
-/* What is denied is listed, not what is allowed: C libraries, and the commands of hooks, which
+/* The list has denied calls, not allowed ones: C libraries, and the commands of hooks, which
  * inherit this, make calls that nobody listed, and must not break by an update. By name: what the
  * library or the machine does not know is left out. */
 static const char *const machine[] = {
@@ -95,7 +102,6 @@ static const char *const machine[] = {
 	"umount2",
 	"pivot_root",
 	"chroot",
-	"setns",
 	"unshare",
 	/* the machine */
 	"settimeofday",
@@ -148,7 +154,7 @@ static const char *const reader[] = {
 	NULL,
 };
 
-static int deny(scmp_filter_ctx f, const char *const *names)
+static int confine_deny(scmp_filter_ctx f, const char *const *names)
 {
 	int err = 0, call;
 
@@ -163,13 +169,15 @@ static int deny(scmp_filter_ctx f, const char *const *names)
 	return err;
 }
 
-/* A user namespace of one's own has every capability in it. */
+/* A user namespace of one's own has every capability in it. One of a job may be joined, by its
+ * owner only: what is mounted in there is read (loader/reader/reader_serve.c). */
 static int deny_namespaces(scmp_filter_ctx f)
 {
 	static const scmp_datum_t kinds[] = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
 					     CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
 					     CLONE_NEWCGROUP};
-	int err = 0;
+	int err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setns), 1,
+				   SCMP_A1(SCMP_CMP_NE, CLONE_NEWUSER, 0));
 
 	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
@@ -177,7 +185,7 @@ static int deny_namespaces(scmp_filter_ctx f)
 	return err;
 }
 
-/* What is put into a terminal's input runs in the shell of whoever sits there. */
+/* Text that is put into a terminal's input runs in the shell of its user. */
 static int deny_typing(scmp_filter_ctx f)
 {
 	static const scmp_datum_t typing[] = {TIOCSTI, 0x541c /* TIOCLINUX */};
@@ -205,7 +213,7 @@ static int other_kinds(scmp_filter_ctx f)
 
 static int deny_machine(scmp_filter_ctx f)
 {
-	int err = deny(f, machine);
+	int err = confine_deny(f, machine);
 
 	if (!err)
 		err = deny_namespaces(f);
@@ -214,7 +222,7 @@ static int deny_machine(scmp_filter_ctx f)
 
 static int deny_reader(scmp_filter_ctx f)
 {
-	int err = deny(f, reader);
+	int err = confine_deny(f, reader);
 
 	/* Whether somebody is there may be asked. */
 	return err ? err
@@ -228,7 +236,7 @@ static int deny_clone3(scmp_filter_ctx f)
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-static int load(int (*rules)(scmp_filter_ctx), bool told)
+static int confine_load(int (*rules)(scmp_filter_ctx), bool told)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
 	int err = f ? other_kinds(f) : -ENOMEM;
@@ -251,8 +259,8 @@ int confine_calls(enum confine_calls what)
 	int err;
 
 	if (what == CONFINE_READER)
-		return load(deny_reader, true);
+		return confine_load(deny_reader, true);
 	/* By itself: every thread that begins would be told. */
-	err = load(deny_clone3, false);
-	return err ? err : load(deny_machine, true);
+	err = confine_load(deny_clone3, false);
+	return err ? err : confine_load(deny_machine, true);
 }

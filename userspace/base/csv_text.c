@@ -15,7 +15,7 @@ static void csv_cell(struct buffer *b)
 }
 
 /* Names of ours, and nearly all others: they stand for themselves. */
-static bool is_plain(const char *text)
+static bool csv_is_plain(const char *text)
 {
 	for (const char *at = text; *at; at++)
 		if (*at < 0x20 || *at > 0x7e || *at == '"')
@@ -53,7 +53,7 @@ void csv_text(struct buffer *b, const char *text)
 	if (!len)
 		return;
 	buffer_add(b, "\"", 1);
-	if (is_plain(text))
+	if (csv_is_plain(text))
 		buffer_add(b, text, len);
 	else
 		csv_escape(b, text, len);

@@ -5,8 +5,7 @@
  * The first cell of a row is never empty, the buffer is empty or ends with a row when it begins.
  * Text may hold any bytes: control characters and what is not UTF-8 become '?', so that a row is
  * one line; before a text that begins with = + - @ or a space stands a ' (programs that calculate
- * would take it for a formula).
- */
+ * would take it for a formula). */
 #ifndef BASE_CSV_TEXT_H
 #define BASE_CSV_TEXT_H
 

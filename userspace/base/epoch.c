@@ -13,12 +13,12 @@ struct text {
 	const char *at, *end;
 };
 
-static bool text_digit(const struct text *t)
+static bool epoch_digit(const struct text *t)
 {
 	return t->at < t->end && *t->at >= '0' && *t->at <= '9';
 }
 
-static bool text_one(struct text *t, const char *of)
+static bool epoch_skip_one(struct text *t, const char *of)
 {
 	for (; t->at < t->end && *of; of++)
 		if (*t->at == *of) {
@@ -28,12 +28,12 @@ static bool text_one(struct text *t, const char *of)
 	return false;
 }
 
-static bool text_number(struct text *t, int digits, int min, int max, int *ret)
+static bool epoch_read_number(struct text *t, int digits, int min, int max, int *ret)
 {
 	int v = 0;
 
 	for (int i = 0; i < digits; i++) {
-		if (!text_digit(t))
+		if (!epoch_digit(t))
 			return false;
 		v = v * 10 + (*t->at++ - '0');
 	}
@@ -42,54 +42,54 @@ static bool text_number(struct text *t, int digits, int min, int max, int *ret)
 }
 
 /* What stands behind the seconds, rounded: ".5" is 500000; 0 where nothing does. */
-static bool text_fraction(struct text *t, int64_t *ret_us)
+static bool epoch_read_fraction(struct text *t, int64_t *ret_us)
 {
 	int64_t us = 0, unit = US_PER_S;
 
 	*ret_us = 0;
-	if (!text_one(t, "."))
+	if (!epoch_skip_one(t, "."))
 		return true;
-	if (!text_digit(t))
+	if (!epoch_digit(t))
 		return false;
-	for (; text_digit(t) && unit > 1; t->at++) {
+	for (; epoch_digit(t) && unit > 1; t->at++) {
 		unit /= 10;
 		us += unit * (*t->at - '0');
 	}
-	us += text_digit(t) && *t->at >= '5';
-	while (text_digit(t))
+	us += epoch_digit(t) && *t->at >= '5';
+	while (epoch_digit(t))
 		t->at++;
 	*ret_us = us;
 	return true;
 }
 
-static bool text_offset(struct text *t, int64_t *ret_s)
+static bool epoch_read_offset(struct text *t, int64_t *ret_s)
 {
 	bool west;
 	int h, m;
 
 	*ret_s = 0;
-	if (text_one(t, "Zz"))
+	if (epoch_skip_one(t, "Zz"))
 		return true;
 	west = t->at < t->end && *t->at == '-';
-	if (!text_one(t, "+-") || !text_number(t, 2, 0, 23, &h) || !text_one(t, ":") ||
-	    !text_number(t, 2, 0, 59, &m))
+	if (!epoch_skip_one(t, "+-") || !epoch_read_number(t, 2, 0, 23, &h) ||
+	    !epoch_skip_one(t, ":") || !epoch_read_number(t, 2, 0, 59, &m))
 		return false;
 	*ret_s = (west ? -1 : 1) * (h * 3600 + m * 60);
 	return true;
 }
 
-static bool text_date(struct text *t, int64_t *ret_s, int64_t *ret_us)
+static bool epoch_read_date(struct text *t, int64_t *ret_s, int64_t *ret_us)
 {
 	struct tm tm = {0}, given;
 	int64_t offset_s;
 
-	if (!text_number(t, 4, 1970, 9999, &tm.tm_year) || !text_one(t, "-") ||
-	    !text_number(t, 2, 1, 12, &tm.tm_mon) || !text_one(t, "-") ||
-	    !text_number(t, 2, 1, 31, &tm.tm_mday) || !text_one(t, "Tt ") ||
-	    !text_number(t, 2, 0, 23, &tm.tm_hour) || !text_one(t, ":") ||
-	    !text_number(t, 2, 0, 59, &tm.tm_min) || !text_one(t, ":") ||
-	    !text_number(t, 2, 0, 60, &tm.tm_sec) || !text_fraction(t, ret_us) ||
-	    !text_offset(t, &offset_s))
+	if (!epoch_read_number(t, 4, 1970, 9999, &tm.tm_year) || !epoch_skip_one(t, "-") ||
+	    !epoch_read_number(t, 2, 1, 12, &tm.tm_mon) || !epoch_skip_one(t, "-") ||
+	    !epoch_read_number(t, 2, 1, 31, &tm.tm_mday) || !epoch_skip_one(t, "Tt ") ||
+	    !epoch_read_number(t, 2, 0, 23, &tm.tm_hour) || !epoch_skip_one(t, ":") ||
+	    !epoch_read_number(t, 2, 0, 59, &tm.tm_min) || !epoch_skip_one(t, ":") ||
+	    !epoch_read_number(t, 2, 0, 60, &tm.tm_sec) || !epoch_read_fraction(t, ret_us) ||
+	    !epoch_read_offset(t, &offset_s))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
@@ -99,19 +99,19 @@ static bool text_date(struct text *t, int64_t *ret_s, int64_t *ret_us)
 	return tm.tm_mday == given.tm_mday || given.tm_sec == 60;
 }
 
-static bool text_seconds(struct text *t, int64_t *ret_s, int64_t *ret_us)
+static bool epoch_read_seconds(struct text *t, int64_t *ret_s, int64_t *ret_us)
 {
 	int64_t s = 0;
 
-	if (!text_digit(t))
+	if (!epoch_digit(t))
 		return false;
-	for (; text_digit(t); t->at++) {
+	for (; epoch_digit(t); t->at++) {
 		s = s * 10 + (*t->at - '0');
 		if (s > SECOND_MAX)
 			return false;
 	}
 	*ret_s = s;
-	return text_fraction(t, ret_us);
+	return epoch_read_fraction(t, ret_us);
 }
 
 int epoch_parse(const char *text, size_t len, int64_t *ret_us)
@@ -120,8 +120,8 @@ int epoch_parse(const char *text, size_t len, int64_t *ret_us)
 	int64_t s, us;
 	bool date = len > 4 && text[4] == '-';
 
-	if (!(date ? text_date(&t, &s, &us) : text_seconds(&t, &s, &us)) || t.at != t.end ||
-	    s < 0 || s > SECOND_MAX)
+	if (!(date ? epoch_read_date(&t, &s, &us) : epoch_read_seconds(&t, &s, &us)) ||
+	    t.at != t.end || s < 0 || s > SECOND_MAX)
 		return -EINVAL;
 	*ret_us = s * US_PER_S + us;
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exit_code.h - what gp-bpf ends with (design §10). */
-#ifndef GP_EXIT_CODE_H
-#define GP_EXIT_CODE_H
+/* exit_code.h - the exit codes of gp-bpf. */
+#ifndef BASE_EXIT_CODE_H
+#define BASE_EXIT_CODE_H
 
 enum {
 	EXIT_OK = 0,

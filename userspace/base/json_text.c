@@ -18,7 +18,7 @@ static void json_raw(struct buffer *b, const char *text)
 static const bool special[256] = {
 	[0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true};
 
-static bool is_plain(const char *text, size_t len)
+static bool json_is_plain(const char *text, size_t len)
 {
 	bool any = false;
 
@@ -58,7 +58,7 @@ static void json_escape(struct buffer *b, const char *text, size_t len)
 static void json_quote(struct buffer *b, char before, const char *text, char after)
 {
 	size_t len = strlen(text);
-	bool plain = is_plain(text, len);
+	bool plain = json_is_plain(text, len);
 	char *from = buffer_reserve(b, (plain ? len : 0) + 4), *to = from;
 
 	if (!to)

@@ -3,8 +3,8 @@
  *
  * key NULL: an element of an array, or the outermost value. Strings may hold any bytes: what is not
  * UTF-8 becomes U+FFFD, what must not reach a terminal (utf8_columns) is escaped. Numbers print the
- * same everywhere: integers in full, doubles with nine digits, null where a double is not finite.
- */
+ * same everywhere: integers in full, doubles with nine digits, null where a double is not
+ * finite. */
 #ifndef BASE_JSON_TEXT_H
 #define BASE_JSON_TEXT_H
 

@@ -2,27 +2,42 @@
 #include "userspace/base/log.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/tty.h"
 #include "userspace/base/utf8.h"
 
 #define LOG_MESSAGE_MAX 1024
 #define LOG_LINE_MAX	(2 * LOG_MESSAGE_MAX + 128) /* every byte quoted, and the frame around it */
+#define LOG_WAIT_MS	500			    /* for who reads standard error */
+#define LOG_HELD	64			    /* lines kept by log_hold() */
+#define LOG_HELD_FIRST	32 /* the oldest of them, which no later line replaces */
 
 static struct {
 	pthread_mutex_t lock;
 	enum log_level max;
 	enum log_format format;
-	void (*sink)(void *ctx, enum log_level level, const char *line);
-	void *ctx;
+	bool held;
+	log_show_fn *sink, *show;
+	void *sink_ctx, *show_ctx;
+	log_name_fn *name;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .max = LOG_INFO};
+
+/* Lines that wait for log_release(). Static: log_held_write() reads them in a signal handler. */
+static struct {
+	enum log_level level[LOG_HELD];
+	char line[LOG_HELD][LOG_LINE_MAX + 1];
+	volatile int count;
+	unsigned dropped;
+} held;
 
 static const struct {
 	const char *name, *text, *colour;
@@ -41,11 +56,33 @@ void log_setup(enum log_level max, enum log_format format)
 	pthread_mutex_unlock(&state.lock);
 }
 
-void log_sink(void (*fn)(void *ctx, enum log_level level, const char *line), void *ctx)
+void log_names(log_name_fn *fn)
+{
+	pthread_mutex_lock(&state.lock);
+	state.name = fn;
+	pthread_mutex_unlock(&state.lock);
+}
+
+void log_sink(log_show_fn *fn, void *ctx)
 {
 	pthread_mutex_lock(&state.lock);
 	state.sink = fn;
-	state.ctx = ctx;
+	state.sink_ctx = ctx;
+	pthread_mutex_unlock(&state.lock);
+}
+
+void log_show(log_show_fn *fn, void *ctx)
+{
+	pthread_mutex_lock(&state.lock);
+	state.show = fn;
+	state.show_ctx = ctx;
+	pthread_mutex_unlock(&state.lock);
+}
+
+void log_hold(void)
+{
+	pthread_mutex_lock(&state.lock);
+	state.held = true;
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -104,14 +141,12 @@ static void log_quote(char *out, const char *in)
 	*out = '\0';
 }
 
-static void log_line(char *line, size_t len, enum log_level level, const char *message)
+static void log_line(char *line, size_t len, enum log_level level, const char *message, bool colour)
 {
 	char quoted[2 * LOG_MESSAGE_MAX], time[CLOCK_TEXT_MAX];
-	bool colour;
 
 	if (state.format == LOG_TEXT) {
-		colour = !state.sink && *levels[level].colour && isatty(STDERR_FILENO) &&
-			 !getenv("NO_COLOR");
+		colour = colour && *levels[level].colour && tty_color(STDERR_FILENO);
 		snprintf(line, len, "%sgp-bpf: %s%s%s", colour ? levels[level].colour : "",
 			 levels[level].text, colour ? "\033[0m" : "", message);
 		return;
@@ -124,25 +159,156 @@ static void log_line(char *line, size_t len, enum log_level level, const char *m
 		 time, levels[level].name, quoted);
 }
 
-static void log_emit(char *line)
+/* What polls writable takes PIPE_BUF bytes at once. Async-signal-safe. */
+static bool pipe_put(struct log_pipe *p, const char *text, size_t len)
 {
-	size_t len = strlen(line), done = 0;
+	struct pollfd ready = {.fd = p->fd, .events = POLLOUT};
 	ssize_t n;
+	int rc;
 
-	line[len++] = '\n';
-	while (done < len) {
-		n = write(STDERR_FILENO, line + done, len - done);
-		if (n < 0 && errno == EINTR)
+	while (len) {
+		rc = poll(&ready, 1, p->stalled ? 0 : LOG_WAIT_MS);
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (!rc) {
+			p->stalled = true;
+			return false;
+		}
+		n = write(p->fd, text, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n <= 0)
-			break;
-		done += (size_t)n;
+			return true; /* closed: nobody misses it */
+		text += n;
+		len -= (size_t)n;
 	}
+	p->stalled = false;
+	return true;
+}
+
+void log_pipe_write(struct log_pipe *p, const char *line, size_t len)
+{
+	char message[96], text[256];
+	size_t at;
+
+	if (p->lost) {
+		snprintf(message, sizeof(message),
+			 "%s%u line%s dropped here: the reader did not read",
+			 p->fd == STDERR_FILENO ? "standard error: " : "", p->lost,
+			 p->lost == 1 ? " was" : "s were");
+		log_line(text, sizeof(text) - 1, LOG_WARN, message, false);
+		at = strlen(text);
+		text[at++] = '\n';
+		if (!pipe_put(p, text, at)) {
+			p->lost++;
+			return;
+		}
+		p->lost = 0;
+	}
+	if (!pipe_put(p, line, len))
+		p->lost++;
+}
+
+static void log_emit(const char *line)
+{
+	static struct log_pipe standard_error = {.fd = STDERR_FILENO};
+	char text[LOG_LINE_MAX + 1];
+	int len = snprintf(text, sizeof(text), "%s\n", line);
+
+	log_pipe_write(&standard_error, text,
+		       (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
+}
+
+/* The line that makes room: of the least severe ones the first after the LOG_HELD_FIRST oldest, if
+ * any. */
+static int log_victim(void)
+{
+	int victim = 0;
+
+	for (int i = 1; i < LOG_HELD; i++)
+		if (held.level[i] > held.level[victim] ||
+		    (victim < LOG_HELD_FIRST && held.level[i] == held.level[victim]))
+			victim = i;
+	return victim;
+}
+
+static void log_keep(enum log_level level, const char *line)
+{
+	int at = held.count;
+
+	if (at == LOG_HELD) {
+		held.dropped++;
+		at = log_victim();
+		if (level > held.level[at])
+			return;
+		for (; at + 1 < LOG_HELD; at++) {
+			held.level[at] = held.level[at + 1];
+			memcpy(held.line[at], held.line[at + 1], sizeof(held.line[at]));
+		}
+	}
+	held.level[at] = level;
+	snprintf(held.line[at], sizeof(held.line[at]), "%s", line);
+	held.count = at + 1;
+}
+
+void log_held_write(void)
+{
+	struct log_pipe out = {.fd = STDERR_FILENO};
+
+	for (int i = 0; i < held.count; i++)
+		if (pipe_put(&out, held.line[i], strlen(held.line[i])))
+			pipe_put(&out, "\n", 1);
+	held.count = 0;
+}
+
+void log_release(void)
+{
+	unsigned dropped;
+
+	pthread_mutex_lock(&state.lock);
+	state.held = false;
+	for (int i = 0; i < held.count; i++)
+		log_emit(held.line[i]);
+	held.count = 0;
+	dropped = held.dropped;
+	held.dropped = 0;
+	pthread_mutex_unlock(&state.lock);
+	if (dropped)
+		log_warn(
+			"%u more messages were logged meanwhile and are not shown; 2>FILE keeps all",
+			dropped);
+}
+
+/* While the terminal shows frames a line on it would be overwritten; a file or a pipe gets it at
+ * once. */
+static void log_deliver(enum log_level level, const char *message)
+{
+	char line[LOG_LINE_MAX];
+
+	log_line(line, sizeof(line), level, message, false);
+	if (state.show)
+		state.show(state.show_ctx, level, line);
+	if (state.sink) {
+		state.sink(state.sink_ctx, level, line);
+		return;
+	}
+	log_line(line, sizeof(line), level, message, true);
+	if (state.held && isatty(STDERR_FILENO))
+		log_keep(level, line);
+	else
+		log_emit(line);
+}
+
+/* The message as people who set it elsewhere than on the command line know the option it begins
+ * with. */
+static const char *log_named(const char *message, char *out, size_t len)
+{
+	return state.name && state.name(message, out, len) ? out : message;
 }
 
 void log_write(enum log_level level, const char *fmt, ...)
 {
-	char raw[LOG_MESSAGE_MAX], message[LOG_MESSAGE_MAX], line[LOG_LINE_MAX + 1];
+	char raw[LOG_MESSAGE_MAX], named[LOG_MESSAGE_MAX], message[LOG_MESSAGE_MAX];
 	int saved = errno, len;
 	va_list ap;
 
@@ -150,12 +316,9 @@ void log_write(enum log_level level, const char *fmt, ...)
 	pthread_mutex_lock(&state.lock);
 	if (level <= state.max) {
 		len = vsnprintf(raw, sizeof(raw), fmt, ap);
-		log_escape(message, sizeof(message), raw, len < 0 ? 0 : sizeof(raw));
-		log_line(line, LOG_LINE_MAX, level, message);
-		if (state.sink)
-			state.sink(state.ctx, level, line);
-		else
-			log_emit(line);
+		log_escape(message, sizeof(message), log_named(raw, named, sizeof(named)),
+			   len < 0 ? 0 : sizeof(raw));
+		log_deliver(level, message);
 	}
 	pthread_mutex_unlock(&state.lock);
 	va_end(ap);

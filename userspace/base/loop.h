@@ -16,8 +16,8 @@ void loop_remove_fd(struct loop *l, int fd);
 int loop_add_timer(struct loop *l, uint64_t period_ns, loop_fn *fn, void *ctx);
 /* The timer of fn and ctx comes next after a period of now, and then with this one. 0 or -errno. */
 int loop_set_timer(struct loop *l, uint64_t period_ns, loop_fn *fn, void *ctx);
-/* One signalfd for all; the signals are blocked here and must be unblocked in a child before exec.
- */
+/* One signalfd for all; the signals are blocked here and must be unblocked in a child before
+ * exec. */
 int loop_add_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);
 /* Until loop_stop(); returns its code. */
 int loop_run(struct loop *l);

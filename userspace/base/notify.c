@@ -26,7 +26,7 @@ struct notify {
 };
 
 /* A path, or the name of an abstract socket behind '@'. */
-static int address(struct notify *n, const char *name)
+static int notify_address(struct notify *n, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -66,7 +66,7 @@ int notify_open(struct notify **ret)
 	if (!n)
 		return -ENOMEM;
 	n->fd = -1;
-	err = address(n, name);
+	err = notify_address(n, name);
 	if (!err) {
 		n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		err = n->fd < 0 ? -errno : 0;

@@ -10,7 +10,7 @@ static inline const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* Of a noun that takes more: "process", "processes". */
+/* For a noun whose plural is not made with "s" alone: "process", "processes". */
 static inline const char *plural_es(uint64_t n)
 {
 	return n == 1 ? "" : "es";

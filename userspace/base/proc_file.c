@@ -71,7 +71,7 @@ ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, siz
 
 /* proc(5): pid (comm) state ppid ... utime stime ... starttime; 4, 14, 15 and 22. comm may hold
  * anything, ")" and newlines too, but nothing after it does: the last ")" is its end. */
-static int parse_stat(char *line, struct proc_stat *ret)
+static int proc_file_parse_stat(char *line, struct proc_stat *ret)
 {
 	char *open = strchr(line, '('), *close = strrchr(line, ')'), *at, *end;
 	long hz = sysconf(_SC_CLK_TCK);
@@ -114,7 +114,7 @@ int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_st
 		return (int)len;
 	/* The kernel gives an empty file, not an error, for a process that went between open and
 	 * read. */
-	return len ? parse_stat(line, ret) : -ESRCH;
+	return len ? proc_file_parse_stat(line, ret) : -ESRCH;
 }
 
 int proc_stat(const char *root, pid_t pid, struct proc_stat *ret)

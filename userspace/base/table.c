@@ -67,8 +67,8 @@ static void table_index(struct table *t, size_t entry)
 	t->slots[at] = (uint32_t)entry + 1;
 }
 
-/* Makes room for one more entry: squeezes out the removed ones, and doubles unless that freed half.
- */
+/* Makes room for one more entry: squeezes out the removed ones, and doubles unless that freed
+ * half. */
 static int table_rebuild(struct table *t)
 {
 	size_t cap = !t->cap ? TABLE_MIN : t->count > t->cap / 2 ? t->cap * 2 : t->cap, used = 0;

@@ -15,8 +15,8 @@ void *table_get(const struct table *t, uint64_t key);
 int table_put(struct table *t, uint64_t key, void *value); /* replaces; value not NULL; -ENOMEM */
 void *table_take(struct table *t, uint64_t key);	   /* removes and returns, or NULL */
 size_t table_count(const struct table *t);
-/* for (size_t i = 0; (v = table_next(t, &i, &key));) ... removal of the current entry is allowed.
- */
+/* for (size_t i = 0; (v = table_next(t, &i, &key));) ... removal of the current entry is
+ * allowed. */
 void *table_next(const struct table *t, size_t *pos, uint64_t *ret_key);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/cloud/credentials.h"
+#include "userspace/base/path.h"
 #include "userspace/cloud/web.h"
 
 #include <errno.h>
@@ -44,13 +45,13 @@ void credentials_free(struct credentials *c)
  * file. */
 static ssize_t credentials_slurp(const char *path, char *text, size_t cap)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
+	int fd = path_open(path, O_RDONLY, 0), err = 0;
 	size_t len = 0;
 	struct stat st;
 	ssize_t n;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &st))
 		err = -errno;
 	else if (!S_ISREG(st.st_mode))
@@ -109,7 +110,7 @@ static int credentials_need(const struct credentials *c, const cJSON *json, cons
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* What is signed or refreshed with must not travel in the open, except to this machine. */
+/* Keys and refresh tokens must not be sent unencrypted, except to this machine. */
 static bool credentials_uri_fits(const char *uri)
 {
 	return (!strncmp(uri, "https://", 8) && uri[8]) ||
@@ -181,8 +182,7 @@ static int credentials_take_type(struct credentials *c, const cJSON *json, char 
 			continue;
 		snprintf(
 			what, sizeof(what),
-			"type %s is not supported; use service_account, authorized_user or the metadata "
-			"server",
+			"type %s is not supported; use service_account, authorized_user or the metadata server",
 			type);
 		return credentials_wrong(c, what, why, len);
 	}

@@ -2,7 +2,6 @@
 #include "userspace/cloud/google.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,8 +245,7 @@ static int google_from_account(struct google *g, const struct credentials *c, ch
 	if (err == -EINVAL) {
 		snprintf(
 			why, len,
-			"credentials %s: its private_key is no RSA key of 2048 bits or more in PEM, without "
-			"passphrase",
+			"credentials %s: its private_key is no RSA key of 2048 bits or more in PEM, without passphrase",
 			c->path);
 		err = -EACCES;
 	} else if (!err) {

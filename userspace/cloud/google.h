@@ -5,8 +5,7 @@
  * ~/.config/gcloud, then in /etc/google/auth; the metadata server of GCE or GKE (see metadata.h).
  * Types service_account (RS256 JWT, exchanged at its token_uri) and authorized_user (refresh
  * token); others are named as unsupported. Nothing secret is ever logged or kept on disk. One
- * thread's.
- */
+ * thread's. */
 #ifndef CLOUD_GOOGLE_H
 #define CLOUD_GOOGLE_H
 

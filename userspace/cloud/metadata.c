@@ -58,7 +58,7 @@ static enum metadata_hope metadata_hope(bool named)
 		return metadata_bios() ? METADATA_SURE : METADATA_NONE;
 	if (mode && !strcmp(mode, "ping-only"))
 		return METADATA_MAYBE;
-	/* Of a pod's first seconds the metadata server is not there yet. */
+	/* In the first seconds of a pod the metadata server does not answer yet. */
 	return named || metadata_environment("KUBERNETES_SERVICE_HOST") || metadata_bios()
 		       ? METADATA_SURE
 		       : METADATA_MAYBE;

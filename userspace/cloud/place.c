@@ -8,7 +8,8 @@
 
 #define PLACE_MS 3000 /* of each question; gcp-metadata's */
 
-/* What is not a word that fits is not known. last: of a path, its last part. */
+/* A text that is not a word, or too long, counts as unknown. last: takes the last part of a path.
+ */
 static void place_word(const struct buffer *body, bool last, char *out, size_t cap)
 {
 	const char *text = body->data ? body->data : "", *slash;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* web.c - one HTTP request: settings, headers, body, answer, when to retry. */
 #include "userspace/cloud/web.h"
 
 #include <curl/curl.h>
@@ -153,7 +154,7 @@ static size_t web_take_body(char *data, size_t size, size_t n, void *ctx)
 	return t->no_memory || t->reply->cut ? CURL_WRITEFUNC_ERROR : len;
 }
 
-/* Digits alone; -1: something else. What is more than a day is a day. */
+/* Digits alone; -1: something else. Times over a day count as a day. */
 static int64_t web_seconds(const char *text)
 {
 	int64_t value = 0;

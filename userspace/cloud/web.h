@@ -4,8 +4,7 @@
  * SSL_CERT_DIR; redirects are not followed (a token must not follow one); bodies are read up to a
  * bound, or handed on as they come; proxies come from the environment as curl reads it
  * (https_proxy, no_proxy...). A struct web is one thread's; connections are kept and used again,
- * and a request is sent once more when one that was kept turns out to have ended without a byte.
- */
+ * and a request is sent once more when one that was kept turns out to have ended without a byte. */
 #ifndef CLOUD_WEB_H
 #define CLOUD_WEB_H
 
@@ -39,13 +38,14 @@ struct web_request {
 	void *ctx;	     /* take's */
 };
 
+/* The order matters: after RESOLVE to TLS nothing was sent; after the later ones the request, if it
+ * was sent (see sent), may have arrived. */
 enum web_failure {
 	WEB_NONE,
-	WEB_RESOLVE, /* nothing was sent, likewise the next two */
-	WEB_CONNECT, /* a proxy that refuses, too */
+	WEB_RESOLVE,
+	WEB_CONNECT, /* also: a proxy refuses */
 	WEB_TLS,
-	WEB_TIMEOUT, /* what was sent, if anything was (see sent), may have arrived; likewise below
-		      */
+	WEB_TIMEOUT,
 	WEB_BROKEN,
 	WEB_CANCELLED,
 	WEB_OTHER, /* the request itself is unfit: its address, a header */
@@ -75,12 +75,12 @@ size_t web_told(const char *url);
  * before is there. -ENOMEM. Frees what ret held, which must be zero or a reply. */
 int web_send(struct web *w, const struct web_request *rq, struct web_reply *ret);
 void web_reply_free(struct web_reply *r);
-/* From any thread: what goes on ends within a tenth of a second, what is begun later fails at once.
- */
+/* From any thread: what goes on ends within a tenth of a second, what is begun later fails at
+ * once. */
 void web_cancel(struct web *w);
 bool web_is_cancelled(const struct web *w);
-/* Of this machine: what goes there in the clear nobody else reads. Names other than localhost are
- * not. */
+/* An address of this machine: no other machine can read what is sent there in the clear. Names
+ * other than localhost are not. */
 bool web_is_loopback(const char *url);
 /* Percent-encodes all but unreserved characters. */
 void web_escape(struct buffer *out, const char *text);

@@ -14,7 +14,7 @@
 
 /* Where to, how and with which method. */
 CURLcode web_set_ways(CURL *e, const struct web_request *rq);
-/* Whose certificates are believed: those of the request, else these, else the system's. */
+/* Trusted certificates: those of the request, else these, else those of the system. */
 CURLcode web_set_trust(CURL *e, const struct web_request *rq, const char *ca_file,
 		       const char *ca_path);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/account/job_log.h"
+#include "userspace/account/log/job_log.h"
 
 #define PLACE_UNKNOWN 0
 #define PLACE_UNASKED UINT32_MAX

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account.h - the jobs of a log, each with its records, in order of appearance. Not thread-safe. */
-#ifndef GP_ACCOUNT_H
-#define GP_ACCOUNT_H
+#ifndef COMMAND_ACCOUNT_H
+#define COMMAND_ACCOUNT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "userspace/ingest/goodput_names.h"
 #include "userspace/ingest/goodput_record.h"
-#include "userspace/account/answer.h"
-#include "userspace/view/account.h"
+#include "userspace/account/log/answer.h"
+#include "userspace/report/account.h"
 
 struct account;
 /* q and names are kept by reference. only: the name of the one job that counts; NULL: all. */
@@ -20,8 +20,8 @@ int account_feed(struct account *a, const struct goodput_record *r); /* -ENOMEM 
 size_t account_jobs(const struct account *a);
 /* Records of jobs that are not told apart any more (GOODPUT_NAMES_MORE): of no job. */
 uint64_t account_refused(const struct account *a);
-/* *ret_answer is the caller's to free with goodput_answer_free(); *ret_view refers to it. -ENOMEM.
- */
+/* *ret_answer is the caller's to free with goodput_answer_free(); *ret_view refers to it.
+ * -ENOMEM. */
 int account_answer(struct account *a, size_t job, struct goodput_answer *ret_answer,
 		   struct account_view *ret_view);
 

@@ -9,13 +9,13 @@
 #include "userspace/command/account_tensorboard.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/gcm/request.h"
+#include "userspace/export/gcm/request.h"
 #include "userspace/ingest/goodput_record.h"
 
 #define NAME	"cloud-monitoring"
 #define PROJECT ":project="
 
-static int wrong(const char *why)
+static int account_export_refuse(const char *why)
 {
 	log_error("%s", why);
 	return -EINVAL;
@@ -45,8 +45,7 @@ static int export_whole(const struct options *o, const struct goodput_query *q, 
 	if (!missing.len && !missing.failed)
 		return 0;
 	log_error(
-		"account --dry-run prints the goodput library's series as requests to Cloud Monitoring, "
-		"and needs also %s",
+		"account --dry-run prints the goodput library's series as requests to Cloud Monitoring, and needs also %s",
 		missing.failed ? "memory" : missing.data);
 	buffer_free(&missing);
 	return -EINVAL;
@@ -57,13 +56,12 @@ static int export_fits(const struct options *o)
 {
 	if (o->follow || o->json || o->spans.count || o->excludes.count || o->ats.count ||
 	    (o->store && strcmp(o->store, "none") != 0))
-		return wrong(
-			"account --dry-run goes without --follow, --json, --store, --window, --exclude "
-			"and --at; --rolling gives windows");
+		return account_export_refuse(
+			"account --dry-run goes without --follow, --json, --store, --window, --exclude and --at; --rolling gives windows");
 	return 0;
 }
 
-static int text_read(const char *option, const char *text, char *out, size_t len)
+static int account_export_text(const char *option, const char *text, char *out, size_t len)
 {
 	if (!text || strlen(text) < len) {
 		snprintf(out, len, "%s", text ? text : "");
@@ -73,24 +71,28 @@ static int text_read(const char *option, const char *text, char *out, size_t len
 	return -EINVAL;
 }
 
-static int identity_read(struct gcm_identity *id, const struct options *o, const char *project)
+static int account_export_identity(struct gcm_identity *id, const struct options *o,
+				   const char *project)
 {
-	int err = text_read("gcm-location", o->gcm_location, id->location, sizeof(id->location));
+	int err = account_export_text("gcm-location", o->gcm_location, id->location,
+				      sizeof(id->location));
 
 	if (!err)
-		err = text_read("gcm-cluster", o->gcm_cluster, id->cluster, sizeof(id->cluster));
+		err = account_export_text("gcm-cluster", o->gcm_cluster, id->cluster,
+					  sizeof(id->cluster));
 	if (!err)
-		err = text_read("gcm-accelerator", o->gcm_accelerator, id->accelerator,
-				sizeof(id->accelerator));
+		err = account_export_text("gcm-accelerator", o->gcm_accelerator, id->accelerator,
+					  sizeof(id->accelerator));
 	if (!err)
-		err = text_read("gcm-replica", o->gcm_replica, id->replica, sizeof(id->replica));
+		err = account_export_text("gcm-replica", o->gcm_replica, id->replica,
+					  sizeof(id->replica));
 	if (err)
 		return err;
 	if (!gcm_project_valid(project)) {
 		log_error("project '%s' is no id and no number of a project", project);
 		return -EINVAL;
 	}
-	return text_read("gcm-project", project, id->project, sizeof(id->project));
+	return account_export_text("gcm-project", project, id->project, sizeof(id->project));
 }
 
 static int windows_put(const struct account_export *x, struct goodput_query *q)
@@ -121,23 +123,21 @@ int account_export_read(struct account_export *x, const struct options *o, struc
 	if (!o->exports.count)
 		return export_whole(o, q, *clock, project);
 	if (o->exports.count != 1 || strncmp(o->exports.item[0], NAME, strlen(NAME)) != 0)
-		return wrong(
-			"account has one --export: tensorboard:DIR, or cloud-monitoring[:project=ID] "
-			"and with it --dry-run");
+		return account_export_refuse(
+			"account has one --export: tensorboard:DIR, or cloud-monitoring[:project=ID] and with it --dry-run");
 	given = o->exports.item[0] + strlen(NAME);
 	if (!strncmp(given, PROJECT, strlen(PROJECT)))
 		project = given + strlen(PROJECT);
 	else if (*given)
-		return wrong("--export cloud-monitoring takes project=ID alone");
+		return account_export_refuse("--export cloud-monitoring takes project=ID alone");
 	if (!o->dry_run)
-		return wrong(
-			"account writes nothing to Cloud Monitoring: points of a log would stand beside "
-			"those of the library that wrote it, and be too old; --dry-run prints them");
+		return account_export_refuse(
+			"account writes nothing to Cloud Monitoring: points of a log would stand beside those of the library that wrote it, and be too old; --dry-run prints them");
 	err = export_whole(o, q, *clock, project);
 	if (!err)
 		err = export_fits(o);
 	if (!err)
-		err = identity_read(&x->id, o, project);
+		err = account_export_identity(&x->id, o, project);
 	if (!err && o->rolling && gcm_rolling_read(o->rolling, &x->options)) {
 		log_error(
 			"--rolling: '%s' is no list of up to %d different seconds, like 86400,3600",
@@ -153,7 +153,8 @@ int account_export_read(struct account_export *x, const struct options *o, struc
 	return windows_put(x, q);
 }
 
-static int set_fill(const struct account_export *x, struct account *a, struct series_set *set)
+static int account_export_set_fill(const struct account_export *x, struct account *a,
+				   struct series_set *set)
 {
 	int err = 0;
 
@@ -182,7 +183,7 @@ int account_export_print(const struct account_export *x, struct account *a)
 	int err;
 
 	series_set_init(&set);
-	err = set_fill(x, a, &set);
+	err = account_export_set_fill(x, a, &set);
 	request_path(&path, x->id.project);
 	while (!err && !path.failed &&
 	       request_next(&set, SERIES_OWN_PREFIX, NULL, &at, &body, NULL, &n)) {

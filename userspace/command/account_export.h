@@ -2,11 +2,11 @@
 /* account_export.h - what gp-bpf account does for --export. Of tensorboard: account_tensorboard.h.
  * Of cloud-monitoring --dry-run: prints the requests that the goodput library would have made of a
  * log at an instant, but for what the service refuses of them. */
-#ifndef GP_ACCOUNT_EXPORT_H
-#define GP_ACCOUNT_EXPORT_H
+#ifndef COMMAND_ACCOUNT_EXPORT_H
+#define COMMAND_ACCOUNT_EXPORT_H
 
 #include "userspace/command/account.h"
-#include "userspace/gcm/rows.h"
+#include "userspace/export/gcm/rows.h"
 #include "userspace/option/option.h"
 
 struct account_export {

@@ -9,16 +9,6 @@
 #include "userspace/base/log.h"
 #include "userspace/ingest/goodput_record.h"
 
-static int query_choice(const char *option, const char *value, const char *first,
-			const char *second, bool *ret_second)
-{
-	*ret_second = value && !strcmp(value, second);
-	if (!value || *ret_second || !strcmp(value, first))
-		return 0;
-	log_error("--%s: '%s' is not %s or %s", option, value, first, second);
-	return -EINVAL;
-}
-
 static int query_time(const char *option, const char *text, size_t len, int64_t *ret_us)
 {
 	if (!epoch_parse(text, len, ret_us) && *ret_us <= GOODPUT_TIME_MAX_US)
@@ -94,14 +84,10 @@ static int query_now(const char *text, int64_t *ret_us, bool *ret_clock)
 int account_query_read(struct goodput_query *ret, const struct options *o, bool *ret_clock)
 {
 	struct goodput_query q = {0};
-	bool library = false, clock = false;
-	int err;
+	bool library = o->semantics && !strcmp(o->semantics, "library"), clock = false;
+	int err = query_now(o->now, &q.now_us, &clock);
 
-	err = query_choice("semantics", o->semantics, "closed", "library", &library);
-	if (!err)
-		err = query_choice("calculator", o->calculator, "standard", "elastic", &q.elastic);
-	if (!err)
-		err = query_now(o->now, &q.now_us, &clock);
+	q.elastic = o->calculator && !strcmp(o->calculator, "elastic");
 	if (!err)
 		err = query_spans("window", &o->spans, &q.windows, &q.window_count);
 	if (!err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account_query.h - what the options of gp-bpf account ask for. */
-#ifndef GP_ACCOUNT_QUERY_H
-#define GP_ACCOUNT_QUERY_H
+#ifndef COMMAND_ACCOUNT_QUERY_H
+#define COMMAND_ACCOUNT_QUERY_H
 
-#include "userspace/account/answer.h"
+#include "userspace/account/log/answer.h"
 #include "userspace/option/option.h"
 
 /* What *ret refers to is the caller's to free with account_query_free(). --now now is

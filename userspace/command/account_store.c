@@ -31,7 +31,7 @@ static void command_line(const struct options *o, char *out, size_t len)
 		used += (size_t)snprintf(out + used, len - used, " %s", o->argv[i]);
 }
 
-static int job_put(struct account *a, size_t job, struct store *st, const struct options *o)
+static int store_job_put(struct account *a, size_t job, struct store *st, const struct options *o)
 {
 	struct goodput_answer answer = {0};
 	struct account_view view;
@@ -53,8 +53,7 @@ static int job_put(struct account *a, size_t job, struct store *st, const struct
 			 name);
 	else if (err == -EEXIST)
 		log_error(
-			"job %s: %s has a log of it that overlaps this one, and neither goes on from the "
-			"other: nothing was changed; give all its logs at once, or another --store",
+			"job %s: %s has a log of it that overlaps this one, and neither goes on from the other: nothing was changed; give all its logs at once, or another --store",
 			name, store_path(st));
 	else if (err)
 		log_error("job %s: store %s: %s", name, store_path(st), store_why(err));
@@ -89,7 +88,7 @@ int account_store(struct account *a, const struct options *o)
 		return err;
 	}
 	for (size_t i = 0; i < account_jobs(a) && err != -ENOMEM; i++) {
-		err = job_put(a, i, st, o);
+		err = store_job_put(a, i, st, o);
 		first = first ? first : err;
 	}
 	store_close(st);

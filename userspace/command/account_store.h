@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account_store.h - the jobs of a log into the store that --store names. */
-#ifndef GP_ACCOUNT_STORE_H
-#define GP_ACCOUNT_STORE_H
+#ifndef COMMAND_ACCOUNT_STORE_H
+#define COMMAND_ACCOUNT_STORE_H
 
 #include "userspace/command/account.h"
 #include "userspace/option/option.h"
 
-/* What is asked for goes with a store: 0; -EINVAL after one line. */
+/* Returns 0 if the options fit a store; -EINVAL after one line. */
 int account_store_fits(const struct options *o, const struct goodput_query *q);
 /* All jobs, each as a whole or not at all; a line for each that is not. 0: all are there; -errno:
  * the first trouble. */

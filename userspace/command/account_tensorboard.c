@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "userspace/base/log.h"
-#include "userspace/export/tensorboard_job.h"
+#include "userspace/export/tensorboard/tensorboard_job.h"
 
 #define NAME "tensorboard:"
 
@@ -23,9 +23,7 @@ int account_tensorboard_read(const struct options *o, const char **ret_dir)
 	}
 	if (o->dry_run || o->follow) {
 		log_error(
-			"account --export tensorboard goes without --dry-run and --follow: it writes what "
-			"the "
-			"log tells at one instant, --now");
+			"account --export tensorboard goes without --dry-run and --follow: it writes what the log tells at one instant, --now");
 		return -EINVAL;
 	}
 	*ret_dir = dir;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account_tensorboard.h - gp-bpf account LOG --export tensorboard:DIR: what the goodput library
  * would have written of the log at one instant, in event files. */
-#ifndef GP_ACCOUNT_TENSORBOARD_H
-#define GP_ACCOUNT_TENSORBOARD_H
+#ifndef COMMAND_ACCOUNT_TENSORBOARD_H
+#define COMMAND_ACCOUNT_TENSORBOARD_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* bundle.c - a bug report while it is collected: texts, and output of other programs. */
 #include "userspace/command/bundle.h"
 
 #include <errno.h>
@@ -67,10 +68,9 @@ void bundle_free(struct bundle *b)
 	mask_free(b->mask);
 }
 
-/* ---- other programs
- * ---------------------------------------------------------------------------------- */
+/* ---- other programs -------------------------------------------------------------------------- */
 
-static int start(pid_t *ret, char *const argv[], const int ends[2])
+static int bundle_start(pid_t *ret, char *const argv[], const int ends[2])
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -96,7 +96,7 @@ static int start(pid_t *ret, char *const argv[], const int ends[2])
 }
 
 /* false: there is no more. */
-static bool take(struct buffer *to, int fd)
+static bool bundle_take(struct buffer *to, int fd)
 {
 	char part[65536];
 	ssize_t n = read(fd, part, sizeof(part));
@@ -119,7 +119,8 @@ static int listen_to(struct buffer *out, struct buffer *err, const int from[2], 
 		if (poll(fds, 2, (int)((until_ns - now_ns) / NS_PER_MS + 1)) < 0 && errno != EINTR)
 			return -errno;
 		for (int i = 0; i < 2; i++)
-			if (fds[i].fd >= 0 && fds[i].revents && !take(i ? err : out, fds[i].fd))
+			if (fds[i].fd >= 0 && fds[i].revents &&
+			    !bundle_take(i ? err : out, fds[i].fd))
 				fds[i].fd = -1;
 	}
 	return 0;
@@ -132,7 +133,7 @@ int bundle_run(struct buffer *out, struct buffer *err, char *const argv[], unsig
 
 	failed = pipe2(says, O_CLOEXEC) || pipe2(complains, O_CLOEXEC) ? -errno : 0;
 	if (!failed)
-		failed = start(&pid, argv, (const int[]){says[1], complains[1]});
+		failed = bundle_start(&pid, argv, (const int[]){says[1], complains[1]});
 	if (says[1] >= 0)
 		close(says[1]);
 	if (complains[1] >= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bundle.h - what goes into a bug report, while it is collected: files in memory, each masked as it
  * comes. */
-#ifndef GP_BUNDLE_H
-#define GP_BUNDLE_H
+#ifndef COMMAND_BUNDLE_H
+#define COMMAND_BUNDLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,8 +54,7 @@ void bundle_host(struct mask *m, struct buffer *out);
 /* The process that watches, pid 0: none; its memory, descriptors, and how it was started. JSON. */
 void bundle_service(struct mask *m, struct buffer *out, pid_t pid);
 /* The file of settings that it was started with, as its command line says; false: none, or it
- * cannot be read.
- */
+ * cannot be read. */
 bool bundle_service_config(pid_t pid, char *path, size_t len);
 /* What lies in the state folder. JSON; -errno. */
 int bundle_folder(struct mask *m, struct buffer *out, const char *dir);

@@ -21,7 +21,7 @@
 #define WORDS_BYTES    65536
 
 /* A line of a file; NULL where it cannot be read. */
-static const char *line_of(const char *path, char line[256])
+static const char *host_line_of(const char *path, char line[256])
 {
 	FILE *f = fopen(path, "re");
 	bool got = f && fgets(line, 256, f);
@@ -34,8 +34,8 @@ static const char *line_of(const char *path, char line[256])
 	return line;
 }
 
-static void put_text(struct mask *m, struct buffer *out, const char *key, const char *text,
-		     bool name)
+static void host_put_text(struct mask *m, struct buffer *out, const char *key, const char *text,
+			  bool name)
 {
 	struct buffer told = {0};
 
@@ -63,7 +63,7 @@ static void host_settings(struct buffer *out)
 
 	json_open(out, "settings", '{');
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		json_string(out, files[i], line_of(files[i], line));
+		json_string(out, files[i], host_line_of(files[i], line));
 	json_close(out, '}');
 }
 
@@ -97,7 +97,7 @@ static void host_kernel(struct buffer *out, const char *release)
 	gzclose(f);
 }
 
-/* Of /proc/mounts the rest may hold addresses and passwords of file servers. */
+/* The other fields of /proc/mounts may hold addresses and passwords of file servers. */
 static void host_mounts(struct buffer *out)
 {
 	char line[4096], place[512], type[64], options[512];
@@ -186,10 +186,10 @@ void bundle_host(struct mask *m, struct buffer *out)
 	json_string(out, "kernel", u.release);
 	json_string(out, "kernel_build", u.version);
 	json_string(out, "machine", u.machine);
-	put_text(m, out, "host", u.nodename, true);
+	host_put_text(m, out, "host", u.nodename, true);
 	json_int(out, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
 	json_uint(out, "uid", geteuid());
-	json_string(out, "load", line_of("/proc/loadavg", line));
+	json_string(out, "load", host_line_of("/proc/loadavg", line));
 	host_release(out);
 	host_settings(out);
 	host_kernel(out, u.release);
@@ -200,8 +200,8 @@ void bundle_host(struct mask *m, struct buffer *out)
 	free(words);
 }
 
-/* Of its settings' values what the file of settings would show: of URLs the host, hooks and reasons
- * not at all. */
+/* Shows values of its settings as the file of settings would: the host of a URL, no hooks, no
+ * reasons. */
 static void environment_own(struct mask *m, struct buffer *out, const char *at, const char *end)
 {
 	static const char *const hidden[] = {"--on=", "--exclude="};
@@ -227,14 +227,13 @@ static void environment_own(struct mask *m, struct buffer *out, const char *at, 
 			      masked		  ? MASKED
 			      : strchr(word, '=') ? strchr(word, '=') + 1
 						  : "");
-		put_text(m, out, NULL, told.data, false);
+		host_put_text(m, out, NULL, told.data, false);
 		buffer_free(&told);
 	}
 	json_close(out, ']');
 }
 
-/* ---- the process that watches
- * ------------------------------------------------------------------------ */
+/* ---- the process that watches ---------------------------------------------------------------- */
 
 static void service_words(struct mask *m, struct buffer *out, pid_t pid, char *words)
 {
@@ -251,7 +250,7 @@ static void service_words(struct mask *m, struct buffer *out, pid_t pid, char *w
 		own &= strcmp(at, "--") != 0;
 		if (own && !hook) {
 			at[told] = 0;
-			put_text(m, out, NULL, at, false);
+			host_put_text(m, out, NULL, at, false);
 			at[told] = was;
 		} else {
 			json_string(out, NULL, MASKED);
@@ -355,8 +354,7 @@ void bundle_service(struct mask *m, struct buffer *out, pid_t pid)
 	free(text);
 }
 
-/* ---- the state folder
- * -------------------------------------------------------------------------------- */
+/* ---- the state folder ------------------------------------------------------------------------ */
 
 int bundle_folder(struct mask *m, struct buffer *out, const char *dir)
 {
@@ -368,7 +366,7 @@ int bundle_folder(struct mask *m, struct buffer *out, const char *dir)
 	if (!d)
 		return -errno;
 	json_open(out, NULL, '{');
-	put_text(m, out, "place", dir, false);
+	host_put_text(m, out, "place", dir, false);
 	json_open(out, "files", '[');
 	for (int n = 0; n < FOLDER_ENTRIES && (e = readdir(d)); n++) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* bundle_mask.c - secrets, names and figures are masked in texts of a bug report. */
 #include "userspace/command/bundle_mask.h"
 
 #include <ctype.h>
@@ -20,16 +21,15 @@
 #define PEOPLE_FROM 1000 /* user ids */
 #define NOBODY	    65534
 
-/* ---- secrets in free text
- * ---------------------------------------------------------------------------- */
+/* ---- secrets in free text -------------------------------------------------------------------- */
 
 #define SECRET                                                                                               \
 	"(token|secret|passw|pwd|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|credential|signature" \
 	"|auth|cookie|session[-_]?(id|key))"
 #define VALUE "(\"[^\"]*\"?|'[^']*'?|[^[:space:]\"',;&)}\001]+)"
 
-/* What of the match stays: the groups before and after what is masked (0: none). The order matters.
- */
+/* What of the match stays: the groups before and after what is masked (0: none). The order
+ * matters. */
 static const struct {
 	const char *pattern;
 	int before, after;
@@ -59,7 +59,7 @@ struct mask {
 	size_t nnames;
 };
 
-static void remember(struct mask *m, const char *name, size_t len)
+static void mask_remember(struct mask *m, const char *name, size_t len)
 {
 	if (len < NAME_LEAST || m->nnames == NAMES_MAX)
 		return;
@@ -78,7 +78,7 @@ static void remember_users(struct mask *m)
 
 	while (f && (p = fgetpwent(f)))
 		if (p->pw_uid >= PEOPLE_FROM && p->pw_uid != NOBODY)
-			remember(m, p->pw_name, strlen(p->pw_name));
+			mask_remember(m, p->pw_name, strlen(p->pw_name));
 	if (f)
 		fclose(f);
 }
@@ -216,10 +216,9 @@ size_t mask_text(struct mask *m, struct buffer *out, const char *text, size_t le
 	return masked;
 }
 
-/* ---- names
- * ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-static void put_hash(const struct mask *m, struct buffer *out, const char *name, size_t len)
+static void mask_put_hash(const struct mask *m, struct buffer *out, const char *name, size_t len)
 {
 	unsigned char hash[EVP_MAX_MD_SIZE];
 	unsigned n = 0;
@@ -264,7 +263,7 @@ static size_t names_line(const struct mask *m, struct buffer *out, const char *l
 		}
 		masked += len != 0;
 		if (len) {
-			put_hash(m, out, line, len);
+			mask_put_hash(m, out, line, len);
 		} else {
 			len = 1;
 			buffer_add(out, *line == MARK ? MASKED : line,
@@ -278,15 +277,14 @@ size_t mask_name(struct mask *m, struct buffer *out, const char *name, size_t le
 {
 	if (!len || !m->anonymize)
 		return mask_text(m, out, name, len);
-	remember(m, name, len);
-	put_hash(m, out, name, len);
+	mask_remember(m, name, len);
+	mask_put_hash(m, out, name, len);
 	return 1;
 }
 
-/* ---- texts with keys
- * --------------------------------------------------------------------------------- */
+/* ---- texts with keys ------------------------------------------------------------------------- */
 
-/* Of these gp-bpf itself chooses the words, or they are the machine's. */
+/* Keys whose values are words of gp-bpf or of the machine: they are kept as they are. */
 static const char *const own_keys[] = {
 	"accelerator",	 "against",   "aggregation", "boundary",   "bucket",   "by",
 	"cause",	 "class",     "currency",    "error",	   "evidence", "exporter",
@@ -331,23 +329,23 @@ static const struct {
 };
 static const char *const program_keys[] = {"command", "comm", "sender_comm", "library"};
 
-static bool is_of(const char *const *keys, size_t n, const char *key, size_t len)
+static bool mask_is_of(const char *const *keys, size_t n, const char *key, size_t len)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strlen(keys[i]) == len && !memcmp(keys[i], key, len))
 			return true;
 	return false;
 }
-#define IS_OF(keys, key, len) is_of(keys, sizeof(keys) / sizeof((keys)[0]), key, len)
+#define IS_OF(keys, key, len) mask_is_of(keys, sizeof(keys) / sizeof((keys)[0]), key, len)
 
 /* Times, numbers. */
-static bool figures(const char *text, size_t len)
+static bool mask_is_figures(const char *text, size_t len)
 {
 	return strspn(text, "0123456789.:+-TZeE") >= len;
 }
 
 /* The program of a command line, without where it lies. */
-static size_t program_of(struct mask *m, struct buffer *out, const char *text, size_t len)
+static size_t mask_program_of(struct mask *m, struct buffer *out, const char *text, size_t len)
 {
 	size_t word = 0, from = 0;
 
@@ -379,14 +377,14 @@ static size_t mask_event(struct mask *m, struct buffer *out, const char *text, s
 static size_t mask_value(struct mask *m, struct buffer *out, const char *key, size_t key_len,
 			 const char *text, size_t len, bool names)
 {
-	if (!len || figures(text, len)) {
+	if (!len || mask_is_figures(text, len)) {
 		buffer_add(out, text, len);
 		return 0;
 	}
 	if (IS_OF(name_keys, key, key_len) || (names && key_len == 4 && !memcmp(key, "name", 4)))
 		return mask_name(m, out, text, len);
 	if (IS_OF(program_keys, key, key_len))
-		return program_of(m, out, text, len);
+		return mask_program_of(m, out, text, len);
 	if (IS_OF(own_keys, key, key_len))
 		return mask_text(m, out, text, len);
 	if (!names && key_len == 4 && !memcmp(key, "text", 4))
@@ -396,7 +394,7 @@ static size_t mask_value(struct mask *m, struct buffer *out, const char *key, si
 }
 
 /* The length of a text in quotes, from behind the first to the last; escapes stay as they are. */
-static size_t quoted(const char *text, size_t len)
+static size_t mask_quoted_len(const char *text, size_t len)
 {
 	size_t i = 0;
 
@@ -414,7 +412,7 @@ size_t mask_json(struct mask *m, struct buffer *out, const char *text, size_t le
 		buffer_add(out, text + i, 1);
 		if (text[i] != '"')
 			continue;
-		n = quoted(text + i + 1, len - i - 1);
+		n = mask_quoted_len(text + i + 1, len - i - 1);
 		for (next = i + n + 2; next < len && isspace((unsigned char)text[next]); next++)
 			;
 		if (next < len && text[next] == ':') {
@@ -440,7 +438,7 @@ static size_t metric_line(struct mask *m, struct buffer *out, const char *line, 
 			key = i + 1;
 		if (line[i] != '"')
 			continue;
-		n = quoted(line + i + 1, len - i - 1);
+		n = mask_quoted_len(line + i + 1, len - i - 1);
 		masked += mask_value(m, out, line + key, i > key ? i - 1 - key : 0, line + i + 1, n,
 				     true);
 		buffer_add(out, "\"", 1);

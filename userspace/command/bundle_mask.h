@@ -3,8 +3,8 @@
  * where its key is known to hold none of the user's, and is "[masked]" under any other; in free
  * text what looks like a secret goes. Names of jobs, pods, users and hosts stay, or become stable
  * hashes. Not thread-safe. */
-#ifndef GP_BUNDLE_MASK_H
-#define GP_BUNDLE_MASK_H
+#ifndef COMMAND_BUNDLE_MASK_H
+#define COMMAND_BUNDLE_MASK_H
 
 #include <stdbool.h>
 #include <stddef.h>

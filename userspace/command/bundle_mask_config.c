@@ -9,7 +9,7 @@ static const char *const hidden_settings[] = {"hooks", "exclude"};
 static const char *const name_settings[] = {"allow",	 "deny",    "hook_user", "project",
 					    "node_name", "cluster", "perf_tag",	 "session_tag"};
 
-static bool is_of(const char *const *keys, size_t n, const char *key, size_t len)
+static bool config_is_of(const char *const *keys, size_t n, const char *key, size_t len)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strlen(keys[i]) == len && !memcmp(keys[i], key, len))
@@ -18,7 +18,7 @@ static bool is_of(const char *const *keys, size_t n, const char *key, size_t len
 }
 
 /* Behind the value of a line: where it is from. */
-static size_t value_end(const char *line, size_t from, size_t len)
+static size_t config_value_end(const char *line, size_t from, size_t len)
 {
 	for (size_t i = len; i > from + 2; i--)
 		if (line[i - 1] == '#' && line[i - 2] == ' ' && line[i - 3] == ' ')
@@ -43,17 +43,17 @@ static size_t config_line(struct mask *m, struct buffer *out, const char *line, 
 		at += *ret_key_len + 1;
 		at += at < len && line[at] == ' ';
 	}
-	end = at < len ? value_end(line, at, len) : len;
+	end = at < len ? config_value_end(line, at, len) : len;
 	if (at >= end)
 		return mask_text(m, out, line, len);
 	quotes = end > at + 1 && line[at] == '"' && line[end - 1] == '"';
 	buffer_add(out, line, at);
-	if (is_of(hidden_settings, sizeof(hidden_settings) / sizeof(hidden_settings[0]), *ret_key,
-		  *ret_key_len)) {
+	if (config_is_of(hidden_settings, sizeof(hidden_settings) / sizeof(hidden_settings[0]),
+			 *ret_key, *ret_key_len)) {
 		buffer_add(out, MASKED, strlen(MASKED));
 		masked = 1;
-	} else if (is_of(name_settings, sizeof(name_settings) / sizeof(name_settings[0]), *ret_key,
-			 *ret_key_len)) {
+	} else if (config_is_of(name_settings, sizeof(name_settings) / sizeof(name_settings[0]),
+				*ret_key, *ret_key_len)) {
 		masked = mask_name(m, out, line + at + quotes, end - at - 2 * quotes);
 	} else {
 		masked = mask_text(m, out, line + at, end - at);

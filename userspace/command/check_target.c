@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 #include "userspace/command/check_target.h"
 #include "userspace/identity/package.h"
 
 #define MAPS_LINES_MAX 100000
+#define RUNTIMES_MAX   64
 
 static size_t probes_count(const struct check_find *f)
 {
@@ -25,8 +26,7 @@ static size_t runtimes_count(const struct check_find *f)
 	return f->runtimes.len / sizeof(struct check_runtime);
 }
 
-/* ---- probes -------------------------------------------------------------------------------------
- */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 static struct check_probe *probe_known(struct check_find *f, const char *id,
 				       const struct gp_attach *a)
@@ -40,7 +40,8 @@ static struct check_probe *probe_known(struct check_find *f, const char *id,
 	return NULL;
 }
 
-static void find_probe(struct check_find *f, const struct probe_row *row, const struct gp_attach *a)
+static void check_target_find_probe(struct check_find *f, const struct probe_row *row,
+				    const struct gp_attach *a)
 {
 	struct check_probe *known = probe_known(f, row->id, a);
 	struct check_probe p = {
@@ -70,7 +71,7 @@ void check_find_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 	const struct probe_row *row = probe_table_row(f->table, probe_table_index(f->table, probe));
 
 	if (row)
-		find_probe(f, row, a);
+		check_target_find_probe(f, row, a);
 }
 
 void check_find_planned(void *ctx, const char *probe_id, const struct gp_attach *a)
@@ -78,8 +79,7 @@ void check_find_planned(void *ctx, const char *probe_id, const struct gp_attach 
 	check_find_attached(ctx, gp_probe_hash(probe_id), a);
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool runtime_known(const struct check_find *f, const char *runtime, const char *library)
 {
@@ -91,44 +91,65 @@ static bool runtime_known(const struct check_find *f, const char *runtime, const
 	return false;
 }
 
+static void check_target_find_library(struct check_find *f, const char *runtime,
+				      const char *library, const char *path)
+{
+	struct check_runtime r = {.runtime = runtime, .library = library};
+	char *own = path ? strdup(path) : NULL;
+
+	if (runtime_known(f, runtime, library)) {
+		free(own);
+		return;
+	}
+	buffer_add(&f->runtimes, &r, sizeof(r));
+	buffer_add(&f->paths, &own, sizeof(own));
+}
+
 /* The file at path is the library that these probes are of, by its name. */
-static void find_file(struct check_find *f, const char *path)
+static void check_target_find_file(struct check_find *f, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	const struct check_probe *p = (const struct check_probe *)f->probes.data;
 	char library[sizeof(p->a.library)];
-	char *own;
 
 	log_escape(library, sizeof(library), base, strlen(base));
-	for (size_t i = 0; i < probes_count(f); i++) {
-		struct check_runtime r = {.runtime = p[i].runtime, .library = p[i].a.library};
-
-		if (strcmp(p[i].a.library, library) != 0 || runtime_known(f, r.runtime, r.library))
-			continue;
-		own = strdup(path);
-		buffer_add(&f->runtimes, &r, sizeof(r));
-		buffer_add(&f->paths, &own, sizeof(own));
-	}
+	for (size_t i = 0; i < probes_count(f); i++)
+		if (!strcmp(p[i].a.library, library))
+			check_target_find_library(f, p[i].runtime, p[i].a.library, path);
 }
 
-static void find_mapped(struct check_find *f)
+/* What maps does not show by that name: a library in memory. */
+static void check_target_find_rest(struct check_find *f)
 {
+	const struct check_probe *p = (const struct check_probe *)f->probes.data;
+
+	for (size_t i = 0; i < probes_count(f); i++)
+		check_target_find_library(f, p[i].runtime, p[i].a.library, NULL);
+}
+
+static void check_target_find_mapped(struct check_find *f)
+{
+	static const char deleted[] = " (deleted)";
 	char line[PATH_MAX + 128], path[PATH_MAX + 64], *at;
 	int fd = proc_open("", (pid_t)f->pid, "maps", O_RDONLY);
 	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
 
 	for (int n = 0; maps && n < MAPS_LINES_MAX && fgets(line, sizeof(line), maps); n++) {
 		line[strcspn(line, "\n")] = '\0';
+		at = strstr(line, deleted);
+		if (at && !at[strlen(deleted)])
+			*at = '\0';
 		at = strchr(line, '/');
 		if (!at)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%u/root%s", f->pid, at);
-		find_file(f, path);
+		check_target_find_file(f, path);
 	}
 	if (maps)
 		fclose(maps);
 	else if (fd >= 0)
 		close(fd);
+	check_target_find_rest(f);
 }
 
 void check_find_files(struct check_find *f, const char *path)
@@ -136,28 +157,48 @@ void check_find_files(struct check_find *f, const char *path)
 	char *real;
 
 	if (f->pid) {
-		find_mapped(f);
+		check_target_find_mapped(f);
 		return;
 	}
 	real = realpath(path, NULL);
 	if (real)
-		find_file(f, real);
+		check_target_find_file(f, real);
 	free(real);
+}
+
+/* This runtime first, then the others of the table, each once. */
+static void list_runtimes(const struct check_find *f, const char *runtime,
+			  const char *ret[RUNTIMES_MAX + 1])
+{
+	const struct probe_row *row;
+	size_t n = 0, k;
+
+	ret[n++] = runtime;
+	for (size_t i = 0; n < RUNTIMES_MAX && (row = probe_table_row(f->table, i)); i++) {
+		for (k = 0; k < n && strcmp(ret[k], row->runtime) != 0; k++)
+			;
+		if (k == n)
+			ret[n++] = row->runtime;
+	}
+	ret[n] = NULL;
 }
 
 void check_find_versions(struct check_find *f)
 {
 	struct check_runtime *r = (struct check_runtime *)f->runtimes.data;
 	char *const *paths = (char *const *)f->paths.data;
+	const char *runtimes[RUNTIMES_MAX + 1];
 
-	for (size_t i = 0; i < runtimes_count(f) && !f->paths.failed; i++)
-		if (paths[i])
-			r[i].version_from = package_version(paths[i], r[i].version,
-							    sizeof(r[i].version));
+	for (size_t i = 0; i < runtimes_count(f) && !f->paths.failed; i++) {
+		if (!paths[i])
+			continue;
+		list_runtimes(f, r[i].runtime, runtimes);
+		r[i].version_from = package_version(paths[i], runtimes, r[i].version,
+						    sizeof(r[i].version));
+	}
 }
 
-/* ---- whole --------------------------------------------------------------------------------------
- */
+/* ---- whole ----------------------------------------------------------------------------------- */
 
 struct check_target check_find_target(const struct check_find *f)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_target.h - what `gp-bpf check` finds in one process or one file, while it is being found.
- */
-#ifndef GP_CHECK_TARGET_H
-#define GP_CHECK_TARGET_H
+/* check_target.h - what `gp-bpf check` finds in one process or one file, while it is being
+ * found. */
+#ifndef COMMAND_CHECK_TARGET_H
+#define COMMAND_CHECK_TARGET_H
 
 #include "userspace/base/buffer.h"
-#include "userspace/view/check.h"
+#include "userspace/report/check.h"
 
 struct loader;
 struct probe_table;

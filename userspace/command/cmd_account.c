@@ -21,11 +21,13 @@
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/tty.h"
 #include "userspace/base/plural.h"
 #include "userspace/command/command.h"
 #include "userspace/ingest/goodput_source.h"
 
 #define FOLLOW_POLL_MS	 100
+#define LEAVE_WAIT_MS	 500 /* for a terminal that takes nothing */
 #define DRAW_NS		 1000000000ull
 #define DRAW_SHARE	 10 /* of the time that a drawing took is left for reading, at least */
 #define PROGRESS_NS	 200000000ull
@@ -53,21 +55,32 @@ struct run {
 
 static volatile sig_atomic_t signals; /* that asked us to end */
 
+/* Another screen, no cursor; long lines end at its border. And back. */
+#define LIVE_BEGIN "\033[?1049h\033[?25l\033[?7l"
+#define LIVE_END   "\033[?7h\033[?25h\033[?1049l"
+static volatile sig_atomic_t live_shown;
+
 /* The first one ends the waiting, the second the reading of what is there, the third everything. */
-static void on_signal(int signo)
+static void cmd_account_on_signal(int signo)
 {
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
 	if (signals < 2) {
 		signals++;
 		return;
 	}
+	if (live_shown && poll(&out, 1, LEAVE_WAIT_MS) > 0 &&
+	    write(STDOUT_FILENO, LIVE_END, strlen(LIVE_END)) > 0)
+		live_shown = false;
+	log_held_write();
 	signal(signo, SIG_DFL);
 	raise(signo);
 }
 
-/* No SA_RESTART: a read that waits for more is over too. */
-static void stop_on_signals(void)
+/* flags: without SA_RESTART a read that waits for more is over, too. */
+static void stop_on_signals(int flags)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
+	struct sigaction sa = {.sa_handler = cmd_account_on_signal, .sa_flags = flags};
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
@@ -92,7 +105,7 @@ static void progress_show(struct run *r, uint64_t now_ns)
 }
 
 /* The table ends with its warnings; an object of --json has no place for them. */
-static void tell_job(struct run *r, const struct account_view *v)
+static void cmd_account_report_job(struct run *r, const struct account_view *v)
 {
 	const struct goodput_part *p = &v->answer->cumulative;
 	const char *job = goodput_name(v->names, v->answer->job);
@@ -118,7 +131,7 @@ static int job_show(struct run *r, size_t job, struct buffer *out)
 	if (r->o->json)
 		account_json(out, &view);
 	if (r->o->json && !r->o->quiet)
-		tell_job(r, &view);
+		cmd_account_report_job(r, &view);
 	if (!r->o->json)
 		account_text(out, &view, r->color, r->ascii);
 	goodput_answer_free(&answer);
@@ -155,6 +168,21 @@ static void live_write(const struct buffer *text)
 	buffer_free(&out);
 }
 
+static void live_begin(void)
+{
+	log_hold();
+	live_shown = true;
+	fputs(LIVE_BEGIN, stdout);
+}
+
+static void live_end(void)
+{
+	fputs(LIVE_END, stdout);
+	fflush(stdout);
+	live_shown = false;
+	log_release();
+}
+
 static void ask_clock(struct run *r)
 {
 	if (r->clock)
@@ -182,7 +210,7 @@ static int live_draw(struct run *r)
 }
 
 /* 0: there is no more for now; 1: there is something else to do; -errno. */
-static int read_records(struct run *r)
+static int cmd_account_read_records(struct run *r)
 {
 	struct goodput_record record;
 	uint64_t now_ns;
@@ -209,31 +237,31 @@ static int read_records(struct run *r)
 }
 
 /* What stands in the log when we are to end belongs to the answer. Not what keeps coming. */
-static int read_last(struct run *r)
+static int cmd_account_read_last(struct run *r)
 {
 	uint64_t now_ns = clock_mono_ns();
 	int rc;
 
-	r->signals = signals;
+	r->signals = signals ? 1 : 0; /* the second may have come already */
 	r->end_ns = now_ns + LAST_NS;
 	r->draw_ns = UINT64_MAX;
-	rc = read_records(r);
+	rc = cmd_account_read_records(r);
 	return rc < 0 ? rc : 0;
 }
 
-static int follow(struct run *r)
+static int cmd_account_follow(struct run *r)
 {
 	uint64_t now_ns;
 	int rc;
 
 	for (;;) {
-		rc = read_records(r);
+		rc = cmd_account_read_records(r);
 		if (rc < 0 || (!rc && goodput_source_over(r->source)))
 			return rc;
 		progress_clear(r);
 		now_ns = clock_mono_ns();
 		if (signals || now_ns >= r->end_ns)
-			return read_last(r);
+			return cmd_account_read_last(r);
 		if (r->live && (r->news || r->clock) && now_ns >= r->draw_ns) {
 			r->news = false;
 			if (live_draw(r) || ferror(stdout))
@@ -252,8 +280,6 @@ static int print_jobs(struct run *r)
 	if (r->export.wanted)
 		return account_export_print(&r->export, r->account);
 	ask_clock(r);
-	if (r->live)
-		fputs("\033[?7h\033[?25h\033[?1049l", stdout); /* cursor, and the screen that was */
 	for (size_t i = 0; !err && !ferror(stdout) && i < account_jobs(r->account); i++) {
 		if (i && !r->o->json)
 			buffer_add(&out, "\n", 1);
@@ -269,7 +295,7 @@ static int print_jobs(struct run *r)
 }
 
 /* What the source did not use, and why. */
-static void tell_faults(const struct run *r)
+static void cmd_account_report_faults(const struct run *r)
 {
 	struct goodput_faults f;
 	uint64_t refused = account_refused(r->account);
@@ -292,7 +318,7 @@ static void tell_faults(const struct run *r)
 		 f.entries, f.foreign, f.duplicates);
 }
 
-static void tell_nothing(const struct run *r)
+static void cmd_account_report_nothing(const struct run *r)
 {
 	struct goodput_faults f;
 
@@ -300,13 +326,14 @@ static void tell_nothing(const struct run *r)
 	if (r->o->job && f.entries > f.bad + f.foreign)
 		log_error("no record of job '%s'", r->o->job);
 	else if (!f.entries)
-		log_error("the log is empty");
+		log_error("%s%s: the log is empty", r->o->argv[0],
+			  r->o->argc > 1 ? " and others" : "");
 	else
 		log_error("no goodput record among %" PRIu64 " entries%s%s", f.entries,
 			  f.bad ? "; the first bad one: " : "", f.first);
 }
 
-static int run(struct run *r)
+static int cmd_account_loop(struct run *r)
 {
 	uint64_t now_ns = clock_mono_ns();
 	int err, shown, kept;
@@ -314,20 +341,23 @@ static int run(struct run *r)
 	r->looked_ns = now_ns;
 	r->end_ns = r->o->for_ns ? now_ns + (uint64_t)r->o->for_ns : UINT64_MAX;
 	if (r->o->follow)
-		stop_on_signals();
+		stop_on_signals(0);
 	if (r->live)
-		fputs("\033[?1049h\033[?25l\033[?7l",
-		      stdout); /* another screen, no cursor; long lines end */
-	err = r->o->follow ? follow(r) : read_records(r);
+		live_begin();
+	err = r->o->follow ? cmd_account_follow(r) : cmd_account_read_records(r);
 	progress_clear(r);
+	if (r->live)
+		live_end();
+	if (r->o->follow)
+		stop_on_signals(SA_RESTART); /* the answer is written whole */
 	shown = print_jobs(r);
 	if (shown == -ENOMEM || err == -ENOMEM)
 		log_error("account: out of memory");
 	kept = err || !account_jobs(r->account) ? 0 : account_store(r->account, r->o);
 	if (!account_jobs(r->account))
-		tell_nothing(r);
+		cmd_account_report_nothing(r);
 	else if (!r->o->quiet)
-		tell_faults(r);
+		cmd_account_report_faults(r);
 	return err || shown || kept || !account_jobs(r->account) ? EXIT_RUNTIME : EXIT_OK;
 }
 
@@ -342,7 +372,6 @@ int cmd_account(int argc, char **argv)
 	struct run r = {0};
 	struct options o;
 	int code = options_parse(&o, CMD_ACCOUNT, argc, argv);
-	bool tty = isatty(STDOUT_FILENO);
 
 	if (code >= 0)
 		return code;
@@ -363,14 +392,14 @@ int cmd_account(int argc, char **argv)
 	r.query.history = o.store && strcmp(o.store, "none") != 0;
 	code = EXIT_RUNTIME;
 	r.ascii = !utf8_terminal();
-	r.color = tty && !getenv("NO_COLOR");
-	r.live = tty && o.follow && !o.json;
-	r.progress = !o.quiet && !r.live && isatty(STDERR_FILENO);
+	r.color = tty_color(STDOUT_FILENO);
+	r.live = tty_escapes(STDOUT_FILENO) && o.follow && !o.json && !r.export.wanted;
+	r.progress = !o.quiet && !r.live && tty_escapes(STDERR_FILENO);
 	if (goodput_source_open(&r.source, o.argv, o.argc, o.follow))
 		goto done;
 	r.account = account_new(&r.query, goodput_source_names(r.source), o.job);
 	if (r.account)
-		code = run(&r);
+		code = cmd_account_loop(&r);
 	else
 		log_error("account: out of memory");
 done:

@@ -13,6 +13,7 @@
 #include "userspace/base/config_file.h"
 #include "userspace/base/json_text.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 #include "userspace/base/tar.h"
 #include "userspace/command/bundle.h"
 #include "userspace/cloud/web.h"
@@ -31,10 +32,9 @@
 #define CHECK_MS      30000
 #define NS_PER_S      1000000000
 
-/* ---- the parts
- * --------------------------------------------------------------------------------------- */
+/* ---- the parts ------------------------------------------------------------------------------- */
 
-static void why_of(char why[160], int code, unsigned limit_ms)
+static void cmd_bundle_why_of(char why[160], int code, unsigned limit_ms)
 {
 	if (code == -ETIME)
 		snprintf(why, 160, "it did not end within %u s", limit_ms / 1000);
@@ -47,13 +47,14 @@ static void why_of(char why[160], int code, unsigned limit_ms)
 }
 
 /* What a program says, and in a file of its own what it complains of. */
-static void put_program(struct bundle *b, const char *const names[2], enum bundle_kind kind,
-			const char *from, char *const argv[], unsigned limit_ms)
+static void cmd_bundle_put_program(struct bundle *b, const char *const names[2],
+				   enum bundle_kind kind, const char *from, char *const argv[],
+				   unsigned limit_ms)
 {
 	struct buffer out = {0}, err = {0};
 	char why[160];
 
-	why_of(why, bundle_run(&out, &err, argv, limit_ms), limit_ms);
+	cmd_bundle_why_of(why, bundle_run(&out, &err, argv, limit_ms), limit_ms);
 	bundle_put(b, names[0], kind, from, why, &out);
 	if (err.len)
 		bundle_put(b, names[1], BUNDLE_TEXT, from, "what it complained of", &err);
@@ -61,7 +62,7 @@ static void put_program(struct bundle *b, const char *const names[2], enum bundl
 	buffer_free(&err);
 }
 
-static bool take(void *ctx, const char *data, size_t len)
+static bool cmd_bundle_take(void *ctx, const char *data, size_t len)
 {
 	struct buffer *body = ctx;
 
@@ -70,8 +71,8 @@ static bool take(void *ctx, const char *data, size_t len)
 	return !body->failed && body->len <= BUNDLE_FILE_BYTES;
 }
 
-static void put_page(struct bundle *b, struct web *w, const struct top_source *src,
-		     const char *name, enum bundle_kind kind, const char *path)
+static void cmd_bundle_put_page(struct bundle *b, struct web *w, const struct top_source *src,
+				const char *name, enum bundle_kind kind, const char *path)
 {
 	struct buffer body = {0};
 	struct web_reply r = {0};
@@ -81,7 +82,7 @@ static void put_page(struct bundle *b, struct web *w, const struct top_source *s
 				 .timeout_ms = SERVICE_MS,
 				 .direct = true,
 				 .socket = src->socket,
-				 .take = take,
+				 .take = cmd_bundle_take,
 				 .ctx = &body};
 	int err;
 
@@ -100,7 +101,7 @@ static void put_page(struct bundle *b, struct web *w, const struct top_source *s
 	buffer_free(&body);
 }
 
-static void put_service(struct bundle *b, const char *state_dir)
+static void cmd_bundle_put_service(struct bundle *b, const char *state_dir)
 {
 	struct buffer text = {0};
 	struct top_source src;
@@ -112,12 +113,12 @@ static void put_service(struct bundle *b, const char *state_dir)
 	buffer_free(&text);
 	if (top_source(&src, NULL, state_dir) || web_open(&w))
 		return;
-	put_page(b, w, &src, "state.json", BUNDLE_JSON, "/debug/state");
-	put_page(b, w, &src, "metrics.txt", BUNDLE_METRICS, "/metrics");
+	cmd_bundle_put_page(b, w, &src, "state.json", BUNDLE_JSON, "/debug/state");
+	cmd_bundle_put_page(b, w, &src, "metrics.txt", BUNDLE_METRICS, "/metrics");
 	web_close(w);
 }
 
-static void put_folder(struct bundle *b, const char *state_dir)
+static void cmd_bundle_put_folder(struct bundle *b, const char *state_dir)
 {
 	struct buffer text = {0};
 	int err = bundle_folder(b->mask, &text, state_dir);
@@ -128,7 +129,7 @@ static void put_folder(struct bundle *b, const char *state_dir)
 }
 
 /* Settings as node has them with that file, NULL: without one. */
-static int settings(struct buffer *out, struct buffer *err, const char *config)
+static int cmd_bundle_settings(struct buffer *out, struct buffer *err, const char *config)
 {
 	char *argv[] = {SELF,		"node", "--print-config", config ? "--config" : NULL,
 			(char *)config, NULL};
@@ -136,7 +137,7 @@ static int settings(struct buffer *out, struct buffer *err, const char *config)
 	return bundle_run(out, err, argv, PROGRAM_MS);
 }
 
-static void put_settings(struct bundle *b, const char *config)
+static void cmd_bundle_put_settings(struct bundle *b, const char *config)
 {
 	struct buffer out = {0}, err = {0};
 	char from[160], why[160];
@@ -144,7 +145,7 @@ static void put_settings(struct bundle *b, const char *config)
 	snprintf(from, sizeof(from),
 		 "gp-bpf node --print-config%s%.80s, with the environment of this command",
 		 config ? " --config " : "", config ? config : "");
-	why_of(why, settings(&out, &err, config), PROGRAM_MS);
+	cmd_bundle_why_of(why, cmd_bundle_settings(&out, &err, config), PROGRAM_MS);
 	bundle_put(b, "config.txt", BUNDLE_CONFIG, from, why, &out);
 	if (err.len)
 		bundle_put(b, "config.err", BUNDLE_TEXT, from, "what it complained of", &err);
@@ -152,12 +153,13 @@ static void put_settings(struct bundle *b, const char *config)
 	buffer_free(&err);
 }
 
-/* Of the service's settings those that say where things are; "": they do not. */
+/* Settings of the service that name places; "": not set. */
 struct places {
 	char state_dir[PATH_MAX], store[PATH_MAX];
 };
 
-static int take_place(void *ctx, const char *file, int line, const char *key, const char *value)
+static int cmd_bundle_take_place(void *ctx, const char *file, int line, const char *key,
+				 const char *value)
 {
 	struct places *p = ctx;
 
@@ -175,8 +177,8 @@ static void places_read(struct places *p, const char *config)
 	struct buffer out = {0}, err = {0};
 
 	*p = (struct places){0};
-	if (config && !settings(&out, &err, config) && out.data)
-		config_read_text("settings", out.data, out.len, take_place, p);
+	if (config && !cmd_bundle_settings(&out, &err, config) && out.data)
+		config_read_text("settings", out.data, out.len, cmd_bundle_take_place, p);
 	buffer_free(&out);
 	buffer_free(&err);
 }
@@ -217,7 +219,7 @@ static void jobs_of(char *args[2], const struct options *o, struct places *p, pi
 	}
 }
 
-static void collect(struct bundle *b, const struct options *o)
+static void cmd_bundle_collect(struct bundle *b, const struct options *o)
 {
 	const char *config = o->service_config, *dir;
 	char *check[] = {SELF, "check", "--json", NULL},
@@ -246,31 +248,28 @@ static void collect(struct bundle *b, const struct options *o)
 	bundle_put(b, "host.json", BUNDLE_OWN,
 		   "uname, /etc/os-release, /proc, /sys, the kernel's configuration", NULL, &text);
 	buffer_free(&text);
-	put_program(b, (const char *const[]){"check.json", "check.err"}, BUNDLE_JSON,
-		    "gp-bpf check --json", check, CHECK_MS);
-	put_service(b, dir);
-	put_folder(b, dir);
-	put_program(b, (const char *const[]){"jobs.json", "jobs.err"}, BUNDLE_JOBS, from, jobs,
-		    PROGRAM_MS);
-	put_settings(b, config);
+	cmd_bundle_put_program(b, (const char *const[]){"check.json", "check.err"}, BUNDLE_JSON,
+			       "gp-bpf check --json", check, CHECK_MS);
+	cmd_bundle_put_service(b, dir);
+	cmd_bundle_put_folder(b, dir);
+	cmd_bundle_put_program(b, (const char *const[]){"jobs.json", "jobs.err"}, BUNDLE_JOBS, from,
+			       jobs, PROGRAM_MS);
+	cmd_bundle_put_settings(b, config);
 	/* Last: names that were met are found in what it says. */
-	put_program(b, (const char *const[]){"log.txt", "log.err"}, BUNDLE_TEXT,
-		    "journalctl -u " UNIT " -n " LOG_LINES, logs, PROGRAM_MS);
+	cmd_bundle_put_program(b, (const char *const[]){"log.txt", "log.err"}, BUNDLE_TEXT,
+			       "journalctl -u " UNIT " -n " LOG_LINES, logs, PROGRAM_MS);
 }
 
-/* ---- the archive
- * ------------------------------------------------------------------------------------- */
+/* ---- the archive ----------------------------------------------------------------------------- */
 
-static void manifest(const struct bundle *b, struct buffer *out, bool anonymize)
+static void cmd_bundle_manifest(const struct bundle *b, struct buffer *out, bool anonymize)
 {
 	buffer_printf(
 		out,
 		"A bug report of gp-bpf " GP_VERSION ".\n\n"
-		"Masked, as [masked]: what looks like a token, a password, a key, a header of "
-		"authorization;\n"
+		"Masked, as [masked]: what looks like a token, a password, a key, a header of authorization;\n"
 		"of URLs user, path and query; of command lines all but the program; values of the\n"
-		"environment but GP_BPF_*; texts of users. Not looked at: files of jobs, the files "
-		"that settings name.\n");
+		"environment but GP_BPF_*; texts of users. Not looked at: files of jobs, the files that settings name.\n");
 	buffer_printf(
 		out,
 		"Names of jobs, pods, users, hosts: %s.\nLook at each file before you send this.\n\n",
@@ -288,14 +287,14 @@ static void manifest(const struct bundle *b, struct buffer *out, bool anonymize)
 	}
 }
 
-static int pack(const struct bundle *b, bool anonymize, struct buffer *out)
+static int cmd_bundle_pack(const struct bundle *b, bool anonymize, struct buffer *out)
 {
 	int64_t now_s = clock_real_ns() / NS_PER_S;
 	struct buffer tar = {0}, text = {0};
 	char name[TAR_NAME_MAX + 1];
 	int err = 0;
 
-	manifest(b, &text, anonymize);
+	cmd_bundle_manifest(b, &text, anonymize);
 	err = tar_add(&tar, "gp-bpf-bundle/MANIFEST", text.data, text.len, now_s);
 	for (int i = 0; !err && i < b->count; i++) {
 		const struct bundle_file *f = &b->files[i];
@@ -314,10 +313,10 @@ static int pack(const struct bundle *b, bool anonymize, struct buffer *out)
 	return err;
 }
 
-static int write_all(const char *path, const struct buffer *data)
+static int bundle_write_all(const char *path, const struct buffer *data)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600),
-	    err = fd < 0 ? -errno : 0;
+	int fd = path_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600),
+	    err = fd < 0 ? fd : 0;
 
 	if (err)
 		return err;
@@ -338,15 +337,12 @@ static int write_all(const char *path, const struct buffer *data)
 	return err;
 }
 
-static void tell(const struct bundle *b, const char *path, size_t bytes, bool json)
+static void bundle_tell(const struct bundle *b, const char *path, size_t bytes, bool json)
 {
 	struct buffer out = {0};
 
 	if (!json) {
-		printf("%s (%zu KiB): versions, checks, settings, state, metrics, jobs and log of gp-bpf, "
-		       "without secrets and "
-		       "command lines as far as they can be told; look at it before you send it: tar xzf, "
-		       "MANIFEST\n",
+		printf("%s (%zu KiB): versions, checks, settings, state, metrics, jobs and log of gp-bpf, without secrets and command lines as far as they can be told; look at it before you send it: tar xzf, MANIFEST\n",
 		       path, (bytes + 1023) / 1024);
 		return;
 	}
@@ -372,7 +368,7 @@ static void tell(const struct bundle *b, const char *path, size_t bytes, bool js
 	buffer_free(&out);
 }
 
-static int bundle(const struct options *o)
+static int cmd_bundle_run(const struct options *o)
 {
 	time_t now = time(NULL);
 	struct buffer packed = {0};
@@ -388,16 +384,16 @@ static int bundle(const struct options *o)
 		return EXIT_RUNTIME;
 	}
 	if (b.mask)
-		collect(&b, o);
-	err = b.mask ? pack(&b, o->anonymize, &packed) : -ENOMEM;
+		cmd_bundle_collect(&b, o);
+	err = b.mask ? cmd_bundle_pack(&b, o->anonymize, &packed) : -ENOMEM;
 	if (!err && packed.failed)
 		err = -ENOMEM;
 	if (!err)
-		err = write_all(path, &packed);
+		err = bundle_write_all(path, &packed);
 	if (err)
-		log_error("%s: %s", path, strerror(-err));
+		log_error("%s: %s", path, path_why(err));
 	else
-		tell(&b, path, packed.len, o->json);
+		bundle_tell(&b, path, packed.len, o->json);
 	buffer_free(&packed);
 	bundle_free(&b);
 	return err ? EXIT_RUNTIME : EXIT_OK;
@@ -414,7 +410,7 @@ int cmd_bundle(int argc, char **argv)
 		log_error("bundle takes no argument '%s'; did you mean -o?", o.argv[0]);
 		code = EXIT_USAGE;
 	} else {
-		code = bundle(&o);
+		code = cmd_bundle_run(&o);
 	}
 	options_free(&o);
 	return code;

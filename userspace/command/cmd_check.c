@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp-bpf check: what works on this host, where each probe would sit and what it would cost, and
  * whether steps can be found. */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/proc_file.h"
+#include "userspace/base/tty.h"
 #include "userspace/command/check_target.h"
 #include "userspace/command/command.h"
+#include "userspace/command/settings.h"
 #include "userspace/identity/process.h"
 #include "userspace/ingest/event.h"
 #include "userspace/option/option.h"
@@ -23,6 +28,7 @@
 #define TARGETS_MAX (2 * OPTION_LIST_MAX)
 
 struct check {
+	const char *root;
 	struct probe_table *table;
 	struct loader *loader; /* NULL: nothing can be attached here */
 	struct check_host host;
@@ -36,16 +42,7 @@ static void check_fail(struct check *c, int code)
 	c->code = c->code ? c->code : code;
 }
 
-/* ---- this host ----------------------------------------------------------------------------------
- */
-
-static bool host_able(const struct check_host *h)
-{
-	for (int i = 0; i < h->nfeatures; i++)
-		if (h->features[i].required && !h->features[i].have)
-			return false;
-	return true;
-}
+/* ---- this host ------------------------------------------------------------------------------- */
 
 static void host_prices(struct check *c)
 {
@@ -57,6 +54,44 @@ static void host_prices(struct check *c)
 		};
 }
 
+/* "none [integrity] confidentiality": the mode in effect. Absent where securityfs is not
+ * mounted. */
+static void host_lockdown(struct check *c)
+{
+	char path[PATH_MAX], text[128] = "", *from, *to;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/security/lockdown", c->root);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (!fgets(text, sizeof(text), f))
+		*text = '\0';
+	fclose(f);
+	from = strchr(text, '[');
+	to = from ? strchr(from, ']') : NULL;
+	if (to)
+		snprintf(c->host.lockdown, sizeof(c->host.lockdown), "%.*s", (int)(to - from - 1),
+			 from + 1);
+}
+
+static void host_gvisor(struct check *c)
+{
+	struct aside *aside = c->loader ? loader_aside(c->loader) : NULL;
+	const struct dirent *e;
+	char path[PATH_MAX];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/proc", c->root);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (proc_number(e->d_name) > 0)
+			c->host.gvisor += process_gvisor_sandbox(aside, c->root,
+								 proc_number(e->d_name));
+	if (dir)
+		closedir(dir);
+}
+
 static void check_host(struct check *c, const char *off, uint64_t budget_ns)
 {
 	struct loader_config cfg = {.probes = c->table, .features_off = off};
@@ -64,15 +99,16 @@ static void check_host(struct check *c, const char *off, uint64_t budget_ns)
 
 	c->host.nfeatures = loader_features(off, &c->host.features);
 	c->host.budget_ns = budget_ns;
-	err = host_able(&c->host) ? loader_open(&c->loader, &cfg) : -ENOSYS;
+	host_lockdown(c);
+	err = loader_open(&c->loader, &cfg);
 	if (err)
 		check_fail(c, err == -EINVAL ? EXIT_USAGE : EXIT_LACKING);
 	else
 		host_prices(c);
+	host_gvisor(c);
 }
 
-/* ---- one process, one file ----------------------------------------------------------------------
- */
+/* ---- one process, one file ------------------------------------------------------------------- */
 
 static struct check_find *check_find_new(struct check *c, const char *name)
 {
@@ -82,7 +118,7 @@ static struct check_find *check_find_new(struct check *c, const char *name)
 	return f;
 }
 
-static void find_fail(struct check *c, struct check_find *f, const char *error)
+static void cmd_check_find_fail(struct check *c, struct check_find *f, const char *error)
 {
 	log_error("%s: %s", f->name ? f->name : "?", error);
 	f->error = strdup(error);
@@ -95,12 +131,13 @@ static void check_library(struct check *c, const char *path)
 	int err = loader_plan(c->table, path, check_find_planned, f);
 
 	if (err)
-		find_fail(c, f, strerror(-err));
+		cmd_check_find_fail(c, f,
+				    err == -EINVAL ? "it is not a regular file" : strerror(-err));
 	else
 		check_find_files(f, path);
 }
 
-static const char *look_error_text(int err)
+static const char *cmd_check_scan_error_text(int err)
 {
 	return err == -ESRCH	   ? "no such process"
 	       : err == -ETIMEDOUT ? "cannot be looked at: its address space is locked"
@@ -131,7 +168,7 @@ static void check_process(struct check *c, struct check_find *f, const struct gp
 		log_warn("%s: a library does not answer reads", f->name);
 	loader_on_attach(c->loader, NULL, NULL);
 	if (err < 0)
-		find_fail(c, f, look_error_text(err));
+		cmd_check_find_fail(c, f, cmd_check_scan_error_text(err));
 	else
 		check_find_files(f, NULL);
 }
@@ -144,30 +181,30 @@ static void check_pid(struct check *c, const char *text)
 	int64_t pid;
 	int err;
 
-	if (option_number(text, 1, INT32_MAX, &pid)) {
-		log_error("--pid: '%s' is not a process id", text);
-		check_fail(c, EXIT_USAGE);
-		return;
-	}
-	err = process_read_aside(loader_aside(c->loader), "", (pid_t)pid, &p);
+	if (option_number(text, 1, INT32_MAX, &pid))
+		return; /* settings_check() has said so */
+	err = process_read_aside(loader_aside(c->loader), c->root, (pid_t)pid, &p);
 	snprintf(name, sizeof(name), err ? "process %d" : "process %d (%s)", (int)pid, p.command);
-	if (!err && process_permitted("", (pid_t)pid)) {
+	if (!err && process_permitted(c->root, (pid_t)pid)) {
 		check_fail(c, EXIT_LACKING);
 		return;
 	}
 	f = check_find_new(c, name);
 	f->pid = (uint32_t)pid;
 	if (err)
-		find_fail(c, f, look_error_text(err));
+		cmd_check_find_fail(c, f, cmd_check_scan_error_text(err));
+	else if (process_gvisor(c->root, (pid_t)pid, &p))
+		cmd_check_find_fail(c, f, PROCESS_GVISOR);
 	else
 		check_process(c, f, &p);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------
- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
-static void check_tell(struct check *c, bool json, bool color)
+static void check_tell(struct check *c, bool json)
 {
+	int cols = tty_cols(STDOUT_FILENO);
+	bool color = tty_color(STDOUT_FILENO);
 	struct check_target *targets = calloc(c->nfinds + 1, sizeof(*targets));
 	struct buffer out = {0};
 
@@ -179,8 +216,10 @@ static void check_tell(struct check *c, bool json, bool color)
 		check_json(&out, &c->host, targets, c->nfinds);
 		buffer_printf(&out, "\n");
 	} else if (targets) {
-		check_text_host(&out, &c->host, color);
-		check_text_targets(&out, targets, c->nfinds, color);
+		check_text_host(&out, &c->host, cols, color);
+		check_text_targets(&out, targets, c->nfinds, cols, color);
+		if (!c->nfinds || !c->loader)
+			check_text_verdict(&out, &c->host, cols, color);
 	}
 	if (!targets || out.failed) {
 		log_error("no memory for what was found");
@@ -192,15 +231,17 @@ static void check_tell(struct check *c, bool json, bool color)
 	free(targets);
 }
 
-static int check(const struct options *o)
+static int cmd_check_run(const struct options *o)
 {
-	struct check c = {0};
+	struct check c = {.root = o->root ? o->root : ""};
 	char off[512];
+	int err;
 
-	if (options_features_off(o, off, sizeof(off)))
+	if (settings_check(o) || options_features_off(o, off, sizeof(off)))
 		return EXIT_USAGE;
-	if (option_probes(o, &c.table))
-		return o->probes ? EXIT_USAGE : EXIT_RUNTIME;
+	err = option_probes(o, &c.table);
+	if (err)
+		return err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
 	c.finds = calloc(TARGETS_MAX + (size_t)o->argc, sizeof(*c.finds));
 	if (!c.finds) {
 		log_error("no memory to check anything");
@@ -215,7 +256,7 @@ static int check(const struct options *o)
 	for (int i = 0; c.loader && i < o->pids.count; i++)
 		check_pid(&c, o->pids.item[i]);
 	loader_close(c.loader);
-	check_tell(&c, o->json, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+	check_tell(&c, o->json);
 	for (size_t i = 0; i < c.nfinds; i++)
 		check_find_free(&c.finds[i]);
 	free(c.finds);
@@ -236,7 +277,7 @@ int cmd_check(int argc, char **argv)
 			  o.argv[0]);
 		code = EXIT_USAGE;
 	} else {
-		code = check(&o);
+		code = cmd_check_run(&o);
 	}
 	options_free(&o);
 	return code;

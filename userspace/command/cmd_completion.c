@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp-bpf completion: the script for a shell; and, for those scripts, what may stand next on a
- * command line.
- */
+ * command line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 #define WORDS "words" /* gp-bpf completion words -- WORD... */
 
-static int answer(int count, char **words)
+static int cmd_completion_run(int count, char **words)
 {
 	struct buffer out = {0};
 	int code = EXIT_RUNTIME;
@@ -34,7 +33,7 @@ int cmd_completion(int argc, char **argv)
 
 	/* What follows is another command line, whatever it says. */
 	if (argc > 3 && !strcmp(argv[1], WORDS) && !strcmp(argv[2], "--"))
-		return answer(argc - 3, argv + 3);
+		return cmd_completion_run(argc - 3, argv + 3);
 	code = options_parse(&o, CMD_COMPLETION, argc, argv);
 	if (code >= 0)
 		return code;

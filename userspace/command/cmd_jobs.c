@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "userspace/base/buffer.h"
@@ -12,12 +11,14 @@
 #include "userspace/base/epoch.h"
 #include "userspace/base/json_text.h"
 #include "userspace/base/log.h"
+#include "userspace/base/tty.h"
 #include "userspace/command/command.h"
 #include "userspace/output/history.h"
 #include "userspace/store/query.h"
-#include "userspace/view/columns.h"
-#include "userspace/view/words.h"
+#include "userspace/text/columns.h"
+#include "userspace/text/words.h"
 
+#define NAME_ROOM   (GP_JOB_MAX + 8)
 #define JOBS_SCHEMA 1
 
 enum {
@@ -25,7 +26,7 @@ enum {
 	COL_JOB,
 	COL_STATE,
 	COL_RUNS,
-	COL_FELL,
+	COL_DISRUPTIONS,
 	COL_STEPS,
 	COL_P50,
 	COL_ELAPSED,
@@ -43,15 +44,15 @@ struct listing {
 	bool json, any, excluded, brief;
 };
 
-static uint64_t positive(int64_t v)
+static uint64_t jobs_positive(int64_t v)
 {
 	return v > 0 ? (uint64_t)v : 0;
 }
 
 /* Of what was observed; as everywhere, a share of nothing is unknown. */
-static uint64_t observed_ns(const struct sums *s)
+static uint64_t jobs_observed_ns(const struct sums *s)
 {
-	return positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
+	return jobs_positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
 }
 
 #define SEEN_BRIEF 11 /* "11-21 12:00" of "2026-11-21 12:00:00" */
@@ -61,15 +62,20 @@ static uint64_t observed_ns(const struct sums *s)
 static void columns_begin(struct listing *l, int cols)
 {
 	static const struct column whole[COLS] = {
-		[COL_ID] = {"ID", 4, true},	      [COL_JOB] = {" JOB", 25, false},
-		[COL_STATE] = {"STATE", 8, false},    [COL_RUNS] = {"RUNS", 4, true},
-		[COL_FELL] = {"DISRUPTED", 9, true},  [COL_STEPS] = {"STEPS", 9, true},
-		[COL_P50] = {"STEP (P50)", 11, true}, [COL_ELAPSED] = {"ELAPSED", 10, true},
-		[COL_GOODPUT] = {"GOODPUT", 8, true}, [COL_SEEN] = {"LAST SEEN (UTC)", 19, false},
+		[COL_ID] = {.head = "ID", .width = 4, .right = true},
+		[COL_JOB] = {.head = " JOB", .width = 25},
+		[COL_STATE] = {.head = "STATE", .width = 8},
+		[COL_RUNS] = {.head = "RUNS", .width = 4, .right = true},
+		[COL_DISRUPTIONS] = {.head = "DISRUPTED", .width = 9, .right = true},
+		[COL_STEPS] = {.head = "STEPS", .width = 9, .right = true},
+		[COL_P50] = {.head = "STEP (P50)", .width = 11, .right = true},
+		[COL_ELAPSED] = {.head = "ELAPSED", .width = 10, .right = true},
+		[COL_GOODPUT] = {.head = "GOODPUT", .width = 8, .right = true},
+		[COL_SEEN] = {.head = "LAST SEEN (UTC)", .width = 19},
 	};
 	static const struct column_way ways[] = {
-		{COL_SEEN, SEEN_BRIEF}, {COL_P50, 0},  {COL_RUNS, 0},  {COL_JOB, 13},
-		{COL_SEEN, 0},		{COL_FELL, 0}, {COL_STEPS, 0}, {COL_STATE, 0},
+		{COL_SEEN, SEEN_BRIEF}, {COL_P50, 0},	      {COL_RUNS, 0},  {COL_JOB, 13},
+		{COL_SEEN, 0},		{COL_DISRUPTIONS, 0}, {COL_STEPS, 0}, {COL_STATE, 0},
 		{COL_ELAPSED, 0},	{COL_JOB, 9},
 	};
 
@@ -83,23 +89,24 @@ static void columns_begin(struct listing *l, int cols)
 }
 
 /* That it is from a log is told, however long the name is; characters stay whole. */
-static void job_name(char out[168], const struct store_job *j, int width)
+static void jobs_job_name(char out[NAME_ROOM], const struct store_job *j, const struct column *c)
 {
 	const char *name = *j->name ? j->name : j->key, *tail = j->logged ? " (log)" : "";
-	size_t len = strlen(name), room = j->logged ? (size_t)width - 1 - strlen(tail) : len;
+	size_t len = strlen(name),
+	       room = j->logged && !c->whole ? (size_t)c->width - 1 - strlen(tail) : len;
 
 	len = len < room ? len : room;
 	while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
 		len--;
-	snprintf(out, 168, " %.*s%s", (int)len, name, tail);
+	snprintf(out, NAME_ROOM, " %.*s%s", (int)len, name, tail);
 }
 
-static void job_line(struct listing *l, const struct store_job *j,
-		     const struct store_totals *counts)
+static void jobs_job_line(struct listing *l, const struct store_job *j,
+			  const struct store_totals *counts)
 {
 	const struct sums *s = &counts->sums;
-	char id[24], runs[16], fell[24], steps[24], name[168], goodput[WORD_MAX], step[WORD_MAX],
-		when[EPOCH_TEXT_MAX], took[16];
+	char id[24], runs[16], disruptions[24], steps[24], name[NAME_ROOM], goodput[WORD_MAX],
+		step[WORD_MAX], when[EPOCH_TEXT_MAX], took[16];
 	const char *const cells[COLS] = {
 		[COL_ID] = id,
 		[COL_JOB] = name,
@@ -107,29 +114,29 @@ static void job_line(struct listing *l, const struct store_job *j,
 			      : *j->state		   ? j->state
 							   : "-",
 		[COL_RUNS] = runs,
-		[COL_FELL] = fell,
+		[COL_DISRUPTIONS] = disruptions,
 		[COL_STEPS] = steps,
-		[COL_P50] = view_duration(step, sketch_quantile(&j->totals.times, 0.5)),
+		[COL_P50] = text_duration(step, sketch_quantile(&j->totals.times, 0.5)),
 		[COL_ELAPSED] = took,
-		[COL_GOODPUT] = view_percent(goodput, positive(s->ns[BUCKET_GOODPUT]),
-					     observed_ns(s)),
+		[COL_GOODPUT] = text_percent(goodput, jobs_positive(s->ns[BUCKET_GOODPUT]),
+					     jobs_observed_ns(s)),
 		[COL_SEEN] = epoch_text(when, j->last_ns / 1000, 0) + (l->brief ? YEAR : 0),
 	};
 
 	if (!l->any)
 		columns_row(&l->out, l->columns, COLS, NULL);
 	snprintf(id, sizeof(id), "%lld", (long long)j->id);
-	job_name(name, j, l->columns[COL_JOB].width);
+	jobs_job_name(name, j, &l->columns[COL_JOB]);
 	snprintf(runs, sizeof(runs), "%u", j->runs);
-	snprintf(fell, sizeof(fell), "%llu", (unsigned long long)j->disruptions);
+	snprintf(disruptions, sizeof(disruptions), "%llu", (unsigned long long)j->disruptions);
 	snprintf(steps, sizeof(steps), "%llu", (unsigned long long)j->totals.steps);
-	clock_duration(took, sizeof(took), positive(sums_total(s)));
+	clock_duration(took, sizeof(took), jobs_positive(sums_total(s)));
 	if (l->brief)
 		when[YEAR + SEEN_BRIEF] = '\0';
 	columns_row(&l->out, l->columns, COLS, cells);
 }
 
-static void times_json(struct buffer *out, const struct sketch *t)
+static void jobs_times_json(struct buffer *out, const struct sketch *t)
 {
 	json_open(out, "step_time", '{');
 	json_uint(out, "count", t->count);
@@ -142,8 +149,8 @@ static void times_json(struct buffer *out, const struct sketch *t)
 	json_close(out, '}');
 }
 
-static void job_json(struct listing *l, const struct store_job *j,
-		     const struct store_totals *counts)
+static void jobs_job_json(struct listing *l, const struct store_job *j,
+			  const struct store_totals *counts)
 {
 	struct buffer *out = &l->out;
 	int watched = store_watched(j, l->now_ns);
@@ -170,7 +177,7 @@ static void job_json(struct listing *l, const struct store_job *j,
 	json_uint(out, "checkpoints", j->checkpoints);
 	json_uint(out, "steps", j->totals.steps);
 	json_uint(out, "max_step", j->max_step);
-	times_json(out, &j->totals.times);
+	jobs_times_json(out, &j->totals.times);
 	json_int(out, "elapsed_ns", sums_total(&counts->sums));
 	json_uint(out, "excluded_ns", counts->excluded_ns);
 	json_open(out, "buckets", '{');
@@ -183,45 +190,37 @@ static void job_json(struct listing *l, const struct store_job *j,
 
 static const struct store_span everything;
 
-static int show(void *ctx, const struct store_job *j)
+static int jobs_show(void *ctx, const struct store_job *j)
 {
 	struct listing *l = ctx;
 	struct store_totals *counts = malloc(sizeof(*counts)); /* without what is excluded */
 	int err = counts ? store_job_totals(l->store, j->id, &everything, true, counts) : -ENOMEM;
 
 	if (!err && l->json)
-		job_json(l, j, counts);
+		jobs_job_json(l, j, counts);
 	else if (!err)
-		job_line(l, j, counts);
+		jobs_job_line(l, j, counts);
 	l->any = true;
 	l->excluded |= !err && counts->excluded_ns;
 	free(counts);
 	return err;
 }
 
-static int list(struct listing *l)
+static int jobs_list(struct listing *l)
 {
 	struct store_job *one;
 	int err;
 
 	if (!l->only)
-		return store_jobs(l->store, &everything, show, l);
+		return store_jobs(l->store, &everything, jobs_show, l);
 	one = malloc(sizeof(*one));
 	err = one ? store_job(l->store, l->only, one) : -ENOMEM;
-	err = err ? err : show(l, one);
+	err = err ? err : jobs_show(l, one);
 	free(one);
 	return err;
 }
 
-/* 0: it is none, or does not say. */
-static int terminal_cols(void)
-{
-	struct winsize size = {0};
-
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
-}
-
-static int jobs(const struct options *o)
+static int cmd_jobs_run(const struct options *o)
 {
 	struct listing l = {
 		.json = o->json, .only = o->argc ? o->argv[0] : NULL, .now_ns = clock_real_ns()};
@@ -229,13 +228,13 @@ static int jobs(const struct options *o)
 
 	if (err)
 		return EXIT_RUNTIME;
-	columns_begin(&l, o->wide ? 0 : terminal_cols());
+	columns_begin(&l, o->wide ? 0 : tty_cols(STDOUT_FILENO));
 	if (l.json) {
 		json_open(&l.out, NULL, '{');
 		json_uint(&l.out, "schema", JOBS_SCHEMA);
 		json_open(&l.out, "jobs", '[');
 	}
-	err = list(&l);
+	err = jobs_list(&l);
 	if (l.json) {
 		json_close(&l.out, ']');
 		json_close(&l.out, '}');
@@ -267,7 +266,7 @@ int cmd_jobs(int argc, char **argv)
 		log_error("jobs takes one name at most: gp-bpf jobs [options] [NAME]");
 		code = EXIT_USAGE;
 	} else {
-		code = jobs(&o);
+		code = cmd_jobs_run(&o);
 	}
 	options_free(&o);
 	return code;

@@ -16,7 +16,7 @@
 
 #define NOTES_SCHEMA 1
 
-static int told(int err, const char *what)
+static int mark_exit_code(int err, const char *what)
 {
 	if (!err)
 		return EXIT_OK;
@@ -24,8 +24,7 @@ static int told(int err, const char *what)
 	return EXIT_RUNTIME;
 }
 
-/* ---- what is there
- * ----------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 struct listing {
 	struct store *store;
@@ -103,7 +102,7 @@ static int marks_list(struct listing *l, const char *name)
 }
 
 /* name: of the job whose marks these are; NULL: of all. */
-static int list(const struct options *o, bool marks, const char *name)
+static int marks_or_exclusions_list(const struct options *o, bool marks, const char *name)
 {
 	const char *what = marks ? "marks" : "exclusions";
 	struct listing l = {.json = o->json};
@@ -123,7 +122,7 @@ static int list(const struct options *o, bool marks, const char *name)
 		json_close(&l.out, '}');
 		buffer_add(&l.out, "\n", 1);
 	}
-	code = told(err || !l.out.failed ? err : -ENOMEM, marks ? "mark" : "exclude");
+	code = mark_exit_code(err || !l.out.failed ? err : -ENOMEM, marks ? "mark" : "exclude");
 	if (!code && l.out.len)
 		fwrite(l.out.data, 1, l.out.len, stdout);
 	else if (!code)
@@ -134,8 +133,8 @@ static int list(const struct options *o, bool marks, const char *name)
 	return code;
 }
 
-static int take_back(const struct options *o, const char *what,
-		     int (*take)(struct store *st, int64_t id))
+static int cmd_mark_take_back(const struct options *o, const char *what,
+			      int (*take)(struct store *st, int64_t id))
 {
 	struct store *st;
 	int err;
@@ -153,10 +152,9 @@ static int take_back(const struct options *o, const char *what,
 	return err ? EXIT_RUNTIME : EXIT_OK;
 }
 
-/* ---- commands
- * ---------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
-static int mark(const struct options *o)
+static int mark_job(const struct options *o)
 {
 	struct store_job *job = malloc(sizeof(*job));
 	struct store *st = NULL;
@@ -165,14 +163,14 @@ static int mark(const struct options *o)
 	if (!err) {
 		err = store_job(st, o->argv[0], job);
 		err = err ? err : store_mark(st, job->id, clock_real_ns(), o->argv[1]);
-		code = told(err, "mark");
+		code = mark_exit_code(err, "mark");
 	}
 	store_close(st);
 	free(job);
 	return code;
 }
 
-static int exclude(const struct options *o)
+static int exclude_span(const struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;
 	struct store *st;
@@ -181,20 +179,19 @@ static int exclude(const struct options *o)
 	if (option_instant(o->argv[0], now_ns, &from_ns) ||
 	    option_instant(o->argv[1], now_ns, &to_ns) || to_ns <= from_ns) {
 		log_error("exclude: '%s' to '%s' is no time: FROM is before TO, each like "
-			  "2026-11-21T12:00:00Z, 2h "
-			  "(ago) or now",
+			  "2026-11-21T12:00:00Z, 2h (ago) or now",
 			  o->argv[0], o->argv[1]);
 		return EXIT_USAGE;
 	}
 	if (history_open(&st, o, STORE_NOTE))
 		return EXIT_RUNTIME;
-	code = told(store_exclude(st, from_ns, to_ns, o->argv[2]), "exclude");
+	code = mark_exit_code(store_exclude(st, from_ns, to_ns, o->argv[2]), "exclude");
 	store_close(st);
 	return code;
 }
 
 /* "": nothing is wrong with the words. */
-static const char *wrong(const struct options *o, bool marks)
+static const char *mark_options_error(const struct options *o, bool marks)
 {
 	if (o->list && o->remove)
 		return "--list shows, --remove takes back: one at a time";
@@ -211,23 +208,23 @@ static const char *wrong(const struct options *o, bool marks)
 	return "";
 }
 
-static int noted(bool marks, int argc, char **argv)
+static int mark_or_exclude(bool marks, int argc, char **argv)
 {
 	struct options o;
 	int code = options_parse(&o, marks ? CMD_MARK : CMD_EXCLUDE, argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (*wrong(&o, marks)) {
-		log_error("%s", wrong(&o, marks));
+	if (*mark_options_error(&o, marks)) {
+		log_error("%s", mark_options_error(&o, marks));
 		code = EXIT_USAGE;
 	} else if (o.list) {
-		code = list(&o, marks, o.argc ? o.argv[0] : NULL);
+		code = marks_or_exclusions_list(&o, marks, o.argc ? o.argv[0] : NULL);
 	} else if (o.remove) {
-		code = take_back(&o, marks ? "mark" : "exclude",
-				 marks ? store_unmark : store_include);
+		code = cmd_mark_take_back(&o, marks ? "mark" : "exclude",
+					  marks ? store_unmark : store_include);
 	} else {
-		code = marks ? mark(&o) : exclude(&o);
+		code = marks ? mark_job(&o) : exclude_span(&o);
 	}
 	options_free(&o);
 	return code;
@@ -235,10 +232,10 @@ static int noted(bool marks, int argc, char **argv)
 
 int cmd_mark(int argc, char **argv)
 {
-	return noted(true, argc, argv);
+	return mark_or_exclude(true, argc, argv);
 }
 
 int cmd_exclude(int argc, char **argv)
 {
-	return noted(false, argc, argv);
+	return mark_or_exclude(false, argc, argv);
 }

@@ -5,25 +5,20 @@
 #include "userspace/base/log.h"
 #include "userspace/command/cmd_watch.h"
 #include "userspace/command/command.h"
-#include "userspace/identity/filter.h"
 
 static int node_checked(const struct options *o, const char *command, int argc, char **argv)
 {
-	struct filter *f;
-
 	if (o->argc) {
 		log_error("node takes no argument ('%s'); which jobs it watches: --allow, --deny",
 			  o->argv[0]);
 		return EXIT_USAGE;
 	}
 	if ((o->handover || o->takeover) && !o->durable) {
-		log_error("%s needs durable", o->handover ? "--handover" : "--takeover");
+		log_error(
+			"%s needs --durable, which GP_BPF_DURABLE or durable: false has turned off",
+			o->handover ? "--handover" : "--takeover");
 		return EXIT_USAGE;
 	}
-	/* Told before anything is opened. */
-	if (filter_new(&f, o->allow.item, o->allow.count, o->deny.item, o->deny.count))
-		return EXIT_USAGE;
-	filter_free(f);
 	return watch_live(o, &(struct watch_live){
 				     .command = command, .node = true, .argc = argc, .argv = argv});
 }

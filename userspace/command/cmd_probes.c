@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp-bpf probes: the rows that are known, and why each is there. */
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/log.h"
+#include "userspace/base/tty.h"
 #include "userspace/command/command.h"
 #include "userspace/ingest/event.h"
 #include "userspace/option/option.h"
@@ -37,20 +39,20 @@ int cmd_probes(int argc, char **argv)
 {
 	struct probe_table *t = NULL;
 	struct options o;
-	int code;
+	int code, err;
 
 	code = options_parse(&o, CMD_PROBES, argc, argv);
 	if (code >= 0)
 		return code;
-	code = EXIT_OK;
 	if (o.argc) {
-		log_error("probes takes no argument");
+		log_error("probes takes no argument ('%s'); other rows: --probes DIR", o.argv[0]);
 		code = EXIT_USAGE;
-	} else if (option_probes(&o, &t)) {
-		code = o.probes ? EXIT_USAGE : EXIT_RUNTIME;
+	} else {
+		err = option_probes(&o, &t);
+		code = err == -EINVAL ? EXIT_USAGE : err ? EXIT_RUNTIME : EXIT_OK;
 	}
 	for (size_t i = 0; t && i < probe_table_count(t); i++)
-		print_row(probe_table_row(t, i), isatty(STDOUT_FILENO));
+		print_row(probe_table_row(t, i), tty_color(STDOUT_FILENO));
 	probe_table_free(t);
 	options_free(&o);
 	return code;

@@ -8,6 +8,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/tty.h"
 #include "userspace/command/command.h"
 #include "userspace/ingest/tape.h"
 #include "userspace/output/output.h"
@@ -52,8 +53,8 @@ int cmd_replay(int argc, char **argv)
 	if (err >= 0)
 		return err;
 	if (o.argc != 1) {
-		log_error("replay needs one tape: gp-bpf replay [options] FILE (- is "
-			  "standard input)");
+		log_error(
+			"replay needs one tape: gp-bpf replay [options] FILE (- is standard input)");
 		options_free(&o);
 		return EXIT_USAGE;
 	}
@@ -68,7 +69,7 @@ int cmd_replay(int argc, char **argv)
 		code = err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
 		goto done;
 	}
-	err = replay_tape(tape, out, !o.quiet && isatty(STDERR_FILENO));
+	err = replay_tape(tape, out, !o.quiet && tty_escapes(STDERR_FILENO));
 	if (err)
 		log_error("replay %s: %s", o.argv[0], strerror(-err));
 	lost = output_close(out, !o.quiet);

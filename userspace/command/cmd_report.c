@@ -8,15 +8,16 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/tty.h"
 #include "userspace/command/command.h"
 #include "userspace/output/history.h"
 #include "userspace/output/page.h"
 #include "userspace/command/report_csv.h"
 #include "userspace/store/query.h"
 #include "userspace/store/worth.h"
-#include "userspace/view/compare.h"
-#include "userspace/view/html.h"
-#include "userspace/view/story.h"
+#include "userspace/report/compare.h"
+#include "userspace/report/html.h"
+#include "userspace/report/story.h"
 
 #define SAME_TIME_NS STORE_MINUTE_NS
 
@@ -58,7 +59,7 @@ static int span_of(const struct options *o, int64_t now_ns, struct store_span *r
 }
 
 /* "FROM,TO". */
-static int exclusion(struct store *st, const char *item, int64_t now_ns)
+static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns)
 {
 	const char *comma = strchr(item, ',');
 	char *from = comma ? strndup(item, (size_t)(comma - item)) : NULL;
@@ -70,9 +71,7 @@ static int exclusion(struct store *st, const char *item, int64_t now_ns)
 	if (!comma || option_instant(from, now_ns, &from_ns) ||
 	    option_instant(comma + 1, now_ns, &to_ns) || to_ns <= from_ns)
 		log_error(
-			"--exclude %s: not FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h "
-			"(ago) or "
-			"now",
+			"--exclude %s: not FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
 			item);
 	else
 		err = store_exclude_here(st, from_ns, to_ns, "--exclude");
@@ -80,8 +79,7 @@ static int exclusion(struct store *st, const char *item, int64_t now_ns)
 	return err;
 }
 
-/* ---- which job
- * --------------------------------------------------------------------------------------- */
+/* ---- which job ------------------------------------------------------------------------------- */
 
 struct newest {
 	struct store_job job;
@@ -90,7 +88,7 @@ struct newest {
 	bool any;
 };
 
-static int look(void *ctx, const struct store_job *j)
+static int cmd_report_newest(void *ctx, const struct store_job *j)
 {
 	struct newest *n = ctx;
 
@@ -108,7 +106,7 @@ static int look(void *ctx, const struct store_job *j)
 static int newest_job(struct store *st, const struct store_span *span, struct store_job *ret)
 {
 	struct newest *n = calloc(1, sizeof(*n));
-	int err = n ? store_jobs(st, span, look, n) : -ENOMEM;
+	int err = n ? store_jobs(st, span, cmd_report_newest, n) : -ENOMEM;
 
 	if (err >= 0 && n->names.failed)
 		err = -ENOMEM;
@@ -133,8 +131,8 @@ static int newest_job(struct store *st, const struct store_span *span, struct st
 	return err;
 }
 
-static int choose(struct store *st, const struct options *o, const struct store_span *span,
-		  struct store_job *ret)
+static int cmd_report_choose(struct store *st, const struct options *o,
+			     const struct store_span *span, struct store_job *ret)
 {
 	int err;
 
@@ -147,10 +145,9 @@ static int choose(struct store *st, const struct options *o, const struct store_
 	return err;
 }
 
-/* ---- the report
- * -------------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
-static int show(const struct options *o, const struct story *s)
+static int cmd_report_show(const struct options *o, const struct story *s)
 {
 	struct buffer out = {0};
 	int err = o->html ? page_put(o->html, s) : 0;
@@ -158,7 +155,7 @@ static int show(const struct options *o, const struct story *s)
 	if (o->json)
 		story_json(&out, s);
 	else if (!o->html && !o->exports.count)
-		story_text(&out, s, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+		story_text(&out, s, tty_cols(STDOUT_FILENO), tty_color(STDOUT_FILENO));
 	if (!err && out.failed) {
 		err = -ENOMEM;
 		log_error("report: %s", strerror(-err));
@@ -170,7 +167,7 @@ static int show(const struct options *o, const struct story *s)
 }
 
 /* The page has it as a sentence. */
-static int compare(struct store *st, const struct options *o, struct story *s)
+static int cmd_report_compare(struct store *st, const struct options *o, struct story *s)
 {
 	int err;
 
@@ -188,7 +185,7 @@ static int compare(struct store *st, const struct options *o, struct story *s)
 	return err;
 }
 
-static int worth(struct store *st, const struct options *o, struct story *s)
+static int cmd_report_worth(struct store *st, const struct options *o, struct story *s)
 {
 	int err;
 
@@ -203,7 +200,7 @@ static int worth(struct store *st, const struct options *o, struct story *s)
 }
 
 /* options_parse() has seen to it that they are durations, and not too many. */
-static int windows(struct store *st, const struct options *o, struct story *s)
+static int cmd_report_windows(struct store *st, const struct options *o, struct story *s)
 {
 	uint64_t length_ns[WINDOWS_MAX] = {0};
 	int64_t ns;
@@ -229,7 +226,7 @@ static int export_known(const struct options *o)
 	return 0;
 }
 
-static int export(struct store *st, const struct options *o, const struct story *s)
+static int cmd_report_export(struct store *st, const struct options *o, const struct story *s)
 {
 	int err = 0;
 
@@ -238,12 +235,12 @@ static int export(struct store *st, const struct options *o, const struct story 
 	return err;
 }
 
-static int told(struct store *st, const struct options *o, const struct store_span *span,
-		int64_t now_ns)
+static int cmd_report_job(struct store *st, const struct options *o, const struct store_span *span,
+			  int64_t now_ns)
 {
 	struct store_job *job = malloc(sizeof(*job));
 	struct story *s = NULL;
-	int err = job ? choose(st, o, span, job) : -ENOMEM;
+	int err = job ? cmd_report_choose(st, o, span, job) : -ENOMEM;
 
 	if (!err) {
 		err = story_open(&s, st, job, span, NULL);
@@ -252,17 +249,17 @@ static int told(struct store *st, const struct options *o, const struct store_sp
 		else
 			s->now_ns = now_ns;
 	}
-	err = err ? err : windows(st, o, s);
-	err = err ? err : worth(st, o, s);
-	err = err ? err : compare(st, o, s);
-	err = err ? err : export(st, o, s);
-	err = err ? err : show(o, s);
+	err = err ? err : cmd_report_windows(st, o, s);
+	err = err ? err : cmd_report_worth(st, o, s);
+	err = err ? err : cmd_report_compare(st, o, s);
+	err = err ? err : cmd_report_export(st, o, s);
+	err = err ? err : cmd_report_show(o, s);
 	story_close(s);
 	free(job);
 	return err;
 }
 
-static int report(const struct options *o)
+static int cmd_report_run(const struct options *o)
 {
 	int64_t now_ns = clock_real_ns();
 	struct store_span span;
@@ -275,14 +272,14 @@ static int report(const struct options *o)
 		return EXIT_RUNTIME;
 	err = 0;
 	for (int i = 0; !err && i < o->excludes.count; i++)
-		err = exclusion(st, o->excludes.item[i], now_ns);
+		err = cmd_report_exclude(st, o->excludes.item[i], now_ns);
 	if (err == -EINVAL) {
 		store_close(st);
 		return EXIT_USAGE;
 	}
 	if (err)
 		log_error("report: %s", store_why(err));
-	err = err ? err : told(st, o, &span, now_ns);
+	err = err ? err : cmd_report_job(st, o, &span, now_ns);
 	store_close(st);
 	return err ? EXIT_RUNTIME : EXIT_OK;
 }
@@ -298,7 +295,7 @@ int cmd_report(int argc, char **argv)
 		log_error("report takes one job at most: gp-bpf report [options] [JOB]");
 		code = EXIT_USAGE;
 	} else {
-		code = report(&o);
+		code = cmd_report_run(&o);
 	}
 	options_free(&o);
 	return code;

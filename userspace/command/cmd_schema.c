@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp-bpf schema: JSON Schema of the lines that --export json writes; --metrics: what --export
- * prometheus has.
- */
+ * prometheus has. */
 #include <stdio.h>
 
 #include "userspace/base/log.h"
 #include "userspace/command/command.h"
 #include "userspace/export/export.h"
-#include "userspace/export/prometheus_text.h"
+#include "userspace/export/prometheus/prometheus_text.h"
 #include "userspace/option/option.h"
 
-static bool put_metrics(void)
+static bool cmd_schema_put_metrics(void)
 {
 	struct buffer b = {0};
 	bool ok;
@@ -31,12 +30,12 @@ int cmd_schema(int argc, char **argv)
 	if (err >= 0)
 		return err;
 	if (o.argc) {
-		log_error("schema takes no argument");
+		log_error("schema takes no argument ('%s'); for metrics: --metrics", o.argv[0]);
 		options_free(&o);
 		return EXIT_USAGE;
 	}
 	metrics = o.metrics;
 	options_free(&o);
-	ok = metrics ? put_metrics() : fputs(export_json_schema, stdout) >= 0;
+	ok = metrics ? cmd_schema_put_metrics() : fputs(export_json_schema, stdout) >= 0;
 	return ok && !fflush(stdout) ? EXIT_OK : EXIT_RUNTIME;
 }

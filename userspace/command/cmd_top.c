@@ -13,8 +13,10 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/loop.h"
+#include "userspace/base/tty.h"
 #include "userspace/command/cmd_watch.h"
 #include "userspace/command/command.h"
+#include "userspace/command/settings.h"
 #include "userspace/option/option.h"
 #include "userspace/command/top_fetch.h"
 #include "userspace/view/top.h"
@@ -25,11 +27,10 @@
 #define START_NS	10000000000ull /* a service that is starting is waited for so long */
 #define OWN_INTERVALS	5	       /* without a terminal, our own probes look for so long */
 
-/* ---- one answer
- * ------------------------------------------------------------------------------------ */
+/* ---- one answer ------------------------------------------------------------------------------ */
 
-static int print(const struct options *o, const struct top_ui *ui, const struct buffer *body,
-		 const struct top_source *src)
+static int cmd_top_print(const struct options *o, const struct top_ui *ui,
+			 const struct buffer *body, const struct top_source *src)
 {
 	struct top_state s = {0};
 	struct buffer frame = {0};
@@ -50,7 +51,13 @@ static int print(const struct options *o, const struct top_ui *ui, const struct 
 	return EXIT_OK;
 }
 
-static int once(const struct options *o, const struct top_ui *ui, const struct top_source *src)
+static void no_answer(const struct top_source *src, const char *why)
+{
+	log_error("%s: %s; is that where gp-bpf node listens?", src->name, why);
+}
+
+static int cmd_top_once(const struct options *o, const struct top_ui *ui,
+			const struct top_source *src)
 {
 	static const struct timespec tenth = {.tv_nsec = 100000000};
 	uint64_t until_ns = clock_mono_ns() + START_NS;
@@ -64,43 +71,43 @@ static int once(const struct options *o, const struct top_ui *ui, const struct t
 	while ((err = top_ask(w, src, &body, why)) == -EAGAIN && clock_mono_ns() < until_ns)
 		nanosleep(&tenth, NULL);
 	if (err)
-		log_error("%s: %s", src->name, why);
+		no_answer(src, why);
 	else
-		code = print(o, ui, &body, src);
+		code = cmd_top_print(o, ui, &body, src);
 	buffer_free(&body);
 	web_close(w);
 	return code;
 }
 
-/* ---- on a terminal
- * --------------------------------------------------------------------------------- */
+/* ---- on a terminal --------------------------------------------------------------------------- */
 
 struct shown {
 	struct loop *loop;
 	struct top *top;
 	struct top_fetch *fetch;
 	const struct top_source *source;
+	char why[TOP_WHY_MAX]; /* why the last question has no answer; "": it has one */
 };
 
-static void on_state(void *ctx, uint64_t value)
+static void cmd_top_on_state(void *ctx, uint64_t value)
 {
 	struct shown *v = ctx;
-	char why[TOP_WHY_MAX], line[TOP_WHY_MAX + PATH_MAX + 16];
+	char line[TOP_WHY_MAX + PATH_MAX + 16];
 	struct top_state s;
-	int err = top_fetch_take(v->fetch, &s, why);
+	int err = top_fetch_take(v->fetch, &s, v->why);
 
 	(void)value;
 	if (err > 0) {
 		top_note(v->top, false, "");
 		top_show(v->top, &s);
 	} else if (err < 0) {
-		snprintf(line, sizeof(line), "%s: %s", v->source->name, why);
+		snprintf(line, sizeof(line), "%s: %s", v->source->name, v->why);
 		top_note(v->top, err != -EAGAIN, line);
 		top_show(v->top, NULL);
 	}
 }
 
-static void on_key(void *ctx, uint64_t value)
+static void cmd_top_on_key(void *ctx, uint64_t value)
 {
 	struct shown *v = ctx;
 
@@ -109,19 +116,19 @@ static void on_key(void *ctx, uint64_t value)
 		loop_stop(v->loop, 0);
 }
 
-static void on_resize(void *ctx, uint64_t value)
+static void cmd_top_on_resize(void *ctx, uint64_t value)
 {
 	(void)value;
 	top_resize(((struct shown *)ctx)->top);
 }
 
-static void on_end(void *ctx, uint64_t value)
+static void cmd_top_on_end(void *ctx, uint64_t value)
 {
 	(void)value;
 	loop_stop(((struct shown *)ctx)->loop, 0);
 }
 
-static void on_log(void *ctx, enum log_level level, const char *line)
+static void cmd_top_on_log(void *ctx, enum log_level level, const char *line)
 {
 	top_note(((struct shown *)ctx)->top, level == LOG_ERROR, line);
 }
@@ -132,17 +139,17 @@ static int live_loop(struct shown *v)
 	int err = loop_new(&v->loop);
 
 	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++)
-		err = loop_add_signal(v->loop, ends[i], on_end, v);
+		err = loop_add_signal(v->loop, ends[i], cmd_top_on_end, v);
 	if (!err)
-		err = loop_add_signal(v->loop, SIGWINCH, on_resize, v);
+		err = loop_add_signal(v->loop, SIGWINCH, cmd_top_on_resize, v);
 	if (!err)
-		err = loop_add_fd(v->loop, top_fetch_fd(v->fetch), EPOLLIN, on_state, v);
+		err = loop_add_fd(v->loop, top_fetch_fd(v->fetch), EPOLLIN, cmd_top_on_state, v);
 	if (!err && isatty(STDIN_FILENO))
-		err = loop_add_fd(v->loop, STDIN_FILENO, EPOLLIN, on_key, v);
+		err = loop_add_fd(v->loop, STDIN_FILENO, EPOLLIN, cmd_top_on_key, v);
 	return err;
 }
 
-static int live(const struct top_ui *ui, const struct top_source *src, uint64_t interval_ns)
+static int cmd_top_live(const struct top_ui *ui, const struct top_source *src, uint64_t interval_ns)
 {
 	struct shown v = {.source = src};
 	int err = top_fetch_start(&v.fetch, src, interval_ns);
@@ -152,22 +159,24 @@ static int live(const struct top_ui *ui, const struct top_source *src, uint64_t 
 	if (!err)
 		err = top_open(&v.top, ui, STDIN_FILENO, STDOUT_FILENO);
 	if (!err) {
-		log_sink(on_log, &v);
+		log_show(cmd_top_on_log, &v);
 		loop_run(v.loop);
-		log_sink(NULL, NULL);
+		log_show(NULL, NULL);
 	}
 	top_close(v.top);
 	top_fetch_stop(v.fetch);
 	loop_free(v.loop);
 	if (err)
 		log_error("top: %s", strerror(-err));
-	return err ? EXIT_RUNTIME : EXIT_OK;
+	else if (*v.why)
+		no_answer(src, v.why);
+	return err || *v.why ? EXIT_RUNTIME : EXIT_OK;
 }
 
-/* ---- without a service
- * ----------------------------------------------------------------------------- */
+/* ---- without a service ----------------------------------------------------------------------- */
 
-static int own(struct options *o, struct top_ui *ui, const struct top_source *src, bool terminal)
+static int cmd_top_own(struct options *o, struct top_ui *ui, const struct top_source *src,
+		       bool terminal)
 {
 	log_warn("no gp-bpf node at %s: looking by probes of our own%s", src->name,
 		 terminal ? "" : "; steps count from now");
@@ -182,12 +191,11 @@ static int own(struct options *o, struct top_ui *ui, const struct top_source *sr
 			   .command = "gp-bpf top", .node = true, .top = ui, .terminal = terminal});
 }
 
-/* ---- which of these
- * -------------------------------------------------------------------------------- */
+/* ---- which of these -------------------------------------------------------------------------- */
 
-static int top(struct options *o)
+static int cmd_top_run(struct options *o)
 {
-	bool terminal = isatty(STDOUT_FILENO) && !o->once && !o->json;
+	bool terminal = tty_escapes(STDOUT_FILENO) && !o->once && !o->json;
 	struct top_source src;
 	struct top_ui ui;
 	int err;
@@ -202,6 +210,8 @@ static int top(struct options *o)
 		log_error("--interval: 100ms to 1h");
 		return EXIT_USAGE;
 	}
+	if (settings_check(o))
+		return EXIT_USAGE;
 	if (top_ui_init(&ui, o->sort, o->filter) || top_source(&src, o->listen, o->state_dir))
 		return EXIT_USAGE;
 	err = top_source_look(&src);
@@ -210,14 +220,16 @@ static int top(struct options *o)
 		return EXIT_LACKING;
 	}
 	if (err && o->listen) {
-		log_error("%s: nobody listens there", src.name);
+		log_error("%s: no gp-bpf listens there; start gp-bpf node, or leave out --listen",
+			  src.name);
 		return EXIT_RUNTIME;
 	}
 	if (err)
-		return own(o, &ui, &src, terminal);
+		return cmd_top_own(o, &ui, &src, terminal);
 	if (o->allow.count || o->deny.count)
 		log_warn("--allow, --deny: the service at %s has rules of its own", src.name);
-	return terminal ? live(&ui, &src, (uint64_t)o->interval_ns) : once(o, &ui, &src);
+	return terminal ? cmd_top_live(&ui, &src, (uint64_t)o->interval_ns)
+			: cmd_top_once(o, &ui, &src);
 }
 
 int cmd_top(int argc, char **argv)
@@ -227,7 +239,7 @@ int cmd_top(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	code = top(&o);
+	code = cmd_top_run(&o);
 	options_free(&o);
 	return code;
 }

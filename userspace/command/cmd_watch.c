@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,11 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/plural.h"
+#include "userspace/base/tty.h"
 #include "userspace/watch/child.h"
 #include "userspace/command/cmd_watch.h"
 #include "userspace/command/command.h"
+#include "userspace/command/settings.h"
 #include "userspace/ingest/durable.h"
 #include "userspace/option/option.h"
 #include "userspace/output/output.h"
@@ -26,6 +29,8 @@
 #include "userspace/watch/select.h"
 #include "userspace/command/top_fetch.h"
 #include "userspace/watch/watch.h"
+
+#define READY_WAIT_MS 1000
 
 static int exit_code(int err)
 {
@@ -43,9 +48,14 @@ static int exit_code(int err)
 	}
 }
 
-static void tell_ready(const struct options *o)
+static void cmd_watch_report_ready(const struct options *o)
 {
-	if (o->ready_fd >= 0 && write((int)o->ready_fd, "ready\n", 6) != 6)
+	struct pollfd ready = {.fd = (int)o->ready_fd, .events = POLLOUT};
+
+	/* A reader that does not read is not waited for. */
+	if (o->ready_fd >= 0 && !poll(&ready, 1, READY_WAIT_MS))
+		log_warn("--ready-fd %d: its reader does not read", (int)o->ready_fd);
+	else if (o->ready_fd >= 0 && write((int)o->ready_fd, "ready\n", 6) != 6)
 		log_warn("--ready-fd %d: %s", (int)o->ready_fd, strerror(errno));
 	if (o->ready_fd > STDERR_FILENO)
 		close((int)o->ready_fd);
@@ -67,17 +77,15 @@ static char *command_text(int argc, char **argv)
 
 /* resumed: a target may have ended since the predecessor looked, and its end is told all the same;
  * one that was found by what it is may have ended since, as long as there are others. */
-static int targets(struct watch *w, const struct options *o, bool resumed)
+static int cmd_watch_targets(struct watch *w, const struct options *o, bool resumed)
 {
 	bool found = o->names.count || o->cgroups.count || o->containers.count || o->pods.count;
 	int64_t pid;
 	int err;
 
 	for (int i = 0; i < o->pids.count; i++) {
-		if (option_number(o->pids.item[i], 1, INT32_MAX, &pid)) {
-			log_error("--pid: '%s' is not a process id", o->pids.item[i]);
-			return -EINVAL;
-		}
+		if (option_number(o->pids.item[i], 1, INT32_MAX, &pid))
+			return -EINVAL; /* settings_check() has said so */
 		err = watch_target(w, (pid_t)pid);
 		if (err && (err != -ESRCH ||
 			    (!resumed && (!found || (i + 1 == o->pids.count && !watch_busy(w))))))
@@ -103,27 +111,29 @@ static int output_open_durable(struct output **ret, const struct options *o, enu
 	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL, true);
 }
 
-static int watched(const struct options *o, struct output *out, const struct watch_config *cfg,
-		   bool *ret_ran, struct watch_end *ret_end)
+static int cmd_watch_until_end(const struct options *o, struct output *out,
+			       const struct watch_config *cfg, bool *ret_ran,
+			       struct watch_end *ret_end)
 {
 	struct watch *w = NULL;
 	int lost, err = watch_open(&w, o, out, cfg);
 
 	if (!err)
-		err = targets(w, o, cfg->saved);
+		err = cmd_watch_targets(w, o, cfg->saved);
 	if (!err && !cfg->node && !o->pids.count && cfg->saved && !watch_busy(w))
 		watch_again(w);
 	/* When it is known that somebody was, this run tells how that ended. */
 	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_told(out) <= 1) {
-		log_error("%s: nobody is watched; which process? gp-bpf --durable --pid PID",
-			  durable_dir(cfg->durable));
+		log_error(
+			"%s: no process is watched with this state; name one: gp-bpf --durable --pid PID",
+			durable_dir(cfg->durable));
 		err = -EINVAL;
 	}
 	if (!err && cfg->node)
 		watch_node(w);
 	if (!err) {
 		watch_reconcile(w);
-		tell_ready(o);
+		cmd_watch_report_ready(o);
 		*ret_ran = true;
 		err = watch_run(w, 0, NULL);
 		watch_ended(w, ret_end);
@@ -143,7 +153,7 @@ static void signal_hold(int signo)
 }
 
 /* Told before a state directory is made that only those who may watch can make. */
-static int able(const struct options *o)
+static int cmd_watch_able(const struct options *o)
 {
 	char off[512];
 	int err = options_features_off(o, off, sizeof(off));
@@ -151,15 +161,15 @@ static int able(const struct options *o)
 	return err ? err : loader_able(off);
 }
 
-static enum output_view view_of(const struct options *o, bool data)
+static enum output_view cmd_watch_view(const struct options *o, bool data)
 {
 	if (o->quiet || data)
 		return VIEW_NONE;
-	return isatty(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
+	return tty_escapes(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
 }
 
 /* Where gp-bpf top looks. */
-static int serve(const struct options *o, struct output *out)
+static int cmd_watch_serve_top(const struct options *o, struct output *out)
 {
 	char path[PATH_MAX];
 
@@ -167,7 +177,7 @@ static int serve(const struct options *o, struct output *out)
 }
 
 /* The first line of a service's log: a bug report begins with it. */
-static void tell_start(const struct options *o, const char *state_dir)
+static void cmd_watch_report_start(const struct options *o, const char *state_dir)
 {
 	int rules = o->allow.count + o->deny.count;
 	char whom[64] = "every job";
@@ -181,7 +191,7 @@ static void tell_start(const struct options *o, const char *state_dir)
 
 /* The last line of a service's log: what is held to be put in order counts, unless a successor
  * tells it. */
-static void tell_end(struct output *out, const struct watch_end *end, uint64_t ran_ns)
+static void cmd_watch_report_end(struct output *out, const struct watch_end *end, uint64_t ran_ns)
 {
 	const char *signal = end->signo ? sigabbrev_np(end->signo) : NULL;
 	struct output_seen seen;
@@ -211,13 +221,11 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	struct output *out = NULL;
 	int err = 0, lost;
 
-	if (sandbox_check(o))
-		return EXIT_USAGE;
 	if (l->node && !l->top)
-		tell_start(o, state_dir);
+		cmd_watch_report_start(o, state_dir);
 	data = o->json || l->node || output_is_data(o) || (l->tape && !strcmp(l->tape, "-"));
 	if (o->durable)
-		err = able(o);
+		err = cmd_watch_able(o);
 	if (!err && o->takeover)
 		cfg.ahead = loader_ahead(state_dir);
 	if (!err && o->durable) {
@@ -228,26 +236,36 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (!err)
 		err = sandbox_enter(o);
 	if (!err)
-		err = output_open_durable(&out, o, view_of(o, data),
+		err = output_open_durable(&out, o, cmd_watch_view(o, data),
 					  data ? STDERR_FILENO : STDOUT_FILENO, cfg.durable,
 					  &cfg.saved);
 	if (!err && l->top)
 		err = output_top(out, l->top, l->terminal);
 	else if (!err && l->node)
-		err = serve(o, out);
+		err = cmd_watch_serve_top(o, out);
 	if (!err)
-		err = watched(o, out, &cfg, &ran, &end);
+		err = cmd_watch_until_end(o, out, &cfg, &ran, &end);
 	over = end.reason == GP_END_HANDOVER;
 	if (ran && l->node && !l->top)
-		tell_end(out, &end, clock_mono_ns() - start_ns);
+		cmd_watch_report_end(out, &end, clock_mono_ns() - start_ns);
 	if (over && !o->quiet)
-		log_write(LOG_WARN,
-			  "handed over: the probes stay for the next gp-bpf --durable, which has a "
-			  "minute to start; gp-bpf detach removes them");
+		log_write(
+			LOG_WARN,
+			"handed over: the probes stay for the next gp-bpf --durable, which has a minute to start; gp-bpf detach removes them");
 	lost = output_close(out, ran && !quiet && !over);
 	durable_close(cfg.durable);
 	loader_ahead_free(cfg.ahead);
 	return exit_code(err ? err : lost);
+}
+
+/* CMD's terminal is left alone; a log gets a line for each event, unless data is asked for. */
+static enum output_view cmd_watch_view_of_run(const struct options *o, const char *tape)
+{
+	if (o->quiet || tape)
+		return VIEW_NONE;
+	if (o->live)
+		return tty_escapes(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
+	return o->json || output_is_data(o) || isatty(STDERR_FILENO) ? VIEW_NONE : VIEW_EVENTS;
 }
 
 static int run_unwatched(struct child *c)
@@ -258,6 +276,7 @@ static int run_unwatched(struct child *c)
 	while (waitpid(c->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return EXIT_RUNTIME;
+	child_failed(c);
 	return child_exit_code(status);
 }
 
@@ -267,7 +286,7 @@ static int watch_child(const struct options *o, struct watch *w, struct child *c
 
 	if (err)
 		return exit_code(err);
-	tell_ready(o);
+	cmd_watch_report_ready(o);
 	child_release(c);
 	err = watch_run(w, c->pid, &status);
 	if (status == -1)
@@ -281,26 +300,20 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	struct child c = {.release_fd = -1, .failed_fd = -1};
 	struct output *out = NULL;
 	struct watch *w = NULL;
-	bool live = o->live && isatty(STDOUT_FILENO);
+	bool failed;
 	int err, code;
 
 	if (o->live && !o->output) {
 		log_error("--live needs --output FILE: CMD's own output would write over the view");
 		return EXIT_USAGE;
 	}
-	if (sandbox_check(o))
-		return EXIT_USAGE;
 	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
 	if (err)
 		return EXIT_RUNTIME;
 	err = sandbox_enter(o); /* CMD is as it was */
 	if (!err)
-		err = output_open(&out, o,
-				  o->quiet  ? VIEW_NONE
-				  : live    ? VIEW_LIVE
-				  : o->live ? VIEW_PLAIN
-					    : VIEW_NONE,
-				  STDERR_FILENO, o->live ? STDOUT_FILENO : STDERR_FILENO);
+		err = output_open(&out, o, cmd_watch_view_of_run(o, tape), STDERR_FILENO,
+				  o->live ? STDOUT_FILENO : STDERR_FILENO);
 	if (!err)
 		err = watch_open(
 			&w, o, out,
@@ -308,8 +321,8 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	if (err) {
 		output_close(out, false);
 		if (o->best_effort) {
-			log_warn("run: nothing is observed; starting the command all the same "
-				 "(--best-effort)");
+			log_warn(
+				"run: nothing is observed; starting the command all the same (--best-effort)");
 			return run_unwatched(&c);
 		}
 		child_abandon(&c);
@@ -318,10 +331,11 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	code = watch_child(o, w, &c);
 	if (c.release_fd >= 0)
 		child_abandon(&c);
+	failed = child_failed(&c);
 	err = watch_close(w);
 	if (err)
 		log_error("the recording is not whole: %s", strerror(-err));
-	output_close(out, !o->quiet && !child_failed(&c));
+	output_close(out, !o->quiet && !failed);
 	return code;
 }
 
@@ -336,8 +350,7 @@ static int pid_checked(const struct options *o, const char *command, int argc, c
 	}
 	if (o->html && o->durable) {
 		log_error(
-			"--html is of this run alone: with --durable, ask the store: gp-bpf report --html "
-			"FILE");
+			"--html is of this run alone: with --durable, ask the store: gp-bpf report --html FILE");
 		return EXIT_USAGE;
 	}
 	if ((o->handover || o->takeover) && !o->durable) {
@@ -369,8 +382,7 @@ static int record_checked(const struct options *o, const char *command, int argc
 	(void)argv;
 	if (!o->output || !o->argc == !o->pids.count) {
 		log_error(
-			"record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- "
-			"CMD...)");
+			"record needs a tape and what to watch: gp-bpf record -o FILE (--pid PID | -- CMD...)");
 		return EXIT_USAGE;
 	}
 	if (o->argc && !strcmp(o->output, "-")) {
@@ -381,8 +393,8 @@ static int record_checked(const struct options *o, const char *command, int argc
 		       : watch_live(o, &(struct watch_live){.command = command, .tape = o->output});
 }
 
-/* What is opened before the first library; less would end in the middle of it. The soft limit is
- * raised. */
+/* Descriptors opened before the first library; with fewer the start would fail in its middle. The
+ * soft limit is raised. */
 #define FILES_LEAST 128
 
 static int files_check(void)
@@ -392,9 +404,7 @@ static int files_check(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max >= FILES_LEAST)
 		return 0;
 	log_error(
-		"no more than %llu files may be open here, and watching takes %d and more: raise the hard "
-		"limit "
-		"(ulimit -Hn 4096 as root, LimitNOFILE= of a service)",
+		"no more than %llu files may be open here, and watching takes %d and more: raise the hard limit (ulimit -Hn 4096 as root, LimitNOFILE= of a service)",
 		(unsigned long long)limit.rlim_max, FILES_LEAST);
 	return -EPERM;
 }
@@ -406,12 +416,19 @@ int watch_parsed(unsigned bit, int argc, char **argv,
 	struct options o;
 	int err, code = options_parse(&o, bit, argc, argv);
 
+	o.service = bit == CMD_NODE;
 	if (code < 0) {
 		if (o.ready_fd > STDERR_FILENO)
 			fcntl((int)o.ready_fd, F_SETFD, FD_CLOEXEC); /* not CMD's */
-		err = o.best_effort ? 0 : files_check();
-		err = err ? err : select_processes(&o);
-		code = err ? exit_code(err) : go(&o, command ? command : "", argc, argv);
+		err = settings_check(&o);
+		if (!err && o.print_config) {
+			options_print(stdout, &o, bit);
+			code = EXIT_OK;
+		} else {
+			err = err || o.best_effort ? err : files_check();
+			err = err ? err : select_processes(&o);
+			code = err ? exit_code(err) : go(&o, command ? command : "", argc, argv);
+		}
 		options_free(&o);
 	}
 	free(command);

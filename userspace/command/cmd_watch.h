@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_watch.h - what the commands that watch running processes share. */
-#ifndef GP_CMD_WATCH_H
-#define GP_CMD_WATCH_H
+#ifndef COMMAND_CMD_WATCH_H
+#define COMMAND_CMD_WATCH_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command.h - the commands of gp-bpf. Each gets argv of its own (argv[0] is its name) and returns
  * the exit code. */
-#ifndef GP_COMMAND_H
-#define GP_COMMAND_H
+#ifndef COMMAND_COMMAND_H
+#define COMMAND_COMMAND_H
 
 #include "userspace/base/exit_code.h"
 

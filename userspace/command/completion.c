@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* completion.c - what may stand next on a command line. */
 #include "userspace/command/completion.h"
 
 #include <limits.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/log.h"
 #include "userspace/option/option_choice.h"
 #include "userspace/option/option_probe.h"
@@ -24,10 +25,9 @@ struct completion {
 	bool ended; /* the last line was put */
 };
 
-/* ---- lines
- * ----------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
-static bool plain(const char *text)
+static bool completion_is_plain(const char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -36,7 +36,8 @@ static bool plain(const char *text)
 }
 
 /* keep: what of the word stays, before text. */
-static void put(struct completion *c, size_t keep, const char *text, size_t len, const char *help)
+static void completion_put(struct completion *c, size_t keep, const char *text, size_t len,
+			   const char *help)
 {
 	size_t rest = strlen(c->word + keep);
 
@@ -49,7 +50,8 @@ static void put(struct completion *c, size_t keep, const char *text, size_t len,
 	buffer_add(c->out, "\n", 1);
 }
 
-static void put_end(struct completion *c, const char *kind, size_t n, const struct option_row *r)
+static void completion_put_end(struct completion *c, const char *kind, size_t n,
+			       const struct option_row *r)
 {
 	if (c->ended)
 		return;
@@ -69,24 +71,23 @@ static const char *kind_of(const char *arg)
 				      : "words";
 }
 
-/* ---- values
- * ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 struct job_ctx {
 	struct completion *c;
 	size_t keep;
 };
 
-static void put_job(void *ctx, const char *name)
+static void completion_put_job(void *ctx, const char *name)
 {
 	struct job_ctx *j = ctx;
 
 	/* A name is a job's to choose: a line it must not break. */
-	if (*name && plain(name))
-		put(j->c, j->keep, name, strlen(name), NULL);
+	if (*name && completion_is_plain(name))
+		completion_put(j->c, j->keep, name, strlen(name), NULL);
 }
 
-static void put_jobs(struct completion *c, size_t keep)
+static void completion_put_jobs(struct completion *c, size_t keep)
 {
 	const char *store = c->store ? c->store : getenv("GP_BPF_STORE");
 	const char *dir = c->state_dir ? c->state_dir : getenv("GP_BPF_STATE_DIR");
@@ -95,11 +96,11 @@ static void put_jobs(struct completion *c, size_t keep)
 	if ((!store || !*store || !strcmp(store, "default")) &&
 	    store_default_path(path, dir && *dir ? dir : NULL))
 		return;
-	store_job_names(store && *store && strcmp(store, "default") != 0 ? store : path, put_job,
-			&(struct job_ctx){c, keep});
+	store_job_names(store && *store && strcmp(store, "default") != 0 ? store : path,
+			completion_put_job, &(struct job_ctx){c, keep});
 }
 
-static void unsaid(void *ctx, enum log_level level, const char *line)
+static void completion_discard_log(void *ctx, enum log_level level, const char *line)
 {
 	(void)ctx;
 	(void)level;
@@ -107,12 +108,12 @@ static void unsaid(void *ctx, enum log_level level, const char *line)
 }
 
 /* What a probe can end steps by: ids of those that are told one by one. */
-static void put_probes(struct completion *c, size_t keep)
+static void completion_put_probes(struct completion *c, size_t keep)
 {
 	struct options o = {.probes = (char *)c->probes};
 	struct probe_table *t = NULL;
 
-	log_sink(unsaid, NULL); /* whoever presses TAB wants no line in his own */
+	log_sink(completion_discard_log, NULL); /* whoever presses TAB wants no line in his own */
 	if (option_probes(&o, &t))
 		t = NULL;
 	log_sink(NULL, NULL);
@@ -120,7 +121,8 @@ static void put_probes(struct completion *c, size_t keep)
 		const struct probe_row *r = probe_table_row(t, i);
 
 		if (option_marks(r))
-			put(c, keep, r->id, strlen(r->id), plain(r->why) ? r->why : NULL);
+			completion_put(c, keep, r->id, strlen(r->id),
+				       completion_is_plain(r->why) ? r->why : NULL);
 	}
 	probe_table_free(t);
 }
@@ -135,7 +137,7 @@ static size_t choice_open(const char *choice)
 }
 
 /* The value of an option begins at `keep` in the word. */
-static void put_value(struct completion *c, const struct option_row *r, size_t keep)
+static void completion_put_value(struct completion *c, const struct option_row *r, size_t keep)
 {
 	const char *choice, *value = c->word + keep, *comma;
 	size_t item = keep, open, first = strcspn(value, "=");
@@ -147,23 +149,22 @@ static void put_value(struct completion *c, const struct option_row *r, size_t k
 	for (size_t i = 0; (choice = option_choice(r, c->command, i)); i++) {
 		open = choice_open(choice);
 		if (choice[open] && !strncmp(c->word + item, choice, open)) {
-			put_end(c, kind_of(choice + open), item + open, r);
+			completion_put_end(c, kind_of(choice + open), item + open, r);
 			return;
 		}
-		put(c, item, choice, open, NULL);
+		completion_put(c, item, choice, open, NULL);
 	}
 	if (!strcmp(r->name, "compare"))
-		put_jobs(c, keep);
+		completion_put_jobs(c, keep);
 	if (!strcmp(r->name, "marker"))
-		put_probes(c, keep);
-	put_end(c, kind_of(r->arg), keep, r);
+		completion_put_probes(c, keep);
+	completion_put_end(c, kind_of(r->arg), keep, r);
 }
 
-/* ---- what stands before the word
- * --------------------------------------------------------------------- */
+/* ---- what stands before the word ------------------------------------------------------------- */
 
 /* As getopt_long() finds it: whole, or what begins one alone. */
-static const struct option_row *find_long(unsigned command, const char *name, size_t len)
+static const struct option_row *completion_find_long(unsigned command, const char *name, size_t len)
 {
 	const struct option_row *found = NULL;
 
@@ -181,7 +182,7 @@ static const struct option_row *find_long(unsigned command, const char *name, si
 	return found;
 }
 
-static const struct option_row *find_letter(unsigned command, char letter)
+static const struct option_row *completion_find_letter(unsigned command, char letter)
 {
 	for (size_t i = 0; i < OPTION_ROWS; i++)
 		if (option_rows[i].commands & command && option_rows[i].letter == letter)
@@ -189,7 +190,8 @@ static const struct option_row *find_letter(unsigned command, char letter)
 	return NULL;
 }
 
-static void took(struct completion *c, const struct option_row *r, const char *value)
+static void completion_note_option(struct completion *c, const struct option_row *r,
+				   const char *value)
 {
 	if (!strcmp(r->name, "store"))
 		c->store = value;
@@ -199,22 +201,22 @@ static void took(struct completion *c, const struct option_row *r, const char *v
 		c->probes = value;
 }
 
-static void read_option(struct completion *c, const char *word)
+static void completion_read_option(struct completion *c, const char *word)
 {
 	const struct option_row *r;
 	size_t len;
 
 	if (word[1] == '-') {
 		len = strcspn(word + 2, "=");
-		r = find_long(c->command, word + 2, len);
+		r = completion_find_long(c->command, word + 2, len);
 		if (r && r->arg && !word[2 + len])
 			c->wants = r;
 		else if (r && r->arg)
-			took(c, r, word + 3 + len);
+			completion_note_option(c, r, word + 3 + len);
 		return;
 	}
 	for (const char *letter = word + 1; *letter; letter++) {
-		r = find_letter(c->command, *letter);
+		r = completion_find_letter(c->command, *letter);
 		if (!r)
 			return;
 		if (r->arg) {
@@ -225,15 +227,15 @@ static void read_option(struct completion *c, const char *word)
 }
 
 /* true: a command of the user's begins with this word. */
-static bool read_word(struct completion *c, const char *word, bool foreign)
+static bool completion_read_word(struct completion *c, const char *word, bool foreign)
 {
 	if (c->wants) {
-		took(c, c->wants, word);
+		completion_note_option(c, c->wants, word);
 		c->wants = NULL;
 	} else if (!c->closed && !strcmp(word, "--")) {
 		c->closed = true;
 	} else if (!c->closed && word[0] == '-' && word[1]) {
-		read_option(c, word);
+		completion_read_option(c, word);
 	} else {
 		c->operands++;
 		return foreign;
@@ -241,10 +243,9 @@ static bool read_word(struct completion *c, const char *word, bool foreign)
 	return false;
 }
 
-/* ---- the word
- * ---------------------------------------------------------------------------------------- */
+/* ---- the word -------------------------------------------------------------------------------- */
 
-static void put_options(struct completion *c)
+static void completion_put_options(struct completion *c)
 {
 	char name[64];
 
@@ -252,47 +253,48 @@ static void put_options(struct completion *c)
 		if (!(option_rows[i].commands & c->command))
 			continue;
 		snprintf(name, sizeof(name), "--%s", option_rows[i].name);
-		put(c, 0, name, strlen(name), option_rows[i].help);
+		completion_put(c, 0, name, strlen(name), option_rows[i].help);
 	}
 }
 
-static void put_operands(struct completion *c, enum operand operand, int at)
+static void completion_put_operands(struct completion *c, enum operand operand, int at)
 {
 	static const char *const shells[] = {"bash", "zsh", "fish"};
 
 	if (operand == OPERAND_COMMAND)
-		put_end(c, "command", (size_t)at, NULL);
+		completion_put_end(c, "command", (size_t)at, NULL);
 	else if (operand == OPERAND_FILES || (operand == OPERAND_FILE && !c->operands))
-		put_end(c, "file", 0, NULL);
+		completion_put_end(c, "file", 0, NULL);
 	else if (operand == OPERAND_JOB && !c->operands)
-		put_jobs(c, 0);
+		completion_put_jobs(c, 0);
 	else if (operand == OPERAND_SHELL && !c->operands)
 		for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
-			put(c, 0, shells[i], strlen(shells[i]), NULL);
+			completion_put(c, 0, shells[i], strlen(shells[i]), NULL);
 }
 
-static void put_word(struct completion *c, enum operand operand, int at)
+static void completion_put_word(struct completion *c, enum operand operand, int at)
 {
 	size_t len = strcspn(c->word, "=");
 	const struct option_row *r;
 
 	if (c->wants) {
-		put_value(c, c->wants, 0);
+		completion_put_value(c, c->wants, 0);
 	} else if (!c->closed && !strncmp(c->word, "--", 2) && c->word[len]) {
-		r = find_long(c->command, c->word + 2, len - 2);
+		r = completion_find_long(c->command, c->word + 2, len - 2);
 		if (r && r->arg)
-			put_value(c, r, len + 1);
+			completion_put_value(c, r, len + 1);
 	} else if (!c->closed && *c->word == '-') {
-		put_options(c);
+		completion_put_options(c);
 	} else {
-		put_operands(c, operand, at);
+		completion_put_operands(c, operand, at);
 	}
 }
 
-static void put_commands(struct completion *c)
+static void completion_put_commands(struct completion *c)
 {
 	for (int i = 0; i < COMMANDS; i++)
-		put(c, 0, command_rows[i].name, strlen(command_rows[i].name), command_rows[i].help);
+		completion_put(c, 0, command_rows[i].name, strlen(command_rows[i].name),
+			       command_rows[i].help);
 }
 
 void completion_answer(struct buffer *out, int count, char **words)
@@ -308,14 +310,15 @@ void completion_answer(struct buffer *out, int count, char **words)
 		}
 	c.command = row->bit;
 	if (count == 1 && *c.word != '-') {
-		put_commands(&c);
+		completion_put_commands(&c);
 	} else if (at || *words[0] == '-') {
-		while (at < count - 1 && !read_word(&c, words[at], row->operand == OPERAND_COMMAND))
+		while (at < count - 1 &&
+		       !completion_read_word(&c, words[at], row->operand == OPERAND_COMMAND))
 			at++;
 		if (at < count - 1)
-			put_end(&c, "command", (size_t)at, NULL);
+			completion_put_end(&c, "command", (size_t)at, NULL);
 		else
-			put_word(&c, row->operand, at);
+			completion_put_word(&c, row->operand, at);
 	}
-	put_end(&c, "words", 0, NULL);
+	completion_put_end(&c, "words", 0, NULL);
 }

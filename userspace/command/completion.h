@@ -6,8 +6,8 @@
  * at the end one line ":KIND N[ TEXT]" of what else may. KIND is words (nothing else), file, dir,
  * pid (each after the first N bytes of the last word) or command (a command line of its own, from
  * word N on). TEXT says for people what is wanted. What ends in = or : goes on without a space. */
-#ifndef GP_COMPLETION_H
-#define GP_COMPLETION_H
+#ifndef COMMAND_COMPLETION_H
+#define COMMAND_COMPLETION_H
 
 #include "userspace/base/buffer.h"
 

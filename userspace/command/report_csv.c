@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "userspace/base/csv_text.h"
 #include "userspace/base/log.h"
-#include "userspace/export/sink.h"
+#include "userspace/base/path.h"
+#include "userspace/export/file/sink.h"
 
 struct csv_report {
 	struct store *st;
@@ -25,12 +25,12 @@ static void row_end(struct csv_report *c)
 	sink_line(c->sink);
 }
 
-static void known_time(struct buffer *b, int64_t at_ns)
+static void report_csv_time(struct buffer *b, int64_t at_ns)
 {
 	csv_time(b, at_ns == STORE_NONE ? 0 : at_ns);
 }
 
-static void known_int(struct buffer *b, int64_t value)
+static void report_csv_int(struct buffer *b, int64_t value)
 {
 	if (value == STORE_NONE)
 		csv_none(b);
@@ -38,13 +38,12 @@ static void known_int(struct buffer *b, int64_t value)
 		csv_int(b, value);
 }
 
-static void known_rank(struct buffer *b, int64_t value)
+static void report_csv_rank(struct buffer *b, int64_t value)
 {
-	known_int(b, value < 0 ? STORE_NONE : value);
+	report_csv_int(b, value < 0 ? STORE_NONE : value);
 }
 
-/* ---- minutes
- * ----------------------------------------------------------------------------------------- */
+/* ---- minutes --------------------------------------------------------------------------------- */
 
 static void minutes_header(struct csv_report *c)
 {
@@ -63,7 +62,7 @@ static int minute_row(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 	struct buffer *b = sink_buffer(c->sink);
 
 	csv_uint(b, c->run->attempt);
-	known_rank(b, c->rank->rank);
+	report_csv_rank(b, c->rank->rank);
 	csv_uint(b, c->rank->pid);
 	csv_time(b, from_ns);
 	csv_time(b, to_ns);
@@ -92,14 +91,13 @@ static int minutes_of_run(void *ctx, const struct store_run *r)
 	return store_ranks(c->st, r->id, minutes_of_rank, c);
 }
 
-static int minutes(struct csv_report *c, int64_t job)
+static int report_csv_minutes(struct csv_report *c, int64_t job)
 {
 	minutes_header(c);
 	return store_runs(c->st, job, minutes_of_run, c);
 }
 
-/* ---- what happened
- * ----------------------------------------------------------------------------------- */
+/* ---- what happened --------------------------------------------------------------------------- */
 
 static int checkpoint_row(void *ctx, const struct store_checkpoint *k)
 {
@@ -108,78 +106,77 @@ static int checkpoint_row(void *ctx, const struct store_checkpoint *k)
 
 	csv_text(b, k->restore ? "restore" : "save");
 	csv_text(b, k->restore ? NULL : k->async ? "async" : "sync");
-	known_rank(b, k->rank);
-	known_time(b, k->start_ns);
-	known_time(b, k->closed ? k->end_ns : STORE_NONE);
-	known_int(b, k->closed && k->end_ns != STORE_NONE ? k->end_ns - k->start_ns : STORE_NONE);
-	known_int(b, k->bytes);
+	report_csv_rank(b, k->rank);
+	report_csv_time(b, k->start_ns);
+	report_csv_time(b, k->closed ? k->end_ns : STORE_NONE);
+	report_csv_int(b,
+		       k->closed && k->end_ns != STORE_NONE ? k->end_ns - k->start_ns : STORE_NONE);
+	report_csv_int(b, k->bytes);
 	csv_uint(b, k->files);
-	known_int(b, k->step);
-	known_int(b, k->run_step);
+	report_csv_int(b, k->step);
+	report_csv_int(b, k->run_step);
 	csv_text(b, k->file);
-	known_int(b, k->restore ? k->saved_step : STORE_NONE);
+	report_csv_int(b, k->restore ? k->saved_step : STORE_NONE);
 	csv_text(b, k->restore ? k->known_by : NULL);
 	if (k->restore)
 		csv_real(b, k->confidence);
 	else
 		csv_none(b);
+	csv_bool(b, k->estimated);
 	row_end(c);
 	return 0;
 }
 
-static int checkpoints(struct csv_report *c, int64_t job)
+static int report_csv_checkpoints(struct csv_report *c, int64_t job)
 {
 	buffer_printf(
 		sink_buffer(c->sink),
-		"op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,"
-		"confidence");
+		"op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated");
 	row_end(c);
 	return store_checkpoints(c->st, job, c->span, checkpoint_row, c);
 }
 
-static int disruption_row(void *ctx, const struct store_disruption *d)
+static int report_csv_disruption(void *ctx, const struct store_disruption *d)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = sink_buffer(c->sink);
 
 	csv_int(b, d->id);
-	known_time(b, d->at_ns);
+	report_csv_time(b, d->at_ns);
 	csv_text(b, d->cause);
-	known_rank(b, d->rank);
+	report_csv_rank(b, d->rank);
 	csv_nonzero(b, d->pid);
 	csv_bool(b, d->graceful);
-	known_rank(b, d->exit_code);
+	report_csv_rank(b, d->exit_code);
 	csv_nonzero(b, (uint64_t)d->signal);
 	csv_nonzero(b, d->sender);
 	csv_text(b, d->sender_comm);
-	known_int(b, d->step);
-	known_int(b, d->starts);
-	known_time(b, d->resumed_ns);
-	known_int(b, d->resumed_step);
-	known_int(b, d->wasted_ns);
-	known_int(b, d->recovery_ns);
-	known_int(b, d->down_ns);
+	report_csv_int(b, d->step);
+	report_csv_int(b, d->starts);
+	report_csv_time(b, d->resumed_ns);
+	report_csv_int(b, d->resumed_step);
+	report_csv_int(b, d->wasted_ns);
+	report_csv_int(b, d->recovery_ns);
+	report_csv_int(b, d->down_ns);
 	csv_bool(b, d->estimated);
 	csv_text(b, d->how);
 	row_end(c);
 	return 0;
 }
 
-static int disruptions(struct csv_report *c, int64_t job)
+static int report_csv_disruptions(struct csv_report *c, int64_t job)
 {
 	buffer_printf(
 		sink_buffer(c->sink),
-		"id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,"
-		"resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
+		"id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
 	row_end(c);
-	return store_disruptions(c->st, job, c->span, disruption_row, c);
+	return store_disruptions(c->st, job, c->span, report_csv_disruption, c);
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-static int table(struct csv_report *c, int64_t job, const char *dir, const char *file,
-		 int (*fill)(struct csv_report *c, int64_t job))
+static int report_csv_table(struct csv_report *c, int64_t job, const char *dir, const char *file,
+			    int (*fill)(struct csv_report *c, int64_t job))
 {
 	char *path;
 	int err, lost;
@@ -202,14 +199,16 @@ int report_csv(struct store *st, const struct store_job *job, const struct store
 {
 	struct csv_report c = {.st = st, .span = span};
 	char shown[256];
-	int err = mkdir(dir, 0755) && errno != EEXIST ? -errno : 0;
+	int err = path_make(dir, 0755);
 
 	if (err) {
 		log_error("export to %s: %s", log_escape(shown, sizeof(shown), dir, strlen(dir)),
-			  strerror(-err));
+			  path_why(err));
 		return err;
 	}
-	err = table(&c, job->id, dir, "minutes.csv", minutes);
-	err = err ? err : table(&c, job->id, dir, "checkpoints.csv", checkpoints);
-	return err ? err : table(&c, job->id, dir, "disruptions.csv", disruptions);
+	err = report_csv_table(&c, job->id, dir, "minutes.csv", report_csv_minutes);
+	err = err ? err
+		  : report_csv_table(&c, job->id, dir, "checkpoints.csv", report_csv_checkpoints);
+	return err ? err
+		   : report_csv_table(&c, job->id, dir, "disruptions.csv", report_csv_disruptions);
 }

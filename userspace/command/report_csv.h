@@ -2,8 +2,8 @@
 /* report_csv.h - what a store keeps of a job as tables (RFC 4180): minutes.csv of each rank of each
  * run, checkpoints.csv, disruptions.csv. Times are RFC 3339 in UTC, durations ns. Steps are kept as
  * minutes alone. What the store leaves out by exclusions is in them. */
-#ifndef USERSPACE_REPORT_CSV_H
-#define USERSPACE_REPORT_CSV_H
+#ifndef COMMAND_REPORT_CSV_H
+#define COMMAND_REPORT_CSV_H
 
 #include "userspace/store/query.h"
 

@@ -73,10 +73,9 @@ int top_source_look(const struct top_source *src)
 	return !err || err == -EAGAIN ? 0 : -ENOENT;
 }
 
-/* ---- one answer
- * ------------------------------------------------------------------------------------ */
+/* ---- one answer ------------------------------------------------------------------------------ */
 
-static bool take(void *ctx, const char *data, size_t len)
+static bool fetch_take(void *ctx, const char *data, size_t len)
 {
 	struct buffer *body = ctx;
 
@@ -85,7 +84,7 @@ static bool take(void *ctx, const char *data, size_t len)
 	return !body->failed && body->len <= TOP_BYTES;
 }
 
-static int refused(const struct web_reply *r, char why[TOP_WHY_MAX])
+static int fetch_refused(const struct web_reply *r, char why[TOP_WHY_MAX])
 {
 	int len = (int)strcspn(r->body.data ? r->body.data : "", "\r\n");
 	char said[160];
@@ -106,7 +105,7 @@ int top_ask(struct web *w, const struct top_source *src, struct buffer *body, ch
 				       .timeout_ms = ASK_MS,
 				       .direct = true,
 				       .socket = *src->socket ? src->socket : NULL,
-				       .take = take,
+				       .take = fetch_take,
 				       .ctx = body};
 	struct web_reply r = {0};
 	int err;
@@ -121,13 +120,12 @@ int top_ask(struct web *w, const struct top_source *src, struct buffer *body, ch
 	else if (err)
 		snprintf(why, TOP_WHY_MAX, "no answer: %s", r.why);
 	else if (r.status != 200)
-		err = refused(&r, why);
+		err = fetch_refused(&r, why);
 	web_reply_free(&r);
 	return err;
 }
 
-/* ---- again and again
- * ------------------------------------------------------------------------------- */
+/* ---- again and again ------------------------------------------------------------------------- */
 
 struct top_fetch {
 	struct top_source source;
@@ -144,7 +142,7 @@ struct top_fetch {
 	char why[TOP_WHY_MAX];
 };
 
-static void tell(struct top_fetch *f, struct top_state *s, int err, const char *why)
+static void fetch_tell(struct top_fetch *f, struct top_state *s, int err, const char *why)
 {
 	uint64_t one = 1;
 
@@ -162,7 +160,7 @@ static void tell(struct top_fetch *f, struct top_state *s, int err, const char *
 }
 
 /* true: that was the end. */
-static bool rest(struct top_fetch *f)
+static bool fetch_rest(struct top_fetch *f)
 {
 	struct timespec until;
 	bool stop;
@@ -196,8 +194,8 @@ static void *fetch_thread(void *ctx)
 			err = top_state_parse(&s, body.data, body.len);
 		if (err && !*why)
 			snprintf(why, sizeof(why), "its answer is not the state of a gp-bpf");
-		tell(f, &s, err, why);
-	} while (!rest(f));
+		fetch_tell(f, &s, err, why);
+	} while (!fetch_rest(f));
 	buffer_free(&body);
 	return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top_fetch.h - what a running gp-bpf knows, asked for over HTTP: at the unix socket in the state
  * directory of gp-bpf node, or where --listen says. */
-#ifndef GP_TOP_FETCH_H
-#define GP_TOP_FETCH_H
+#ifndef COMMAND_TOP_FETCH_H
+#define COMMAND_TOP_FETCH_H
 
 #include <limits.h>
 #include <stdbool.h>

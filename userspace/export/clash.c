@@ -10,18 +10,8 @@
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
 
-static const struct {
-	const char *name, *setting; /* behind the path */
-	bool file;		    /* of its own; else files of its own in a folder */
-} writers[] = {
-	{"json", NULL, true},
-	{"trace", ",size=", true},
-	{"csv", NULL, false},
-	{"tensorboard", ",interval=", false},
-};
-
 /* The path itself, of a file that may not be there yet. */
-static void real_path(const char *path, char out[PATH_MAX])
+static void clash_real_path(const char *path, char out[PATH_MAX])
 {
 	char folder[PATH_MAX];
 	const char *name = strrchr(path, '/');
@@ -37,33 +27,33 @@ static void real_path(const char *path, char out[PATH_MAX])
 		snprintf(out + strlen(out), PATH_MAX - strlen(out), "/%s", name);
 }
 
-/* What it has for itself, as a text. Whether that is a file or a folder. */
-static bool place_of(const char *spec, char out[2 * PATH_MAX])
+/* Writes to out a text that is the same for two exports with the same place. Returns true when the
+ * place is a file or a folder. */
+static bool clash_place_of(const char *spec, char out[2 * PATH_MAX])
 {
 	size_t len = strcspn(spec, ":");
+	const struct exporter *e = export_find(spec, len);
 	char path[PATH_MAX], real[PATH_MAX] = "-", *setting;
+	bool file = e && e->place == EXPORT_TO_FILE;
 
-	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
-		if (strlen(writers[i].name) != len || memcmp(writers[i].name, spec, len) != 0)
-			continue;
-		snprintf(path, sizeof(path), "%s",
-			 spec[len] && spec[len + 1] ? spec + len + 1 : "-");
-		setting = writers[i].setting ? strstr(path, writers[i].setting) : NULL;
-		if (setting)
-			*setting = '\0';
-		len = strlen(path);
-		while (!writers[i].file && len > 1 && path[len - 1] == '/')
-			path[--len] = '\0';
-		real_path(path, real);
-		snprintf(out, 2 * PATH_MAX, "%s:%s", writers[i].file ? "" : writers[i].name, real);
-		return true;
+	if (!e || e->place == EXPORT_ELSEWHERE) {
+		snprintf(out, 2 * PATH_MAX, "%s", spec);
+		return false;
 	}
-	snprintf(out, 2 * PATH_MAX, "%s", spec);
-	return false;
+	snprintf(path, sizeof(path), "%s", spec[len] && spec[len + 1] ? spec + len + 1 : "-");
+	for (int k = 0; k < 2; k++)
+		if (e->setting[k] && (setting = strstr(path, e->setting[k])))
+			*setting = '\0';
+	len = strlen(path);
+	while (!file && len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+	clash_real_path(path, real);
+	snprintf(out, 2 * PATH_MAX, "%s:%s", file ? "" : e->name, real);
+	return true;
 }
 
-/* Of what is no file its argument may hold a secret. */
-static void tell(const char *a, const char *b, bool file)
+/* The argument is logged only where it is a path: another one may hold a secret. */
+static void clash_tell(const char *a, const char *b, bool file)
 {
 	char first[256], second[256];
 
@@ -82,13 +72,13 @@ int export_clash(char *const *specs, int count)
 	bool file;
 
 	for (int i = 1; i < count; i++) {
-		file = place_of(specs[i], place);
+		file = clash_place_of(specs[i], place);
 		for (int k = 0; k < i; k++) {
-			place_of(specs[k], other);
+			clash_place_of(specs[k], other);
 			/* Nothing is mixed up there. */
 			if (strcmp(place, other) != 0 || !strcmp(place, ":/dev/null"))
 				continue;
-			tell(specs[k], specs[i], file);
+			clash_tell(specs[k], specs[i], file);
 			return -EINVAL;
 		}
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export.h - the ways out. An exporter is one file and one row of the table in registry.c. It sees
- * immutable facts and snapshots; a slow or dead reader of its output delays nobody. */
+/* export.h - the ways out. An exporter is a struct exporter in a file of its own folder, declared
+ * in exporter.h and listed in registry.c. It sees immutable facts and snapshots; a slow or dead
+ * reader of its output delays nothing else. */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
@@ -9,7 +10,7 @@
 
 #include "userspace/base/archive.h"
 #include "userspace/base/buffer.h"
-#include "userspace/model/fact.h"
+#include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
 
 struct export_options {
@@ -18,32 +19,42 @@ struct export_options {
 	const char *web_config; /* TLS and basic auth of that server; NULL: none */
 	/* A snapshot as one JSON object, for /debug/state; from any thread; NULL: not served. */
 	void (*state_json)(struct buffer *out, const struct snapshot *s);
+	/* The same without the arguments of jobs: at an address, which others can reach. */
+	void (*state_masked)(struct buffer *out, const struct snapshot *s);
 	const char *state_dir; /* folder that lasts; NULL: none */
-	/* Of Cloud Monitoring; NULL, 0: as it is found. */
+	/* For Cloud Monitoring; NULL, 0: found out. */
 	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint,
 		*rolling;
 	bool workload_metrics, dry_run, several; /* several: of these there is more than one */
+	bool service;				 /* runs until it is told to end */
 	bool replay;				 /* time is a tape's, and nobody is kept waiting */
 	int64_t interval_ns;
 	char *const *hooks; /* EVENT[,EVENT...]=ACTION */
 	int nhooks;
-	const char *hook_user; /* whom their commands run as; NULL: as it is found */
+	const char *hook_user; /* user that their commands run as; NULL: found out */
 };
+
+enum export_place { EXPORT_ELSEWHERE, EXPORT_TO_FILE, EXPORT_TO_FOLDER };
 
 struct exporter {
 	const char *name, *help; /* --export NAME[:ARG] */
-	/* arg may be NULL. 0 or -errno after logging one line. */
+	const char *spec[2];	 /* values of --export that the shell completes: "json:FILE" */
+	/* With a place the argument is a path and then settings, which begin with these texts. */
+	enum export_place place;
+	const char *setting[2]; /* ",size=" */
+	/* What can be said of the argument (may be NULL) before anything is opened: -EINVAL after
+	 * one line. May be NULL: any argument will do. */
+	int (*check)(const char *arg, const struct export_options *opt);
+	/* The same argument. 0 or -errno after logging one line. */
 	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
 	void (*fact)(void *state, const struct fact *f); /* may be NULL */
 	void (*snapshot)(void *state,
 			 struct snapshot *s); /* may be NULL; takes its own reference */
-	/* Of a replay: a snapshot of this instant of the tape is wanted. May be NULL: the last one
-	 * will do.
-	 */
+	/* During a replay: returns true if the exporter wants a snapshot of this instant of the
+	 * tape. May be NULL: the last one is enough. */
 	bool (*due)(void *state, uint64_t mono_ns);
-	/* What is known so far is about to be saved, and a successor will not be told it again. May
-	 * be NULL.
-	 */
+	/* The state is about to be saved: a successor will not get the facts before it again. May
+	 * be NULL. */
 	void (*save)(void *state);
 	/* Writes what its files are owed of what it was told; of a successor, which was just
 	 * opened: reads it. May be NULL. */
@@ -65,6 +76,13 @@ struct exporter {
  * line that names both. */
 int export_clash(char *const *specs, int count);
 
+/* Returns the exporter of this name, the first len bytes of spec; NULL: there is none. */
+const struct exporter *export_find(const char *spec, size_t len);
+/* Returns value i = 0, 1... of --export for completion, static text; NULL after the last. */
+const char *export_spec(size_t i);
+/* As check(); also where there is no such exporter. */
+int export_check(const char *spec, const struct export_options *opt);
+
 struct export_set; /* those that the user asked for */
 int export_set_new(struct export_set **ret, const struct export_options *opt);
 int export_set_add(struct export_set *set, const char *spec); /* "json:out.jsonl"; -EINVAL logged */
@@ -74,7 +92,8 @@ int export_set_add_socket(struct export_set *set, const char *path);
 void export_set_fact(struct export_set *set, const struct fact *f);
 bool export_set_takes_snapshots(const struct export_set *set); /* else none need be made */
 void export_set_snapshot(struct export_set *set, struct snapshot *s);
-/* Of a replay: who wants a snapshot of this instant of the tape gets it, made by make(). */
+/* During a replay: gives each exporter that wants one a snapshot of this instant of the tape, made
+ * by make(). */
 void export_set_moment(struct export_set *set, uint64_t mono_ns,
 		       struct snapshot *(*make)(void *ctx), void *ctx);
 void export_set_save(const struct export_set *set); /* before the state is saved */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* registry.c - the exporters that are open: each fact and snapshot goes to those that want it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +51,20 @@ int export_set_new(struct export_set **ret, const struct export_options *opt)
 	return 0;
 }
 
-static const struct exporter *export_find(const char *spec, size_t len)
+const struct exporter *export_find(const char *spec, size_t len)
 {
 	for (size_t i = 0; exporters[i]; i++)
 		if (strlen(exporters[i]->name) == len && !memcmp(exporters[i]->name, spec, len))
 			return exporters[i];
+	return NULL;
+}
+
+const char *export_spec(size_t i)
+{
+	for (size_t e = 0; exporters[e]; e++)
+		for (int k = 0; k < 2 && exporters[e]->spec[k]; k++)
+			if (!i--)
+				return exporters[e]->spec[k];
 	return NULL;
 }
 
@@ -90,15 +100,25 @@ static int export_set_open(struct export_set *set, const struct exporter *e, con
 	return err;
 }
 
-int export_set_add(struct export_set *set, const char *spec)
+int export_check(const char *spec, const struct export_options *opt)
 {
 	size_t len = strcspn(spec, ":");
 	const struct exporter *e = export_find(spec, len);
 
 	if (e)
-		return export_set_open(set, e, spec[len] ? spec + len + 1 : NULL);
+		return e->check ? e->check(spec[len] ? spec + len + 1 : NULL, opt) : 0;
 	export_unknown(spec);
 	return -EINVAL;
+}
+
+int export_set_add(struct export_set *set, const char *spec)
+{
+	size_t len = strcspn(spec, ":");
+	int err = export_check(spec, &set->options);
+
+	return err ? err
+		   : export_set_open(set, export_find(spec, len),
+				     spec[len] ? spec + len + 1 : NULL);
 }
 
 int export_set_add_hooks(struct export_set *set)
@@ -152,7 +172,7 @@ void export_set_moment(struct export_set *set, uint64_t mono_ns,
 }
 
 /* Of one exporter that was asked for twice: the causes of both are the same. */
-static void view_join(struct export_view *to, const struct export_view *more)
+static void export_view_join(struct export_view *to, const struct export_view *more)
 {
 	to->up = to->up && more->up;
 	to->sent += more->sent;
@@ -173,8 +193,7 @@ void export_set_save(const struct export_set *set)
 			set->open[i].exporter->save(set->open[i].state);
 }
 
-/* ---- from one to the next
- * ------------------------------------------------------------------------ */
+/* ---- from one to the next -------------------------------------------------------------------- */
 
 static int part_archive(const struct export_open *o, struct buffer *out)
 {
@@ -274,7 +293,7 @@ void export_set_look(const struct export_set *set, struct snapshot *s)
 		for (at = 0; at < n && strcmp(s->exports[at].name, view.name) != 0;)
 			at++;
 		if (at < n)
-			view_join(&s->exports[at], &view);
+			export_view_join(&s->exports[at], &view);
 		else if (n < EXPORT_VIEWS)
 			s->exports[n++] = view;
 	}

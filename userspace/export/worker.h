@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker.h - the thread of an exporter whose backend may be slow, wrong or dead. It is given a
- * snapshot each tick, keeps the newest, and looks at one each interval: who gives it never waits.
- */
+ * snapshot each tick, keeps the newest, and looks at one each interval: who gives it never
+ * waits. */
 #ifndef EXPORT_WORKER_H
 #define EXPORT_WORKER_H
 
@@ -29,8 +29,7 @@ struct worker_job {
 	/* On the worker's thread, between the others: worker_flush() was called. May be NULL. */
 	void (*flush)(void *ctx, struct export_view *told);
 	/* From another thread: the call that goes on is to return soon; those to come as well. May
-	 * be NULL.
-	 */
+	 * be NULL. */
 	void (*cancel)(void *ctx);
 };
 
@@ -40,13 +39,13 @@ int worker_open(struct worker **ret, const struct worker_job *job);
 /* Takes its own reference. Never waits for the thread's work. */
 void worker_snapshot(struct worker *w, struct snapshot *s);
 /* The job's flush, waited for so long at most, and not at all while the one before goes on; later
- * it comes all the same. Of the thread that gives snapshots. */
+ * it comes all the same. Call from the snapshot thread. */
 void worker_flush(struct worker *w, uint64_t within_ns);
 /* What it told of itself last. From any thread. */
 void worker_look(struct worker *w, struct export_view *ret);
 /* The end comes: the last work begins, and has flush_ns from now on; soon: half a second at most,
- * somebody waits for us. Does not wait for it: several can end at once. What was said first counts.
- */
+ * somebody waits for us. Does not wait for it: several can end at once. What was said first
+ * counts. */
 void worker_end(struct worker *w, bool soon);
 /* worker_end(), where it was not said. The last work, within its time; what takes longer is
  * cancelled, at once where another SIGINT or SIGTERM waits (both are blocked). Frees w; ctx is the

@@ -36,8 +36,8 @@ static const struct {
 	{"nerdctl", GP_CONTAINER_containerd},
 };
 
-/* What starts anybody's processes: those in them have nothing in common. A "*": whatever follows.
- */
+/* What starts anybody's processes: those in them have nothing in common. A "*": whatever
+ * follows. */
 static const char *const shared_services[] = {
 	"user@*",
 	"ssh",
@@ -101,13 +101,12 @@ static bool all_hex(const char *at, size_t len)
 	return !len;
 }
 
-static void put(char *out, size_t cap, struct word w)
+static void cgroup_put(char *out, size_t cap, struct word w)
 {
 	log_escape(out, cap, w.at, w.len);
 }
 
-/* ---- the pod
- * --------------------------------------------------------------------------------------- */
+/* ---- the pod --------------------------------------------------------------------------------- */
 
 /* 8-4-4-4-12, joined by '-' or '_', or a hash. */
 static bool uid_is(struct word w)
@@ -131,7 +130,7 @@ static bool uid_is(struct word w)
 }
 
 /* "podUID", or "...-podUID.slice". */
-static bool take_pod(struct cgroup_place *p, struct word w)
+static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 {
 	static const size_t lens[] = {UID_LEN, HASH_LEN};
 
@@ -143,7 +142,7 @@ static bool take_pod(struct cgroup_place *p, struct word w)
 		if (w.len < len || memcmp(uid.at - 3, "pod", 3) != 0 ||
 		    (w.len > len && uid.at[-4] != '-') || !uid_is(uid))
 			continue;
-		put(p->pod_uid, sizeof(p->pod_uid), uid);
+		cgroup_put(p->pod_uid, sizeof(p->pod_uid), uid);
 		for (char *c = p->pod_uid; *c; c++)
 			*c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
 		p->container = GP_CONTAINER_none; /* of a node that is a container itself */
@@ -153,8 +152,7 @@ static bool take_pod(struct cgroup_place *p, struct word w)
 	return false;
 }
 
-/* ---- the container
- * --------------------------------------------------------------------------------- */
+/* ---- the container --------------------------------------------------------------------------- */
 
 static enum gp_container runtime_of(struct word w)
 {
@@ -164,9 +162,9 @@ static enum gp_container runtime_of(struct word w)
 	return GP_CONTAINER_unknown;
 }
 
-/* "RUNTIME-ID.scope", or "ID" after what says whose. Who watches over one ("crio-conmon-ID") is not
- * in it. */
-static bool take_container(struct cgroup_place *p, struct word w, struct word before)
+/* "RUNTIME-ID.scope", or "ID" after a part that names the runtime. The monitor of a container
+ * ("crio-conmon-ID") is not in the container. */
+static bool cgroup_take_container(struct cgroup_place *p, struct word w, struct word before)
 {
 	struct word runtime = before, id;
 
@@ -183,15 +181,14 @@ static bool take_container(struct cgroup_place *p, struct word w, struct word be
 		if (runtime.len >= 6 && !memcmp(runtime.at + runtime.len - 6, "conmon", 6))
 			return false;
 	}
-	put(p->container_id, sizeof(p->container_id), id);
+	cgroup_put(p->container_id, sizeof(p->container_id), id);
 	p->container = runtime_of(runtime);
 	return true;
 }
 
-/* ---- Slurm, services, sessions
- * --------------------------------------------------------------------- */
+/* ---- Slurm, services, sessions --------------------------------------------------------------- */
 
-static bool take_slurm(struct cgroup_place *p, struct word w, bool *slurm)
+static bool cgroup_take_slurm(struct cgroup_place *p, struct word w, bool *slurm)
 {
 	if (word_is(w, "slurm") || word_begins(w, "slurm_") || word_strip(&w, "slurmstepd.scope")) {
 		*slurm = true;
@@ -206,7 +203,7 @@ static bool take_slurm(struct cgroup_place *p, struct word w, bool *slurm)
 			return false;
 	if (!w.len || w.len >= sizeof(p->slurm_job))
 		return false;
-	put(p->slurm_job, sizeof(p->slurm_job), w);
+	cgroup_put(p->slurm_job, sizeof(p->slurm_job), w);
 	return true;
 }
 
@@ -223,25 +220,25 @@ static bool service_shared(struct word w)
 }
 
 /* A service within a container is that one's business. */
-static void take_unit(struct cgroup_place *p, struct word w)
+static void cgroup_take_unit(struct cgroup_place *p, struct word w)
 {
 	if (!word_strip(&w, ".service") || *p->container_id || *p->pod_uid)
 		return;
 	if (service_shared(w))
 		*p->service = '\0';
 	else
-		put(p->service, sizeof(p->service), w);
+		cgroup_put(p->service, sizeof(p->service), w);
 }
 
-/* ---- a path
- * ---------------------------------------------------------------------------------------- */
+/* ---- a path ---------------------------------------------------------------------------------- */
 
-static void take_segment(struct cgroup_place *p, struct word w, struct word before, bool *slurm)
+static void cgroup_take_segment(struct cgroup_place *p, struct word w, struct word before,
+				bool *slurm)
 {
-	if (!w.len || word_is(w, "..") || take_pod(p, w) || take_container(p, w, before) ||
-	    take_slurm(p, w, slurm))
+	if (!w.len || word_is(w, "..") || cgroup_take_pod(p, w) ||
+	    cgroup_take_container(p, w, before) || cgroup_take_slurm(p, w, slurm))
 		return;
-	take_unit(p, w);
+	cgroup_take_unit(p, w);
 }
 
 void cgroup_place_parse(const char *path, struct cgroup_place *ret)
@@ -259,7 +256,7 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 
 		while (w.at + w.len < end && w.at[w.len] != '/' && w.at[w.len] != ':')
 			w.len++;
-		take_segment(ret, w, before, &slurm);
+		cgroup_take_segment(ret, w, before, &slurm);
 		if (w.len)
 			before = w;
 		whole.at += w.len + 1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* descent.c - all descendants of a process, its threads' children included. */
 #include "userspace/identity/process.h"
 
 #include <ctype.h>
@@ -15,13 +16,13 @@
 #define DESCENDANTS_MAX	   65536
 #define DESCENDANTS_ROUNDS 8
 
-struct family {
+struct descent {
 	struct table *known; /* pid -> itself, in order of discovery */
 	pid_t *pids;
 	size_t count, cap;
 };
 
-static int family_add(struct family *f, pid_t pid)
+static int descent_add(struct descent *f, pid_t pid)
 {
 	size_t cap;
 	pid_t *pids;
@@ -44,7 +45,7 @@ static int family_add(struct family *f, pid_t pid)
 }
 
 /* /proc/PID/task/TID/children: pids, each followed by a space. */
-static int family_add_children(struct family *f, int dir, const char *tid)
+static int descent_add_children(struct descent *f, int dir, const char *tid)
 {
 	char path[64], buf[4096];
 	pid_t pid = 0;
@@ -61,7 +62,7 @@ static int family_add_children(struct family *f, int dir, const char *tid)
 				pid = pid * 10 + (buf[i] - '0');
 				continue;
 			}
-			err = family_add(f, pid);
+			err = descent_add(f, pid);
 			pid = 0;
 		}
 	}
@@ -69,7 +70,7 @@ static int family_add_children(struct family *f, int dir, const char *tid)
 	return err;
 }
 
-static int family_add_tasks(struct family *f, const char *root, pid_t pid)
+static int descent_add_tasks(struct descent *f, const char *root, pid_t pid)
 {
 	int fd = proc_open(root, pid, "task", O_RDONLY | O_DIRECTORY), err = 0;
 	struct dirent *d;
@@ -84,7 +85,7 @@ static int family_add_tasks(struct family *f, const char *root, pid_t pid)
 	}
 	while (!err && (d = readdir(dir))) {
 		if (isdigit((unsigned char)d->d_name[0]))
-			err = family_add_children(f, fd, d->d_name);
+			err = descent_add_children(f, fd, d->d_name);
 	}
 	closedir(dir);
 	return err;
@@ -149,7 +150,7 @@ static int kin_read_all(struct kin_list *list, const char *root)
 }
 
 /* Without CONFIG_PROC_CHILDREN: from everybody's parent. */
-static int family_add_by_parent(struct family *f, const char *root)
+static int descent_add_by_parent(struct descent *f, const char *root)
 {
 	struct kin_list list = {0};
 	size_t low, high, mid;
@@ -166,13 +167,13 @@ static int family_add_by_parent(struct family *f, const char *root)
 				high = mid;
 		}
 		for (; !err && low < list.count && list.all[low].parent == f->pids[i]; low++)
-			err = family_add(f, list.all[low].pid);
+			err = descent_add(f, list.all[low].pid);
 	}
 	free(list.all);
 	return err;
 }
 
-static bool has_children_file(const char *root, pid_t pid)
+static bool descent_has_children_file(const char *root, pid_t pid)
 {
 	char name[64];
 	int fd;
@@ -186,7 +187,7 @@ static bool has_children_file(const char *root, pid_t pid)
 
 int process_descendants(const char *root, pid_t pid, pid_t **ret)
 {
-	struct family f = {.known = table_new()};
+	struct descent f = {.known = table_new()};
 	size_t before;
 	struct proc_stat s;
 	bool children;
@@ -197,15 +198,15 @@ int process_descendants(const char *root, pid_t pid, pid_t **ret)
 	err = proc_stat(root, pid, &s);
 	if (err)
 		goto out;
-	children = has_children_file(root, pid);
-	err = family_add(&f, pid);
+	children = descent_has_children_file(root, pid);
+	err = descent_add(&f, pid);
 	/* Neither source is a snapshot: again until a whole round finds nobody new. */
 	for (int round = 0; !err && round < DESCENDANTS_ROUNDS; round++) {
 		before = f.count;
 		for (size_t i = 0; children && !err && i < f.count; i++)
-			err = family_add_tasks(&f, root, f.pids[i]);
+			err = descent_add_tasks(&f, root, f.pids[i]);
 		if (!children)
-			err = family_add_by_parent(&f, root);
+			err = descent_add_by_parent(&f, root);
 		if (f.count == before)
 			break;
 	}

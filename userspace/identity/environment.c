@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/base/job_name.h"
 #include "userspace/identity/environment.h"
 
 #include <errno.h>
@@ -9,17 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_CHUNK (64 << 10)
 #define ENVIRON_BYTES                                                                              \
-	(1 << 20)	/* a process may have more; what launchers set stands well before that */
-#define ENTRY_BYTES 256 /* of one NAME=value kept */
+	(1 << 20)	 /* a process may have more; what launchers set stands well before that */
+#define ENTRY_BYTES 2048 /* of one NAME=value kept */
 #define HOSTS_MAX   (1 << 20)
 
-/* Who starts processes, and what it sets: the most trusted first. Some have two names for one
- * thing. */
+/* Launchers and the variables that they set: the most trusted first. Some have two names for one
+ * value. */
 enum said { SAID_RANK, SAID_WORLD, SAID_LOCAL, SAID_COUNT };
 static const char *const launchers[][SAID_COUNT][2] = {
 	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}}, /* torchrun, and whoever does as it does */
@@ -49,7 +49,7 @@ static const char *const number_names[N_COUNT] = {
 	[N_TORCH_RESTARTS] = "TORCHELASTIC_RESTART_COUNT",
 	[N_SLURM_RESTARTS] = "SLURM_RESTART_COUNT",
 };
-/* Of a slice, separated by commas: they may be thousands, and are counted only. */
+/* Hosts of a slice, separated by commas: there may be thousands, and they are only counted. */
 static const char hosts_name[] = "TPU_WORKER_HOSTNAMES";
 
 static const struct {
@@ -76,31 +76,31 @@ struct parse {
 };
 
 /* As for getenv(3), the first of a name counts. */
-static void take_number(int32_t *at, const char *value)
+static void environment_take_number(int32_t *at, const char *value)
 {
 	if (*at < 0)
 		*at = proc_number(value);
 }
 
-static void take_said(struct parse *p, const char *name, const char *value)
+static void environment_take_said(struct parse *p, const char *name, const char *value)
 {
 	for (size_t l = 0; l < LAUNCHERS; l++)
 		for (int s = 0; s < SAID_COUNT; s++)
 			for (int i = 0; i < 2; i++)
 				if (launchers[l][s][i] && !strcmp(name, launchers[l][s][i]))
-					take_number(&p->said[l][s], value);
+					environment_take_number(&p->said[l][s], value);
 	for (int n = 0; n < N_COUNT; n++)
 		if (!strcmp(name, number_names[n]))
-			take_number(&p->numbers[n], value);
+			environment_take_number(&p->numbers[n], value);
 }
 
-static void take_text(struct environment *env, const char *name, const char *value)
+static void environment_take_text(struct environment *env, const char *name, const char *value)
 {
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		char *to = (char *)env + texts[i].field;
 
 		if (!*to && !strcmp(name, texts[i].name) && strcmp(value, "none") != 0)
-			log_escape(to, texts[i].size, value, strlen(value));
+			job_name_keep(to, value);
 	}
 }
 
@@ -119,11 +119,11 @@ static void entry_end(struct parse *p)
 		p->hosts = p->commas + 1;
 	if (!whole)
 		return;
-	take_said(p, p->entry, value);
-	take_text(p->env, p->entry, value);
+	environment_take_said(p, p->entry, value);
+	environment_take_text(p->env, p->entry, value);
 }
 
-static void feed(struct parse *p, const char *data, size_t len)
+static void environment_feed(struct parse *p, const char *data, size_t len)
 {
 	const char *end = data + len, *nul, *comma;
 	size_t part, room;
@@ -147,7 +147,7 @@ static void feed(struct parse *p, const char *data, size_t len)
 	}
 }
 
-static int read_all(struct parse *p, const char *root, pid_t pid)
+static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 {
 	int fd = proc_open(root, pid, "environ", O_RDONLY);
 	size_t total = 0;
@@ -162,7 +162,7 @@ static int read_all(struct parse *p, const char *root, pid_t pid)
 		return -ENOMEM;
 	}
 	while (total < ENVIRON_BYTES && (n = proc_read(fd, chunk, ENVIRON_CHUNK)) > 0) {
-		feed(p, chunk, (size_t)n);
+		environment_feed(p, chunk, (size_t)n);
 		total += (size_t)n;
 	}
 	/* /proc/PID/environ ends after a NUL; a file of a test need not. */
@@ -174,7 +174,8 @@ static int read_all(struct parse *p, const char *root, pid_t pid)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Of who says the rank; else of the first that says it. */
+/* Returns the value that the launcher of the rank gave; else that of the first launcher that gave
+ * one. */
 static int32_t said_by(const struct parse *p, size_t who, enum said what)
 {
 	int32_t value = who < LAUNCHERS ? p->said[who][what] : -1;
@@ -185,7 +186,7 @@ static int32_t said_by(const struct parse *p, size_t who, enum said what)
 }
 
 /* Process TPU_WORKER_ID + slice x hosts of a slice, as JAX numbers them. */
-static void place_of(const struct parse *p, struct environment *env)
+static void environment_place_of(const struct parse *p, struct environment *env)
 {
 	int64_t hosts = p->hosts > 0 ? p->hosts : 0,
 		slices = p->numbers[N_SLICES] > 0 ? p->numbers[N_SLICES] : 1;
@@ -212,13 +213,13 @@ int environment_read(const char *root, pid_t pid, struct environment *ret)
 	*ret = (struct environment){.place_rank = -1, .place_world = -1};
 	memset(p.said, 0xff, sizeof(p.said));
 	memset(p.numbers, 0xff, sizeof(p.numbers));
-	err = read_all(&p, root, pid);
+	err = environment_read_all(&p, root, pid);
 	while (who < LAUNCHERS && p.said[who][SAID_RANK] < 0)
 		who++;
 	ret->rank = said_by(&p, who, SAID_RANK);
 	ret->world_size = said_by(&p, who, SAID_WORLD);
 	ret->local_rank = said_by(&p, who, SAID_LOCAL);
-	place_of(&p, ret);
+	environment_place_of(&p, ret);
 	ret->torch_restarts = p.numbers[N_TORCH_RESTARTS];
 	ret->slurm_restarts = p.numbers[N_SLURM_RESTARTS];
 	explicit_bzero(p.entry, sizeof(p.entry));

@@ -30,7 +30,7 @@ static const char *const key_name[] = {
 #undef X
 };
 
-static int rule_parse(struct rule *r, const char *text, bool deny)
+static int filter_rule_parse(struct rule *r, const char *text, bool deny)
 {
 	const char *eq = strchr(text, '=');
 
@@ -41,8 +41,7 @@ static int rule_parse(struct rule *r, const char *text, bool deny)
 			break;
 	if (!eq || r->key == FILTER_KEY_COUNT || !eq[1] || strlen(eq + 1) >= sizeof(r->glob)) {
 		log_error(
-			"--%s: '%s' is not KEY=GLOB, with a key of namespace, user, command or cgroup, like "
-			"namespace=ml-*",
+			"--%s: '%s' is not KEY=GLOB, with a key of namespace, user, command or cgroup, like namespace=ml-*",
 			deny ? "deny" : "allow", text);
 		return -EINVAL;
 	}
@@ -62,9 +61,9 @@ int filter_new(struct filter **ret, char *const *allow, int nallow, char *const 
 		err = f->rules ? 0 : -ENOMEM;
 	}
 	for (int i = 0; !err && i < nallow; i++)
-		err = rule_parse(&f->rules[f->count++], allow[i], false);
+		err = filter_rule_parse(&f->rules[f->count++], allow[i], false);
 	for (int i = 0; !err && i < ndeny; i++)
-		err = rule_parse(&f->rules[f->count++], deny[i], true);
+		err = filter_rule_parse(&f->rules[f->count++], deny[i], true);
 	if (err) {
 		filter_free(f);
 		return err;

@@ -2,9 +2,9 @@
 /* filter.h - which processes of a node are to be watched: rules KEY=GLOB by the user, and what a
  * process is.
  *
- * Denied is who any deny rule matches. Of the allow rules those of one key are alternatives, and of
- * each key that has some one must match. Without rules everybody is allowed. Globs as in glob(7)
- * without special treatment of slashes: * matches them too. */
+ * A process that matches any deny rule is denied. Allow rules of one key are alternatives; one rule
+ * of each key that has rules must match. Without rules every process is allowed. Globs as in
+ * glob(7) without special treatment of slashes: * matches them too. */
 #ifndef IDENTITY_FILTER_H
 #define IDENTITY_FILTER_H
 
@@ -44,8 +44,8 @@ struct filter_facts { /* hostile, NUL-terminated */
 
 struct filter;
 
-/* Rules as they are written: "user=alice". *ret is a copy. 0, -ENOMEM, or -EINVAL after one line.
- */
+/* Rules as they are written: "user=alice". *ret is a copy. 0, -ENOMEM, or -EINVAL after one
+ * line. */
 int filter_new(struct filter **ret, char *const *allow, int nallow, char *const *deny, int ndeny);
 void filter_free(struct filter *f);			       /* NULL is fine */
 bool filter_asks(const struct filter *f, enum filter_key key); /* some rule is about it */

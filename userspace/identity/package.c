@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +67,19 @@ static bool package_has(int dir, const char *name, const char *line, uint64_t *l
 	return found;
 }
 
+/* Called by the name of another runtime, or by that and more words ("torch_cuda", not
+ * "torchvision"), and not by its own ("torch_xla", "jax_cuda12_pjrt"). */
+static bool named_after(const char *name, const char *const *names)
+{
+	if (!names || !*names || strcasestr(name, *names))
+		return false;
+	for (names++; *names; names++)
+		if (!strncasecmp(name, *names, strlen(*names)) &&
+		    !isalpha((unsigned char)name[strlen(*names)]))
+			return true;
+	return false;
+}
+
 /* "torch-2.15.0.dist-info" */
 static bool package_name_version(const char *name, char *ret, size_t size)
 {
@@ -82,7 +97,8 @@ static bool package_name_version(const char *name, char *ret, size_t size)
 	return true;
 }
 
-static bool version_of_package(const char *path, char *ret, size_t size)
+static bool version_of_package(const char *path, const char *const *runtimes, char *ret,
+			       size_t size)
 {
 	static const char *const places[] = {"/site-packages/", "/dist-packages/"};
 	char dir[PATH_MAX], line[PATH_MAX + 2];
@@ -103,20 +119,21 @@ static bool version_of_package(const char *path, char *ret, size_t size)
 	d = opendir(dir);
 	for (int n = 0; d && !found && n < PACKAGES_MAX && (entry = readdir(d)); n++)
 		found = package_name_version(entry->d_name, ret, size) &&
-			package_has(dirfd(d), entry->d_name, line, &left);
+			package_has(dirfd(d), entry->d_name, line, &left) &&
+			!named_after(entry->d_name, runtimes);
 	if (d)
 		closedir(d);
 	return found;
 }
 
 /* libcuda.so.550.54.15 */
-static bool version_of_name(const char *path, char *ret, size_t size)
+static bool version_of_name(const char *path, const char *const *runtimes, char *ret, size_t size)
 {
 	const char *base = strrchr(path, '/'), *at;
 
 	base = base ? base + 1 : path;
 	at = strstr(base, ".so.");
-	if (!at)
+	if (!at || named_after(base + (strncmp(base, "lib", 3) ? 0 : 3), runtimes))
 		return false;
 	at += 4;
 	if (!strchr(at, '.') || at[strspn(at, "0123456789.")])
@@ -125,11 +142,11 @@ static bool version_of_name(const char *path, char *ret, size_t size)
 	return true;
 }
 
-const char *package_version(const char *path, char *ret, size_t size)
+const char *package_version(const char *path, const char *const *runtimes, char *ret, size_t size)
 {
-	if (version_of_package(path, ret, size))
+	if (version_of_package(path, runtimes, ret, size))
 		return "package";
-	if (version_of_name(path, ret, size))
+	if (version_of_name(path, runtimes, ret, size))
 		return "file name";
 	ret[0] = '\0';
 	return NULL;

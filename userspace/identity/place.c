@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/base/job_name.h"
 #include "userspace/identity/place.h"
 
 #include <errno.h>
@@ -12,13 +13,15 @@
 #include "userspace/base/proc_file.h"
 #include "userspace/kubernetes/pods.h"
 
+_Static_assert(JOB_NAME_MAX == GP_JOB_MAX, "a name as it is kept fits into records");
+
 #define CGROUP_BYTES (64 << 10) /* 13 hierarchies, paths of 4096 bytes */
-#define SHORT_ID     12		/* digits of a container's id, as its tools show it */
 
-/* ---- what is read
- * ---------------------------------------------------------------------------------- */
+#define SHORT_ID 12 /* digits of a container's id, as its tools show it */
 
-static int read_cgroup(const char *root, pid_t pid, struct cgroup_place *ret)
+/* ---- what is read ---------------------------------------------------------------------------- */
+
+static int place_read_cgroup(const char *root, pid_t pid, struct cgroup_place *ret)
 {
 	char *text = malloc(CGROUP_BYTES);
 	ssize_t n;
@@ -47,10 +50,11 @@ int place_look(const char *root, pid_t pid, struct place_facts *ret)
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	err = read_cgroup(root, pid, &ret->cgroup);
+	err = place_read_cgroup(root, pid, &ret->cgroup);
 	if (err == -ESRCH && !proc_owner(root, pid)) /* a kernel without cgroups has no such file */
 		return err;
-	ret->own = !*root && !read_cgroup("", getpid(), &own) && same_unit(&own, &ret->cgroup);
+	ret->own = !*root && !place_read_cgroup("", getpid(), &own) &&
+		   same_unit(&own, &ret->cgroup);
 	err = environment_read(root, pid, &ret->env);
 	return err == -ESRCH ? err : 0;
 }
@@ -60,7 +64,7 @@ struct ask {
 	long pid; /* no padding: it is written as it lies */
 };
 
-static ssize_t look_there(const void *arg, void *ret, size_t cap)
+static ssize_t place_look_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
 	int err = cap < sizeof(struct place_facts) ? -ENOBUFS
@@ -77,25 +81,24 @@ int place_look_aside(struct aside *a, const char *root, pid_t pid, struct place_
 
 	if (!a)
 		return place_look(root, pid, ret);
-	n = aside_call(a, look_there, &ask, sizeof(ask), &answer);
+	n = aside_call(a, place_look_there, &ask, sizeof(ask), &answer);
 	if (n < 0)
 		return (int)n;
 	memcpy(ret, answer, sizeof(*ret));
 	return 0;
 }
 
-/* ---- what follows
- * ---------------------------------------------------------------------------------- */
+/* ---- what follows ---------------------------------------------------------------------------- */
 
 #define PUT(field, text) log_escape(field, sizeof(field), text, strlen(text))
 
-/* Who is trusted more names the job. */
+/* The most trusted source names the job. */
 static void name_job(struct gp_place *p, enum gp_job_from from, const char *name, const char *uid)
 {
 	if (!*name || (p->job_from != GP_JOB_FROM_none && p->job_from <= from))
 		return;
 	p->job_from = (__u8)from;
-	PUT(p->job, name);
+	job_name_keep(p->job, name);
 	PUT(p->job_uid, uid);
 }
 
@@ -163,8 +166,10 @@ static void environment_says(struct gp_place *p, const struct environment *env, 
 		p->world_size = env->place_world > 0 ? env->place_world : p->world_size;
 	}
 	p->later &= p->rank < 0;
-	if (p->attempt < 0)
+	if (p->attempt < 0) {
 		p->attempt = env->torch_restarts >= 0 ? env->torch_restarts : env->slurm_restarts;
+		p->local_attempt = env->torch_restarts >= 0;
+	}
 	name_job(p, GP_JOB_FROM_jobset, env->jobset, "");
 	name_job(p, GP_JOB_FROM_slurm, env->slurm_job, "");
 	name_job(p, GP_JOB_FROM_torchelastic, env->torch_run, "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* place.h - where a process runs and what whoever runs it calls its job: from its cgroup, its
  * environment, and the pods of the node (kubernetes/pods.h). The first of these that says so names
- * the job (design, section 7): the user, JobSet, what controls the pod, Slurm, torchelastic, the
+ * the job: the user, JobSet, what controls the pod, Slurm, torchelastic, the
  * pod, the cgroup of a container or a service; else the tree of processes does, which is the
  * model's. */
 #ifndef IDENTITY_PLACE_H
@@ -23,25 +23,25 @@ struct cgroup_place {
 	char container_id[65]; /* 64 hexadecimal digits, as a rule */
 	char pod_uid[40];      /* with dashes */
 	char slurm_job[24];
-	char service[64]; /* a systemd service's, without ".service"; in no container */
+	char service[GP_JOB_MAX]; /* a systemd service's, without ".service"; in no container */
 	bool shared; /* a login session, the root, a slice: its processes have nothing in common */
 };
 
-/* path: of one line of /proc/PID/cgroup, hostile. Of a process in another cgroup namespace than
- * ours it begins with "/..", and what it says below that counts; ours is the host's where we see
- * the host's processes, but for a namespace of our own, in which what lies above is not shown. */
+/* path: of one line of /proc/PID/cgroup, hostile. The path of a process in another cgroup namespace
+ * than ours begins with "/..", and the part below that counts. If we see the host's processes, our
+ * namespace is the host's, or one of our own, in which the part above is hidden. */
 void cgroup_place_parse(const char *path, struct cgroup_place *ret);
-/* Of all lines (v1, v2, both): the one that says most. text is NUL-terminated. */
+/* Takes the line that says most of all lines (v1, v2, both). text is NUL-terminated. */
 void cgroup_place_of(const char *text, struct cgroup_place *ret);
 
-/* What is to be read of a process: its files, nothing else. */
+/* Facts read from the files of a process. */
 struct place_facts {
 	struct cgroup_place cgroup;
 	struct environment env;
 	bool own; /* its container or service is the one that we run in: that names no job */
 };
 
-/* 0; -ESRCH. What is not ours to read, or cannot be understood, stays unknown. */
+/* 0; -ESRCH. Fields that may not be read, or cannot be parsed, stay unknown. */
 int place_look(const char *root, pid_t pid, struct place_facts *ret);
 /* The same of a process that may hold its address space locked, as process_read_aside():
  * -ETIMEDOUT, -EBUSY. a NULL: read here. */

@@ -21,7 +21,7 @@ uint64_t process_start_ns(const char *root, pid_t pid)
 	return proc_stat(root, pid, &s) ? 0 : s.start_ns;
 }
 
-static int read_command(const char *root, pid_t pid, char *out, size_t out_len)
+static int process_read_command(const char *root, pid_t pid, char *out, size_t out_len)
 {
 	char argv[COMMAND_BYTES];
 	ssize_t len = proc_slurp(root, pid, "cmdline", argv, sizeof(argv));
@@ -38,7 +38,7 @@ static int read_command(const char *root, pid_t pid, char *out, size_t out_len)
 	return 0;
 }
 
-static int read_environment(const char *root, pid_t pid, struct gp_process *p)
+static int process_read_environment(const char *root, pid_t pid, struct gp_process *p)
 {
 	struct environment env;
 	int err = environment_read(root, pid, &env);
@@ -95,14 +95,14 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 
 	if (err)
 		return err;
-	err = read_command(root, pid, p.command, sizeof(p.command));
+	err = process_read_command(root, pid, p.command, sizeof(p.command));
 	if (err && err != -EACCES)
 		return err;
-	err = read_environment(root, pid, &p);
+	err = process_read_environment(root, pid, &p);
 	if (err && err != -EACCES)
 		return err;
-	/* The files were opened one by one: the pid may have passed to another process in between.
-	 */
+	/* The files were opened one by one: the pid may have passed to another process in
+	 * between. */
 	if (process_start_ns(root, pid) != p.start_ns)
 		return -ESRCH;
 	*ret = p;
@@ -114,7 +114,7 @@ struct ask {
 	long pid; /* no padding: it is written as it lies */
 };
 
-static ssize_t read_there(const void *arg, void *ret, size_t cap)
+static ssize_t process_read_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
 	int err = cap < sizeof(struct gp_process) ? -ENOBUFS
@@ -131,9 +131,52 @@ int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_p
 
 	if (!a)
 		return process_read(root, pid, ret);
-	n = aside_call(a, read_there, &ask, sizeof(ask), &answer);
+	n = aside_call(a, process_read_there, &ask, sizeof(ask), &answer);
 	if (n < 0)
 		return (int)n;
 	memcpy(ret, answer, sizeof(*ret));
 	return 0;
+}
+
+/* "/usr/local/bin/runsc": all of gVisor is that program. */
+static bool process_is_runsc(const char *root, pid_t pid)
+{
+	char link[PROC_PATH_MAX], exe[PROC_PATH_MAX], *end;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "%s/proc/%d/exe", root, pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	if (n <= 0)
+		return false;
+	exe[n] = '\0';
+	end = strstr(exe, " (deleted)");
+	if (end)
+		*end = '\0';
+	end = strrchr(exe, '/');
+	return !strcmp(end ? end + 1 : exe, "runsc");
+}
+
+/* Its sandboxes and their helpers set this first argument. */
+static bool named_so(const struct gp_process *p, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(p->command, name, len) && (!p->command[len] || p->command[len] == ' ');
+}
+
+bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p)
+{
+	if (p && (named_so(p, "runsc-sandbox") || named_so(p, "runsc-gofer")))
+		return true;
+	return process_is_runsc(root, pid);
+}
+
+bool process_gvisor_sandbox(struct aside *a, const char *root, pid_t pid)
+{
+	struct gp_process p;
+
+	if (!process_is_runsc(root, pid) || process_read_aside(a, root, pid, &p))
+		return false;
+	/* Processes of a container are forks of its sandbox, with its command line. */
+	return named_so(&p, "runsc-sandbox") && !process_is_runsc(root, (pid_t)p.parent);
 }

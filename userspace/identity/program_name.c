@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/identity/program_name.h"
 
+#include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CACHED_DEPTH 3 /* of messages around a module */
@@ -34,6 +36,25 @@ static bool name_take(struct program_name *n, const char *name, size_t len, bool
 	n->name[len] = '\0';
 	n->sure = sure;
 	return true;
+}
+
+bool program_name_take(struct program_name *n, const char *name, size_t len)
+{
+	return name_length(name, len) == len && name_take(n, name, len, true);
+}
+
+static bool content_has(const char *code, size_t len, const char *text)
+{
+	return memmem(code, len, text, strlen(text));
+}
+
+void program_content_look(struct program_name *n, const char *code, size_t len)
+{
+	if (n->gradient || !len)
+		return;
+	n->gradient = content_has(code, len, "transpose(jvp") ||
+		      content_has(code, len, "gradient_tape/");
+	n->told |= n->gradient || content_has(code, len, "jit(") || content_has(code, len, "pmap(");
 }
 
 /* A string of bytecode, with its terminator; "main" is the function, not the module. */
@@ -107,7 +128,7 @@ static void proto_look(struct program_name *n, const char *code, size_t len)
 }
 
 /* "module @jit_f attributes {...". */
-static void text_look(struct program_name *n, const char *code, size_t len)
+static void program_name_text(struct program_name *n, const char *code, size_t len)
 {
 	static const char module[] = "module @";
 	const char *at = memmem(code, len < 4096 ? len : 4096, module, sizeof(module) - 1);
@@ -122,6 +143,7 @@ void program_name_look(struct program_name *n, const char *code, size_t len, boo
 {
 	static const char bytecode[] = {'M', 'L', '\xef', 'R'}; /* mlir/docs/BytecodeFormat.md */
 
+	program_content_look(n, code, len);
 	if (n->sure || !len)
 		return;
 	if (!first || (len >= sizeof(bytecode) && !memcmp(code, bytecode, sizeof(bytecode)))) {
@@ -130,7 +152,7 @@ void program_name_look(struct program_name *n, const char *code, size_t len, boo
 	}
 	proto_look(n, code, len);
 	if (!n->sure)
-		text_look(n, code, len);
+		program_name_text(n, code, len);
 	n->sure = true; /* no more of it tells a name */
 }
 
@@ -165,7 +187,7 @@ static bool field_name(struct piece *p, unsigned int number, struct piece *ret)
 
 /* HloModuleProto: its name, that of its entry, and computations that begin with a name. What
  * another format begins with may be a text, too, and no name of a program. */
-static bool module_look(struct program_name *n, struct piece module)
+static bool program_name_module(struct program_name *n, struct piece module)
 {
 	struct piece name, entry, computation, first;
 
@@ -180,9 +202,44 @@ void program_name_cached(struct program_name *n, const char *code, size_t len, u
 {
 	struct piece p = {code, code + len, bytes};
 
-	for (int depth = 0; !module_look(n, p) && depth < CACHED_DEPTH; depth++) {
+	for (int depth = 0; !program_name_module(n, p) && depth < CACHED_DEPTH; depth++) {
 		if (!field_enter(&p, 1, &p))
 			break;
 	}
 	n->sure = true; /* nothing else tells a name */
+}
+
+int program_code_look(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
+		      struct program_name *ret)
+{
+	uint64_t at = 0, most = bytes < PROGRAM_CODE_MAX ? bytes : PROGRAM_CODE_MAX;
+	char *piece = malloc(PROGRAM_CODE_PIECE);
+	size_t held = 0; /* of the piece before */
+
+	*ret = (struct program_name){0};
+	if (!piece)
+		return -ENOMEM;
+	while (at < most && !(ret->sure && ret->gradient)) {
+		uint64_t room = PROGRAM_CODE_PIECE - held;
+		size_t n = read(ctx, code + at, piece + held, most - at < room ? most - at : room);
+
+		if (!n)
+			break;
+		if (!cached) {
+			program_name_look(ret, piece, held + n, !at);
+		} else {
+			if (!at) /* its beginning is all that tells a name */
+				program_name_cached(ret, piece, n, bytes);
+			program_content_look(ret, piece, held + n);
+		}
+		at += n;
+		held += n;
+		if (held > PROGRAM_NAME_OVERLAP) {
+			memmove(piece, piece + held - PROGRAM_NAME_OVERLAP, PROGRAM_NAME_OVERLAP);
+			held = PROGRAM_NAME_OVERLAP;
+		}
+	}
+	ret->told &= at >= bytes || ret->gradient;
+	free(piece);
+	return 0;
 }

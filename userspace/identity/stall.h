@@ -6,8 +6,7 @@
  * For processes that have fallen silent, once a second. Nothing is opened that the process could
  * choose, only links are read: a file on a dead server or a FIFO blocks nobody here. Bounded in
  * files (4 of a thread, 16 children, 64 names of threads), bytes, and time. What cannot be told is
- * GP_WHY_unknown.
- */
+ * GP_WHY_unknown. */
 #ifndef IDENTITY_STALL_H
 #define IDENTITY_STALL_H
 
@@ -44,7 +43,7 @@ enum syscall_kind {
 	SYSCALL_RESTART, /* one of these that a signal interrupted, with its arguments gone */
 };
 
-/* Of the architecture that this was built for. *ret_name NULL: not one that is known to block. */
+/* number: of the architecture that this was built for. *ret_name NULL: not known to block. */
 enum syscall_kind syscall_kind(long number, const char **ret_name);
 
 #endif

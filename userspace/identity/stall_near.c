@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/identity/stall_internal.h"
+/* stall_near.c - what a blocked process may wait for: stuck children, threads of collectives. */
+#include "userspace/identity/stall_private.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -16,8 +17,9 @@
 #define CHILDREN_BYTES 1024
 #define THREADS_MAX    64
 
-static void add(struct look *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct look *l, const char *fmt, ...)
+static void stall_near_add(struct look *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void stall_near_add(struct look *l, const char *fmt, ...)
 {
 	size_t at = strnlen(l->out->where, sizeof(l->out->where) - 1);
 	va_list ap;
@@ -34,7 +36,7 @@ static bool child_stuck(const struct gp_blocked *b)
 	       (b->why == GP_WHY_input && strcmp(b->where, "reads a pipe") != 0);
 }
 
-static void look_children(struct look *l, pid_t tid)
+static void stall_near_scan_children(struct look *l, pid_t tid)
 {
 	char text[CHILDREN_BYTES], path[64], *at = text, *end;
 
@@ -51,7 +53,7 @@ static void look_children(struct look *l, pid_t tid)
 		look_state(&child);
 		if (!child_stuck(&b))
 			continue;
-		add(l, "; its child %d %s", (int)child.pid, b.where);
+		stall_near_add(l, "; its child %d %s", (int)child.pid, b.where);
 		return;
 	}
 }
@@ -63,7 +65,7 @@ static bool takes_part(const char *comm)
 	       strstr(comm, "mpi");
 }
 
-static void look_threads(struct look *l)
+static void stall_near_scan_threads(struct look *l)
 {
 	int fd = proc_open(l->root, l->pid, "task", O_RDONLY | O_DIRECTORY);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -86,7 +88,7 @@ static void look_threads(struct look *l)
 		if (!strcmp(comm, first))
 			continue;
 		look_symbol(first, sizeof(first), comm);
-		add(l, " beside %s", first);
+		stall_near_add(l, " beside %s", first);
 		break;
 	}
 	closedir(dir);
@@ -100,10 +102,10 @@ void look_near(struct look *l)
 	case GP_WHY_idle:
 	case GP_WHY_child:
 	case GP_WHY_input:
-		look_threads(l);
-		look_children(l, l->tid);
+		stall_near_scan_threads(l);
+		stall_near_scan_children(l, l->tid);
 		if (l->tid != l->pid)
-			look_children(l, l->pid);
+			stall_near_scan_children(l, l->pid);
 		break;
 	default:
 		break;

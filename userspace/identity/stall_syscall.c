@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* stall_syscall.c - system calls that a thread can be blocked in for long, and their kinds. */
 #include <stddef.h>
 #include <sys/syscall.h>
 

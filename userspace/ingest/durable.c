@@ -17,6 +17,7 @@
 #include "userspace/base/archive.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 
 #define STATE_MAGIC	  "GPBPFST\1"
 #define STATE_FORMAT	  3
@@ -43,7 +44,7 @@ struct header { /* of the state file; the two states follow */
 	uint32_t stream_bytes, model_bytes;
 };
 
-static void path_of(const struct durable *d, const char *name, char path[PATH_MAX + 32])
+static void durable_path_of(const struct durable *d, const char *name, char path[PATH_MAX + 32])
 {
 	snprintf(path, PATH_MAX + 32, "%s/%s", d->dir, name);
 }
@@ -53,11 +54,10 @@ static void segment_path(const struct durable *d, uint64_t segment, char path[PA
 	char name[32];
 
 	snprintf(name, sizeof(name), "tape-%010llu", (unsigned long long)segment);
-	path_of(d, name, path);
+	durable_path_of(d, name, path);
 }
 
-/* ---- lock
- * ------------------------------------------------------------------------------------------ */
+/* ---- lock ------------------------------------------------------------------------------------ */
 
 static int lock_try(int fd)
 {
@@ -66,7 +66,7 @@ static int lock_try(int fd)
 	return fcntl(fd, F_SETLK, &whole) ? -errno : 0;
 }
 
-/* Who holds it; 0: nobody. */
+/* Returns the process that holds the lock; 0: none. */
 static pid_t lock_owner(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -110,10 +110,10 @@ static int lock_open(struct durable *d, bool takeover)
 	char path[PATH_MAX + 32];
 	int err;
 
-	path_of(d, "lock", path);
-	d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	durable_path_of(d, "lock", path);
+	d->lock = path_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
 	if (d->lock < 0) {
-		err = -errno;
+		err = d->lock;
 		log_error("--durable: %s: %s", path, strerror(-err));
 		return err;
 	}
@@ -133,7 +133,7 @@ pid_t durable_owner(const char *dir)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/lock", dir);
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	fd = path_open(path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return 0;
 	owner = lock_owner(fd);
@@ -141,8 +141,7 @@ pid_t durable_owner(const char *dir)
 	return owner;
 }
 
-/* ---- state
- * ----------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 static void blob_archive(struct archive *a, struct buffer *blob)
 {
@@ -169,14 +168,14 @@ static void state_archive(struct archive *a, struct header *h, struct durable_st
 	blob_archive(a, &state->exports);
 }
 
-static int file_read(const char *path, struct buffer *out)
+static int durable_file_read(const char *path, struct buffer *out)
 {
-	int err = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int err = 0, fd = path_open(path, O_RDONLY | O_NOFOLLOW, 0);
 	ssize_t n = 1;
 	char *at;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (n > 0 && !err) {
 		at = out->len < STATE_BYTES_MAX ? buffer_reserve(out, 1 << 16) : NULL;
 		n = at ? read(fd, at, 1 << 16) : 0;
@@ -221,7 +220,7 @@ void durable_discard(struct durable *d)
 {
 	char path[PATH_MAX + 32];
 
-	path_of(d, "state", path);
+	durable_path_of(d, "state", path);
 	unlink(path);
 	segments_clear(d);
 	state_free(&d->state);
@@ -239,8 +238,8 @@ static void state_load(struct durable *d)
 	const char *why = NULL;
 	int err;
 
-	path_of(d, "state", path);
-	err = file_read(path, &bytes);
+	durable_path_of(d, "state", path);
+	err = durable_file_read(path, &bytes);
 	if (err != -ENOENT) {
 		archive_read(&a, bytes.data, bytes.len, STATE_MAGIC, STATE_FORMAT);
 		state_archive(&a, &h, &d->state);
@@ -266,27 +265,26 @@ const struct durable_state *durable_state(const struct durable *d)
 	return d->found ? &d->state : NULL;
 }
 
-/* ---- life
- * ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-static int folder_open(struct durable *d, const char *dir)
+static int durable_folder_open(struct durable *d, const char *dir)
 {
 	struct stat st;
-	int err = 0;
+	int err = path_answers(dir);
 
-	if (mkdir(dir, 0700) && errno != EEXIST)
-		err = -errno;
+	err = err ? err : path_make(dir, 0700);
+
 	if (!err && !realpath(dir, d->dir))
 		err = -errno;
 	if (!err && stat(d->dir, &st))
 		err = -errno;
-	/* Who may write there may hand us any state. */
+	/* A user who may write there could give gp-bpf any state. */
 	if (!err && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022))
 		err = -EACCES;
 	if (err)
 		log_error("--durable: state directory %s: %s", dir,
 			  err == -EACCES ? "must be ours, and writable for nobody else"
-					 : strerror(-err));
+					 : path_why(err));
 	return err;
 }
 
@@ -298,7 +296,7 @@ int durable_open(struct durable **ret, const char *dir, bool takeover)
 	if (!d)
 		return -ENOMEM;
 	d->lock = -1;
-	err = folder_open(d, dir);
+	err = durable_folder_open(d, dir);
 	if (!err)
 		err = lock_open(d, takeover);
 	if (err) {
@@ -326,8 +324,7 @@ const char *durable_dir(const struct durable *d)
 	return d->dir;
 }
 
-/* ---- tape
- * ------------------------------------------------------------------------------------------ */
+/* ---- tape ------------------------------------------------------------------------------------ */
 
 int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
 {
@@ -419,11 +416,11 @@ static int state_write(const struct durable *d, uint64_t first, const struct dur
 	archive_write(&a, &bytes, STATE_MAGIC, STATE_FORMAT);
 	state_archive(&a, &h, &state);
 	err = archive_end(&a);
-	path_of(d, "state", path);
-	path_of(d, "state.new", fresh);
-	fd = err ? -1 : open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	durable_path_of(d, "state", path);
+	durable_path_of(d, "state.new", fresh);
+	fd = err ? -1 : path_open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
 	if (!err && fd < 0)
-		err = -errno;
+		err = fd;
 	for (size_t at = 0; !err && at < bytes.len;) {
 		ssize_t n = write(fd, bytes.data + at, bytes.len - at);
 

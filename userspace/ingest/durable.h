@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* durable.h - what of a live run outlives this process: a state directory with a lock, the state of
- * stream and model as it was at one moment, and the tape since then. Whoever reads both knows what
- * was known.
+ * stream and model as it was at one moment, and the tape since then. A reader of both has the whole
+ * state.
  *
  *   DIR/lock             held while somebody watches
  *   DIR/state            stream and model, and where the tape goes on; replaced as a whole
- *   DIR/tape-NUMBER      segments; those that a newer state covers are removed, so the tape is
- * bounded
+ *   DIR/tape-NUMBER      segments; those that a newer state covers are removed, so the tape has
+ *                        a bound
  *
  * Killed at any moment, the directory is whole: a segment begins before the state that needs it,
  * and goes after the state that does not. Not thread-safe. Errors: 0 or -errno after one line. */

@@ -24,11 +24,16 @@ GP_KINDS(X)
 #undef X
 
 #define X(id, name) [id] = #name,
-static const char *const roles[] = {GP_ROLES(X)};
 static const char *const groups[] = {GP_GROUPS(X)};
-static const char *const causes[] = {GP_LOSS_CAUSES(X)};
 static const char *const insns[] = {GP_INSNS(X)};
 static const char *const attach_states[] = {GP_ATTACH_STATES(X)};
+#undef X
+
+#define X(id, name, attributes) [id] = {#name, attributes},
+static const struct {
+	const char *name;
+	unsigned attributes;
+} causes[] = {GP_LOSS_CAUSES(X)}, roles[] = {GP_ROLES(X)};
 #undef X
 
 #define NAME_OF(table, i)                                                                          \
@@ -61,7 +66,12 @@ const char *event_kind_name(unsigned kind)
 
 const char *event_role_name(unsigned role)
 {
-	return NAME_OF(roles, role);
+	return role < sizeof(roles) / sizeof(roles[0]) && roles[role].name ? roles[role].name : "?";
+}
+
+bool event_role_uses_device(unsigned role)
+{
+	return role < sizeof(roles) / sizeof(roles[0]) && roles[role].attributes & GP_ROLE_DEVICE;
 }
 
 const char *event_group_name(unsigned group)
@@ -71,7 +81,17 @@ const char *event_group_name(unsigned group)
 
 const char *event_loss_name(unsigned cause)
 {
-	return NAME_OF(causes, cause);
+	return cause < GP_LOSS_CAUSE_COUNT && causes[cause].name ? causes[cause].name : "?";
+}
+
+bool event_loss_of_data(unsigned cause)
+{
+	return cause < GP_LOSS_CAUSE_COUNT && causes[cause].attributes & GP_LOSS_DATA;
+}
+
+bool event_loss_may_hide_marker(unsigned cause)
+{
+	return cause < GP_LOSS_CAUSE_COUNT && causes[cause].attributes & GP_LOSS_MARKER;
 }
 
 const char *event_insn_name(unsigned insn)

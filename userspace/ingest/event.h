@@ -3,6 +3,7 @@
 #ifndef INGEST_EVENT_H
 #define INGEST_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bpf/gp_abi.h"
@@ -27,8 +28,13 @@ int event_decode(const void *buf, size_t len, struct event *ret);
 size_t event_length(unsigned kind);
 const char *event_kind_name(unsigned kind); /* "range_begin"; "?" when unknown */
 const char *event_role_name(unsigned role);
+/* A process that makes a call of this role uses a device. */
+bool event_role_uses_device(unsigned role);
 const char *event_group_name(unsigned group);
 const char *event_loss_name(unsigned cause);
+/* By GP_LOSS_CAUSES: something that was measured is missing; and that may be a marker of a step. */
+bool event_loss_of_data(unsigned cause);
+bool event_loss_may_hide_marker(unsigned cause);
 const char *event_insn_name(unsigned insn);
 const char *event_attach_state_name(unsigned state);
 
@@ -38,7 +44,7 @@ char *event_text(char *out, size_t out_len, const char *field, size_t field_len)
 
 /* A record being made by user space: header and zeroed payload of this kind in buf (GP_RECORD_MAX
  * bytes suffice for any). Returns the payload. */
-#define GP_RECORD_MAX 1088
+#define GP_RECORD_MAX 1280
 void *event_init(void *buf, unsigned kind, __u64 ts_ns, __u32 pid, __u32 probe);
 
 #endif

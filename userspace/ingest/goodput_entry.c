@@ -92,14 +92,14 @@ void goodput_parser_free(struct goodput_parser *p)
 	free(p);
 }
 
-static int bad(struct goodput_parser *p, const char *key, const char *why)
+static int entry_bad(struct goodput_parser *p, const char *key, const char *why)
 {
 	snprintf(p->reason, GOODPUT_REASON_MAX, "%s %s", key, why);
 	return -EBADMSG;
 }
 
 /* The last of that name. NULL: none. */
-static const cJSON *field(const cJSON *object, const char *key)
+static const cJSON *entry_field(const cJSON *object, const char *key)
 {
 	const cJSON *found = NULL, *child;
 
@@ -111,12 +111,12 @@ static const cJSON *field(const cJSON *object, const char *key)
 /* Likewise, and null is none. */
 static const cJSON *field_known(const cJSON *object, const char *key)
 {
-	const cJSON *found = field(object, key);
+	const cJSON *found = entry_field(object, key);
 
 	return cJSON_IsNull(found) ? NULL : found;
 }
 
-static bool microseconds(const cJSON *v, int64_t *ret_us)
+static bool entry_microseconds(const cJSON *v, int64_t *ret_us)
 {
 	double us;
 
@@ -129,18 +129,19 @@ static bool microseconds(const cJSON *v, int64_t *ret_us)
 	return true;
 }
 
-static int take_time(struct goodput_parser *p, const cJSON *v, const char *key, int64_t *ret_us)
+static int entry_take_time(struct goodput_parser *p, const cJSON *v, const char *key,
+			   int64_t *ret_us)
 {
 	if (!cJSON_IsNumber(v))
-		return bad(p, key, cJSON_IsNull(v) ? "is null" : "is no number");
-	if (!microseconds(v, ret_us))
-		return bad(p, key, "is no time from 1970 to 2112");
+		return entry_bad(p, key, cJSON_IsNull(v) ? "is null" : "is no number");
+	if (!entry_microseconds(v, ret_us))
+		return entry_bad(p, key, "is no time from 1970 to 2112");
 	return 0;
 }
 
 /* A whole number from 0 to max; `missing` where the key is not there or null. */
-static int take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max,
-		      int64_t missing, int64_t *ret)
+static int entry_take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max,
+			    int64_t missing, int64_t *ret)
 {
 	const cJSON *v = field_known(o, key);
 
@@ -149,16 +150,16 @@ static int take_count(struct goodput_parser *p, const cJSON *o, const char *key,
 		return 0;
 	}
 	if (!cJSON_IsNumber(v))
-		return bad(p, key, "is no number");
+		return entry_bad(p, key, "is no number");
 	if (!(v->valuedouble >= 0 && v->valuedouble <= max) ||
 	    v->valuedouble != floor(v->valuedouble))
-		return bad(p, key, "is no whole number, or too large");
+		return entry_bad(p, key, "is no whole number, or too large");
 	*ret = (int64_t)v->valuedouble;
 	return 0;
 }
 
-static int take_name(struct goodput_parser *p, const cJSON *o, const char *key, const char *missing,
-		     bool capitals, uint32_t *ret)
+static int entry_take_name(struct goodput_parser *p, const cJSON *o, const char *key,
+			   const char *missing, bool capitals, uint32_t *ret)
 {
 	const cJSON *v = field_known(o, key);
 	const char *text = v ? v->valuestring : missing;
@@ -166,7 +167,7 @@ static int take_name(struct goodput_parser *p, const cJSON *o, const char *key, 
 	size_t len;
 
 	if (!text)
-		return bad(p, key, v ? "is no text" : "is missing");
+		return entry_bad(p, key, v ? "is no text" : "is missing");
 	len = strnlen(text, sizeof(name) - 1);
 	for (size_t i = 0; i < len; i++)
 		name[i] = capitals && text[i] >= 'a' && text[i] <= 'z' ? (char)(text[i] - 'a' + 'A')
@@ -175,17 +176,17 @@ static int take_name(struct goodput_parser *p, const cJSON *o, const char *key, 
 	return 0;
 }
 
-static int take_slices(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
+static int entry_take_slices(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	int64_t active, total, available;
 	int err;
 
-	/* What is missing is what the library takes for it. */
-	err = take_count(p, o, "active_slices", UINT32_MAX, 0, &active);
+	/* A missing value is the one that the library assumes. */
+	err = entry_take_count(p, o, "active_slices", UINT32_MAX, 0, &active);
 	if (!err)
-		err = take_count(p, o, "total_slices", UINT32_MAX, 1, &total);
+		err = entry_take_count(p, o, "total_slices", UINT32_MAX, 1, &total);
 	if (!err)
-		err = take_count(p, o, "available_slices", UINT32_MAX, 0, &available);
+		err = entry_take_count(p, o, "available_slices", UINT32_MAX, 0, &available);
 	if (err)
 		return err;
 	r->active = (uint32_t)active;
@@ -194,21 +195,21 @@ static int take_slices(struct goodput_parser *p, const cJSON *o, struct goodput_
 	return 0;
 }
 
-static int take_instant(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
+static int entry_take_instant(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	switch (r->kind) {
 	case GOODPUT_STEP:
 		if (!field_known(o, "step_count"))
-			return bad(p, "step_count", "is missing");
-		return take_count(p, o, "step_count", NUMBER_MAX, 0, &r->number);
+			return entry_bad(p, "step_count", "is missing");
+		return entry_take_count(p, o, "step_count", NUMBER_MAX, 0, &r->number);
 	case GOODPUT_CUSTOM_START:
 	case GOODPUT_CUSTOM_END:
-		return take_name(p, o, "custom_badput_event_type", NULL, true, &r->name);
+		return entry_take_name(p, o, "custom_badput_event_type", NULL, true, &r->name);
 	case GOODPUT_ELASTIC_WAIT_START:
 	case GOODPUT_ELASTIC_WAIT_END:
-		return take_name(p, o, "elastic_wait_event_type", "unknown", false, &r->name);
+		return entry_take_name(p, o, "elastic_wait_event_type", "unknown", false, &r->name);
 	case GOODPUT_SLICES:
-		return take_slices(p, o, r);
+		return entry_take_slices(p, o, r);
 	default:
 		return 0;
 	}
@@ -221,65 +222,66 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Of the manager; where that is not known, the first start that is. */
-static int take_start(struct goodput_parser *p, const cJSON *o, const char *key, int64_t *ret_us)
+/* Takes the start of the manager; if that is unknown, the first start that is known. */
+static int entry_take_start(struct goodput_parser *p, const cJSON *o, const char *key,
+			    int64_t *ret_us)
 {
 	const cJSON *v = field_known(o, key), *child;
 
 	*ret_us = GOODPUT_UNKNOWN;
 	if (v)
-		return take_time(p, v, key, ret_us);
+		return entry_take_time(p, v, key, ret_us);
 	cJSON_ArrayForEach(child, o) if (ends_with(child->string, "_start_time") &&
-					 microseconds(child, ret_us)) return 0;
+					 entry_microseconds(child, ret_us)) return 0;
 	return 0;
 }
 
-static int take_checkpoint(struct goodput_parser *p, const cJSON *o, size_t which,
-			   struct goodput_record *r)
+static int entry_take_checkpoint(struct goodput_parser *p, const cJSON *o, size_t which,
+				 struct goodput_record *r)
 {
 	const char *key = checkpoints[which].duration;
 	const cJSON *duration = field_known(o, key), *directory = field_known(o, "directory");
 	int err;
 
 	r->kind = (uint8_t)checkpoints[which].kind;
-	err = take_start(p, o, checkpoints[which].start, &r->time_us);
+	err = entry_take_start(p, o, checkpoints[which].start, &r->time_us);
 	if (!err)
-		err = take_count(p, o, "step", NUMBER_MAX, GOODPUT_UNKNOWN, &r->number);
+		err = entry_take_count(p, o, "step", NUMBER_MAX, GOODPUT_UNKNOWN, &r->number);
 	if (err)
 		return err;
-	if (duration && !microseconds(duration, &r->duration_us))
-		return bad(p, key, "is no duration");
+	if (duration && !entry_microseconds(duration, &r->duration_us))
+		return entry_bad(p, key, "is no duration");
 	if (directory && !cJSON_IsString(directory))
-		return bad(p, "directory", "is no text");
+		return entry_bad(p, "directory", "is no text");
 	r->partial = !duration;
 	for (size_t i = 0; i < COUNT(checkpoints[which].others) && checkpoints[which].others[i];
 	     i++)
-		r->partial |= cJSON_IsNull(field(o, checkpoints[which].others[i]));
+		r->partial |= cJSON_IsNull(entry_field(o, checkpoints[which].others[i]));
 	r->persistent = directory && !strncmp(directory->valuestring, "gs://", 5);
 	return 0;
 }
 
 /* 1, 0: it tells nothing of ours, -EBADMSG. */
-static int take_record(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
+static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *v;
 	int err;
 
 	for (size_t i = 0; i < COUNT(instants); i++) {
-		v = field(o, instants[i].key);
+		v = entry_field(o, instants[i].key);
 		if (!v)
 			continue;
 		r->kind = (uint8_t)instants[i].kind;
-		err = take_time(p, v, instants[i].key, &r->time_us);
+		err = entry_take_time(p, v, instants[i].key, &r->time_us);
 		if (!err)
-			err = take_instant(p, o, r);
+			err = entry_take_instant(p, o, r);
 		return err ? err : 1;
 	}
-	v = field(o, "event_type");
+	v = entry_field(o, "event_type");
 	for (size_t i = 0; cJSON_IsString(v) && i < COUNT(checkpoints); i++) {
 		if (strcmp(v->valuestring, checkpoints[i].type) != 0)
 			continue;
-		err = take_checkpoint(p, o, i, r);
+		err = entry_take_checkpoint(p, o, i, r);
 		return err ? err : 1;
 	}
 	return 0;
@@ -295,16 +297,17 @@ static int guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_
 	{
 		if (!strstr(child->string, "time"))
 			continue;
-		if (microseconds(field(o, child->string), &r->write_us))
+		if (entry_microseconds(entry_field(o, child->string), &r->write_us))
 			return 0;
 		break;
 	}
 	r->write_us = r->time_us != GOODPUT_UNKNOWN ? r->time_us : p->before_us;
-	return r->write_us == GOODPUT_UNKNOWN ? bad(p, "the record", "has no time at all") : 0;
+	return r->write_us == GOODPUT_UNKNOWN ? entry_bad(p, "the record", "has no time at all")
+					      : 0;
 }
 
-static int take_write(struct goodput_parser *p, const cJSON *top, const cJSON *o,
-		      struct goodput_record *r)
+static int entry_take_write(struct goodput_parser *p, const cJSON *top, const cJSON *o,
+			    struct goodput_record *r)
 {
 	const char *key = top == o ? "_ts" : "timestamp";
 	const cJSON *v = field_known(top, key);
@@ -313,18 +316,18 @@ static int take_write(struct goodput_parser *p, const cJSON *top, const cJSON *o
 	if (!v)
 		return guess_write(p, o, r);
 	if (top == o)
-		err = take_time(p, v, key, &r->write_us);
+		err = entry_take_time(p, v, key, &r->write_us);
 	else if (!cJSON_IsString(v) ||
 		 epoch_parse(v->valuestring, strlen(v->valuestring), &r->write_us) ||
 		 r->write_us > GOODPUT_TIME_MAX_US)
-		err = bad(p, key, "is no time from 1970 to 2112");
+		err = entry_bad(p, key, "is no time from 1970 to 2112");
 	r->written = true;
 	return err;
 }
 
-static void take_id(const cJSON *top, struct goodput_entry *e)
+static void entry_take_id(const cJSON *top, struct goodput_entry *e)
 {
-	const cJSON *v = field(top, "insertId");
+	const cJSON *v = entry_field(top, "insertId");
 	size_t len;
 
 	e->id_hash = 0;
@@ -337,21 +340,21 @@ static void take_id(const cJSON *top, struct goodput_entry *e)
 	e->id_hash += !e->id_hash;
 }
 
-static int take_entry(struct goodput_parser *p, const cJSON *top, struct goodput_entry *ret)
+static int entry_take_entry(struct goodput_parser *p, const cJSON *top, struct goodput_entry *ret)
 {
-	const cJSON *payload = field(top, "jsonPayload"),
+	const cJSON *payload = entry_field(top, "jsonPayload"),
 		    *o = cJSON_IsObject(payload) ? payload : top;
 	struct goodput_record r = {.number = GOODPUT_UNKNOWN, .duration_us = GOODPUT_UNKNOWN};
 	int rc;
 
 	p->before_us = ret->record.write_us;
-	rc = take_record(p, o, &r);
+	rc = entry_take_record(p, o, &r);
 	if (rc <= 0)
 		return rc;
-	if (take_name(p, o, "job_name", "", false, &r.job) || take_write(p, top, o, &r))
+	if (entry_take_name(p, o, "job_name", "", false, &r.job) || entry_take_write(p, top, o, &r))
 		return -EBADMSG;
 	ret->record = r;
-	take_id(top, ret);
+	entry_take_id(top, ret);
 	return 1;
 }
 
@@ -415,7 +418,7 @@ int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len,
 	else if (!cJSON_IsObject(top) || end != text + len)
 		snprintf(reason, GOODPUT_REASON_MAX, "it is no JSON object");
 	else
-		rc = take_entry(p, top, ret);
+		rc = entry_take_entry(p, top, ret);
 	goodput_arena_leave(p->arena, top);
 	return rc;
 }

@@ -3,11 +3,10 @@
  *
  * An entry is the record itself, or a Cloud Logging entry: the record under `jsonPayload`, the time
  * of writing as `timestamp` (RFC 3339), and `insertId`. Beside the keys of a record without
- * `jsonPayload`, `_ts` (epoch seconds) is the time of writing. Of a key that is there twice the
- * last value counts, at the place of the first, as in Python. A record that tells several things is
- * the first of them in the order of enum goodput_kind. Letters A to Z of custom event types are
- * made capital.
- */
+ * `jsonPayload`, `_ts` (epoch seconds) is the time of writing. If a key is there twice, the last
+ * value counts, at the place of the first, as in Python. A record that tells several things is the
+ * first of them in the order of enum goodput_kind. Letters A to Z of custom event types are made
+ * capital. */
 #ifndef INGEST_GOODPUT_ENTRY_H
 #define INGEST_GOODPUT_ENTRY_H
 

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "userspace/base/path.h"
+
 #define PACKED_BYTES ((size_t)64 << 10)
 #define GZIP_FIRST   0x1f      /* RFC 1952; no JSON begins with it */
 #define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, and a gzip header */
@@ -31,16 +33,19 @@ struct goodput_file {
 	uint64_t offset;
 };
 
-static int file_attach(struct goodput_file *f)
+static int goodput_file_attach(struct goodput_file *f)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (f->follow ? O_NONBLOCK : 0);
 	struct stat st;
 	int err = 0;
 
-	f->fd = strcmp(f->path, "-") ? open(f->path, flags)
-				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (!strcmp(f->path, "-"))
+		f->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	else if (f->follow)
+		f->fd = path_open(f->path, O_RDONLY, 0);
+	else
+		f->fd = path_open_input(f->path);
 	if (f->fd < 0)
-		return -errno;
+		return strcmp(f->path, "-") ? f->fd : -errno;
 	if (fstat(f->fd, &st))
 		err = -errno;
 	else if (S_ISDIR(st.st_mode))
@@ -62,7 +67,7 @@ int goodput_file_open(struct goodput_file **ret, const char *path, bool follow)
 		return -ENOMEM;
 	f->path = path;
 	f->follow = follow;
-	err = file_attach(f);
+	err = goodput_file_attach(f);
 	if (err) {
 		free(f);
 		return err;
@@ -218,7 +223,7 @@ static int file_replaced(struct goodput_file *f)
 		f->gone = true;
 		return 0;
 	}
-	err = file_attach(&next);
+	err = goodput_file_attach(&next);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	close(f->fd);

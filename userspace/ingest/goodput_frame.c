@@ -30,7 +30,7 @@ void goodput_frame_pass(struct goodput_frame *f, size_t len)
 }
 
 /* A value of the array that is no object ends at a comma, or where the array or the line does. */
-static const char *value_end(const char *p, const char *end)
+static const char *frame_value_end(const char *p, const char *end)
 {
 	while (p < end && *p != ',' && *p != ']' && *p != '{' && *p != '\n')
 		p++;
@@ -44,7 +44,7 @@ static bool frame_skip(struct goodput_frame *f)
 	if (f->skip == SKIP_LINE)
 		stop = memchr(f->at, '\n', (size_t)(f->end - f->at));
 	else
-		stop = value_end(f->at, f->end);
+		stop = frame_value_end(f->at, f->end);
 	if (!stop || stop == f->end) {
 		f->at = f->end;
 		return false;
@@ -133,9 +133,9 @@ static const char *level_close(struct goodput_frame *f, char c)
 	return NULL;
 }
 
-/* Of a text that goes on at p: past its quote, or where the piece or the line ends, or a hole is.
- */
-static const char *text_pass(struct goodput_frame *f, const char *p, const char *end)
+/* Of a text that goes on at p: past its quote, or where the piece or the line ends, or a hole
+ * is. */
+static const char *frame_text_pass(struct goodput_frame *f, const char *p, const char *end)
 {
 	for (; p < end && *p != '\n' && *p; p++) {
 		if (f->escaped) {
@@ -191,7 +191,7 @@ static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 		end = f->at + GOODPUT_ENTRY_MAX;
 	while (p < end && !why) {
 		if (f->in_text) {
-			p = text_pass(f, p, end);
+			p = frame_text_pass(f, p, end);
 			if (p < end && f->in_text)
 				why = "a text has no end";
 			continue;

@@ -7,8 +7,7 @@
  * outermost array stand between entries. What cannot be an entry is broken; reading goes on at the
  * line where that showed when the entry began on an earlier one (what is left of that entry is
  * passed), else at the next line. Bytes come in pieces of any size: the same entries come out.
- * Every byte is looked at twice at most. Pure.
- */
+ * Every byte is looked at twice at most. Pure. */
 #ifndef INGEST_GOODPUT_FRAME_H
 #define INGEST_GOODPUT_FRAME_H
 

@@ -82,8 +82,8 @@ static int names_grow(struct goodput_names *n)
 }
 
 /* NULL: too many, or no memory. */
-static struct name *names_add(struct goodput_names *n, uint64_t hash, struct name *same_hash,
-			      const char *text, size_t len)
+static struct name *goodput_names_insert(struct goodput_names *n, uint64_t hash,
+					 struct name *same_hash, const char *text, size_t len)
 {
 	struct name *name;
 
@@ -118,7 +118,7 @@ uint32_t goodput_names_put(struct goodput_names *n, const char *text, size_t len
 	for (name = first; name && !name_is(name, text, len); name = name->same_hash)
 		;
 	if (!name)
-		name = names_add(n, hash, first, text, len);
+		name = goodput_names_insert(n, hash, first, text, len);
 	if (!name) {
 		n->refused++;
 		return GOODPUT_NAMES_MORE;

@@ -57,7 +57,7 @@ static int order_sign(int64_t a, int64_t b)
 }
 
 /* By insertId; those without one are behind, as records without a time of their own. */
-static int id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
+static int order_id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
 {
 	int sign;
 
@@ -79,7 +79,7 @@ static bool place_before(const struct goodput_order *o, const struct place *a,
 		return sign < 0;
 	x = &o->slots[a->slot];
 	y = &o->slots[b->slot];
-	sign = id_compare(&x->entry, &y->entry);
+	sign = order_id_compare(&x->entry, &y->entry);
 	return sign ? sign < 0 : x->arrival < y->arrival;
 }
 
@@ -207,7 +207,7 @@ bool goodput_order_take(struct goodput_order *o, struct goodput_record *ret)
 			return true;
 		}
 		if (o->any_left && e->id_hash && e->record.write_us == o->left.record.write_us &&
-		    e->id_hash == o->left.id_hash && !id_compare(e, &o->left)) {
+		    e->id_hash == o->left.id_hash && !order_id_compare(e, &o->left)) {
 			o->duplicates++;
 			continue;
 		}

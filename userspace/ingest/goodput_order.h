@@ -6,8 +6,7 @@
  * nothing leaves before the end: memory then grows with the log, about 128 bytes a record. Records
  * without a word of the log about their time stay behind those that came before them, and among
  * themselves as they came. Equal times: by insertId (its first 32 bytes), then as they came; equal
- * in both: one of them leaves.
- */
+ * in both: one of them leaves. */
 #ifndef INGEST_GOODPUT_ORDER_H
 #define INGEST_GOODPUT_ORDER_H
 

@@ -4,8 +4,7 @@
  *
  * Times are microseconds since the epoch: the records' own precision, so that sums are exact. A
  * record names one instant, checkpoints excepted, which tell a start and a duration when they are
- * over.
- */
+ * over. */
 #ifndef INGEST_GOODPUT_RECORD_H
 #define INGEST_GOODPUT_RECORD_H
 

@@ -45,7 +45,7 @@ static const char *path_now(const struct goodput_source *s)
 }
 
 /* line 0: none in particular */
-static void fault(struct goodput_source *s, uint64_t line, const char *why)
+static void goodput_source_fault(struct goodput_source *s, uint64_t line, const char *why)
 {
 	char path[256], place[32] = "";
 
@@ -58,7 +58,7 @@ static void fault(struct goodput_source *s, uint64_t line, const char *why)
 	snprintf(s->faults.first, sizeof(s->faults.first), "%s%s: %s", path, place, why);
 }
 
-static int source_error(const char *path, int err)
+static int goodput_source_error(const char *path, int err)
 {
 	log_error("%s: %s", path, strerror(-err));
 	return err;
@@ -76,9 +76,9 @@ static int source_look(struct goodput_source *s)
 		if (!strcmp(path, "-")
 			    ? fstat(STDIN_FILENO, &st)
 			    : stat(path, &st) || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
-			return source_error(path, -errno);
+			return goodput_source_error(path, -errno);
 		if (S_ISDIR(st.st_mode))
-			return source_error(path, -EISDIR);
+			return goodput_source_error(path, -EISDIR);
 		s->size_known &= S_ISREG(st.st_mode);
 		s->size += (uint64_t)st.st_size;
 	}
@@ -91,7 +91,7 @@ static int source_begin(struct goodput_source *s)
 	int err = goodput_file_open(&s->file, path, s->follow && s->next == s->count - 1);
 
 	if (err)
-		return source_error(path, err);
+		return goodput_source_error(path, err);
 	s->next++;
 	goodput_frame_start(&s->frame);
 	return 0;
@@ -105,7 +105,7 @@ int goodput_source_open(struct goodput_source **ret, char *const *paths, int cou
 	int err;
 
 	if (!s)
-		return source_error(paths[0], -ENOMEM);
+		return goodput_source_error(paths[0], -ENOMEM);
 	s->paths = paths;
 	s->count = count;
 	s->follow = follow;
@@ -115,7 +115,7 @@ int goodput_source_open(struct goodput_source **ret, char *const *paths, int cou
 	s->buffer = malloc(BUFFER_BYTES);
 	s->parser = s->names ? goodput_parser_new(s->names) : NULL;
 	if (!s->parser || !s->order || !s->buffer)
-		err = source_error(paths[0], -ENOMEM);
+		err = goodput_source_error(paths[0], -ENOMEM);
 	else
 		err = source_look(s);
 	if (!err && count > 1 && !follow && s->size_known)
@@ -173,7 +173,7 @@ static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 	if (end == FILE_WAITING)
 		return 0;
 	if (end == FILE_DAMAGED)
-		fault(s, 0, "it is no gzip to the end");
+		goodput_source_fault(s, 0, "it is no gzip to the end");
 	s->faults.cut |= end == FILE_CUT || goodput_frame_open(&s->frame);
 	if (end == FILE_RENEWED) {
 		log_warn("%s was cut short or replaced: it is read from its start", path_now(s));
@@ -193,7 +193,7 @@ static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 	return err ? err : 1;
 }
 
-static int source_fill(struct goodput_source *s)
+static int goodput_source_fill(struct goodput_source *s)
 {
 	enum goodput_file_end end;
 	size_t room;
@@ -205,7 +205,7 @@ static int source_fill(struct goodput_source *s)
 	to = source_room(s, &room);
 	n = goodput_file_read(s->file, to, room, &end);
 	if (n < 0)
-		return source_error(path_now(s), (int)n);
+		return goodput_source_error(path_now(s), (int)n);
 	if (!n)
 		return source_ended(s, end);
 	goodput_frame_feed(&s->frame, s->frame.at, to + n);
@@ -236,7 +236,7 @@ static int source_take(struct goodput_source *s)
 		return -EAGAIN;
 	case FRAME_BROKEN:
 		s->faults.entries++;
-		fault(s, line, why);
+		goodput_source_fault(s, line, why);
 		return 0;
 	default:
 		break;
@@ -245,7 +245,7 @@ static int source_take(struct goodput_source *s)
 	rc = goodput_entry_parse(s->parser, f->at, len, &s->entry, reason);
 	goodput_frame_pass(f, len);
 	if (rc < 0)
-		fault(s, line, reason);
+		goodput_source_fault(s, line, reason);
 	s->faults.foreign += !rc;
 	return rc > 0;
 }
@@ -263,15 +263,14 @@ static int source_entry(struct goodput_source *s)
 			if (rc == -EAGAIN)
 				break;
 		}
-		rc = source_fill(s);
+		rc = goodput_source_fill(s);
 		if (rc <= 0)
 			return rc;
 	}
 	return -EAGAIN;
 }
 
-/* ---- several files
- * --------------------------------------------------------------------------------- */
+/* ---- several files --------------------------------------------------------------------------- */
 
 struct begun {
 	int64_t us; /* its first record was written */
@@ -308,7 +307,7 @@ static int source_sort(struct goodput_source *s)
 
 	s->sorted = calloc(count, sizeof(*s->sorted));
 	if (!begun || !s->sorted)
-		err = source_error(s->paths[0], -ENOMEM);
+		err = goodput_source_error(s->paths[0], -ENOMEM);
 	for (; !err && known < s->count; known++) {
 		begun[known].place = known;
 		err = source_first(s->paths[known], &begun[known].us);
@@ -344,7 +343,7 @@ int goodput_source_next(struct goodput_source *s, struct goodput_record *ret)
 			return 1;
 		}
 		if (goodput_order_put(s->order, &s->entry))
-			return source_error(path_now(s), -ENOMEM);
+			return goodput_source_error(path_now(s), -ENOMEM);
 	}
 }
 

@@ -10,8 +10,7 @@
  * goodput_order.h for what that takes. Files are read one after the other, and their records are
  * one log; an entry ends with its file. Where each file's first record says when it was written,
  * that is the order of the files (not of what is followed, and not with pipes); else it is the
- * caller's. Not thread-safe.
- */
+ * caller's. Not thread-safe. */
 #ifndef INGEST_GOODPUT_SOURCE_H
 #define INGEST_GOODPUT_SOURCE_H
 

@@ -7,31 +7,31 @@
 #define COUNT_DIGITS 15 /* below 2^53 */
 
 /* Up to here the double of a decimal with six places is nearer to it than to its neighbours after
- * the multiplication by 1e6 too: half an ulp below 2^32 is 0.24 us, and the product's is 0.25 us.
- */
+ * the multiplication by 1e6 too: half an ulp below 2^32 is 0.24 us, and the product's is 0.25
+ * us. */
 #define EXACT_MAX_S (1ll << 32)
 
 struct cursor {
 	const char *at, *end;
 };
 
-static bool take(struct cursor *c, const char *text, size_t len)
+static bool line_take(struct cursor *c, const char *text, size_t len)
 {
 	if ((size_t)(c->end - c->at) < len || memcmp(c->at, text, len) != 0)
 		return false;
 	c->at += len;
 	return true;
 }
-#define TAKE(c, text) take(c, text, sizeof(text) - 1)
+#define TAKE(c, text) line_take(c, text, sizeof(text) - 1)
 
-static void take_blanks(struct cursor *c)
+static void line_take_blanks(struct cursor *c)
 {
 	while (c->at < c->end && *c->at == ' ')
 		c->at++;
 }
 
 /* How many; 0: none, or more than max. */
-static size_t take_digits(struct cursor *c, size_t max, int64_t *ret)
+static size_t line_take_digits(struct cursor *c, size_t max, int64_t *ret)
 {
 	const char *start = c->at;
 	int64_t v = 0;
@@ -45,7 +45,7 @@ static size_t take_digits(struct cursor *c, size_t max, int64_t *ret)
 }
 
 /* A text without escapes, and short enough to be kept whole; at is behind its quote. */
-static size_t take_name(struct cursor *c)
+static size_t line_take_name(struct cursor *c)
 {
 	const char *start = c->at;
 
@@ -58,15 +58,15 @@ static size_t take_name(struct cursor *c)
 	return GOODPUT_NAME_MAX;
 }
 
-static bool take_time(struct cursor *c, int64_t *ret_us)
+static bool line_take_time(struct cursor *c, int64_t *ret_us)
 {
 	int64_t s, fraction = 0;
 	size_t digits;
 
-	if (!take_digits(c, 10, &s) || s >= EXACT_MAX_S)
+	if (!line_take_digits(c, 10, &s) || s >= EXACT_MAX_S)
 		return false;
 	if (TAKE(c, ".")) {
-		digits = take_digits(c, 6, &fraction);
+		digits = line_take_digits(c, 6, &fraction);
 		if (!digits)
 			return false;
 		for (; digits < 6; digits++)
@@ -86,24 +86,24 @@ size_t goodput_step_line(const char *at, size_t len, struct goodput_names *names
 
 	if (!TAKE(&c, "{\"job_name\":"))
 		return 0;
-	take_blanks(&c);
+	line_take_blanks(&c);
 	if (!TAKE(&c, "\""))
 		return 0;
 	name = c.at;
-	name_len = take_name(&c);
+	name_len = line_take_name(&c);
 	if (name_len >= GOODPUT_NAME_MAX || !TAKE(&c, ","))
 		return 0;
-	take_blanks(&c);
+	line_take_blanks(&c);
 	if (!TAKE(&c, "\"step_count\":"))
 		return 0;
-	take_blanks(&c);
-	if (!take_digits(&c, COUNT_DIGITS, &count) || !TAKE(&c, ","))
+	line_take_blanks(&c);
+	if (!line_take_digits(&c, COUNT_DIGITS, &count) || !TAKE(&c, ","))
 		return 0;
-	take_blanks(&c);
+	line_take_blanks(&c);
 	if (!TAKE(&c, "\"step_start_time\":"))
 		return 0;
-	take_blanks(&c);
-	if (!take_time(&c, &time_us) || !TAKE(&c, "}"))
+	line_take_blanks(&c);
+	if (!line_take_time(&c, &time_us) || !TAKE(&c, "}"))
 		return 0;
 	*ret = (struct goodput_record){
 		.write_us = time_us,

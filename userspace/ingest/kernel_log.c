@@ -5,7 +5,7 @@
 
 #define LINE_MAX_BYTES 512 /* of a line that is looked at */
 
-static const char *skip(const char *text, const char *begin)
+static const char *log_skip(const char *text, const char *begin)
 {
 	size_t len = strlen(begin);
 
@@ -13,7 +13,7 @@ static const char *skip(const char *text, const char *begin)
 }
 
 /* false: there is none, or it is too large for any code or pid. */
-static bool number(const char **at, uint32_t *ret)
+static bool log_number(const char **at, uint32_t *ret)
 {
 	const char *p = *at;
 	uint32_t n = 0;
@@ -30,7 +30,7 @@ static bool number(const char **at, uint32_t *ret)
 	return true;
 }
 
-static void put(char *out, size_t size, const char *text, size_t len)
+static void log_put(char *out, size_t size, const char *text, size_t len)
 {
 	len = len < size ? len : size - 1;
 	memcpy(out, text, len);
@@ -40,17 +40,17 @@ static void put(char *out, size_t size, const char *text, size_t len)
 /* "pid=1234, name=python, text"; of one that is not known both are '<unknown>'. */
 static const char *xid_process(const char *at, uint32_t *ret_pid)
 {
-	const char *next = skip(at, "pid="), *name;
+	const char *next = log_skip(at, "pid="), *name;
 
 	if (!next)
 		return at;
 	next += *next == '\'';
-	if (!number(&next, ret_pid))
+	if (!log_number(&next, ret_pid))
 		*ret_pid = 0;
 	next = strstr(next, ", ");
 	if (!next)
 		return "";
-	name = skip(next, ", name=");
+	name = log_skip(next, ", name=");
 	if (!name)
 		return next + 2;
 	next = strstr(name, ", ");
@@ -58,23 +58,23 @@ static const char *xid_process(const char *at, uint32_t *ret_pid)
 }
 
 /* "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus." */
-static bool parse_xid(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
+static bool log_parse_xid(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
 {
-	const char *device = skip(text, "NVRM: Xid ("), *end;
+	const char *device = log_skip(text, "NVRM: Xid ("), *end;
 	uint32_t code;
 
 	end = device ? strstr(device, "): ") : NULL;
 	if (!end)
 		return false;
 	text = end + 3;
-	if (!number(&text, &code))
+	if (!log_number(&text, &code))
 		return false;
 	*ret = (struct gp_fault){.code = code, .driver = "NVRM"};
-	put(ret->device, sizeof(ret->device), device, (size_t)(end - device));
+	log_put(ret->device, sizeof(ret->device), device, (size_t)(end - device));
 	text = *text == ',' ? text + 1 : text;
 	text = *text == ' ' ? text + 1 : text;
 	text = xid_process(text, ret_pid);
-	put(ret->text, sizeof(ret->text), text, strlen(text));
+	log_put(ret->text, sizeof(ret->text), text, strlen(text));
 	return true;
 }
 
@@ -93,24 +93,24 @@ static bool amd_fault(const char *text)
 
 /* "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; of older kernels
  * "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, ..." */
-static bool parse_amd(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
+static bool log_parse_amd(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
 {
-	const char *at = skip(text, "amdgpu "), *end = at ? strstr(at, ": ") : NULL, *process;
+	const char *at = log_skip(text, "amdgpu "), *end = at ? strstr(at, ": ") : NULL, *process;
 
-	if ((!end && !skip(text, "[drm:amdgpu")) || !amd_fault(text))
+	if ((!end && !log_skip(text, "[drm:amdgpu")) || !amd_fault(text))
 		return false;
 	*ret = (struct gp_fault){.code = -1, .driver = "amdgpu"};
 	if (end) {
-		put(ret->device, sizeof(ret->device), at, (size_t)(end - at));
+		log_put(ret->device, sizeof(ret->device), at, (size_t)(end - at));
 		text = end + 2;
-		text = skip(text, "amdgpu: ") ? skip(text, "amdgpu: ") : text;
+		text = log_skip(text, "amdgpu: ") ? log_skip(text, "amdgpu: ") : text;
 	}
-	put(ret->text, sizeof(ret->text), text, strlen(text));
+	log_put(ret->text, sizeof(ret->text), text, strlen(text));
 	process = strstr(text, "process ");
 	process = process ? strstr(process, " pid ") : NULL;
 	if (process) {
 		process += 5;
-		if (!number(&process, ret_pid))
+		if (!log_number(&process, ret_pid))
 			*ret_pid = 0;
 	}
 	return true;
@@ -122,12 +122,12 @@ bool kernel_log_parse(const char *line, size_t len, struct gp_fault *ret, uint32
 	const char *at = text;
 	uint32_t priority;
 
-	put(text, sizeof(text), line, len);
+	log_put(text, sizeof(text), line, len);
 	*ret_pid = 0;
-	if (!number(&at, &priority) || *at != ',' || priority >> 3) /* facility 0: the kernel */
+	if (!log_number(&at, &priority) || *at != ',' || priority >> 3) /* facility 0: the kernel */
 		return false;
 	at = strchr(at, ';');
-	return at && (parse_xid(at + 1, ret, ret_pid) || parse_amd(at + 1, ret, ret_pid));
+	return at && (log_parse_xid(at + 1, ret, ret_pid) || log_parse_amd(at + 1, ret, ret_pid));
 }
 
 unsigned kernel_log_read(const char *data, size_t len, kernel_log_fn *fn, void *ctx)

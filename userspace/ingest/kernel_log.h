@@ -6,8 +6,7 @@
  * Formats: Documentation/ABI/testing/dev-kmsg of Linux; NVIDIA's "Xid Errors" (a line names the
  * process since driver 465 or so); drivers/gpu/drm/amd/amdgpu. Only what the kernel itself has
  * logged is looked at: anybody who may write to the log can write like a driver, but not as the
- * kernel.
- */
+ * kernel. */
 #ifndef INGEST_KERNEL_LOG_H
 #define INGEST_KERNEL_LOG_H
 
@@ -25,8 +24,8 @@
 bool kernel_log_parse(const char *line, size_t len, struct gp_fault *ret, uint32_t *ret_pid);
 
 typedef void kernel_log_fn(void *ctx, uint32_t pid, const struct gp_fault *f);
-/* Faults in what one read gave: lines, the last one perhaps without an end. Returns how many lines.
- */
+/* Faults in what one read gave: lines, the last one perhaps without an end. Returns how many
+ * lines. */
 unsigned kernel_log_read(const char *data, size_t len, kernel_log_fn *fn, void *ctx);
 
 #endif

@@ -37,8 +37,8 @@ struct reorder {
 int reorder_load(struct reorder *r, const void *bytes, size_t len, const char **ret);
 /* Holds a record that lies in loaded bytes. 0 or -ENOMEM. */
 int reorder_push(struct reorder *r, const struct gp_rec *rec);
-/* The earliest record if it is not stamped after until_ns, else NULL. Valid until reorder_trim().
- */
+/* The earliest record if it is not stamped after until_ns, else NULL. Valid until
+ * reorder_trim(). */
 const struct gp_rec *reorder_pop(struct reorder *r, uint64_t until_ns);
 /* Forgets the bytes of records that are held no more. Without memory for it they stay for now. */
 void reorder_trim(struct reorder *r);

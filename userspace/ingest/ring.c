@@ -51,8 +51,7 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 	if (bytes % page || bytes > SIZE_MAX / 4)
 		return -EINVAL;
 	/* The kernel lets only the consumer's page be written: kernel/bpf/ringbuf.c,
-	 * ringbuf_map_mmap_kern.
-	 */
+	 * ringbuf_map_mmap_kern. */
 	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (consumer == MAP_FAILED)
 		return -errno;

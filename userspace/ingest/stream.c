@@ -7,8 +7,8 @@
 #include "userspace/base/archive.h"
 #include "userspace/ingest/reorder.h"
 
-/* What is held at most when no drain mark comes: beyond it the older half goes on, marked or not.
- */
+/* Records held at most while no drain mark comes: beyond it the older half is delivered without
+ * one. */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
 
@@ -160,8 +160,7 @@ uint64_t stream_events(const struct stream *s)
 	return s->events;
 }
 
-/* ---- state
- * --------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 static void stream_archive(struct archive *a, struct stream *s)
 {

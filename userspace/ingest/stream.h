@@ -5,8 +5,7 @@
  * Rings are not in time order and there are two of them; a record is held until a drain mark says
  * that everything stamped before it has arrived. Equal stamps keep their order of arrival. What
  * comes after its place was passed is dropped and counted (`late`); what cannot be decoded likewise
- * (`malformed`); both reach the sink as loss events.
- */
+ * (`malformed`); both reach the sink as loss events. */
 #ifndef INGEST_STREAM_H
 #define INGEST_STREAM_H
 
@@ -31,7 +30,7 @@ int stream_feed(struct stream *s, const void *records, size_t len);
 void stream_finish(struct stream *s);
 uint64_t stream_events(const struct stream *s); /* delivered so far */
 
-/* What is held and counted, appended to out. 0 or -ENOMEM. */
+/* Appends held records and counts to out. Returns 0 or -ENOMEM. */
 int stream_save(const struct stream *s, struct buffer *out);
 /* A stream that goes on where the saved one stood. -EPROTO: of another version; -EBADMSG: damaged;
  * -ENOMEM. Hostile bytes are refused or harmless. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,12 +14,21 @@
 #include <zlib.h>
 
 #include "bpf/gp_abi.h"
+#include "userspace/base/buffer.h"
+#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 
 #define TAPE_FORMAT	1
 #define TAPE_BYTE_ORDER 0x01020304u
 #define TAPE_FRAME_MAX	(64u << 20) /* bytes of records in one frame */
 #define TAPE_READ_BYTES (256u << 10)
+#define TAPE_LATE_MAX	(16u << 20) /* bytes that a pipe's reader may be behind */
+#define TAPE_LATE_KEPT	(1u << 20)  /* memory kept for the next bytes */
+#define TAPE_WAIT_MS	500	    /* for a reader that is further behind */
+#define TAPE_END_MS	10000	    /* for one that stops reading, at the end */
+#define NS_PER_MS	1000000ull
+#define FIFO_WAIT_MS	1000 /* for its first reader */
 
 static const char tape_magic[8] = "GPBPFTP\1";
 
@@ -44,11 +54,15 @@ _Static_assert(sizeof(struct frame_header) == 32, "on disk");
 
 struct tape_writer {
 	int fd;
-	int err;	/* of the last write */
-	bool broken;	/* a partial frame could not be taken back: nothing may follow it */
-	bool regular;	/* can be cut back */
+	int err;	    /* of the last write */
+	bool broken;	    /* a partial frame could not be taken back: nothing may follow it */
+	bool regular;	    /* can be cut back */
+	int wait_ms;	    /* TAPE_WAIT_MS */
+	int end_ms;	    /* TAPE_END_MS */
+	struct buffer late; /* for a pipe's reader; written: up to here */
+	size_t written;
 	off_t base;	/* where the tape starts in the file */
-	uint64_t bytes; /* of whole frames and the header */
+	uint64_t bytes; /* of whole frames and the header, those that wait for a reader too */
 };
 
 struct tape_reader {
@@ -70,10 +84,84 @@ static uint32_t frame_crc(const struct frame_header *h, const void *records, siz
 	return (uint32_t)(len ? crc32(crc, records, (uInt)len) : crc);
 }
 
-/* All of it, or -errno. */
-static int write_all(int fd, struct iovec *iov, int count)
+static size_t late_bytes(const struct tape_writer *w)
 {
-	struct pollfd writable = {.fd = fd, .events = POLLOUT};
+	return w->late.len - w->written;
+}
+
+static void late_shrink(struct tape_writer *w)
+{
+	if (!late_bytes(w)) {
+		if (w->late.cap > TAPE_LATE_KEPT)
+			buffer_free(&w->late);
+		buffer_clear(&w->late);
+		w->written = 0;
+	} else if (w->written > w->late.len / 2) {
+		w->late.len -= w->written;
+		memmove(w->late.data, w->late.data + w->written, w->late.len);
+		w->written = 0;
+	}
+}
+
+/* Writes what the pipe takes now. While more than most bytes are left, waits for its reader until
+ * until_ns, then returns -ETIMEDOUT. What polls writable takes PIPE_BUF bytes at once; standard
+ * output is shared with other processes, so it is not made non-blocking. -errno. */
+static int late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
+{
+	struct pollfd writable = {.fd = w->fd, .events = POLLOUT};
+	uint64_t now_ns;
+	ssize_t n;
+	size_t len;
+	int wait_ms;
+
+	for (;;) {
+		len = late_bytes(w);
+		now_ns = clock_mono_ns();
+		wait_ms = len > most && now_ns < until_ns
+				  ? (int)((until_ns - now_ns) / NS_PER_MS) + 1
+				  : 0;
+		n = len ? poll(&writable, 1, wait_ms) : 0;
+		if (n > 0)
+			n = write(w->fd, w->late.data + w->written,
+				  len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (n > 0)
+			w->written += (size_t)n;
+		else if (!wait_ms)
+			return len > most ? -ETIMEDOUT : 0;
+	}
+}
+
+/* The rest, for as long as the reader reads on. */
+static int late_end(struct tape_writer *w)
+{
+	size_t before;
+	int err;
+
+	do {
+		before = late_bytes(w);
+		err = late_write(w, 0, clock_mono_ns() + (uint64_t)w->end_ms * NS_PER_MS);
+	} while (err == -ETIMEDOUT && late_bytes(w) < before);
+	return err;
+}
+
+static int late_append(struct tape_writer *w, const struct iovec *iov, int count)
+{
+	int err;
+
+	for (int i = 0; i < count; i++)
+		buffer_add(&w->late, iov[i].iov_base, iov[i].iov_len);
+	if (w->late.failed)
+		return -ENOMEM;
+	err = late_write(w, TAPE_LATE_MAX, clock_mono_ns() + (uint64_t)w->wait_ms * NS_PER_MS);
+	late_shrink(w);
+	return err;
+}
+
+/* All of it, to a file, or -errno. */
+static int tape_write_all(const struct tape_writer *w, struct iovec *iov, int count)
+{
 	ssize_t n;
 
 	while (count) {
@@ -82,10 +170,8 @@ static int write_all(int fd, struct iovec *iov, int count)
 			count--;
 			continue;
 		}
-		n = writev(fd, iov, count);
-		if (n < 0 && errno == EAGAIN)
-			poll(&writable, 1, -1);
-		else if (n < 0 && errno != EINTR)
+		n = writev(w->fd, iov, count);
+		if (n < 0 && errno != EINTR)
 			return -errno;
 		for (; n > 0 && count; iov++, count--) {
 			if ((size_t)n < iov->iov_len) {
@@ -99,7 +185,7 @@ static int write_all(int fd, struct iovec *iov, int count)
 	return 0;
 }
 
-static int write_header(struct tape_writer *w)
+static int tape_write_header(struct tape_writer *w)
 {
 	struct tape_header h = {
 		.format = TAPE_FORMAT, .abi = GP_ABI_VERSION, .byte_order = TAPE_BYTE_ORDER};
@@ -109,14 +195,14 @@ static int write_header(struct tape_writer *w)
 
 	memcpy(h.magic, tape_magic, sizeof(h.magic));
 	h.crc = (uint32_t)crc32(0, (const Bytef *)&h, offsetof(struct tape_header, crc));
-	err = write_all(w->fd, &iov, 1);
+	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode);
+	err = w->regular ? tape_write_all(w, &iov, 1) : late_append(w, &iov, 1);
 	if (err)
 		return err;
 	w->bytes = sizeof(h);
 	/* Asked after a write: with O_APPEND (`>> FILE`) only then does the position say where it
 	 * went. */
 	w->base = lseek(w->fd, 0, SEEK_CUR) - (off_t)sizeof(h);
-	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode) && w->base >= 0;
 	return 0;
 }
 
@@ -127,23 +213,26 @@ int tape_create(struct tape_writer **ret, const char *path)
 
 	if (!w)
 		goto out;
+	w->wait_ms = TAPE_WAIT_MS;
+	w->end_ms = TAPE_END_MS;
 	if (!strcmp(path, "-"))
 		w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	else
-		w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		w->fd = path_open_fifo(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, FIFO_WAIT_MS);
 	if (w->fd < 0) {
-		err = -errno;
+		err = strcmp(path, "-") ? w->fd : -errno;
 		goto out;
 	}
-	err = write_header(w);
+	err = tape_write_header(w);
 	if (!err) {
 		*ret = w;
 		return 0;
 	}
 	close(w->fd);
+	buffer_free(&w->late);
 out:
 	free(w);
-	log_error("cannot create tape %s: %s", path, strerror(-err));
+	log_error("cannot create tape %s: %s", path, path_why(err));
 	return err;
 }
 
@@ -151,7 +240,7 @@ static void tape_take_back(struct tape_writer *w)
 {
 	off_t end = w->base + (off_t)w->bytes;
 
-	if (!w->regular || ftruncate(w->fd, end) || lseek(w->fd, end, SEEK_SET) < 0)
+	if (!w->regular || w->base < 0 || ftruncate(w->fd, end) || lseek(w->fd, end, SEEK_SET) < 0)
 		w->broken = true;
 }
 
@@ -166,12 +255,17 @@ int tape_append(struct tape_writer *w, const struct tape_frame *f)
 		return w->err;
 	h.len = (uint32_t)f->len;
 	h.crc = frame_crc(&h, f->records, f->len);
-	w->err = write_all(w->fd, iov, 2);
+	w->err = w->regular ? tape_write_all(w, iov, 2) : late_append(w, iov, 2);
 	if (w->err)
 		tape_take_back(w);
 	else
 		w->bytes += sizeof(h) + f->len;
 	return w->err;
+}
+
+void tape_patience(struct tape_writer *w, int wait_ms)
+{
+	w->wait_ms = w->end_ms = wait_ms;
 }
 
 uint64_t tape_bytes(const struct tape_writer *w)
@@ -186,8 +280,11 @@ int tape_close(struct tape_writer *w)
 	if (!w)
 		return 0;
 	err = w->err;
+	if (!w->regular && !w->broken)
+		err = late_end(w);
 	if (close(w->fd) && !err)
 		err = -errno;
+	buffer_free(&w->late);
 	free(w);
 	return err;
 }
@@ -252,8 +349,7 @@ static int tape_check_header(struct tape_reader *r)
 	}
 	if (h.format != TAPE_FORMAT || h.abi != GP_ABI_VERSION) {
 		log_error(
-			"tape %s: format %u with records of version %u; this gp-bpf reads format %u, "
-			"records of version %u",
+			"tape %s: format %u with records of version %u; this gp-bpf reads format %u, records of version %u",
 			r->path, h.format, h.abi, TAPE_FORMAT, GP_ABI_VERSION);
 		return -EPROTO;
 	}
@@ -270,10 +366,9 @@ int tape_open(struct tape_reader **ret, const char *path)
 
 	if (!r)
 		return -ENOMEM;
-	r->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-			 : open(path, O_RDONLY | O_CLOEXEC);
+	r->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : path_open_input(path);
 	if (r->fd < 0) {
-		err = -errno;
+		err = standard ? -errno : r->fd;
 		log_error("cannot open tape %s: %s", path, strerror(-err));
 		free(r);
 		return err;

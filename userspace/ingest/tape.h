@@ -5,8 +5,7 @@
  * records came from (ring and its positions, or user space), then records back to back, each padded
  * to 8. Written with one write(2) a frame. A torn tail (crash, full disk) is dropped with one
  * message; a frame whose checksum fails ends the reading there, likewise. Little-endian hosts only,
- * as all supported machines are; the header says so.
- */
+ * as all supported machines are; the header says so. */
 #ifndef INGEST_TAPE_H
 #define INGEST_TAPE_H
 
@@ -23,12 +22,18 @@ struct tape_frame {
 };
 
 struct tape_writer;
-/* Truncates; "-" is standard output; logs its error. */
+/* Truncates; "-" is standard output; logs its error. The reader of a pipe may be 16 MiB behind: up
+ * to there no call waits for it. Further behind, a call waits 0.5 s, then the tape ends with
+ * -ETIMEDOUT. */
 int tape_create(struct tape_writer **ret, const char *path);
 int tape_append(struct tape_writer *w,
 		const struct tape_frame *f); /* -errno: nothing of it counts */
+void tape_patience(struct tape_writer *w,
+		   int wait_ms); /* instead of 0.5 s, and of 10 s at the end */
 uint64_t tape_bytes(const struct tape_writer *w);
-int tape_close(struct tape_writer *w); /* -errno of the last write or close */
+/* Waits for a pipe's reader until it has read all, or nothing for 10 s: -ETIMEDOUT. Else -errno of
+ * the last write or close. */
+int tape_close(struct tape_writer *w);
 
 struct tape_reader;
 int tape_open(struct tape_reader **ret,

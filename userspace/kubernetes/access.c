@@ -18,6 +18,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 #include "userspace/kubernetes/pods_private.h"
 
 #define ACCOUNT		 "/var/run/secrets/kubernetes.io/serviceaccount/"
@@ -104,16 +105,15 @@ void access_free(struct access *a)
 }
 
 /* Printable ASCII, with white space around it at most: bytes of it, or -errno. It may be a pipe by
- * accident.
- */
+ * accident. */
 static ssize_t access_slurp(const char *path, char *out, size_t cap)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = path_open(path, O_RDONLY, 0);
 	struct stat st;
 	ssize_t n;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
 		return -EINVAL;

@@ -13,7 +13,7 @@
 
 /* ---- who is asked */
 
-/* Of the environment; NULL: it is not set, or empty. */
+/* Returns the variable of the environment; NULL: not set, or empty. */
 const char *access_environment(const char *name);
 /* Letters, digits, ".-_" and those in more; not empty. */
 bool access_is_plain(const char *text, const char *more, size_t max);
@@ -30,7 +30,8 @@ char *access_file(const char *told, const char *name);
 
 /* ---- asking */
 
-/* Who is allowed in; one thread's, and so is web. All but the last two are the caller's. */
+/* Access to the API server; used by one thread, like web. All but the last two fields are the
+ * caller's. */
 struct access {
 	const char *server, *token_file,
 		*ca_file; /* NULL: no token goes there, the system's list */
@@ -55,9 +56,8 @@ struct access_request {
 /* Once more with a newer token after a 401, all in that time. As web_send(); -EACCES after why: no
  * token. */
 int access_send(struct access *a, const struct access_request *rq, struct web_reply *ret);
-/* Of a reply that is none to go on from, or of none at all: one line, what to do. rule: what is
- * needed for it.
- */
+/* Logs one line for a reply that cannot be used, or a missing one, with what to do. rule: the right
+ * that the request needs. */
 void access_why(const struct access *a, const struct web_reply *r, const char *what,
 		const char *rule, char *out, size_t cap);
 void access_free(struct access *a);

@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
-#include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
 #define KEY	  "carry" /* of its data */
@@ -31,7 +29,8 @@ bool config_map_is_space(const char *name)
 
 /* ---- what comes back */
 
-static int refused(struct config_maps *m, int err, const struct web_reply *r, const char *namespace)
+static int map_refused(struct config_maps *m, int err, const struct web_reply *r,
+		       const char *namespace)
 {
 	char rule[160];
 
@@ -63,14 +62,15 @@ static int refused(struct config_maps *m, int err, const struct web_reply *r, co
 	}
 }
 
-static bool is_ours(const cJSON *meta)
+static bool config_map_is_ours(const cJSON *meta)
 {
 	const char *by = cJSON_GetStringValue(pods_object(pods_object(meta, "labels"), MANAGER));
 
 	return by && !strcmp(by, MANAGED);
 }
 
-static int parse(struct config_maps *m, const struct web_reply *r, struct config_map *ret)
+static int config_map_parse(struct config_maps *m, const struct web_reply *r,
+			    struct config_map *ret)
 {
 	cJSON *json = r->body.len ? cJSON_ParseWithLength(r->body.data, r->body.len) : NULL;
 	const cJSON *meta = pods_object(json, "metadata");
@@ -85,7 +85,7 @@ static int parse(struct config_maps *m, const struct web_reply *r, struct config
 		snprintf(m->why, sizeof(m->why), "configmaps of %s: the reply is no ConfigMap",
 			 m->access.server);
 		err = -EIO;
-	} else if (!is_ours(meta)) {
+	} else if (!config_map_is_ours(meta)) {
 		err = -ENOTUNIQ;
 	} else {
 		memcpy(ret->version, version, strlen(version) + 1);
@@ -109,9 +109,9 @@ int config_map_get(struct config_maps *m, const char *namespace, const char *nam
 	err = access_send(&m->access,
 			  &(struct access_request){.path = path, .timeout_s = m->timeout_s}, &r);
 	if (err || r.status != 200)
-		err = refused(m, err, &r, namespace);
+		err = map_refused(m, err, &r, namespace);
 	else
-		err = r.cut ? -EFBIG : parse(m, &r, ret);
+		err = r.cut ? -EFBIG : config_map_parse(m, &r, ret);
 	/* Neither is an answer to this. */
 	err = err == -EEXIST || err == -EINVAL ? -EIO : err;
 	web_reply_free(&r);
@@ -120,7 +120,7 @@ int config_map_get(struct config_maps *m, const char *namespace, const char *nam
 
 /* ---- what goes there */
 
-static bool is_label(const char *text)
+static bool config_map_is_label(const char *text)
 {
 	size_t len = strlen(text);
 
@@ -130,7 +130,7 @@ static bool is_label(const char *text)
 
 /* The server deletes what belongs to somebody who is not there: better nobody than one that is not
  * sure. */
-static void put_owner(struct buffer *b, const struct config_map_put *put)
+static void config_map_put_owner(struct buffer *b, const struct config_map_put *put)
 {
 	static const struct {
 		const char *kind, *version;
@@ -154,7 +154,7 @@ static void put_owner(struct buffer *b, const struct config_map_put *put)
 }
 
 /* version: only where it is still that one; labels and owner stay as they are. NULL: it is made. */
-static void put_text(struct buffer *b, const struct config_map_put *put, const char *version)
+static void map_put_text(struct buffer *b, const struct config_map_put *put, const char *version)
 {
 	json_open(b, NULL, '{');
 	json_open(b, "metadata", '{');
@@ -164,10 +164,10 @@ static void put_text(struct buffer *b, const struct config_map_put *put, const c
 		json_string(b, "name", put->name);
 		json_open(b, "labels", '{');
 		json_string(b, MANAGER, MANAGED);
-		if (is_label(put->job_uid))
+		if (config_map_is_label(put->job_uid))
 			json_string(b, UID_LABEL, put->job_uid);
 		json_close(b, '}');
-		put_owner(b, put);
+		config_map_put_owner(b, put);
 	}
 	json_open(b, "annotations", '{');
 	json_time(b, UNTIL, put->until_ns);
@@ -188,7 +188,7 @@ static int send_text(struct config_maps *m, const struct config_map_put *put, co
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/configmaps%s%s?fieldManager=" MANAGED,
 		 put->namespace, version ? "/" : "", version ? put->name : "");
-	put_text(&body, put, version);
+	map_put_text(&body, put, version);
 	if (!body.failed)
 		err = access_send(
 			&m->access,
@@ -203,7 +203,7 @@ static int send_text(struct config_maps *m, const struct config_map_put *put, co
 			},
 			&r);
 	if (err || (r.status != 200 && r.status != 201))
-		err = refused(m, err, &r, put->namespace);
+		err = map_refused(m, err, &r, put->namespace);
 	web_reply_free(&r);
 	buffer_free(&body);
 	return err;

@@ -21,8 +21,8 @@ struct config_maps {
 	struct access access;
 	double timeout_s; /* of a request */
 	char why[512];	  /* of what failed last: one line, printable */
-	int64_t retry_ms; /* ... and so long the server wants to be left alone; -1: it does not say
-			   */
+	int64_t retry_ms; /* ... and so long the server wants to be left alone; -1: it does not
+			   * say */
 };
 
 struct config_map { /* one that is there */
@@ -37,14 +37,15 @@ struct config_map_put {
 	const char *text;
 	const char *job_uid; /* its label; "": none, nor where it cannot be one */
 	int64_t until_ns;    /* UTC: its annotation */
-	/* Who it goes with, where that is in the same namespace: a "Job" or "JobSet"; kind "":
-	 * nobody. */
+	/* Owner, with which it is deleted, if in the same namespace: a "Job" or "JobSet"; kind "":
+	 * none. */
 	const char *owner_kind, *owner_name, *owner_uid;
 };
 
 /* 0; -ENOENT: there is none; -ENOTUNIQ: one that gp-bpf did not make; -EFBIG: it is longer than a
- * reply may be. Of all three: -EACCES: the token, -EPERM: the rights, -EHOSTUNREACH: no answer,
- * -EBUSY: too much to do, -EIO: another refusal, or no ConfigMap, -ENOMEM. Then why says what. */
+ * reply may be. Errors of all three: -EACCES: the token, -EPERM: the rights, -EHOSTUNREACH: no
+ * answer, -EBUSY: too much to do, -EIO: another refusal, or no ConfigMap, -ENOMEM. Then why says
+ * what. */
 int config_map_get(struct config_maps *m, const char *namespace, const char *name,
 		   struct config_map *ret);
 /* -EEXIST: there is one meanwhile; -ENOTDIR: there is no such namespace; -EINVAL: it is refused as

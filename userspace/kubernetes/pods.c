@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -195,103 +193,11 @@ void pods_close(struct pods *p)
 	pods_free(p);
 }
 
-bool pods_stops(struct pods *p)
-{
-	bool stop;
-
-	pthread_mutex_lock(&p->lock);
-	stop = p->stop;
-	pthread_mutex_unlock(&p->lock);
-	return stop;
-}
-
-bool pods_sleep(struct pods *p, double seconds)
-{
-	uint64_t end_ns = clock_mono_ns() + (uint64_t)(seconds * 1e9);
-	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
-			       .tv_nsec = (long)(end_ns % 1000000000)};
-	bool go_on;
-
-	pthread_mutex_lock(&p->lock);
-	while (!p->stop && !pthread_cond_timedwait(&p->wake, &p->lock, &end))
-		;
-	go_on = !p->stop;
-	pthread_mutex_unlock(&p->lock);
-	return go_on;
-}
-
-double pods_backoff(const struct pods *p, unsigned failures)
-{
-	return access_backoff_s(p->pace.backoff_first_s, p->pace.backoff_max_s, failures);
-}
-
 /* ---- how it goes */
-
-void pods_well(struct pods_worker *w, uint64_t changes)
-{
-	struct pods *p = w->pods;
-	char before[sizeof(w->trouble)];
-
-	pthread_mutex_lock(&p->lock);
-	memcpy(before, w->trouble, sizeof(before));
-	w->trouble[0] = '\0';
-	w->current = true;
-	p->view.changes += changes;
-	p->view.last_ns = clock_real_ns();
-	pthread_mutex_unlock(&p->lock);
-	if (before[0])
-		log_info("Kubernetes: it works again (%s)", before);
-}
-
-void pods_trouble(struct pods_worker *w, const char *fmt, ...)
-{
-	struct pods *p = w->pods;
-	char text[512], shown[sizeof(w->trouble)];
-	va_list ap;
-	bool tell;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	log_escape(shown, sizeof(shown), text, strlen(text));
-	pthread_mutex_lock(&p->lock);
-	tell = !p->stop && strcmp(w->trouble, shown) != 0;
-	memcpy(w->trouble, shown, sizeof(shown));
-	w->current = false;
-	p->view.failures++;
-	pthread_mutex_unlock(&p->lock);
-	if (tell)
-		log_warn("Kubernetes: %s; tried again", shown);
-}
-
-int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take,
-		   void *ctx, struct web_reply *ret)
-{
-	return access_send(a,
-			   &(struct access_request){
-				   .path = path, .timeout_s = timeout_s, .take = take, .ctx = ctx},
-			   ret);
-}
-
-void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r,
-		  const char *what, const char *rule)
-{
-	char why[512];
-
-	access_why(a, r, what, rule, why, sizeof(why));
-	pods_trouble(w, "%s", why);
-}
-
-void pods_lost(struct pods *p, uint64_t n)
-{
-	pthread_mutex_lock(&p->lock);
-	p->view.lost += n;
-	pthread_mutex_unlock(&p->lock);
-}
 
 void pods_look(const struct pods *p, struct pods_view *ret)
 {
-	/* What is locked is of the caller's view no change. */
+	/* Locking does not change the object for the caller. */
 	struct pods *q = (struct pods *)p;
 	const struct pods_worker *w;
 

@@ -7,8 +7,7 @@
  * What it asks, and may: pods list, watch (with a field selector of this node); nodes list, watch
  * of this node, without which only the node's own notices are missing; with a kubelet nodes/pods
  * get, or before Kubernetes 1.33 nodes/proxy get. On Google Cloud the metadata server of the
- * machine too, for maintenance and preemption. The functions may be called from any thread.
- */
+ * machine too, for maintenance and preemption. The functions may be called from any thread. */
 #ifndef KUBERNETES_PODS_H
 #define KUBERNETES_PODS_H
 
@@ -48,13 +47,12 @@ struct pod_container {
 struct pod {
 	char uid[40], namespace[64], name[128], node[64];
 	/* What its labels, annotations and owner say of the job it is part of. */
-	enum gp_job_from job_from; /* jobset, controller, pod */
-	char owner[24];		   /* kind: "JobSet", "Job", "RayJob"... */
-	char job[64], job_uid[40]; /* "": the labels do not tell the uid of what is named */
-	int attempt;		   /* restarts of all kinds so far; -1: not told, as the next two */
+	enum gp_job_from job_from;	   /* jobset, controller, pod */
+	char owner[24];			   /* kind: "JobSet", "Job", "RayJob"... */
+	char job[GP_JOB_MAX], job_uid[40]; /* "": the labels do not tell the uid of what is named */
+	int attempt;	      /* restarts of all kinds so far; -1: not told, as the next two */
 	int rank, world_size; /* of the pod: its completion index, or RANK and WORLD_SIZE of its
-			       * specification
-			       */
+			       * specification */
 	bool later;	      /* rank is not told, but it is not 0 */
 	int64_t created_ns, scheduled_ns, initialized_ns, ready_ns; /* UTC; 0: not (yet) */
 	int64_t deleted_ns; /* its deletion was asked for; or it was missed, and nobody had */
@@ -71,8 +69,8 @@ struct pods_view {    /* how that goes */
 	bool current; /* the list is complete, and changes come */
 	uint32_t pods;
 	uint64_t lists, changes, failures;
-	uint64_t lost; /* pods beyond PODS_MAX, objects beyond a mebibyte, notices that nobody took
-			*/
+	uint64_t lost;	   /* pods beyond PODS_MAX, objects beyond a mebibyte, notices that nobody
+			    * took */
 	int64_t last_ns;   /* of the last word from there, UTC */
 	char trouble[200]; /* what is wrong now; "": nothing */
 };
@@ -81,9 +79,9 @@ struct pods;
 /* Starts to follow them. *ret NULL, 0: no Kubernetes is to be found here. -errno after one line. */
 int pods_open(struct pods **ret, const struct pods_config *cfg);
 void pods_close(struct pods *p); /* within a tenth of a second; NULL is fine */
-/* What is known of it: 0; -EAGAIN: the list is not there yet; -ENOENT: the list has it not (a pod
- * that was deleted stays known for ten minutes). uid: with dashes; of a pod of a file on the node
- * ("static") also the 32 hexadecimal digits that its cgroup is named by. */
+/* Reads a pod. Returns 0; -EAGAIN: the list is not there yet; -ENOENT: the list does not have it (a
+ * deleted pod stays known for ten minutes). uid: with dashes; for a pod of a file on the node
+ * ("static") also the 32 hexadecimal digits in the name of its cgroup. */
 int pods_get(const struct pods *p, const char *uid, struct pod *ret);
 /* The pods that changed since it was last asked, each as it is now: fn is called on the caller's
  * thread. */

@@ -5,6 +5,7 @@
  * Anybody who may create pods may write these labels: they name, and nothing is allowed by them. */
 #include <string.h>
 
+#include "userspace/base/job_name.h"
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
@@ -34,12 +35,12 @@ static void job_copy(char *out, size_t cap, const char *text)
 		out[0] = '\0';
 }
 
-static void job_name(struct job_facts *f, enum gp_job_from from, const char *owner,
-		     const char *name, const char *uid)
+static void job_set_name(struct job_facts *f, enum gp_job_from from, const char *owner,
+			 const char *name, const char *uid)
 {
 	f->pod->job_from = from;
 	job_copy(f->pod->owner, sizeof(f->pod->owner), owner);
-	job_copy(f->pod->job, sizeof(f->pod->job), name);
+	job_name_keep(f->pod->job, name ? name : "");
 	job_copy(f->pod->job_uid, sizeof(f->pod->job_uid), uid);
 }
 
@@ -87,7 +88,8 @@ static bool job_of_set(struct job_facts *f)
 
 	if (!name)
 		return false;
-	job_name(f, GP_JOB_FROM_jobset, "JobSet", name, job_string(f->labels, JOBSET "jobset-uid"));
+	job_set_name(f, GP_JOB_FROM_jobset, "JobSet", name,
+		     job_string(f->labels, JOBSET "jobset-uid"));
 	f->pod->attempt = job_set_attempt(f);
 	/* How many pods the Jobs before it have nobody says: the first Job's are the first, and
 	 * train where all are made after one pattern. */
@@ -122,7 +124,7 @@ static bool job_of_kubeflow(struct job_facts *f)
 			if (!strcmp(operator, rows[i].operator))
 				kind = rows[i].kind;
 	}
-	job_name(f, GP_JOB_FROM_controller, kind ? kind : "Job", name, uid);
+	job_set_name(f, GP_JOB_FROM_controller, kind ? kind : "Job", name, uid);
 	return true;
 }
 
@@ -134,14 +136,14 @@ static bool job_of_ray(struct job_facts *f)
 	const char *uid = job_string(f->owner, "uid"), *owner = job_string(f->owner, "kind");
 
 	if (name && kind) {
-		job_name(f, GP_JOB_FROM_controller, kind, name,
-			 owner && !strcmp(owner, kind) ? uid : NULL);
+		job_set_name(f, GP_JOB_FROM_controller, kind, name,
+			     owner && !strcmp(owner, kind) ? uid : NULL);
 		return true;
 	}
 	if (!cluster)
 		return false;
-	job_name(f, GP_JOB_FROM_controller, "RayCluster", cluster,
-		 owner && !strcmp(owner, "RayCluster") ? uid : NULL);
+	job_set_name(f, GP_JOB_FROM_controller, "RayCluster", cluster,
+		     owner && !strcmp(owner, "RayCluster") ? uid : NULL);
 	return true;
 }
 
@@ -157,7 +159,7 @@ static bool job_of_batch(struct job_facts *f)
 	/* The label without a prefix may be anybody's. */
 	if (!name || !uid)
 		return false;
-	job_name(f, GP_JOB_FROM_controller, "Job", name, uid);
+	job_set_name(f, GP_JOB_FROM_controller, "Job", name, uid);
 	f->pod->attempt = job_number(f, BATCH "job-index-failure-count");
 	f->pod->rank = job_number(f, BATCH "job-completion-index");
 	return true;
@@ -172,7 +174,7 @@ static void job_of_replicas(struct job_facts *f, const char *name)
 
 	if (!cut || len <= cut || name[len - cut] != '-' || strcmp(name + len - cut + 1, hash) != 0)
 		return;
-	job_name(f, GP_JOB_FROM_controller, "Deployment", name, NULL);
+	job_set_name(f, GP_JOB_FROM_controller, "Deployment", name, NULL);
 	if (len - cut < sizeof(pod->job))
 		pod->job[len - cut] = '\0';
 }
@@ -183,10 +185,10 @@ static void job_of_owner(struct job_facts *f)
 
 	/* A static pod's is the node. */
 	if (!kind || !name || !strcmp(kind, "Node")) {
-		job_name(f, GP_JOB_FROM_pod, "Pod", f->pod->name, f->pod->uid);
+		job_set_name(f, GP_JOB_FROM_pod, "Pod", f->pod->name, f->pod->uid);
 		return;
 	}
-	job_name(f, GP_JOB_FROM_controller, kind, name, job_string(f->owner, "uid"));
+	job_set_name(f, GP_JOB_FROM_controller, kind, name, job_string(f->owner, "uid"));
 	if (!strcmp(kind, "ReplicaSet"))
 		job_of_replicas(f, name);
 }

@@ -58,7 +58,8 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 	for (uint32_t i = 0; i < new->ncontainers; i++) {
 		c = &new->containers[i];
 		before = known_container(old, c->name);
-		/* Of a pod that is seen for the first time, in the first list, it is history. */
+		/* If the pod is seen for the first time, in the first list, the event is history.
+		 */
 		if (strcmp(c->reason, "OOMKilled") != 0 || (!old && !p->listed) ||
 		    (before && !strcmp(before->reason, c->reason) &&
 		     before->restarts == c->restarts && before->exit_code == c->exit_code))
@@ -154,6 +155,13 @@ static struct pods_row *known_add(struct pods *p)
 	return row;
 }
 
+/* Padding is written too: see pods_parse(). */
+static bool known_same(const struct pod *a, const struct pod *b)
+{
+	// NOLINTNEXTLINE(*-memory-comparison,cert-exp42-c,cert-flp37-c)
+	return !memcmp(a, b, sizeof(*a));
+}
+
 static struct pods_row *known_put(struct pods *p, const struct pod *pod, const char *alias)
 {
 	struct pods_row *row = known_find(p, pod->uid);
@@ -164,9 +172,7 @@ static struct pods_row *known_put(struct pods *p, const struct pod *pod, const c
 	if (!row)
 		return NULL;
 	row->list = p->list;
-	/* Padding is written too: see pods_parse(). */
-	if (!new && !memcmp(&row->pod, pod,
-			    sizeof(*pod))) // NOLINT(*-memory-comparison,cert-exp42-c,cert-flp37-c)
+	if (known_same(&row->pod, pod) && !new)
 		return row;
 	known_compare(p, new ? NULL : &row->pod, pod);
 	memcpy(&row->pod, pod, sizeof(*pod));
@@ -218,8 +224,7 @@ void pods_put(struct pods *p, const struct pod *pod, const char *alias)
 	pthread_mutex_unlock(&p->lock);
 	if (tell)
 		log_warn(
-			"Kubernetes: there is no room for more than %d pods of a node: the others are "
-			"unknown",
+			"Kubernetes: there is no room for more than %d pods of a node: the others are unknown",
 			PODS_MAX);
 }
 

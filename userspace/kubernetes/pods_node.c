@@ -68,7 +68,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 	good = node_ends_in(type, "Ready") || node_ends_in(type, "Healthy");
 	if (!type[0] || !strcmp(status, good ? "True" : "False"))
 		return;
-	/* Of what is no trouble when it is not there, "Unknown" says nothing. */
+	/* "Unknown" says nothing for conditions that are not trouble when they are absent. */
 	if (!good && strcmp(status, "True") != 0)
 		return;
 	s = node_signal(signals, n, "condition", type, node_kind(type));

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pods_parse.c - core/v1 Pod, as far as gp-bpf asks: who it is, when what happened to it, its
  * containers. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "userspace/base/epoch.h"
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
@@ -12,59 +10,12 @@
 	32 /* of a static pod's file, in hexadecimal digits: the kubelet's own uid of it           \
 	    */
 
-const cJSON *pods_object(const cJSON *json, const char *name)
-{
-	return json ? cJSON_GetObjectItemCaseSensitive(json, name) : NULL;
-}
-
-static const char *parse_string(const cJSON *json, const char *name)
-{
-	const char *text = cJSON_GetStringValue(pods_object(json, name));
-
-	return text ? text : "";
-}
-
-void pods_text(const cJSON *json, const char *name, char *out, size_t cap)
-{
-	const char *text = parse_string(json, name);
-
-	log_escape(out, cap, text, strlen(text));
-}
-
-int64_t pods_time(const cJSON *json, const char *name)
-{
-	const char *text = parse_string(json, name);
-	int64_t us;
-
-	/* A count of seconds is none of theirs. */
-	if (!strchr(text, 'T') || epoch_parse(text, strlen(text), &us))
-		return 0;
-	return us > INT64_MAX / 1000 ? 0 : us * 1000;
-}
-
-int pods_number(const cJSON *json, const char *name)
-{
-	const cJSON *item = pods_object(json, name);
-	const char *text = cJSON_GetStringValue(item);
-	char *end;
-	long value;
-
-	if (cJSON_IsNumber(item))
-		return item->valuedouble >= 0 && item->valuedouble <= INT32_MAX
-			       ? (int)item->valuedouble
-			       : -1;
-	if (!text || *text < '0' || *text > '9' || strlen(text) > 10)
-		return -1;
-	value = strtol(text, &end, 10);
-	return *end || value > INT32_MAX ? -1 : (int)value;
-}
-
 /* Letters, digits and dashes: it becomes part of file names and of labels. */
 static bool parse_uid(const cJSON *json, const char *name, char out[PODS_UID_MAX])
 {
 	static const char fits[] =
 		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
-	const char *text = parse_string(json, name);
+	const char *text = pods_string(json, name);
 	size_t len = strnlen(text, PODS_UID_MAX);
 
 	if (!len || len == PODS_UID_MAX || strspn(text, fits) != len)
@@ -83,9 +34,9 @@ static void parse_condition(const cJSON *condition, struct pod *ret)
 	} rows[] = {{"PodScheduled", &ret->scheduled_ns},
 		    {"Initialized", &ret->initialized_ns},
 		    {"Ready", &ret->ready_ns}};
-	const char *type = parse_string(condition, "type");
+	const char *type = pods_string(condition, "type");
 
-	if (strcmp(parse_string(condition, "status"), "True") != 0)
+	if (strcmp(pods_string(condition, "status"), "True") != 0)
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(type, rows[i].name))
@@ -103,7 +54,7 @@ static void parse_condition(const cJSON *condition, struct pod *ret)
 /* "containerd://0123...": what runs it is told by the cgroup. */
 static void parse_container_id(const cJSON *json, char out[65])
 {
-	const char *id = parse_string(json, "containerID"), *bare = strstr(id, "://");
+	const char *id = pods_string(json, "containerID"), *bare = strstr(id, "://");
 
 	if (bare)
 		id = bare + 3;
@@ -165,8 +116,8 @@ static void parse_containers(const cJSON *status, struct pod *ret)
 
 static void parse_alias(const cJSON *meta, char alias[PODS_UID_MAX])
 {
-	const char *hash = parse_string(pods_object(meta, "annotations"),
-					"kubernetes.io/config.hash");
+	const char *hash = pods_string(pods_object(meta, "annotations"),
+				       "kubernetes.io/config.hash");
 
 	alias[0] = '\0';
 	if (strlen(hash) == HASH_LEN && strspn(hash, "0123456789abcdef") == HASH_LEN)

@@ -28,7 +28,7 @@ struct pods_stream {
 	struct buffer text; /* of the object under way */
 	bool too_long;	    /* it is longer than PODS_OBJECT_MAX: skipped */
 	uint64_t skipped, objects, bytes;
-	/* Of a list. */
+	/* State within a list. */
 	uint32_t depth, items_depth;
 	bool quoted, escaped, inside, value;
 	char key[16];
@@ -45,6 +45,18 @@ bool pods_stream_feed(struct pods_stream *s, const char *data, size_t len);
 bool pods_stream_end(struct pods_stream *s);
 void pods_stream_free(struct pods_stream *s);
 
+/* ---- fields of an object (pods_field.c) */
+
+/* A string, printable and cut; "": there is none. */
+void pods_text(const cJSON *json, const char *name, char *out, size_t cap);
+/* The string as it is; "": there is none. */
+const char *pods_string(const cJSON *json, const char *name);
+/* UTC since 1970; 0: there is none, or before then. */
+int64_t pods_time(const cJSON *json, const char *name);
+/* An object's: 0 and on; -1: there is none. Numbers and strings of digits. */
+int pods_number(const cJSON *json, const char *name);
+const cJSON *pods_object(const cJSON *json, const char *name);
+
 /* ---- what an object says (pods_parse.c, pods_job.c) */
 
 #define PODS_UID_MAX 40
@@ -54,13 +66,6 @@ void pods_stream_free(struct pods_stream *s);
 bool pods_parse(const cJSON *pod, struct pod *ret, char alias[PODS_UID_MAX]);
 /* The job that it is part of; ret's other fields are there. */
 void pods_parse_job(const cJSON *pod, struct pod *ret);
-/* A string, printable and cut; "": there is none. */
-void pods_text(const cJSON *json, const char *name, char *out, size_t cap);
-/* UTC since 1970; 0: there is none, or before then. */
-int64_t pods_time(const cJSON *json, const char *name);
-/* An object's: 0 and on; -1: there is none. Numbers and strings of digits. */
-int pods_number(const cJSON *json, const char *name);
-const cJSON *pods_object(const cJSON *json, const char *name);
 
 /* ---- what a node says (pods_node.c) */
 
@@ -71,7 +76,7 @@ struct pods_signal {
 
 /* Its text: cut where characters end. */
 void pods_say(struct gp_notice *notice, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What is wrong with it: the number of signals. */
+/* Returns the number of signals of trouble. */
 uint32_t pods_parse_node(const cJSON *node, struct pods_signal signals[PODS_SIGNALS]);
 
 /* ---- what is known (pods.c) */
@@ -131,7 +136,7 @@ void pods_list_begin(struct pods *p);
 void pods_put(struct pods *p, const struct pod *pod, const char *alias);
 void pods_drop(struct pods *p, const struct pod *pod, const char *alias);
 void pods_list_end(struct pods *p); /* what it did not have is gone */
-/* What is wrong with the node now, as one source says: changes become notices. */
+/* Trouble of the node now, as one source reports it: changes become notices. */
 void pods_signals(struct pods *p, unsigned source, const struct pods_signal *signals, uint32_t n);
 void pods_lost(struct pods *p, uint64_t n);
 /* It works: changes: so many objects came. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pods_stream.c - a reply without an end, or of any length, taken object by object: no more than
- * one of them is ever in memory. Of a list only brackets, strings and the two keys "items" and
- * "metadata" are looked at; what an object holds is for whoever gets it. */
+ * one of them is ever in memory. Only brackets, strings and the two keys "items" and "metadata" of
+ * a list are parsed; the receiver parses the objects. */
 #include <string.h>
 
 #include "userspace/kubernetes/pods_private.h"

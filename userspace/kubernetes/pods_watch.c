@@ -10,13 +10,12 @@
 #include <string.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
 #define WATCH_PAGES   64  /* of a list: more than that many have no end */
 #define WATCH_BRIEF_S 1.0 /* one that ends sooner, without a word, is a failure */
 
-/* What is followed. */
+/* Lists that are followed. */
 struct watch_kind {
 	const char *path, *field, *what, *rule;
 	void (*begin)(struct pods *p);
@@ -386,9 +385,7 @@ void *pods_watch_kubelet(void *worker)
 	static const struct watch_kind kind = {
 		.path = "/pods",
 		.what = "pods of the kubelet",
-		.rule = "its service account needs a ClusterRole with nodes/pods: get (before Kubernetes "
-			"1.33 "
-			"nodes/proxy: get)",
+		.rule = "its service account needs a ClusterRole with nodes/pods: get (before Kubernetes 1.33 nodes/proxy: get)",
 		.begin = pods_list_begin,
 		.put = kind_put_pod,
 		.end = pods_list_end,

@@ -37,7 +37,7 @@ static __attribute__((format(printf, 2, 3))) bool says_no(struct successor *s, c
 	return false;
 }
 
-static char *copy(const char *told, const char *name)
+static char *successor_copy(const char *told, const char *name)
 {
 	const char *value = told ? told : access_environment(name);
 
@@ -59,8 +59,8 @@ int successor_new(struct successor **ret, const struct successor_config *cfg)
 	s->pods->workers[0].pods = s->pods;
 	err = web_open(&s->pods->workers[0].web);
 	s->limit_s = cfg->limit_s ? cfg->limit_s : LIMIT_S;
-	s->pod = copy(cfg->pod, "POD_NAME");
-	s->namespace = copy(cfg->namespace, "POD_NAMESPACE");
+	s->pod = successor_copy(cfg->pod, "POD_NAME");
+	s->namespace = successor_copy(cfg->namespace, "POD_NAMESPACE");
 	s->access = (struct access){.server = s->pods->server,
 				    .token_file = s->pods->token_file,
 				    .ca_file = s->pods->ca_file,
@@ -97,13 +97,14 @@ void successor_cancel(struct successor *s)
 }
 
 /* It may be back soon: an API server that is restarted, or has too much to do. */
-static bool is_passing(int err, const struct web_reply *r)
+static bool successor_is_passing(int err, const struct web_reply *r)
 {
 	return err == -EIO ? r->failure != WEB_CANCELLED
 			   : !err && (r->status == 429 || r->status >= 500);
 }
 
-static cJSON *told(struct successor *s, int err, const struct web_reply *r, const char *what)
+static cJSON *successor_answer(struct successor *s, int err, const struct web_reply *r,
+			       const char *what)
 {
 	cJSON *json;
 
@@ -130,7 +131,7 @@ static cJSON *told(struct successor *s, int err, const struct web_reply *r, cons
 }
 
 /* NULL: after why. */
-static cJSON *ask(struct successor *s, const char *path, const char *what)
+static cJSON *successor_ask(struct successor *s, const char *path, const char *what)
 {
 	struct web_reply r = {0};
 	uint64_t now_ns;
@@ -143,18 +144,18 @@ static cJSON *ask(struct successor *s, const char *path, const char *what)
 			      ? -ETIMEDOUT
 			      : pods_get_reply(&s->access, path, (double)(s->end_ns - now_ns) / 1e9,
 					       NULL, NULL, &r);
-		if (!is_passing(err, &r) || clock_mono_ns() + AGAIN_S * 1e9 >= s->end_ns ||
-		    !pods_sleep(s->pods, AGAIN_S))
+		if (!successor_is_passing(err, &r) ||
+		    clock_mono_ns() + AGAIN_S * 1e9 >= s->end_ns || !pods_sleep(s->pods, AGAIN_S))
 			break;
 	}
-	json = told(s, err, &r, what);
+	json = successor_answer(s, err, &r, what);
 	web_reply_free(&r);
 	return json;
 }
 
-static bool stays(struct successor *s, const char *path, const char *what)
+static bool successor_stays(struct successor *s, const char *path, const char *what)
 {
-	cJSON *json = ask(s, path, what);
+	cJSON *json = successor_ask(s, path, what);
 	bool ends = json && pods_object(pods_object(json, "metadata"), "deletionTimestamp");
 
 	if (ends)
@@ -165,7 +166,7 @@ static bool stays(struct successor *s, const char *path, const char *what)
 
 /* The name of the DaemonSet whose pod this is; its reference stays when that is deleted. false:
  * after why. */
-static bool find_owner(struct successor *s, char *name, size_t cap)
+static bool successor_find_owner(struct successor *s, char *name, size_t cap)
 {
 	char path[640];
 	cJSON *json;
@@ -174,7 +175,7 @@ static bool find_owner(struct successor *s, char *name, size_t cap)
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?fieldSelector=metadata.name%%3D%s",
 		 s->namespace, s->pod);
-	json = ask(s, path, "this pod");
+	json = successor_ask(s, path, "this pod");
 	if (!json)
 		return false;
 	items = pods_object(json, "items");
@@ -208,14 +209,14 @@ bool successor_comes(struct successor *s, char *why, size_t cap)
 	if (!s->pod || !s->namespace || !access_is_plain(s->pod, "", NAME_MAX_LEN) ||
 	    !access_is_plain(s->namespace, "", NAME_MAX_LEN))
 		return says_no(s, "which pod this is, POD_NAME and POD_NAMESPACE do not tell");
-	if (!find_owner(s, name, sizeof(name)))
+	if (!successor_find_owner(s, name, sizeof(name)))
 		return false;
 	snprintf(path, sizeof(path), "/apis/apps/v1/namespaces/%s/daemonsets/%s", s->namespace,
 		 name);
 	snprintf(what, sizeof(what), "its DaemonSet %s", name);
-	if (!stays(s, path, what))
+	if (!successor_stays(s, path, what))
 		return false;
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s", s->namespace);
 	snprintf(what, sizeof(what), "its namespace %s", s->namespace);
-	return stays(s, path, what);
+	return successor_stays(s, path, what);
 }

@@ -20,8 +20,7 @@ struct successor;
 /* *ret NULL, 0: no Kubernetes is to be found here. -errno after one line. */
 int successor_new(struct successor **ret, const struct successor_config *cfg);
 /* Waits no longer than that. false: none comes, or nobody says that one does; why, in a few
- * printable words.
- */
+ * printable words. */
 bool successor_comes(struct successor *s, char *why, size_t cap);
 /* From any thread: it ends within a tenth of a second, and none comes. */
 void successor_cancel(struct successor *s);

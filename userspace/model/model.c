@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/model_internal.h"
+/* model.c - processes of the model: each record goes to the rank that it is about. */
+#include "userspace/model/model_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/model/carry.h"
-#include "userspace/model/marker.h"
+#include "userspace/model/job/carry.h"
+
+#define LAUNCHERS 8 /* one above the other, that start a rank */
 
 struct model *model_new(fact_fn *sink, void *ctx)
 {
@@ -42,19 +44,11 @@ void model_free(struct model *m)
 	free(m);
 }
 
-/* ---- processes
- * ----------------------------------------------------------------------------------- */
-
-struct rank *model_rank(struct model *m, uint32_t pid)
-{
-	if (!m->last || m->last->pid != pid)
-		m->last = table_get(m->live, pid);
-	return m->last;
-}
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void model_bury(struct model *m, struct rank *r, bool shown)
 {
-	table_take(m->live, r->pid);
+	table_take(m->live, rank_member(r)->pid);
 	m->last = NULL;
 	if (!shown) {
 		rank_free(r);
@@ -89,13 +83,32 @@ static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool fro
 	return 0;
 }
 
-static int feed_process(struct model *m, const struct event *ev)
+static void worker_gone(struct model *m, const struct job_member *p)
+{
+	struct rank *parent = model_rank(m, p->process.parent);
+
+	if (parent)
+		rank_worker_gone(parent, p->pid);
+}
+
+/* A record with this process start belongs to this process, not to a later one with the same
+ * pid. */
+static bool model_is_same(const struct job_member *p, uint64_t start_ns)
+{
+	uint64_t known_ns = p->process.start_ns;
+	uint64_t apart_ns = known_ns > start_ns ? known_ns - start_ns : start_ns - known_ns;
+
+	return !known_ns || !start_ns || apart_ns <= RANK_START_TICK_NS;
+}
+
+static int model_feed_process(struct model *m, const struct event *ev)
 {
 	const struct gp_process *p = ev->process;
 	struct rank *r = model_rank(m, ev->rec->pid);
+	struct job_member *member;
 	int err;
 
-	if (r && !rank_is(r, p->start_ns)) {
+	if (r && !model_is_same(rank_member(r), p->start_ns)) {
 		rank_gone(r, ev->rec->ts_ns);
 		model_bury(m, r, rank_shown(r));
 		r = NULL;
@@ -103,26 +116,32 @@ static int feed_process(struct model *m, const struct event *ev)
 	if (!r) {
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns,
 				   p->flags & GP_PROCESS_FROM_START, &r);
-		err = err || !r ? err : rank_place_inherit(r, model_rank(m, p->parent));
+		err = err || !r ? err : rank_born(r, model_rank(m, p->parent));
 		if (err || !r)
 			return err;
 	}
 	rank_identify(r, p);
-	if (!r->job)
-		r->job_key = model_job_key(m, r);
+	member = rank_member(r);
+	if (strstr(member->process.command, "multiprocessing.resource_tracker"))
+		worker_gone(m, member);
+	if (!member->job) {
+		member->job_key = model_job_key(m, member);
+		job_find(member);
+	}
 	return 0;
 }
 
-static int feed_fork(struct model *m, const struct event *ev)
+static int model_feed_fork(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid);
-	uint64_t key = r ? r->job_key : 0;
+	uint64_t key = r ? rank_member(r)->job_key : 0;
 	int err;
 
 	if (r)
-		r->fresh = false;
+		rank_feed(r, ev, NULL, 0, 0);
 	r = model_rank(m, ev->fork->child);
-	if (r && r->process.start_ns && rank_is(r, ev->fork->start_ns))
+	if (r && rank_member(r)->process.start_ns &&
+	    model_is_same(rank_member(r), ev->fork->start_ns))
 		return 0;
 	if (r) {
 		rank_gone(r, ev->rec->ts_ns);
@@ -131,49 +150,65 @@ static int feed_fork(struct model *m, const struct event *ev)
 	err = model_follow(m, ev->fork->child, ev->rec->ts_ns, true, &r);
 	if (err || !r)
 		return err;
-	r->process.start_ns = ev->fork->start_ns;
-	r->job_key = key;
-	return rank_place_inherit(r, model_rank(m, ev->rec->pid));
+	rank_member(r)->process.start_ns = ev->fork->start_ns;
+	rank_member(r)->job_key = key;
+	return rank_born(r, model_rank(m, ev->rec->pid));
 }
 
-static void feed_life(struct model *m, const struct event *ev)
+/* If the process that started it was interrupted, its end follows from that. */
+static void model_interrupted(struct model *m, struct rank *r)
 {
-	struct rank *r = model_rank(m, ev->rec->pid);
+	struct rank *above = r;
 
-	if (!r)
-		return;
-	if (ev->rec->kind == GP_KIND_signal) {
-		r->killed = *ev->signal;
-		r->killed_ns = ev->rec->ts_ns;
-	} else if (ev->rec->kind == GP_KIND_oom) {
-		r->oom = true;
-	} else {
-		rank_exit(r, ev);
-		model_bury(m, r, rank_shown(r));
+	for (int i = 0; i < LAUNCHERS; i++) {
+		uint32_t parent = rank_member(above)->process.parent;
+
+		above = parent ? model_rank(m, parent) : NULL;
+		if (!above)
+			return;
+		rank_interrupted(r, above);
 	}
 }
 
-/* Who trained and runs another program now is a rank of the run before: the job goes on, or begins
- * anew. Of who did not nothing stays: what it was before is no trainer's time, but for who was born
- * for that program.
- */
-static int feed_exec(struct model *m, const struct event *ev)
+static int model_feed_life(struct model *m, const struct event *ev)
+{
+	struct rank *r = model_rank(m, ev->rec->pid);
+	uint32_t sender;
+	int err;
+
+	if (!r)
+		return 0;
+	if (ev->rec->kind == GP_KIND_signal) {
+		sender = ev->signal->sender;
+		rank_signalled(r, ev, sender ? model_rank(m, sender) : NULL);
+		return 0;
+	}
+	model_interrupted(m, r);
+	worker_gone(m, rank_member(r));
+	err = rank_feed(r, ev, NULL, 0, 0);
+	model_bury(m, r, rank_shown(r));
+	return err;
+}
+
+/* A process that trained and now runs another program ends as a rank of its run; the job continues,
+ * or begins a new run. If it did not train, its earlier time is dropped, because no trainer spent
+ * it, unless the process was started for that program. */
+static int model_feed_exec(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid), *next;
+	int err;
 
-	if (!r || (r->fresh && !r->ledger))
-		return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
-	next = rank_next(r, ev->rec->ts_ns);
-	if (!next)
-		return -ENOMEM;
-	if (r->trainer)
-		rank_replaced(r, ev->rec->ts_ns);
-	model_bury(m, r, r->trainer);
-	if (table_put(m->live, next->pid, next)) {
+	if (!r)
+		return 0;
+	err = rank_exec(r, ev, &next);
+	if (!next || next == r)
+		return err;
+	model_bury(m, r, rank_trainer(r));
+	if (table_put(m->live, ev->rec->pid, next)) {
 		rank_free(next);
 		return -ENOMEM;
 	}
-	return rank_feed(next, ev, NULL, 0, 0);
+	return err;
 }
 
 static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
@@ -187,30 +222,39 @@ static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 		m->env.sink(m->env.ctx, f);
 }
 
-/* ---- probes
- * -------------------------------------------------------------------------------------- */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 /* By a process that checkpoints others: it names them as it knows them, and ours are the same
  * numbers unless it lives in a container of its own. */
-static void feed_suspend(struct model *m, const struct event *ev, unsigned role)
+static void model_feed_suspend(struct model *m, const struct event *ev, unsigned role)
 {
 	uint64_t from_ns = ev->rec->ts_ns -
 			   (ev->call->dur_ns < ev->rec->ts_ns ? ev->call->dur_ns : 0);
 	struct rank *r = ev->call->ret ? NULL : model_rank(m, (uint32_t)ev->call->arg[0]);
 
-	if (!r || !r->accelerated)
-		return;
-	if (role == GP_ROLE_suspend)
-		rank_suspend(r, from_ns, ev->rec->ts_ns);
-	else
-		rank_resume(r, from_ns, ev->rec->ts_ns);
+	if (r)
+		rank_suspended(r, from_ns, ev->rec->ts_ns, role == GP_ROLE_suspend);
 }
 
-static int feed_probed(struct model *m, const struct event *ev)
+/* It turned out to be a job of its own: so are those that it started. */
+static void model_branch_moved(struct model *m, const struct job_member *moved)
+{
+	struct rank *r;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		struct job_member *p = rank_member(r);
+
+		if (!p->job && p->branch_pid == moved->branch_pid)
+			p->job_key = moved->job_key;
+	}
+}
+
+static int model_feed_probed(struct model *m, const struct event *ev)
 {
 	uint64_t hits = ev->rec->kind == GP_KIND_counter ? ev->counter->count : 1;
 	struct model_probe *mp = model_probe_find(&m->probes, ev->rec->probe);
 	struct rank *r;
+	uint64_t key;
 	int err;
 
 	if (mp)
@@ -221,65 +265,63 @@ static int feed_probed(struct model *m, const struct event *ev)
 		return 0;
 	if (mp && ev->rec->kind == GP_KIND_call &&
 	    (mp->def.role == GP_ROLE_suspend || mp->def.role == GP_ROLE_resume))
-		feed_suspend(m, ev, mp->def.role);
+		model_feed_suspend(m, ev, mp->def.role);
 	r = model_rank(m, ev->rec->pid);
 	if (!r) { /* what said who it is was lost */
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, false, &r);
 		if (err || !r)
 			return err;
 	}
-	return rank_feed(r, ev, mp ? &mp->def : NULL, hits, mp ? mp->price_ns : 0);
+	key = rank_member(r)->job_key;
+	err = rank_feed(r, ev, mp ? &mp->def : NULL, hits, mp ? mp->price_ns : 0);
+	if (rank_member(r)->job_key != key)
+		model_branch_moved(m, rank_member(r));
+	return err;
 }
 
-static int feed_attach(struct model *m, const struct event *ev)
+static int model_feed_attach(struct model *m, const struct event *ev)
 {
 	struct fact f = {.type = FACT_PROBE};
 	bool unseen = m->probes.buffers_unseen;
-	const struct attach_view *told;
+	const struct attach_view *reported;
 	struct rank *r;
-	size_t at = 0;
 	int err;
 
-	while (ev->attach->state == GP_ATTACH_attached && (r = table_next(m->live, &at, NULL)))
-		rank_attached(r, ev->rec->ts_ns);
-	err = model_probe_attach(&m->probes, ev->rec->probe, ev->attach, ev->rec->ts_ns, &told);
-	for (at = 0; unseen && !m->probes.buffers_unseen && (r = table_next(m->live, &at, NULL));)
-		marker_buffers_unseen(r->marker);
-	for (at = 0; ev->attach->state == GP_ATTACH_given_up && m->probes.collectives_taken &&
-		     (r = table_next(m->live, &at, NULL));)
-		rank_untold_collectives(r);
-	f.probe = told;
-	if (told)
+	err = model_probe_attach(&m->probes, ev->rec->probe, ev->attach, ev->rec->ts_ns, &reported);
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));)
+		rank_attached(r, ev, unseen && !m->probes.buffers_unseen);
+	f.probe = reported;
+	if (reported)
 		model_fact(m, &f, ev->rec->ts_ns);
 	return err;
 }
 
-static void feed_blocked(struct model *m, const struct event *ev)
+static void model_feed_blocked(struct model *m, const struct event *ev)
 {
 	const struct model_probe *mp = model_probe_find(&m->probes, ev->rec->probe);
 	struct rank *r = model_rank(m, ev->rec->pid);
 
 	if (r)
-		rank_hang_seen(r, ev, mp ? &mp->def : NULL);
+		rank_feed(r, ev, mp ? &mp->def : NULL, 0, 0);
 }
 
-/* Of who is named; else of all that use a device here: which one it was cannot be told. */
-static void feed_fault(struct model *m, const struct event *ev)
+/* The named process; else all processes that use a device here, because it is unknown which one it
+ * was. */
+static void model_feed_fault(struct model *m, const struct event *ev)
 {
 	struct rank *r = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
 
 	if (r)
-		rank_fault_kernel(r, ev, true);
+		rank_feed(r, ev, NULL, 0, 0);
 	for (size_t at = 0; !ev->rec->pid && (r = table_next(m->live, &at, NULL));) {
-		if (r->accelerated)
-			rank_fault_kernel(r, ev, false);
+		if (rank_member(r)->accelerated)
+			rank_feed(r, ev, NULL, 0, 0);
 	}
 }
 
-/* ---- what concerns all
- * --------------------------------------------------------------------------- */
+/* ---- what concerns all ----------------------------------------------------------------------- */
 
-static int feed_all(struct model *m, const struct event *ev)
+static int model_feed_all(struct model *m, const struct event *ev)
 {
 	struct rank *r;
 	size_t at = 0;
@@ -292,28 +334,47 @@ static int feed_all(struct model *m, const struct event *ev)
 	return first;
 }
 
-static int feed_loss(struct model *m, const struct event *ev)
+/* The ring of calls was full: each that is missing was a hit, of the processes as the others
+ * are. */
+static void hits_lost(struct model *m, const struct event *ev)
+{
+	struct rank *r, *one = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
+	double all = 0;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));)
+		all += !one || one == r ? (double)rank_hits(r) : 0;
+	for (size_t at = 0; all && (r = table_next(m->live, &at, NULL));) {
+		double hits = (double)rank_hits(r);
+
+		if (!one || one == r)
+			rank_hits_lost(r, (uint64_t)((double)ev->loss->count * hits / all));
+	}
+}
+
+static int model_feed_loss(struct model *m, const struct event *ev)
 {
 	struct fact f = {.type = FACT_LOSS, .pid = ev->rec->pid, .loss = ev->loss};
 	struct rank *r;
 
 	if (ev->loss->cause < GP_LOSS_CAUSE_COUNT)
 		m->lost[ev->loss->cause] += ev->loss->count;
+	if (ev->loss->cause == GP_LOSS_ring_call)
+		hits_lost(m, ev);
 	model_fact(m, &f, ev->rec->ts_ns);
 	if (!ev->rec->pid)
-		return feed_all(m, ev);
+		return model_feed_all(m, ev);
 	r = model_rank(m, ev->rec->pid);
 	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 }
 
-static int feed_program(struct model *m, const struct event *ev)
+static int model_feed_one(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid);
 
 	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 }
 
-static void session_tell(struct model *m)
+static void session_report(struct model *m)
 {
 	struct fact f = {.type = FACT_START, .start = &m->session};
 
@@ -321,7 +382,7 @@ static void session_tell(struct model *m)
 	model_fact(m, &f, m->session_ns);
 }
 
-static void feed_session(struct model *m, const struct event *ev)
+static void model_feed_session(struct model *m, const struct event *ev)
 {
 	struct gp_session *s = &m->session;
 
@@ -335,7 +396,7 @@ static void feed_session(struct model *m, const struct event *ev)
 	m->session_due = true;
 }
 
-static void feed_end(struct model *m, const struct event *ev)
+static void model_feed_end(struct model *m, const struct event *ev)
 {
 	struct fact f = {.type = FACT_END, .end = ev->end};
 	struct rank *r;
@@ -343,7 +404,7 @@ static void feed_end(struct model *m, const struct event *ev)
 
 	while ((r = table_next(m->live, &at, NULL)))
 		rank_stop(r, ev->rec->ts_ns);
-	if (ev->end->reason == GP_END_TARGETS_GONE) /* else somebody may still take them up */
+	if (ev->end->reason == GP_END_TARGETS_GONE) /* else another gp-bpf may continue them */
 		jobs_stop(&m->env);
 	if (ev->end->reason != GP_END_HANDOVER)
 		jobs_settle(&m->env);
@@ -352,7 +413,7 @@ static void feed_end(struct model *m, const struct event *ev)
 	model_fact(m, &f, ev->rec->ts_ns);
 }
 
-static void feed_carry(struct model *m, const struct event *ev)
+static void model_feed_carry(struct model *m, const struct event *ev)
 {
 	size_t len = ev->carry->len;
 	struct carry c;
@@ -368,8 +429,7 @@ int model_carry(const struct model *m, uint32_t i, struct carry *ret)
 	return job_carry(&m->env, m->env.jobs.job[i], m->now_ns, ret);
 }
 
-/* ---- events
- * -------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void model_clock(struct model *m, const struct event *ev)
 {
@@ -389,39 +449,39 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_call:
 	case GP_KIND_monitor:
 	case GP_KIND_counter:
-		return feed_probed(m, ev);
+		return model_feed_probed(m, ev);
 	case GP_KIND_fork:
-		return feed_fork(m, ev);
+		return model_feed_fork(m, ev);
 	case GP_KIND_exit:
 	case GP_KIND_signal:
-	case GP_KIND_oom:
-		feed_life(m, ev);
-		return 0;
+		return model_feed_life(m, ev);
 	case GP_KIND_exec:
-		return feed_exec(m, ev);
+		return model_feed_exec(m, ev);
+	case GP_KIND_oom:
 	case GP_KIND_file:
 	case GP_KIND_renamed:
-		return model_rank(m, ev->rec->pid) ? rank_file(m->last, ev) : 0;
+	case GP_KIND_program:
+		return model_feed_one(m, ev);
 	case GP_KIND_probe:
 		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
+	case GP_KIND_code:
+		return device_codes_add(&m->probes.codes, ev->code);
 	case GP_KIND_attach:
-		return feed_attach(m, ev);
+		return model_feed_attach(m, ev);
 	case GP_KIND_process:
-		return feed_process(m, ev);
+		return model_feed_process(m, ev);
 	case GP_KIND_tick:
 		jobs_tick(&m->env, ev->rec->ts_ns);
-		return feed_all(m, ev);
+		return model_feed_all(m, ev);
 	case GP_KIND_gap:
-		return feed_all(m, ev);
+		return model_feed_all(m, ev);
 	case GP_KIND_loss:
-		return feed_loss(m, ev);
-	case GP_KIND_program:
-		return feed_program(m, ev);
+		return model_feed_loss(m, ev);
 	case GP_KIND_blocked:
-		feed_blocked(m, ev);
+		model_feed_blocked(m, ev);
 		return 0;
 	case GP_KIND_fault:
-		feed_fault(m, ev);
+		model_feed_fault(m, ev);
 		return 0;
 	case GP_KIND_place:
 		return model_feed_place(m, ev);
@@ -431,13 +491,13 @@ static int model_event(struct model *m, const struct event *ev)
 		model_config(m, ev);
 		return 0;
 	case GP_KIND_carry:
-		feed_carry(m, ev);
+		model_feed_carry(m, ev);
 		return 0;
 	case GP_KIND_session:
-		feed_session(m, ev);
+		model_feed_session(m, ev);
 		return 0;
 	case GP_KIND_end:
-		feed_end(m, ev);
+		model_feed_end(m, ev);
 		return 0;
 	default:
 		return 0;
@@ -454,7 +514,7 @@ int model_feed(struct model *m, const struct event *ev)
 	if (ev->rec->kind == GP_KIND_clock)
 		model_clock(m, ev);
 	if (m->session_due)
-		session_tell(m);
+		session_report(m);
 	err = model_event(m, ev);
 	m->dropped += !!err;
 	return err;
@@ -462,11 +522,13 @@ int model_feed(struct model *m, const struct event *ev)
 
 void model_processes(const struct model *m, model_process_fn *fn, void *ctx)
 {
-	const struct rank *r;
-	size_t at = 0;
+	struct rank *r;
 
-	while ((r = table_next(m->live, &at, NULL)))
-		fn(ctx, r->pid, r->process.start_ns, r->process.start_mono_ns);
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		const struct job_member *p = rank_member(r);
+
+		fn(ctx, p->pid, p->process.start_ns, p->process.start_mono_ns);
+	}
 }
 
 void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
@@ -477,7 +539,7 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
 
 	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
 		if (rank_silent(r, m->now_ns, &tid, &since_ns))
-			fn(ctx, r->pid, tid, since_ns);
+			fn(ctx, rank_member(r)->pid, tid, since_ns);
 	}
 }
 

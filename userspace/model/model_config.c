@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration that matters to a model, as the tape tells it: NAME=VALUE. */
+/* The configuration that matters to a model, as the tape has it: NAME=VALUE. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/model/model_internal.h"
+#include "userspace/model/model_private.h"
 
 /* "3600000000000,86400000000000": those that can be are taken. */
 static void config_windows(struct model *m, char *value)
@@ -36,7 +36,7 @@ static void config_marker(struct model *m, const char *value)
 	m->env.step.probe = 0;
 	m->env.step.probe_id[0] = '\0';
 	m->env.step.force = BOUNDARY_NONE;
-	for (int b = BOUNDARY_UPDATE_EXIT; b <= BOUNDARY_SYNC; b++) {
+	for (int b = BOUNDARY_NONE + 1; b < BOUNDARY_MARKER_END; b++) {
 		if (!strcmp(value, boundary_name[b]))
 			m->env.step.force = (enum step_boundary)b;
 	}
@@ -69,7 +69,8 @@ void model_config(struct model *m, const struct event *ev)
 	else if (!strcmp(text, "ranges")) /* anew: so many follow */
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
-		range_rules_add(&m->env.ranges, value); /* what wrote it has told of what is none */
+		range_rules_add(&m->env.ranges,
+				value); /* what wrote it has reported what is none */
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
 	else if (!strcmp(text, "excludes")) /* likewise */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/model_internal.h"
+/* model_save.c - the state of the model as bytes. */
+#include "userspace/model/model_private.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define MAGIC  "gp-model"
-#define FORMAT 13
+#define FORMAT 23
 
 static void session_archive(struct archive *a, struct gp_session *s)
 {
@@ -17,21 +17,43 @@ static void session_archive(struct archive *a, struct gp_session *s)
 	archive_text(a, s->command);
 }
 
-/* In order of arrival, as facts of all of them are told. */
+/* All but sink, ctx and probes. */
+static void env_archive(struct archive *a, struct model_env *env)
+{
+	archive_struct(a, sizeof(*env));
+	anchors_archive(a, &env->anchors);
+	away_archive(a, &env->away);
+	step_config_archive(a, &env->step);
+	range_rules_archive(a, &env->ranges);
+	archive_number(a, &env->ideal_ns);
+	archive_number(a, &env->hang_ns);
+	archive_numbers(a, env->windows_ns);
+	archive_number(a, &env->budget_ppm);
+	program_config_archive(a, &env->program);
+	archive_text(a, env->job_uid);
+	archive_number(a, &env->ledger_violations);
+	archive_number(a, &env->facts);
+	archive_number(a, &env->files);
+	notices_archive(a, &env->notices);
+	jobs_archive(a, &env->jobs, &env->away);
+}
+
+/* In order of arrival, as facts of all of them are reported. */
 static void live_archive(struct archive *a, struct model *m)
 {
-	uint32_t n = (uint32_t)table_count(m->live);
+	uint32_t n = (uint32_t)table_count(m->live), pid;
 	size_t at = 0;
 
-	archive_count(a, &n, MODEL_RANKS, sizeof(struct rank));
+	archive_count(a, &n, MODEL_RANKS, rank_size);
 	for (uint32_t i = 0; i < n && !a->error; i++) {
 		struct rank *r = archive_reads(a) ? NULL : table_next(m->live, &at, NULL);
 
-		rank_archive(a, &r, &m->env);
+		rank_archive(a, &r, &m->env, true);
 		if (!archive_reads(a) || !r)
 			continue;
-		archive_require(a, r->alive && !table_get(m->live, r->pid));
-		if (a->error || table_put(m->live, r->pid, r)) {
+		pid = rank_member(r)->pid;
+		archive_require(a, !table_get(m->live, pid));
+		if (a->error || table_put(m->live, pid, r)) {
 			archive_require(a, false);
 			rank_free(r);
 		}
@@ -42,18 +64,17 @@ static void dead_archive(struct archive *a, struct model *m)
 {
 	uint32_t n = m->ndead;
 
-	archive_count(a, &n, MODEL_DEAD, sizeof(struct rank));
+	archive_count(a, &n, MODEL_DEAD, rank_size);
 	for (uint32_t i = 0; i < n && !a->error; i++) {
-		rank_archive(a, &m->dead[i], &m->env);
+		rank_archive(a, &m->dead[i], &m->env, false);
 		m->ndead = archive_reads(a) && m->dead[i] ? i + 1 : m->ndead;
-		archive_require(a, !m->dead[i] || !m->dead[i]->alive);
 	}
 }
 
 static void model_archive(struct archive *a, struct model *m)
 {
 	archive_struct(a, sizeof(*m));
-	rank_env_archive(a, &m->env);
+	env_archive(a, &m->env);
 	model_probes_archive(a, &m->probes);
 	live_archive(a, m);
 	dead_archive(a, m);
@@ -72,12 +93,12 @@ static void model_archive(struct archive *a, struct model *m)
 	archive_number(a, &m->number);
 }
 
-uint64_t model_told(const struct model *m)
+uint64_t model_reported(const struct model *m)
 {
 	return m->env.facts;
 }
 
-void model_told_on(struct model *m, uint64_t number)
+void model_reported_upto(struct model *m, uint64_t number)
 {
 	if (m->env.facts < number)
 		m->env.facts = number;

@@ -1,63 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* model_view.c - snapshots: processes and jobs as they are at an instant. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/model/model_internal.h"
-
-/* Who has found no steps for so long is not held to find some. */
-#define LEARNING_NS 60000000000ull
-
-static uint64_t loop_roles(const struct step_state *st)
-{
-	static const uint64_t roles[] = {
-		[BOUNDARY_REDUCER] = 1ull << GP_ROLE_reducer,
-		[BOUNDARY_UPDATE_OP] = 1ull << GP_ROLE_update_op,
-		[BOUNDARY_EXECUTE] = 1ull << GP_ROLE_execute | 1ull << GP_ROLE_graph_launch,
-		[BOUNDARY_SYNC] = 1ull << GP_ROLE_sync,
-		[BOUNDARY_COMPLETION] = 1ull << GP_ROLE_execute | 1ull << GP_ROLE_on_ready |
-					1ull << GP_ROLE_completion,
-	};
-
-	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
-}
-
-/* From the first sign of a device on: programs may run at once then. */
-static bool flow_matters(const struct model *m, const struct rank *r, bool found)
-{
-	bool learns = r->accelerated && !found && m->now_ns < r->observed_ns + LEARNING_NS;
-
-	return learns || (found && r->finder && step_finder_wants_flow(r->finder));
-}
+#include "userspace/model/model_private.h"
 
 uint64_t model_roles(const struct model *m)
 {
-	static const uint64_t any = 1ull << GP_ROLE_reducer | 1ull << GP_ROLE_update_op |
-				    1ull << GP_ROLE_execute | 1ull << GP_ROLE_graph_launch |
-				    1ull << GP_ROLE_sync | 1ull << GP_ROLE_on_ready |
-				    1ull << GP_ROLE_completion;
 	uint64_t roles = 0;
 	struct rank *r;
-	size_t at = 0;
 
-	while ((r = table_next(m->live, &at, NULL))) {
-		bool found = false;
-
-		for (uint32_t i = 0; i < r->nloops; i++) {
-			const struct step_state *st = &r->loops[i]->state;
-
-			found |= st->state == STATE_LOCKED || st->state == STATE_SUSPECT;
-			roles |= loop_roles(st);
-		}
-		if ((r->trainer || r->seen & 1ull << SIGNAL_EXECUTE) && !found &&
-		    m->now_ns < r->observed_ns + LEARNING_NS)
-			roles |= any;
-		if (flow_matters(m, r, found))
-			roles |= 1ull << GP_ROLE_buffer_in;
-		if (r->seen &
-		    1ull << SIGNAL_AMP) /* which steps were skipped cannot be told without */
-			roles |= 1ull << GP_ROLE_amp_update;
-	}
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));)
+		roles |= rank_roles(r, m->now_ns);
 	return roles;
 }
 
@@ -83,17 +38,13 @@ static int snapshot_rank(const struct model *m, const struct rank *r, struct sna
 			 bool figures)
 {
 	struct rank_view *v = &s->ranks[s->nranks];
-	int err = rank_view(r, m->now_ns, v);
+	int err = rank_view(r, m->now_ns, figures, v);
 
-	if (err)
-		return err;
-	if (figures)
-		rank_view_figures(r, m->now_ns, v);
-	s->nranks++;
-	return 0;
+	s->nranks += !err;
+	return err;
 }
 
-/* Of a thousand processes that are watched few may be shown, and a view is large. */
+/* Few of a thousand watched processes may be shown, and a view is large. */
 static size_t ranks_shown(const struct model *m)
 {
 	size_t at = 0, n = m->ndead;
@@ -121,7 +72,7 @@ static int snapshot_ranks(const struct model *m, struct snapshot *s, bool figure
 	return err;
 }
 
-static struct job_view *view_of(const struct snapshot *s, uint64_t key)
+static struct job_view *snapshot_job_find(const struct snapshot *s, uint64_t key)
 {
 	for (uint32_t i = 0; i < s->njobs; i++)
 		if (s->jobs[i].key == key)
@@ -139,12 +90,13 @@ static int snapshot_jobs(const struct model *m, struct snapshot *s, bool figures
 	for (s->njobs = 0; s->njobs < js->count; s->njobs++) {
 		job_view(js->job[s->njobs], m->now_ns, &s->jobs[s->njobs]);
 		if (figures)
-			job_view_windows(js->job[s->njobs], rank_window_lengths(&m->env),
+			job_view_windows(js->job[s->njobs], model_env_windows(&m->env),
 					 &s->jobs[s->njobs]);
 	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
-		struct job_view *j = r->alive && r->job_key ? view_of(s, r->job_key) : NULL;
+		struct job_view *j = r->alive && r->job_key ? snapshot_job_find(s, r->job_key)
+							    : NULL;
 
 		if (j)
 			job_view_rank(j, &r->ledger, r->accelerators);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* option.c - options from command line, environment and config file; --help. */
 #include "userspace/option/option.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +17,7 @@
 #define NODE_LISTEN "127.0.0.1:9847"
 #define LONG_FIRST  256 /* what getopt_long() calls the first row: no letter */
 
-static enum option_origin origins[OPTION_ROWS];
-
-enum option_origin option_origin(size_t row)
-{
-	return origins[row];
-}
-
-static int list_add(struct option_list *list, const char *value)
+static int option_list_add(struct option_list *list, const char *value)
 {
 	if (list->count == OPTION_LIST_MAX)
 		return -E2BIG;
@@ -54,20 +49,20 @@ static int row_flag(const char *value, bool *ret)
 static int row_set(struct options *o, const struct option_row *r, enum option_origin from,
 		   const char *value)
 {
-	enum option_origin *origin = &origins[r - option_rows];
+	size_t row = (size_t)(r - option_rows);
 	void *at = (char *)o + r->at;
 	char *copy;
 
-	if (*origin > from)
+	if (option_origin(row) > from)
 		return 0;
-	if (*origin < from && r->type == OPTION_LIST)
+	if (option_origin(row) < from && r->type == OPTION_LIST)
 		list_clear(at);
-	*origin = from;
+	option_origin_set(row, from);
 	switch (r->type) {
 	case OPTION_FLAG:
 		return row_flag(value, at);
 	case OPTION_LIST:
-		return list_add(at, value);
+		return option_list_add(at, value);
 	case OPTION_NUMBER:
 		return option_number(value, r->min, r->max, at);
 	case OPTION_DURATION:
@@ -91,9 +86,15 @@ static int row_set(struct options *o, const struct option_row *r, enum option_or
 
 static const char *row_wants(const struct option_row *r)
 {
+	static char text[80];
+
 	switch (r->type) {
 	case OPTION_NUMBER:
-		return "a whole number in its range";
+		snprintf(text, sizeof(text), "a whole number of %lld or more", (long long)r->min);
+		if (r->max < INT_MAX)
+			snprintf(text, sizeof(text), "a whole number from %lld to %lld",
+				 (long long)r->min, (long long)r->max);
+		return text;
 	case OPTION_DURATION:
 		return "a duration above 0, like 500ms, 10s, 5m or 2h";
 	case OPTION_PERCENT:
@@ -105,7 +106,8 @@ static const char *row_wants(const struct option_row *r)
 	case OPTION_FLAG:
 		return "true or false";
 	default:
-		return "fewer items";
+		snprintf(text, sizeof(text), "one of at most %d values", OPTION_LIST_MAX);
+		return text;
 	}
 }
 
@@ -125,11 +127,60 @@ static const char *command_help(unsigned command)
 struct file_ctx {
 	struct options *o;
 	unsigned command;
+	bool version;
 	struct option_range_file range; /* the items that are being read */
 	struct option_exclude_file exclude;
 };
 
-static int set_from_file(void *ctx, const char *file, int line, const char *key, const char *value)
+/* The row of a key: that of the command, else any. OPTION_ROWS: there is none. */
+static size_t row_of_key(const char *key, unsigned command)
+{
+	size_t found = OPTION_ROWS;
+
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		if (!option_rows[i].key || strcmp(option_rows[i].key, key))
+			continue;
+		if (option_rows[i].commands & command)
+			return i;
+		found = found == OPTION_ROWS ? i : found;
+	}
+	return found;
+}
+
+static int option_set_key(struct file_ctx *c, const char *file, int line, const char *key,
+			  const char *value)
+{
+	size_t row = row_of_key(key, c->command);
+	const struct option_row *r = &option_rows[row];
+
+	if (row == OPTION_ROWS) {
+		log_error("%s:%d: unknown key '%s'; gp-bpf node --print-config lists all", file,
+			  line, key);
+		return -EINVAL;
+	}
+	if (!*value) {
+		log_error("%s:%d: %s: no value; set one, or leave the key out", file, line, key);
+		return -EINVAL;
+	}
+	if (r->type != OPTION_LIST && option_origin_line(row)) {
+		log_error("%s:%d: %s: one value is allowed, and line %d has one", file, line, key,
+			  option_origin_line(row));
+		return -EINVAL;
+	}
+	if (option_origin_place(row, file, line, value))
+		return -ENOMEM;
+	if (row_set(c->o, r, FROM_FILE, value)) {
+		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, row_wants(r));
+		return -EINVAL;
+	}
+	if (!(r->commands & c->command))
+		log_warn("%s:%d: %s has no effect here; see gp-bpf %s", file, line, key,
+			 command_help(c->command));
+	return 0;
+}
+
+static int option_set_from_file(void *ctx, const char *file, int line, const char *key,
+				const char *value)
 {
 	struct file_ctx *c = ctx;
 	char range[OPTION_RANGE_MAX], exclude[OPTION_EXCLUDE_MAX];
@@ -142,7 +193,7 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 			log_error(
 				"%s:%d: ranges: expected items like {match: \"validation*\", bucket: EVAL}",
 				file, line);
-		return whole <= 0 ? whole : set_from_file(ctx, file, line, "ranges", range);
+		return whole <= 0 ? whole : option_set_from_file(ctx, file, line, "ranges", range);
 	}
 	if (!strcmp(key, "exclude.from") || !strcmp(key, "exclude.to") ||
 	    !strcmp(key, "exclude.why")) {
@@ -150,42 +201,26 @@ static int set_from_file(void *ctx, const char *file, int line, const char *key,
 					     sizeof(exclude));
 		if (whole < 0)
 			log_error(
-				"%s:%d: exclude: expected items like {from: 2026-11-21T12:00:00Z, to: "
-				"2026-11-21T14:00:00Z, why: maintenance}, from before to; also epoch "
-				"seconds, 2h "
-				"(ago) and now",
+				"%s:%d: exclude: expected items like {from: 2026-11-21T12:00:00Z, to: 2026-11-21T14:00:00Z, why: maintenance}, from before to; also epoch seconds, 2h (ago) and now",
 				file, line);
-		return whole <= 0 ? whole : set_from_file(ctx, file, line, "exclude", exclude);
+		return whole <= 0 ? whole
+				  : option_set_from_file(ctx, file, line, "exclude", exclude);
 	}
 	if (!strcmp(key, "version")) {
+		c->version = true;
 		if (!strcmp(value, "1"))
 			return 0;
 		log_error("%s:%d: version %s is not known; this gp-bpf reads version 1", file, line,
 			  value);
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < OPTION_ROWS; i++) {
-		if (!option_rows[i].key || strcmp(option_rows[i].key, key))
-			continue;
-		if (!row_set(c->o, &option_rows[i], FROM_FILE, value)) {
-			if (!(option_rows[i].commands & c->command))
-				log_warn("%s:%d: %s has no effect here; see gp-bpf %s", file, line,
-					 key, command_help(c->command));
-			return 0;
-		}
-		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value,
-			  row_wants(&option_rows[i]));
-		return -EINVAL;
-	}
-	log_error("%s:%d: unknown key '%s'; see --print-config for those there are", file, line,
-		  key);
-	return -EINVAL;
+	return option_set_key(c, file, line, key, value);
 }
 
 static int options_file(struct options *o, unsigned command)
 {
 	struct file_ctx c = {.o = o, .command = command};
-	int err = config_read(o->config, set_from_file, &c);
+	int err = config_read(o->config, option_set_from_file, &c);
 
 	if (!err && (*c.range.match || *c.range.bucket)) {
 		log_error("%s: ranges: the last item has no %s", o->config,
@@ -199,21 +234,23 @@ static int options_file(struct options *o, unsigned command)
 					   : "why");
 		err = -EINVAL;
 	}
+	if (!err && !c.version) {
+		log_error("%s:1: version: missing; begin the file with the line 'version: 1'",
+			  o->config);
+		err = -EINVAL;
+	}
 	return err;
 }
 
-static int set_from_environment(struct options *o, unsigned command)
+static int option_set_from_environment(struct options *o, unsigned command)
 {
-	char name[64];
+	char name[OPTION_VARIABLE_MAX];
 	const char *value;
 
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		if (!(option_rows[i].commands & command))
 			continue;
-		snprintf(name, sizeof(name), "GP_BPF_%s", option_rows[i].name);
-		for (char *p = name; *p; p++)
-			*p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p;
-		value = getenv(name);
+		value = getenv(option_variable(&option_rows[i], name));
 		if (!value || !*value)
 			continue;
 		if (row_set(o, &option_rows[i], FROM_ENVIRONMENT, value)) {
@@ -239,7 +276,7 @@ static int flag_unknown(unsigned command, char **argv)
 	return -EINVAL;
 }
 
-static int set_from_flags(struct options *o, unsigned command, int argc, char **argv)
+static int option_set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[OPTION_ROWS + 1] = {0};
 	/* What follows `run` and `record` has options of its own; names have none. */
@@ -289,22 +326,13 @@ static int set_from_flags(struct options *o, unsigned command, int argc, char **
 	return 0;
 }
 
-static int set_logging(const struct options *o, enum log_level usual)
+static void option_set_logging(const struct options *o, enum log_level usual)
 {
 	int level = o->log_level ? option_choice_find(option_log_levels, o->log_level) : (int)usual;
 	int format = o->log_format ? option_choice_find(option_log_formats, o->log_format)
 				   : LOG_TEXT;
 
-	if (level < 0) {
-		log_error("--log-level: '%s' is not error, warning, info or debug", o->log_level);
-		return -EINVAL;
-	}
-	if (format < 0) {
-		log_error("--log-format: '%s' is not text, logfmt or json", o->log_format);
-		return -EINVAL;
-	}
 	log_setup((enum log_level)level, (enum log_format)format);
-	return 0;
 }
 
 static void show_usage(FILE *out, unsigned command)
@@ -322,10 +350,8 @@ static int show_and_free(struct options *o, unsigned command)
 {
 	if (o->help)
 		show_usage(stdout, command);
-	else if (o->version)
-		puts("gp-bpf " GP_VERSION);
 	else
-		options_print(stdout, o, command);
+		puts("gp-bpf " GP_VERSION);
 	options_free(o);
 	return EXIT_OK;
 }
@@ -342,12 +368,12 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 			      .keep_ns = STORE_KEEP_NS,
 			      .state_bytes = STORE_BYTES};
 	o->durable = command == CMD_NODE;
-	memset(origins, 0, sizeof(origins));
-	err = set_from_flags(o, command, argc, argv);
+	option_origin_begin(command);
+	err = option_set_from_flags(o, command, argc, argv);
 	if (!err && (o->help || o->version))
 		return show_and_free(o, command);
 	if (!err)
-		err = set_from_environment(o, command);
+		err = option_set_from_environment(o, command);
 	if (!err && o->config)
 		err = options_file(o, command);
 	if (!err && command == CMD_NODE && !o->listen) {
@@ -355,7 +381,9 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 		err = o->listen ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = set_logging(o, command == CMD_NODE ? LOG_INFO : LOG_WARN);
+		err = options_choices(o, command);
+	if (!err)
+		option_set_logging(o, command == CMD_NODE ? LOG_INFO : LOG_WARN);
 	if (!err)
 		err = command & CMD_ACCOUNT ? 0 : options_windows(o, windows, sizeof(windows));
 	if (!err)
@@ -368,7 +396,7 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 		options_free(o);
 		return EXIT_USAGE;
 	}
-	return o->print_config ? show_and_free(o, command) : -1;
+	return -1;
 }
 
 void options_free(struct options *o)
@@ -423,7 +451,7 @@ void options_help(FILE *out, unsigned command)
 	}
 }
 
-/* Of an exporter's URL, wherever the exporter is named in text. */
+/* Hides an exporter's URL, wherever text names the exporter. */
 static size_t export_told(const char *text)
 {
 	const char *url = strstr(text, "otlp:");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option.h - options, environment (GP_BPF_*) and config file: one table, one spelling. Flag wins
  * over environment, environment over file. */
-#ifndef GP_OPTION_H
-#define GP_OPTION_H
+#ifndef OPTION_OPTION_H
+#define OPTION_OPTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,7 +61,7 @@ struct options {
 	int64_t remove; /* id; 0: none */
 	bool durable, handover, takeover, list, wide;
 	bool gcm_workload_metrics, dry_run, metrics, kubelet_insecure, once;
-	bool replay; /* the command's, no option */
+	bool replay, service; /* the command's, no option */
 	bool anonymize;
 	bool quiet, json, live, follow, best_effort, print_config, help, version;
 	char **argv; /* what follows the options: CMD, or files */
@@ -112,8 +112,7 @@ extern const struct command_row
 	command_rows[COMMANDS]; /* main.c has their functions, in this order */
 
 /* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on;
- * else the exit code: 0 after --help, --version or --print-config, 2 after one line about what is
- * wrong. */
+ * else the exit code: 0 after --help or --version, 2 after one line about what is wrong. */
 int options_parse(struct options *o, unsigned command, int argc, char **argv);
 void options_free(struct options *o);
 void options_help(FILE *out, unsigned command);
@@ -138,8 +137,8 @@ int options_windows(const struct options *o, char *out, size_t len);
 
 /* --price, --accelerator, --perf-tag, --session-tag are fine. -EINVAL after one line. */
 int options_program(const struct options *o);
-/* What was said of a step and of accelerators, as settings of the model (model/program.h). model:
- * of the machine's accelerators, where nobody says; NULL: unknown. */
+/* What was said of a step and of accelerators, as settings of the model (model/time/program.h).
+ * model: of the machine's accelerators, where nobody says; NULL: unknown. */
 typedef void option_say_fn(void *ctx, const char *key, const char *value);
 void options_program_say(const struct options *o, const char *model, option_say_fn *say, void *ctx);
 /* "3.2e15", "1.5P", "4096", "32k": above 0. -EINVAL. */
@@ -150,20 +149,20 @@ int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *r
 
 /* --range items: -EINVAL after one line. */
 int options_ranges(const struct options *o);
-/* ... as settings of the model (model/range.h). */
+/* ... as settings of the model (model/time/range.h). */
 void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx);
-/* The config file's items, {match: M, bucket: B}: 1 when one is whole, as M=B; 0: not yet; -EINVAL.
- */
+/* The config file's items, {match: M, bucket: B}: 1 when one is whole, as M=B; 0: not yet;
+ * -EINVAL. */
 struct option_range_file {
 	char match[OPTION_RANGE_MAX / 2], bucket[OPTION_RANGE_MAX / 2];
 };
 int options_range_file(struct option_range_file *f, const char *key, const char *value, char *ret,
 		       size_t len);
 
-/* --exclude items of a watch, FROM,TO,WHY: relative ones are made absolute. -EINVAL after one line.
- */
+/* --exclude items of a watch, FROM,TO,WHY: relative ones are made absolute. -EINVAL after one
+ * line. */
 int options_excludes(struct options *o);
-/* ... as settings of the model (model/away.h). */
+/* ... as settings of the model (model/time/away.h). */
 void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx);
 /* One item: UTC ns; *ret_why lies in it. -EINVAL: none. */
 int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64_t *ret_to_ns,

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/option/option_choice.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "loader/loader.h"
-#include "userspace/export/hook.h"
-#include "userspace/model/accelerator_peak.h"
-#include "userspace/model/step.h"
+#include "userspace/base/buffer.h"
+#include "userspace/base/log.h"
+#include "userspace/export/export.h"
+#include "userspace/export/hook/hook.h"
+#include "userspace/model/time/accelerator_peak.h"
+#include "userspace/model/step/step.h"
 #include "userspace/view/top_frame.h"
 
 const char *const option_log_levels[] = {"error", "warning", "info", "debug", NULL};
@@ -24,9 +28,9 @@ static const char *choice_accelerator(size_t i)
 
 static const char *choice_marker(size_t i)
 {
-	size_t b = BOUNDARY_UPDATE_EXIT + i;
+	size_t b = BOUNDARY_NONE + 1 + i;
 
-	return b <= BOUNDARY_SYNC ? boundary_name[b] : NULL;
+	return b < BOUNDARY_MARKER_END ? boundary_name[b] : NULL;
 }
 
 static const char *choice_sort(size_t i)
@@ -53,9 +57,6 @@ static const char *choice_event(size_t i)
 	return text;
 }
 
-static const char *const exports[] = {"json:FILE", "prometheus", "cloud-monitoring",
-				      "csv:DIR",   "trace:FILE", "tensorboard:DIR",
-				      "otlp",	   "otlp:URL",	 NULL};
 static const char *const exports_report[] = {"csv:DIR", NULL};
 static const char *const exports_account[] = {"tensorboard:DIR", "cloud-monitoring", NULL};
 static const char *const keys[] = {"namespace=GLOB", "user=GLOB", "command=GLOB", "cgroup=GLOB",
@@ -71,26 +72,27 @@ static const struct choices {
 	const char *const *words;
 	choice_fn *word;
 	bool list;
+	bool closed; /* no other value is allowed */
 } all[] = {
-	{"log-level", CMD_ALL, option_log_levels, NULL, false},
-	{"log-format", CMD_ALL, option_log_formats, NULL, false},
-	{"export", CMD_WATCH | CMD_REPLAY, exports, NULL, false},
-	{"export", CMD_REPORT, exports_report, NULL, false},
-	{"export", CMD_ACCOUNT, exports_account, NULL, false},
-	{"allow", CMD_ALL, keys, NULL, false},
-	{"deny", CMD_ALL, keys, NULL, false},
-	{"semantics", CMD_ALL, semantics, NULL, false},
-	{"calculator", CMD_ALL, calculators, NULL, false},
-	{"gcm-prefix", CMD_ALL, prefixes, NULL, false},
-	{"store", CMD_WATCH | CMD_REPLAY, stores, NULL, false},
-	{"store", CMD_ALL, (const char *const[]){"default", NULL}, NULL, false},
-	{"carry", CMD_ALL, (const char *const[]){"configmap", NULL}, NULL, false},
-	{"sandbox", CMD_ALL, (const char *const[]){"on", "off", NULL}, NULL, false},
-	{"accelerator", CMD_ALL, NULL, choice_accelerator, false},
-	{"marker", CMD_ALL, NULL, choice_marker, false},
-	{"sort", CMD_ALL, NULL, choice_sort, false},
-	{"feature", CMD_ALL, NULL, choice_feature, false},
-	{"on", CMD_ALL, NULL, choice_event, true},
+	{"log-level", CMD_ALL, option_log_levels, NULL, false, true},
+	{"log-format", CMD_ALL, option_log_formats, NULL, false, true},
+	{"export", CMD_WATCH | CMD_REPLAY, NULL, export_spec, false, false},
+	{"export", CMD_REPORT, exports_report, NULL, false, false},
+	{"export", CMD_ACCOUNT, exports_account, NULL, false, false},
+	{"allow", CMD_ALL, keys, NULL, false, false},
+	{"deny", CMD_ALL, keys, NULL, false, false},
+	{"semantics", CMD_ALL, semantics, NULL, false, true},
+	{"calculator", CMD_ALL, calculators, NULL, false, true},
+	{"gcm-prefix", CMD_ALL, prefixes, NULL, false, true},
+	{"store", CMD_WATCH | CMD_REPLAY, stores, NULL, false, false},
+	{"store", CMD_ALL, (const char *const[]){"default", NULL}, NULL, false, false},
+	{"carry", CMD_ALL, (const char *const[]){"configmap", NULL}, NULL, false, false},
+	{"sandbox", CMD_ALL, (const char *const[]){"on", "off", NULL}, NULL, false, true},
+	{"accelerator", CMD_ALL, NULL, choice_accelerator, false, false},
+	{"marker", CMD_ALL, NULL, choice_marker, false, false},
+	{"sort", CMD_ALL, NULL, choice_sort, false, true},
+	{"feature", CMD_ALL, NULL, choice_feature, false, true},
+	{"on", CMD_ALL, NULL, choice_event, true, false},
 };
 
 static const struct choices *choices_of(const struct option_row *r, unsigned command)
@@ -113,6 +115,48 @@ const char *option_choice(const struct option_row *r, unsigned command, size_t i
 		if (!c->words[k])
 			return NULL;
 	return c->words[i];
+}
+
+static int choice_refuse(const struct option_row *r, unsigned command, const char *value)
+{
+	struct buffer words = {0};
+	const char *word;
+
+	for (size_t i = 0; (word = option_choice(r, command, i)); i++)
+		buffer_printf(&words, "%s%s", i ? ", " : "", word);
+	log_error("--%s: '%s' is not one of %s", r->name, value, words.data ? words.data : "");
+	buffer_free(&words);
+	return -EINVAL;
+}
+
+static bool choice_is(const struct option_row *r, unsigned command, const char *value)
+{
+	const char *word;
+
+	for (size_t i = 0; (word = option_choice(r, command, i)); i++)
+		if (!strcmp(word, value))
+			return true;
+	return false;
+}
+
+int options_choices(const struct options *o, unsigned command)
+{
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		const struct option_row *r = &option_rows[i];
+		const struct choices *c = r->commands & command ? choices_of(r, command) : NULL;
+		const void *at = (const char *)o + r->at;
+		const struct option_list *list = at;
+		const char *value = c && r->type == OPTION_STRING ? *(char *const *)at : NULL;
+
+		if (!c || !c->closed)
+			continue;
+		if (value && !choice_is(r, command, value))
+			return choice_refuse(r, command, value);
+		for (int k = 0; r->type == OPTION_LIST && k < list->count; k++)
+			if (!choice_is(r, command, list->item[k]))
+				return choice_refuse(r, command, list->item[k]);
+	}
+	return 0;
 }
 
 bool option_choice_list(const struct option_row *r)

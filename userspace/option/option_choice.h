@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_choice.h - the values of options whose values are a few words. */
-#ifndef GP_OPTION_CHOICE_H
-#define GP_OPTION_CHOICE_H
+#ifndef OPTION_OPTION_CHOICE_H
+#define OPTION_OPTION_CHOICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +16,8 @@ extern const char *const option_log_formats[]; /* ... of enum log_format */
 const char *option_choice(const struct option_row *r, unsigned command, size_t i);
 /* Several words, with commas between them. */
 bool option_choice_list(const struct option_row *r);
+/* Options that allow these words alone have one of them. -EINVAL after one line. */
+int options_choices(const struct options *o, unsigned command);
 /* The place of a word, -1: it is none of them. */
 int option_choice_find(const char *const *words, const char *word);
 

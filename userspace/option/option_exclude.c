@@ -7,7 +7,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/model/away.h"
+#include "userspace/model/time/away.h"
 #include "userspace/option/option.h"
 
 #define NS_PER_US 1000
@@ -32,7 +32,7 @@ int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64
 }
 
 /* Epoch seconds, to the microsecond that instants have. */
-static char *absolute(int64_t from_ns, int64_t to_ns, const char *why)
+static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char *why)
 {
 	long long from_us = from_ns / NS_PER_US, to_us = to_ns / NS_PER_US;
 	char text[OPTION_EXCLUDE_MAX];
@@ -42,7 +42,7 @@ static char *absolute(int64_t from_ns, int64_t to_ns, const char *why)
 	return strdup(text);
 }
 
-/* What is said as "2h" means the same instant wherever it is read from here on. */
+/* A time such as "2h" is fixed here: it means the same instant wherever it is read later. */
 int options_excludes(struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;
@@ -63,7 +63,7 @@ int options_excludes(struct options *o)
 				*item);
 			return -EINVAL;
 		}
-		text = absolute(from_ns, to_ns, why);
+		text = option_exclude_absolute(from_ns, to_ns, why);
 		if (!text)
 			return -ENOMEM;
 		free(*item);

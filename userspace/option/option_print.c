@@ -40,11 +40,10 @@ static bool row_internal(const struct option_row *r)
 	return false;
 }
 
-/* ---- values
- * ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* In quotes where it might be taken for something else than a text. */
-static void put_text(FILE *out, const char *text, bool quotes)
+static void print_put_text(FILE *out, const char *text, bool quotes)
 {
 	size_t len = strlen(text);
 	struct buffer b = {0};
@@ -60,7 +59,7 @@ static void put_text(FILE *out, const char *text, bool quotes)
 	buffer_free(&b);
 }
 
-static void put_real(FILE *out, double value)
+static void print_put_real(FILE *out, double value)
 {
 	char text[40];
 
@@ -72,8 +71,8 @@ static void put_real(FILE *out, double value)
 	fputs(text, out);
 }
 
-/* Of ranges and exclusions, as the file has them: both may hold any character. */
-static void put_item(FILE *out, const struct option_row *r, const char *item)
+/* Ranges and exclusions as the file has them: both may hold any character. */
+static void print_put_item(FILE *out, const struct option_row *r, const char *item)
 {
 	const char *to = strchr(item, ','), *why = to ? strchr(to + 1, ',') : NULL,
 		   *eq = strrchr(item, '=');
@@ -82,22 +81,22 @@ static void put_item(FILE *out, const struct option_row *r, const char *item)
 	if (!strcmp(r->name, "range") && eq) {
 		snprintf(text, sizeof(text), "%.*s", (int)(eq - item), item);
 		fputs("{match: ", out);
-		put_text(out, text, true);
+		print_put_text(out, text, true);
 		fputs(", bucket: ", out);
-		put_text(out, eq + 1, true);
+		print_put_text(out, eq + 1, true);
 		fputc('}', out);
 	} else if (!strcmp(r->name, "exclude") && why) {
 		fprintf(out, "{from: %.*s, to: %.*s, why: ", (int)(to - item), item,
 			(int)(why - to - 1), to + 1);
-		put_text(out, why + 1, true);
+		print_put_text(out, why + 1, true);
 		fputc('}', out);
 	} else {
-		put_text(out, item, false);
+		print_put_text(out, item, false);
 	}
 }
 
 /* A value that is set; false: it is not. */
-static bool put_scalar(FILE *out, const struct option_row *r, const void *at)
+static bool print_put_scalar(FILE *out, const struct option_row *r, const void *at)
 {
 	char text[32];
 
@@ -107,14 +106,14 @@ static bool put_scalar(FILE *out, const struct option_row *r, const void *at)
 		return true;
 	case OPTION_STRING:
 		if (*(char *const *)at)
-			put_text(out, *(char *const *)at, false);
+			print_put_text(out, *(char *const *)at, false);
 		return *(char *const *)at;
 	case OPTION_REAL:
 		if (*(const double *)at > 0)
-			put_real(out, *(const double *)at);
+			print_put_real(out, *(const double *)at);
 		return *(const double *)at > 0;
 	case OPTION_PERCENT:
-		put_real(out, (double)*(const int64_t *)at / 1e4);
+		print_put_real(out, (double)*(const int64_t *)at / 1e4);
 		return true;
 	case OPTION_DURATION:
 	case OPTION_SIZE:
@@ -130,8 +129,7 @@ static bool put_scalar(FILE *out, const struct option_row *r, const void *at)
 	}
 }
 
-/* ---- lines
- * ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 struct print {
 	FILE *out;
@@ -144,7 +142,7 @@ static const void *value_at(const struct print *p, size_t i)
 	return (const char *)p->o + option_rows[i].at;
 }
 
-/* Of an address no more than its host is told: such a line is not for reading back. */
+/* Only the host of an address is printed: such a line cannot be read back. */
 static bool item_hidden(const struct option_row *r, const char *item)
 {
 	return item[option_value_told(r, item)];
@@ -165,12 +163,12 @@ static bool row_shown(const struct print *p, size_t i)
 	return r->type != OPTION_LIST;
 }
 
-static void put_hidden(const struct print *p, const struct option_row *r, const char *item)
+static void print_put_hidden(const struct print *p, const struct option_row *r, const char *item)
 {
 	fprintf(p->out, "%.*s/...", (int)option_value_told(r, item), item);
 }
 
-static void put_items(const struct print *p, size_t i, const char *indent)
+static void print_put_items(const struct print *p, size_t i, const char *indent)
 {
 	const struct option_list *list = value_at(p, i);
 	const struct option_row *r = &option_rows[i];
@@ -180,14 +178,14 @@ static void put_items(const struct print *p, size_t i, const char *indent)
 
 		fprintf(p->out, "%s%s- ", hidden ? "#" : "", indent);
 		if (hidden)
-			put_hidden(p, r, list->item[k]);
+			print_put_hidden(p, r, list->item[k]);
 		else
-			put_item(p->out, r, list->item[k]);
+			print_put_item(p->out, r, list->item[k]);
 		fprintf(p->out, "  # %s%s\n", origin_name[option_origin(i)], hidden ? HIDDEN : "");
 	}
 }
 
-static void put_default(const struct print *p, size_t i)
+static void print_put_default(const struct print *p, size_t i)
 {
 	const struct option_row *r = &option_rows[i];
 
@@ -199,13 +197,13 @@ static void put_default(const struct print *p, size_t i)
 								       : defaults[k].value);
 		return;
 	}
-	if (r->type != OPTION_LIST && put_scalar(p->out, r, value_at(p, i)))
+	if (r->type != OPTION_LIST && print_put_scalar(p->out, r, value_at(p, i)))
 		fputs("  # default\n", p->out);
 	else
 		fprintf(p->out, r->type == OPTION_LIST ? "[%s]\n" : "%s\n", r->arg);
 }
 
-static void put_row(const struct print *p, size_t i, const char *key, const char *indent)
+static void print_put_row(const struct print *p, size_t i, const char *key, const char *indent)
 {
 	const struct option_row *r = &option_rows[i];
 	const void *at = value_at(p, i);
@@ -213,19 +211,19 @@ static void put_row(const struct print *p, size_t i, const char *key, const char
 	fprintf(p->out, "%s%s%s:", row_shown(p, i) ? "" : "#", indent, key);
 	if (option_origin(i) == FROM_DEFAULT) {
 		fputc(' ', p->out);
-		put_default(p, i);
+		print_put_default(p, i);
 		return;
 	}
 	if (r->type == OPTION_LIST) {
 		fputc('\n', p->out);
-		put_items(p, i, *indent ? "    " : "  ");
+		print_put_items(p, i, *indent ? "    " : "  ");
 		return;
 	}
 	fputc(' ', p->out);
 	if (row_shown(p, i))
-		put_scalar(p->out, r, at);
+		print_put_scalar(p->out, r, at);
 	else
-		put_hidden(p, r, *(char *const *)at);
+		print_put_hidden(p, r, *(char *const *)at);
 	fprintf(p->out, "  # %s%s\n", origin_name[option_origin(i)], row_shown(p, i) ? "" : HIDDEN);
 }
 
@@ -238,7 +236,7 @@ static bool same_section(const struct print *p, size_t i, size_t k)
 	       !strncmp(option_rows[k].key, option_rows[i].key, len);
 }
 
-static void put_section(const struct print *p, size_t i)
+static void print_put_section(const struct print *p, size_t i)
 {
 	size_t len = strcspn(option_rows[i].key, ".");
 	bool any = false;
@@ -251,11 +249,11 @@ static void put_section(const struct print *p, size_t i)
 	fprintf(p->out, "%s%.*s:\n", any ? "" : "#", (int)len, option_rows[i].key);
 	for (size_t k = i; k < OPTION_ROWS; k++)
 		if (same_section(p, i, k))
-			put_row(p, k, option_rows[k].key + len + 1, "  ");
+			print_put_row(p, k, option_rows[k].key + len + 1, "  ");
 }
 
 /* What a file cannot hold, for whoever reads: --pid, --for... */
-static void put_flag(const struct print *p, size_t i)
+static void print_put_flag(const struct print *p, size_t i)
 {
 	const struct option_row *r = &option_rows[i];
 	const struct option_list *list = value_at(p, i);
@@ -265,10 +263,10 @@ static void put_flag(const struct print *p, size_t i)
 		fprintf(p->out, "# --%s", r->name);
 		if (r->type == OPTION_LIST) {
 			fputc(' ', p->out);
-			put_text(p->out, list->item[k], false);
+			print_put_text(p->out, list->item[k], false);
 		} else if (r->type != OPTION_FLAG) {
 			fputc(' ', p->out);
-			put_scalar(p->out, r, value_at(p, i));
+			print_put_scalar(p->out, r, value_at(p, i));
 		}
 		fprintf(p->out, "  # %s\n", origin_name[option_origin(i)]);
 	}
@@ -279,8 +277,7 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 	struct print p = {out, o, command};
 
 	fputs("# Settings of gp-bpf " GP_VERSION
-	      ", for --config. Behind #: where a value is from, and what is "
-	      "not set.\n"
+	      ", for --config. Behind #: where a value is from, and what is not set.\n"
 	      "version: 1\n",
 	      out);
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
@@ -289,10 +286,10 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 		if (!(r->commands & command) || row_internal(r))
 			continue;
 		if (!r->key && option_origin(i) != FROM_DEFAULT)
-			put_flag(&p, i);
+			print_put_flag(&p, i);
 		else if (r->key && strchr(r->key, '.'))
-			put_section(&p, i);
+			print_put_section(&p, i);
 		else if (r->key)
-			put_row(&p, i, r->key, "");
+			print_put_row(&p, i, r->key, "");
 	}
 }

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/log.h"
-#include "userspace/model/step.h"
+#include "userspace/model/step/step.h"
 #include "userspace/option/option.h"
 #include "userspace/option/option_probe.h"
 
@@ -47,8 +47,7 @@ static int probes_keep(const struct options *o, struct probe_table *t)
 		err = *name ? probe_table_keep(t, name) : -ENOSPC;
 		if (err == -ENOSPC)
 			log_warn(
-				"--range '%s': %s, so that a program which opens many ranges a second may "
-				"lose some of these (told as rate_limited)",
+				"--range '%s': %s, so that a program which opens many ranges a second may lose some of these (told as rate_limited)",
 				item, *name ? "one name too many" : "begins with any text");
 	}
 	return err == -ENOMEM ? err : 0;
@@ -78,7 +77,7 @@ static int marker_check(const struct probe_table *t, const char *name)
 {
 	const struct probe_row *r;
 
-	for (int b = BOUNDARY_UPDATE_EXIT; b <= BOUNDARY_SYNC; b++) {
+	for (int b = BOUNDARY_NONE + 1; b < BOUNDARY_MARKER_END; b++) {
 		if (!strcmp(name, boundary_name[b]))
 			return 0;
 	}
@@ -89,8 +88,7 @@ static int marker_check(const struct probe_table *t, const char *name)
 		log_error("--marker: hits of %s are counted, not told one by one", r->id);
 	else
 		log_error(
-			"--marker: no marker and no probe '%s'; see --help and gp-bpf probes for those "
-			"there are",
+			"--marker: no marker and no probe '%s'; see --help and gp-bpf probes for those there are",
 			name);
 	return -EINVAL;
 }
@@ -102,9 +100,9 @@ int option_probes(const struct options *o, struct probe_table **ret)
 	int err = probes_find(o, &t, &only);
 
 	if (err)
-		return err;
-	if (o->probes && !only)
-		err = probe_table_add(t, o->probes);
+		return o->probes && err != -ENOMEM ? -EINVAL : err;
+	if (o->probes && !only && probe_table_add(t, o->probes))
+		err = -EINVAL;
 	err = err ? err : probes_keep(o, t);
 	if (!err && o->marker)
 		err = marker_check(t, o->marker);

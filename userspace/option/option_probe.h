@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_probe.h - the probe rows that the settings name. */
-#ifndef GP_OPTION_PROBE_H
-#define GP_OPTION_PROBE_H
+#ifndef OPTION_OPTION_PROBE_H
+#define OPTION_OPTION_PROBE_H
 
 #include <stdbool.h>
 

@@ -7,9 +7,9 @@
 
 #include "userspace/base/log.h"
 #include "userspace/base/utf8.h"
-#include "userspace/model/accelerator_peak.h"
-#include "userspace/model/job.h"
-#include "userspace/model/program.h"
+#include "userspace/model/time/accelerator_peak.h"
+#include "userspace/model/job/job.h"
+#include "userspace/model/time/program.h"
 #include "userspace/option/option.h"
 
 int option_real(const char *text, double *ret)
@@ -51,7 +51,7 @@ int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *r
 	return 0;
 }
 
-static void say_number(option_say_fn *say, void *ctx, const char *key, double v)
+static void option_program_say_number(option_say_fn *say, void *ctx, const char *key, double v)
 {
 	char text[32];
 
@@ -61,7 +61,8 @@ static void say_number(option_say_fn *say, void *ctx, const char *key, double v)
 	say(ctx, key, text);
 }
 
-static void say_text(option_say_fn *say, void *ctx, const char *key, const char *text)
+static void option_program_say_text(option_say_fn *say, void *ctx, const char *key,
+				    const char *text)
 {
 	if (text && *text)
 		say(ctx, key, text);
@@ -117,19 +118,19 @@ void options_program_say(const struct options *o, const char *model, option_say_
 	char currency[OPTION_CURRENCY_MAX];
 	double price;
 
-	say_number(say, ctx, "flops", o->flops);
-	say_number(say, ctx, "samples", o->samples);
-	say_number(say, ctx, "tokens", o->tokens);
-	say_text(say, ctx, "accelerator", peak ? peak->name : name);
-	say_number(say, ctx, "peak_flops",
-		   o->peak_tflops > 0 ? o->peak_tflops * 1e12
-		   : peak	      ? peak->flops
-				      : 0);
-	say_number(say, ctx, "accelerators", (double)o->accelerators);
+	option_program_say_number(say, ctx, "flops", o->flops);
+	option_program_say_number(say, ctx, "samples", o->samples);
+	option_program_say_number(say, ctx, "tokens", o->tokens);
+	option_program_say_text(say, ctx, "accelerator", peak ? peak->name : name);
+	option_program_say_number(say, ctx, "peak_flops",
+				  o->peak_tflops > 0 ? o->peak_tflops * 1e12
+				  : peak	     ? peak->flops
+						     : 0);
+	option_program_say_number(say, ctx, "accelerators", (double)o->accelerators);
 	if (o->price && !option_price(o->price, currency, &price)) {
-		say_number(say, ctx, "price", price);
-		say_text(say, ctx, "currency", currency);
+		option_program_say_number(say, ctx, "price", price);
+		option_program_say_text(say, ctx, "currency", currency);
 	}
-	say_text(say, ctx, "perf_tag", o->perf_tag);
-	say_text(say, ctx, "session_tag", o->session_tag);
+	option_program_say_text(say, ctx, "perf_tag", o->perf_tag);
+	option_program_say_text(say, ctx, "session_tag", o->session_tag);
 }

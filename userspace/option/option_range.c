@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "userspace/base/log.h"
-#include "userspace/model/range.h"
+#include "userspace/model/time/range.h"
 #include "userspace/option/option.h"
 
 /* As the model reads it; "" when there is no '='. A name may hold one, a bucket not. */
@@ -32,9 +32,9 @@ int options_ranges(const struct options *o)
 			log_error("--range: more than %d, or more than %d types", RANGES_MAX,
 				  LEDGER_TYPES - 1);
 		else if (err)
-			log_error("--range: '%s' is not MATCH=BUCKET, with a bucket like EVAL, "
-				  "DATA_LOADING_SYNC or CUSTOM_BADPUT_EVENTS.TYPE",
-				  item);
+			log_error(
+				"--range: '%s' is not MATCH=BUCKET, with a bucket like EVAL, DATA_LOADING_SYNC or CUSTOM_BADPUT_EVENTS.TYPE",
+				item);
 		if (err)
 			return -EINVAL;
 	}

@@ -55,23 +55,18 @@ const struct option_row option_rows[] = {
 	{"pod", "NAMESPACE/NAME", 0, OPTION_LIST, AT(pods), 0, 0, CMD_PID | CMD_RECORD, NULL,
 	 "watch those of this pod of Kubernetes"},
 	{"allow", "KEY=GLOB", 0, OPTION_LIST, AT(allow), 0, 0, CMD_NODE | CMD_TOP, "targets.allow",
-	 "watch only jobs that match: namespace=, user=, command= or cgroup= (repeatable: rules of one key "
-	 "are "
-	 "alternatives, keys add up)"},
+	 "watch only jobs that match: namespace=, user=, command= or cgroup= (repeatable: rules of one key are alternatives, keys add up)"},
 	{"deny", "KEY=GLOB", 0, OPTION_LIST, AT(deny), 0, 0, CMD_NODE | CMD_TOP, "targets.deny",
 	 "watch no jobs that match (repeatable)"},
 	{"export", "NAME[:ARG]", 'e', OPTION_LIST, AT(exports), 0, 0, CMD_WATCH | CMD_REPLAY,
 	 "exports",
-	 "json:FILE (- is standard output), prometheus, cloud-monitoring[:project=ID], "
-	 "trace:FILE[,size=256M], "
-	 "csv:DIR, tensorboard:DIR, otlp[:URL] (repeatable)"},
+	 "json:FILE[,size=SIZE][,keep=N] (- is standard output), prometheus, cloud-monitoring[:project=ID], trace:FILE[,size=256M], csv:DIR, tensorboard:DIR, otlp[:URL] (repeatable)"},
 	{"export", "csv:DIR", 'e', OPTION_LIST, AT(exports), 0, 0, CMD_REPORT, NULL,
 	 "minutes.csv, checkpoints.csv and disruptions.csv in DIR, instead of the text"},
 	{"export", "NAME[:ARG]", 'e', OPTION_LIST, AT(exports), 0, 0, CMD_ACCOUNT, NULL,
 	 "tensorboard:DIR; cloud-monitoring[:project=ID], with --dry-run"},
 	{"listen", "ADDR:PORT", 0, OPTION_STRING, AT(listen), 0, 0, CMD_WATCH, "listen",
-	 "serve Prometheus metrics there, at :PORT of all addresses, or at unix:PATH (default 127.0.0.1:9847 "
-	 "with --export prometheus)"},
+	 "serve Prometheus metrics there, at :PORT of all addresses, or at unix:PATH (default 127.0.0.1:9847 with --export prometheus)"},
 	{"listen", "ADDR:PORT", 0, OPTION_STRING, AT(listen), 0, 0, CMD_TOP, NULL,
 	 "where the service listens, or unix:PATH (default: the socket in its --state-dir)"},
 	{"interval", "DURATION", 0, OPTION_DURATION, AT(interval_ns), 0, 0, CMD_TOP, NULL,
@@ -87,9 +82,7 @@ const struct option_row option_rows[] = {
 	{"web-config", "FILE", 0, OPTION_STRING, AT(web_config), 0, 0, CMD_WATCH, "web_config",
 	 "TLS and basic auth for --listen, in the form that Prometheus exporters read"},
 	{"on", "EVENT=ACTION", 0, OPTION_LIST, AT(hooks), 0, 0, CMD_WATCH, "hooks",
-	 "on disruption, recovered, hang, fail_slow, straggler or device_error run /PATH [ARGUMENT...] or "
-	 "POST "
-	 "to a URL (repeatable)"},
+	 "on disruption, recovered, hang, fail_slow, straggler or device_error run /PATH [ARGUMENT...] or POST to a URL (repeatable)"},
 	{"hook-user", "NAME", 0, OPTION_STRING, AT(hook_user), 0, 0, CMD_WATCH, "hook_user",
 	 "run the commands of --on as this user (default: who called sudo, else nobody)"},
 	{"gcm-project", "ID", 0, OPTION_STRING, AT(gcm_project), 0, 0, CMD_GCM, "gcm.project",
@@ -131,16 +124,13 @@ const struct option_row option_rows[] = {
 	 "kubernetes.node_name",
 	 "Kubernetes: name of this node (default: NODE_NAME of the environment, else the host's name)"},
 	{"carry", "DIR", 0, OPTION_STRING, AT(carry), 0, 0, CMD_WATCH, "carry",
-	 "folder that nodes share, or configmap[:NAMESPACE]: a named job's history goes with it between "
-	 "nodes"},
+	 "folder that nodes share, or configmap[:NAMESPACE]: a named job's history goes with it between nodes"},
 	{"marker", "NAME", 0, OPTION_STRING, AT(marker), 0, 0, CMD_WATCH, "steps.marker",
-	 "end steps by update_exit, zero_grad, backward, reducer, update_op, execute or sync, or by the hits "
-	 "of a probe: its id or its function (clFinish); default: elect"},
+	 "end steps by update_exit, zero_grad, backward, reducer, update_op, execute or sync, or by the hits of a probe: its id or its function (clFinish); default: elect"},
 	{"job", "NAME", 0, OPTION_STRING, AT(job), 0, 0, CMD_ACCOUNT, NULL,
 	 "only the job of that name"},
 	{"semantics", "NAME", 0, OPTION_STRING, AT(semantics), 0, 0, CMD_ACCOUNT, NULL,
-	 "closed (default: each microsecond in one bucket) or library (as the library counts, defects "
-	 "included)"},
+	 "closed (default: each microsecond in one bucket) or library (as the library counts, defects included)"},
 	{"calculator", "NAME", 0, OPTION_STRING, AT(calculator), 0, 0, CMD_ACCOUNT, NULL,
 	 "standard (default) or elastic, as the library's two classes"},
 	{"now", "TIME", 0, OPTION_STRING, AT(now), 0, 0, CMD_ACCOUNT, NULL,
@@ -201,8 +191,7 @@ const struct option_row option_rows[] = {
 	{"session-tag", "TAG", 0, OPTION_STRING, AT(session_tag), 0, 0, CMD_WATCH,
 	 "job.session_tag", "jobs of one tag add up to one training"},
 	{"range", "MATCH=BUCKET", 0, OPTION_LIST, AT(ranges), 0, 0, CMD_WATCH, "ranges",
-	 "time in record_function ranges of these names (* and ?) is EVAL, DATA_LOADING_SYNC... or "
-	 "CUSTOM_BADPUT_EVENTS.TYPE (repeatable)"},
+	 "time in record_function ranges of these names (* and ?) is EVAL, DATA_LOADING_SYNC... or CUSTOM_BADPUT_EVENTS.TYPE (repeatable)"},
 	{"for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_PID | CMD_RECORD, NULL,
 	 "stop watching after this time (10s, 5m)"},
 	{"for", "DURATION", 0, OPTION_DURATION, AT(for_ns), 0, 0, CMD_ACCOUNT, NULL,
@@ -251,19 +240,17 @@ const struct option_row option_rows[] = {
 	{"state-size", "SIZE", 0, OPTION_SIZE, AT(state_bytes), 1 << 20, INT64_MAX, CMD_WATCH,
 	 "store.size", "how large the store may get before its oldest minutes go (default 256M)"},
 	{"durable", NULL, 0, OPTION_FLAG, AT(durable), 0, 0, CMD_NODE, "durable",
-	 "state is kept in --state-dir, links and maps are pinned: a restart within a minute loses nothing "
-	 "(default; GP_BPF_DURABLE=0 or durable: false turns it off)"},
+	 "state is kept in --state-dir, links and maps are pinned: a restart within a minute loses nothing (default; GP_BPF_DURABLE=0 or durable: false turns it off)"},
 	{"durable", NULL, 0, OPTION_FLAG, AT(durable), 0, 0, CMD_PID, "durable",
-	 "a restart within a minute, even after kill -9, loses nothing: state is kept in --state-dir "
-	 "(default /var/lib/gp-bpf), links and maps are pinned"},
+	 "a restart within a minute, even after kill -9, loses nothing: state is kept in --state-dir (default /var/lib/gp-bpf), links and maps are pinned"},
 	{"handover", NULL, 0, OPTION_FLAG, AT(handover), 0, 0, CMD_PID | CMD_NODE, "handover",
 	 "with --durable: SIGTERM leaves everything attached, for a successor"},
 	{"takeover", NULL, 0, OPTION_FLAG, AT(takeover), 0, 0, CMD_PID | CMD_NODE, NULL,
 	 "with --durable: if another gp-bpf watches with this --state-dir, take over from it"},
 	{"sandbox", "on|off", 0, OPTION_STRING, AT(sandbox), 0, 0, CMD_WATCH | CMD_TOP, "sandbox",
 	 "give up capabilities and system calls that nothing needs after the start (default on)"},
-	{"root", "DIR", 0, OPTION_STRING, AT(root), 0, 0, CMD_WATCH, NULL,
-	 "read /proc from there (tests)"},
+	{"root", "DIR", 0, OPTION_STRING, AT(root), 0, 0, CMD_WATCH | CMD_CHECK, NULL,
+	 "read /proc and /sys from there (tests)"},
 	{"quiet", NULL, 'q', OPTION_FLAG, AT(quiet), 0, 0, (CMD_WATCH & ~CMD_NODE) | CMD_REPLAY,
 	 NULL, "no live view, no progress, no report"},
 	{"quiet", NULL, 'q', OPTION_FLAG, AT(quiet), 0, 0, CMD_ACCOUNT, NULL,

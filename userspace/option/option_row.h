@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* option_row.h - the rows behind option.h: one for each command and one for each option. */
-#ifndef GP_OPTION_ROW_H
-#define GP_OPTION_ROW_H
+#ifndef OPTION_OPTION_ROW_H
+#define OPTION_OPTION_ROW_H
 
 #include <stddef.h>
 
@@ -29,14 +29,24 @@ struct option_row {
 	const char *help;
 };
 
-/* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read this.
- */
+/* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read
+ * this. */
 #define OPTION_ROWS 110
 extern const struct option_row option_rows[OPTION_ROWS];
 
 /* Where a row's value is from, of the options that were parsed last. */
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 enum option_origin option_origin(size_t row);
+int option_origin_line(size_t row); /* of its first value in the file; 0: it has none there */
+/* For the parser: call before the first value, and for each value. From then on a message that
+ * begins with an option ("--price: ...") whose value is from a file or the environment begins with
+ * that place instead: "FILE:LINE: job.price: ...", "environment GP_BPF_PRICE: ...". */
+void option_origin_begin(unsigned command);
+void option_origin_set(size_t row, enum option_origin from);
+int option_origin_place(size_t row, const char *file, int line,
+			const char *value); /* -1: no memory */
+#define OPTION_VARIABLE_MAX 64
+char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX]); /* GP_BPF_... */
 /* How much of a value may be told: of a URL its host (web_told()). */
 size_t option_value_told(const struct option_row *r, const char *value);
 

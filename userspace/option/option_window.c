@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "userspace/base/log.h"
-#include "userspace/gcm/rows.h"
-#include "userspace/model/window.h"
+#include "userspace/export/gcm/rows.h"
+#include "userspace/model/time/window.h"
 #include "userspace/option/option.h"
 
 /* false: there is no room. */
@@ -37,8 +37,7 @@ static int rolling_put(const struct options *o, uint64_t windows_ns[WINDOWS_MAX]
 		ns = (uint64_t)rolling.rolling_s[i] * 1000000000;
 		if (ns < WINDOW_LEAST_NS || !window_put(windows_ns, ns)) {
 			log_error(
-				"--rolling: '%s': a window has 60 seconds at least, and with those of "
-				"--window-length there are %d at most",
+				"--rolling: '%s': a window has 60 seconds at least, and with those of --window-length there are %d at most",
 				o->rolling, WINDOWS_MAX);
 			return -EINVAL;
 		}

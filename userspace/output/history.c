@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "userspace/base/log.h"
 
-static int path_of(const struct options *o, char path[PATH_MAX])
+static int history_path_of(const struct options *o, char path[PATH_MAX])
 {
 	int err;
 
@@ -25,7 +26,7 @@ int history_path(const struct options *o, char path[PATH_MAX])
 
 	if (o->store ? !strcmp(o->store, "none") : !o->durable)
 		return 0;
-	err = path_of(o, path);
+	err = history_path_of(o, path);
 	/* A folder that cannot be made is the store's to complain of. */
 	if (!err && (!o->store || !strcmp(o->store, "default")))
 		store_make_folder(path);
@@ -35,15 +36,19 @@ int history_path(const struct options *o, char path[PATH_MAX])
 int history_open(struct store **ret, const struct options *o, enum store_mode mode)
 {
 	char path[PATH_MAX];
-	int err = path_of(o, path);
+	int err = history_path_of(o, path);
 
 	if (err)
 		return err;
 	err = store_open(ret, path, mode);
-	if (err == -ENOENT || (err == -EACCES && mode == STORE_READ))
-		log_error("no store at %s%s", path,
-			  err == -ENOENT ? "; gp-bpf --durable and --store FILE make one"
-					 : " that may be read");
+	if (err == -ENOENT && geteuid() && !o->store && !o->state_dir)
+		log_error(
+			"no store of yours at %s; as root the one of the service is read, else name one: --store FILE",
+			path);
+	else if (err == -ENOENT)
+		log_error("no store at %s; gp-bpf --durable and --store FILE make one", path);
+	else if (err == -EACCES && mode == STORE_READ)
+		log_error("no store at %s that may be read", path);
 	else if (err)
 		log_error("store %s: %s", path, store_why(err));
 	return err;

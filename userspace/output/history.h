@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history.h - the store that the options name. */
-#ifndef GP_HISTORY_H
-#define GP_HISTORY_H
+#ifndef OUTPUT_HISTORY_H
+#define OUTPUT_HISTORY_H
 
 #include <limits.h>
 

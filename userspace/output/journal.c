@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 #include "userspace/identity/accelerator.h"
 #include "userspace/ingest/event.h"
+#include "userspace/model/signal/device_code.h"
 #include "userspace/option/option_probe.h"
 
 #define CLOCK_STEP_NS	10000000ll
@@ -25,6 +27,7 @@
 struct journal {
 	struct output *out;
 	struct tape_writer *tape;
+	const char *tape_path; /* of the options */
 	struct durable *durable;
 	struct durable_state state; /* room for saving it */
 	uint64_t saved_ns;
@@ -45,14 +48,24 @@ int journal_open(struct journal **ret, struct output *out, const char *tape, str
 		return -ENOMEM;
 	j->out = out;
 	j->durable = d;
+	j->tape_path = tape && !strcmp(tape, "-") ? "standard output" : tape;
 	j->saved_ns = clock_mono_ns();
-	err = tape ? tape_create(&j->tape, tape) : 0;
+	err = tape && strcmp(tape, "-") != 0 ? path_answers(tape) : 0;
+	if (err)
+		log_error("cannot create tape %s: %s", tape, path_why(err));
+	else if (tape)
+		err = tape_create(&j->tape, tape);
 	if (err) {
 		free(j);
 		return err;
 	}
 	*ret = j;
 	return 0;
+}
+
+static const char *tape_why(int err)
+{
+	return err == -ETIMEDOUT ? "its reader does not read" : strerror(-err);
 }
 
 int journal_close(struct journal *j)
@@ -64,6 +77,8 @@ int journal_close(struct journal *j)
 	journal_flush(j);
 	err = j->error;
 	last = j->tape ? tape_close(j->tape) : 0;
+	if (last)
+		log_error("tape %s: %s; its end is missing", j->tape_path, tape_why(last));
 	buffer_free(&j->own);
 	buffer_free(&j->state.stream);
 	buffer_free(&j->state.model);
@@ -100,7 +115,7 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	int err = j->tape ? tape_append(j->tape, &frame) : 0;
 
 	if (err && !j->error) {
-		log_error("tape: %s; recording stops here", strerror(-err));
+		log_error("tape %s: %s; recording stops here", j->tape_path, tape_why(err));
 		j->error = err;
 		tape_close(j->tape);
 		j->tape = NULL;
@@ -207,7 +222,7 @@ void journal_flush(struct journal *j)
 	buffer_clear(&j->own);
 }
 
-static void say_session(struct journal *j, bool run, const char *command)
+static void journal_record_session(struct journal *j, bool run, const char *command)
 {
 	struct gp_session *s = journal_record(j, GP_KIND_session, 0, 0);
 	struct utsname un;
@@ -240,7 +255,7 @@ void journal_clock(struct journal *j)
 	j->clock_offset_ns = real - (int64_t)mono;
 }
 
-static void say_config(struct journal *j, const char *key, const char *value)
+static void journal_record_config(struct journal *j, const char *key, const char *value)
 {
 	struct gp_config *c = journal_record(j, GP_KIND_config, 0, 0);
 
@@ -248,59 +263,60 @@ static void say_config(struct journal *j, const char *key, const char *value)
 		snprintf(c->text, sizeof(c->text), "%s=%s", key, value);
 }
 
-static void say_program(void *ctx, const char *key, const char *value)
+static void journal_record_program(void *ctx, const char *key, const char *value)
 {
-	say_config(ctx, key, value);
+	journal_record_config(ctx, key, value);
 }
 
-/* A kind of marker is said as it is, a probe by its id: of a node that is one job's among many. */
-static void say_marker(struct journal *j, const struct options *o, const struct probe_table *probes,
-		       bool node)
+/* Records --marker: a boundary by its name, a probe by its id. On a node the probe counts only for
+ * the jobs that hit it. */
+static void journal_record_marker(struct journal *j, const struct options *o,
+				  const struct probe_table *probes, bool node)
 {
 	const struct probe_row *r = option_marker(probes, o->marker);
 
-	say_config(j, r && node ? "marker_if_hit" : "marker", r ? r->id : o->marker);
+	journal_record_config(j, r && node ? "marker_if_hit" : "marker", r ? r->id : o->marker);
 }
 
-static void say_settings(struct journal *j, const struct options *o,
-			 const struct probe_table *probes, bool node)
+static void journal_record_settings(struct journal *j, const struct options *o,
+				    const struct probe_table *probes, bool node)
 {
 	char number[32], windows[128], model[128];
 
 	if (o->marker)
-		say_marker(j, o, probes, node);
+		journal_record_marker(j, o, probes, node);
 	if (o->job_uid)
-		say_config(j, "job_uid", o->job_uid);
+		journal_record_config(j, "job_uid", o->job_uid);
 	if (o->multiply > 1) {
 		snprintf(number, sizeof(number), "%lld", (long long)o->multiply);
-		say_config(j, "multiply", number);
+		journal_record_config(j, "multiply", number);
 	}
 	snprintf(number, sizeof(number), "%lld", (long long)o->overhead_ppm);
-	say_config(j, "overhead_budget_ppm", number);
+	journal_record_config(j, "overhead_budget_ppm", number);
 	if (o->ideal_ns) {
 		snprintf(number, sizeof(number), "%lld", (long long)o->ideal_ns);
-		say_config(j, "ideal_ns", number);
+		journal_record_config(j, "ideal_ns", number);
 	}
 	if (o->hang_after_ns) {
 		snprintf(number, sizeof(number), "%lld", (long long)o->hang_after_ns);
-		say_config(j, "hang_ns", number);
+		journal_record_config(j, "hang_ns", number);
 	}
 	if (!options_windows(o, windows, sizeof(windows)) && *windows)
-		say_config(j, "windows_ns", windows);
-	options_ranges_say(o, say_program, j);
-	options_excludes_say(o, say_program, j);
+		journal_record_config(j, "windows_ns", windows);
+	options_ranges_say(o, journal_record_program, j);
+	options_excludes_say(o, journal_record_program, j);
 	options_program_say(
 		o, accelerator_model(o->root ? o->root : "", model, sizeof(model)) ? NULL : model,
-		say_program, j);
+		journal_record_program, j);
 }
 
 void journal_settings(struct journal *j, const struct options *o)
 {
-	options_ranges_say(o, say_program, j);
-	options_excludes_say(o, say_program, j);
+	options_ranges_say(o, journal_record_program, j);
+	options_excludes_say(o, journal_record_program, j);
 }
 
-static void say_probes(struct journal *j, const struct probe_table *probes)
+static void journal_record_probes(struct journal *j, const struct probe_table *probes)
 {
 	for (size_t i = 0; i < probe_table_count(probes); i++) {
 		const struct probe_row *r = probe_table_row(probes, i);
@@ -315,15 +331,29 @@ static void say_probes(struct journal *j, const struct probe_table *probes)
 			   (r->anonymous ? GP_PROBE_ANON_RANGE : 0);
 		snprintf(p->id, sizeof(p->id), "%s", r->id);
 		snprintf(p->runtime, sizeof(p->runtime), "%s", r->runtime);
+		p->returns = (__u8)r->result;
+		p->noks = (__u8)r->noks;
+		memcpy(p->ok, r->ok, sizeof(p->ok));
+	}
+	if (probe_table_codes(probes) > DEVICE_CODES)
+		log_warn(
+			"probe files: they name %zu codes, and the first %d count; errors of the others have no name",
+			probe_table_codes(probes), DEVICE_CODES);
+	for (size_t i = 0; i < probe_table_codes(probes); i++) {
+		struct gp_code *c = journal_record(j, GP_KIND_code, 0, 0);
+
+		if (!c)
+			return;
+		*c = *probe_table_code(probes, i);
 	}
 }
 
 void journal_begin(struct journal *j, const struct options *o, const struct probe_table *probes,
 		   const struct journal_session *session)
 {
-	say_session(j, session->run, session->command);
+	journal_record_session(j, session->run, session->command);
 	journal_clock(j);
-	say_settings(j, o, probes, session->node);
-	say_probes(j, probes);
+	journal_record_settings(j, o, probes, session->node);
+	journal_record_probes(j, probes);
 	journal_flush(j);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* journal.h - where every record of a live run passes, in order of arrival: onto the tape (when
  * there is one), then into the output. Also makes the records of user space. Single-threaded. */
-#ifndef GP_JOURNAL_H
-#define GP_JOURNAL_H
+#ifndef OUTPUT_JOURNAL_H
+#define OUTPUT_JOURNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,9 +36,8 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 void journal_keep(struct journal *j);
 int journal_save(struct journal *j); /* now */
 /* Nobody watches from here on: saves the state, and that alone is what a successor goes on from.
- * What is fed after it (the end) is told, and kept nowhere; journal_stopped() keeps the numbers
- * that it was told under.
- */
+ * Records after it (the end) are processed but not kept; journal_stopped() keeps the numbers of
+ * their facts. */
 void journal_stop(struct journal *j);
 void journal_stopped(struct journal *j);
 /* Feeds the output what a predecessor's tape holds. fn (may be NULL) sees each frame first. */

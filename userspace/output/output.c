@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* output.c - the outputs of a watch: model, views, exports and the store. */
 #include "userspace/output/output_private.h"
 
 #include <errno.h>
@@ -10,15 +11,17 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
+#include "userspace/base/tty.h"
 #include "userspace/export/export.h"
 #include "userspace/output/history.h"
 #include "userspace/ingest/stream.h"
 #include "userspace/model/model.h"
 #include "userspace/output/page.h"
 #include "userspace/store/writer.h"
+#include "userspace/report/report.h"
 #include "userspace/view/view.h"
 
-static void on_fact(void *ctx, const struct fact *f)
+static void output_on_fact(void *ctx, const struct fact *f)
 {
 	struct output *out = ctx;
 	struct fact own = *f;
@@ -30,7 +33,9 @@ static void on_fact(void *ctx, const struct fact *f)
 		store_writer_fact(out->store, &own);
 	if (out->page)
 		page_fact(out->page, &own);
-	if (out->plain && !out->replaying)
+	if (out->plain && !out->replaying && out->events)
+		plain_event(out->plain, f);
+	else if (out->plain && !out->replaying)
 		plain_fact(out->plain, f);
 }
 
@@ -74,12 +79,12 @@ static void keep_snapshot(struct output *out)
 	snapshot_unref(s);
 }
 
-static struct snapshot *moment(void *ctx)
+static struct snapshot *output_moment(void *ctx)
 {
 	return model_snapshot(((struct output *)ctx)->model);
 }
 
-static void on_event(void *ctx, const struct event *ev)
+static void output_on_event(void *ctx, const struct event *ev)
 {
 	struct output *out = ctx;
 	int err = model_feed(out->model, ev);
@@ -89,21 +94,21 @@ static void on_event(void *ctx, const struct event *ev)
 		out->error = err;
 	}
 	if (out->by_events && ev->rec->kind == GP_KIND_tick)
-		export_set_moment(out->exports, ev->rec->ts_ns, moment, out);
+		export_set_moment(out->exports, ev->rec->ts_ns, output_moment, out);
 	if ((out->store || out->page) && out->by_events && ev->rec->kind == GP_KIND_tick)
 		keep_snapshot(out);
 	else if (out->page && page_wants(out->page))
 		keep_snapshot(out);
 }
 
-static void on_log(void *ctx, enum log_level level, const char *line)
+static void output_on_log(void *ctx, enum log_level level, const char *line)
 {
 	(void)level;
 	live_log(((struct output *)ctx)->live, line);
 }
 
 /* A model that goes on from a state has told of its session before. */
-static int open_store(struct output *out, const struct options *o, bool saved)
+static int output_open_store(struct output *out, const struct options *o, bool saved)
 {
 	struct store_writer_options w = {.keep_ns = o->keep_ns,
 					 .size_bytes = (uint64_t)o->state_bytes};
@@ -123,22 +128,38 @@ static int open_store(struct output *out, const struct options *o, bool saved)
 	return err;
 }
 
-static int open_view(struct output *out, enum output_view view, int plain_fd)
+/* A reader that stops reading costs lines, and holds up nobody. */
+static ssize_t plain_write(void *cookie, const char *text, size_t len)
+{
+	log_pipe_write(cookie, text, len);
+	return (ssize_t)len;
+}
+
+static int plain_close(void *cookie)
+{
+	return close(((struct log_pipe *)cookie)->fd);
+}
+
+static int output_open_view(struct output *out, enum output_view view, int plain_fd)
 {
 	int fd, err;
 
 	if (view == VIEW_LIVE) {
 		err = live_open(&out->live, STDIN_FILENO, STDOUT_FILENO);
 		if (!err)
-			log_sink(on_log, out);
+			log_show(output_on_log, out);
 		return err;
 	}
 	if (view == VIEW_NONE)
 		return 0;
+	out->events = view == VIEW_EVENTS;
 	fd = dup(plain_fd);
 	if (fd < 0)
 		return -errno;
-	out->plain = fdopen(fd, "w");
+	out->plain_pipe.fd = fd;
+	out->plain = fopencookie(
+		&out->plain_pipe, "w",
+		(cookie_io_functions_t){.write = plain_write, .close = plain_close});
 	if (!out->plain) {
 		close(fd);
 		return -errno;
@@ -147,20 +168,22 @@ static int open_view(struct output *out, enum output_view view, int plain_fd)
 	return 0;
 }
 
-static int open_model(struct output *out, const struct durable_state *saved)
+static int output_open_model(struct output *out, const struct durable_state *saved)
 {
 	int err;
 
 	if (!saved) {
-		out->stream = stream_new(on_event, out);
-		out->model = model_new(on_fact, out);
+		out->stream = stream_new(output_on_event, out);
+		out->model = model_new(output_on_fact, out);
 		return out->stream && out->model ? 0 : -ENOMEM;
 	}
-	err = stream_load(&out->stream, on_event, out, saved->stream.data, saved->stream.len);
+	err = stream_load(&out->stream, output_on_event, out, saved->stream.data,
+			  saved->stream.len);
 	if (!err)
-		err = model_load(&out->model, on_fact, out, saved->model.data, saved->model.len);
+		err = model_load(&out->model, output_on_fact, out, saved->model.data,
+				 saved->model.len);
 	if (!err)
-		model_told_on(out->model, saved->told);
+		model_reported_upto(out->model, saved->told);
 	return err;
 }
 
@@ -181,22 +204,22 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 	out->report_fd = report_fd;
 	out->json = o->json;
 	out->by_events = o->replay;
-	out->color = isatty(report_fd) && !getenv("NO_COLOR");
-	err = open_model(out, saved);
+	out->color = tty_color(report_fd);
+	err = output_open_model(out, saved);
 	if (!err)
 		err = output_open_exports(out, o, saved || behind);
 	if (!err)
-		err = open_store(out, o, saved);
+		err = output_open_store(out, o, saved);
 	if (!err && o->html)
 		err = page_open(&out->page, o->html);
 	if (!err && !saved)
-		model_told_on(out->model, export_set_told(out->exports));
+		model_reported_upto(out->model, export_set_told(out->exports));
 	if (!err && saved)
 		export_set_resume(out->exports, &saved->exports);
 	if (!err)
-		export_set_missed(out->exports, model_told(out->model));
+		export_set_missed(out->exports, model_reported(out->model));
 	if (!err)
-		err = open_view(out, view, plain_fd);
+		err = output_open_view(out, view, plain_fd);
 	if (err) {
 		output_close(out, false);
 		return err;
@@ -213,11 +236,14 @@ void output_save_told(struct output *out, struct durable_state *ret)
 	ret->told = output_told(out);
 }
 
+static void output_snapshot(struct output *out, bool shown);
+
 int output_save(struct output *out, struct durable_state *ret)
 {
 	int err;
 
-	output_tick(out); /* a line that the saved model has told must not be lost with us */
+	output_snapshot(out,
+			false); /* a line that the saved model has told must not be lost with us */
 	buffer_clear(&ret->stream);
 	buffer_clear(&ret->model);
 	ret->upto_ns = clock_mono_ns();
@@ -233,7 +259,7 @@ void output_finish(struct output *out)
 
 uint64_t output_told(const struct output *out)
 {
-	return model_told(out->model);
+	return model_reported(out->model);
 }
 
 void output_leave(struct output *out)
@@ -254,12 +280,12 @@ static uint64_t told_last(struct output *out)
 void output_replaying(struct output *out, bool yes)
 {
 	out->replaying = yes;
-	/* Of a damaged tape less comes than was told: nothing new may pass for what is in a file
-	 * already. */
+	/* A damaged tape gives fewer facts than were sent before: no new fact may be taken for one
+	 * that is already in a file. */
 	if (yes)
 		return;
-	model_told_on(out->model, told_last(out));
-	export_set_missed(out->exports, model_told(out->model));
+	model_reported_upto(out->model, told_last(out));
+	export_set_missed(out->exports, model_reported(out->model));
 }
 
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx)
@@ -332,11 +358,12 @@ static void node_look(struct output *out, struct snapshot *s)
 
 static bool snapshots_wanted(const struct output *out)
 {
-	return out->store || out->page || out->live || out->top || out->plain ||
+	return out->store || out->page || out->live || out->top || (out->plain && !out->events) ||
 	       export_set_takes_snapshots(out->exports);
 }
 
-void output_tick(struct output *out)
+/* shown: also to people. */
+static void output_snapshot(struct output *out, bool shown)
 {
 	struct snapshot *s = snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
 
@@ -350,13 +377,18 @@ void output_tick(struct output *out)
 		store_writer_snapshot(out->store, s, false);
 	if (out->page)
 		page_snapshot(out->page, s, false);
-	if (out->live)
+	if (out->live && shown)
 		live_draw(out->live, s);
-	if (out->top)
+	if (out->top && shown)
 		output_top_tick(out, s);
-	if (out->plain)
+	if (out->plain && shown && !out->events)
 		plain_snapshot(out->plain, s);
 	snapshot_unref(s);
+}
+
+void output_tick(struct output *out)
+{
+	output_snapshot(out, true);
 }
 
 int output_key(struct output *out)
@@ -394,7 +426,7 @@ void output_resize(struct output *out)
 		output_top_resize(out);
 }
 
-static int write_all(int fd, const char *data, size_t len)
+static int output_write_all(int fd, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, data, len);
@@ -409,7 +441,7 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-static int write_report(struct output *out, const struct snapshot *s)
+static int output_write_report(struct output *out, const struct snapshot *s)
 {
 	struct buffer text = {0};
 	int err;
@@ -417,10 +449,10 @@ static int write_report(struct output *out, const struct snapshot *s)
 	if (out->json)
 		report_json(&text, s);
 	else
-		report_text(&text, s, out->color);
-	err = text.failed
-		      ? -ENOMEM
-		      : write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data, text.len);
+		report_text(&text, s, tty_cols(out->report_fd), out->color);
+	err = text.failed ? -ENOMEM
+			  : output_write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data,
+					     text.len);
 	if (err)
 		log_error("report: %s", strerror(-err));
 	buffer_free(&text);
@@ -455,12 +487,12 @@ int output_close(struct output *out, bool report)
 	if (s && out->page)
 		page_snapshot(out->page, s, true);
 	if (out->live) {
-		log_sink(NULL, NULL);
+		log_show(NULL, NULL);
 		live_close(out->live);
 	}
 	output_top_close(out);
 	if (s && (report || out->json)) {
-		lost = write_report(out, s);
+		lost = output_write_report(out, s);
 		err = err ? err : lost;
 	}
 	snapshot_unref(s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output.h - stream, model and everything that shows what it found, wired up once for live runs and
  * replays alike: whoever feeds the same records gets the same output. Single-threaded. */
-#ifndef GP_OUTPUT_H
-#define GP_OUTPUT_H
+#ifndef OUTPUT_OUTPUT_H
+#define OUTPUT_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,10 +15,10 @@ struct node_view;
 struct output;
 struct snapshot;
 
-enum output_view { VIEW_NONE, VIEW_PLAIN, VIEW_LIVE };
+enum output_view { VIEW_NONE, VIEW_EVENTS /* plain_event() */, VIEW_PLAIN, VIEW_LIVE };
 
-/* Of a replay time is the tape's: who keeps a history gets a snapshot with each of its ticks.
- * plain_fd: where plain lines go; the report goes to report_fd. 0 or -errno after one line. */
+/* In a replay the time is the tape's: a history gets a snapshot at each of its ticks. plain_fd:
+ * where plain lines go; the report goes to report_fd. 0 or -errno after one line. */
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
 /* The same, going on where the output stood that output_save() was called on. -EPROTO, -EBADMSG:
@@ -28,7 +28,8 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 		  int report_fd, const struct durable_state *saved, bool behind);
 /* Everything that is known now, after what was told has been written out. */
 int output_save(struct output *out, struct durable_state *ret);
-/* Of that only how much was told, and what the exports' files are owed of it. */
+/* As output_save(), but only the number of facts sent, and the data that the exports' files still
+ * lack. */
 void output_save_told(struct output *out, struct durable_state *ret);
 /* From here on (until false) records are fed that a predecessor was fed already: what comes of them
  * is told only where it is certain that the predecessor did not get to it. */
@@ -37,6 +38,8 @@ void output_replaying(struct output *out, bool yes);
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
 /* JSON lines go to standard output: they leave no room there for anything else. */
 bool output_is_data(const struct options *o);
+/* What can be said of the exports before anything is opened: 0, or -EINVAL after one line. */
+int output_check(const struct options *o);
 struct top_ui;
 /* What gp-bpf top shows; live: on the terminal, else one frame at the end. 0 or -errno after one
  * line. */
@@ -45,11 +48,11 @@ int output_top(struct output *out, const struct top_ui *ui, bool live);
 int output_serve(struct output *out, const char *path);
 /* Records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
-/* Who is to be looked at (model_silent). */
+/* Calls fn for processes whose threads have to be checked (model_silent). */
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
 /* As model_carry(). */
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
-/* Who is looked after besides, for every snapshot from here on; a copy is kept. */
+/* Sets the view of the node for all later snapshots; a copy is kept. */
 void output_node(struct output *out, const struct node_view *v);
 /* As of the last snapshot. */
 struct output_sum {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output_private.h - what output.c and output_export.c share. */
-#ifndef GP_OUTPUT_PRIVATE_H
-#define GP_OUTPUT_PRIVATE_H
+#ifndef OUTPUT_OUTPUT_PRIVATE_H
+#define OUTPUT_OUTPUT_PRIVATE_H
 
 #include <stdio.h>
 
+#include "userspace/base/log.h"
 #include "userspace/export/export.h"
 #include "userspace/output/output.h"
 
@@ -22,20 +23,20 @@ struct output {
 	struct table
 		*jobs; /* keys of those that count in seen, or did before us; NULL: nobody asks */
 	struct table *trains; /* pid -> itself, as of the last snapshot; NULL: nobody asks */
-	FILE *plain;
+	FILE *plain;	      /* writes to plain_pipe */
+	struct log_pipe plain_pipe;
+	bool events; /* alone go there */
 	int report_fd;
 	bool json, color, replaying, left, by_events;
 	int error;
 };
 
 /* The ways out that the options ask for. resume: behind what a predecessor wrote. 0 or -errno after
- * one line.
- */
+ * one line. */
 int output_open_exports(struct output *out, const struct options *o, bool resume);
 
 /* output_seen.c: whose jobs are over by now count for a predecessor; what a snapshot has adds to
- * out->seen.
- */
+ * out->seen. */
 void output_seen_open(struct output *out);
 void output_seen_look(struct output *out, const struct snapshot *s);
 

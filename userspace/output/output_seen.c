@@ -4,7 +4,7 @@
 #include "userspace/output/output_private.h"
 
 /* A job's key changes when its name becomes known. */
-static void job_look(struct output *out, const struct job_view *j, bool counts)
+static void output_seen_job(struct output *out, const struct job_view *j, bool counts)
 {
 	bool known = table_get(out->jobs, j->key);
 
@@ -21,7 +21,7 @@ void output_seen_open(struct output *out)
 	out->jobs = table_new();
 	for (uint32_t i = 0; out->jobs && s && i < s->njobs; i++)
 		if (s->jobs[i].state != JOB_RUNNING)
-			job_look(out, &s->jobs[i], false);
+			output_seen_job(out, &s->jobs[i], false);
 	snapshot_unref(s);
 }
 
@@ -29,7 +29,7 @@ void output_seen_look(struct output *out, const struct snapshot *s)
 {
 	for (uint32_t i = 0; out->jobs && i < s->njobs; i++)
 		if (s->jobs[i].last_step)
-			job_look(out, &s->jobs[i], true);
+			output_seen_job(out, &s->jobs[i], true);
 }
 
 void output_seen(struct output *out, struct output_seen *ret)

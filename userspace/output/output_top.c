@@ -9,7 +9,7 @@
 #include "userspace/output/output_private.h"
 #include "userspace/view/terminal.h"
 #include "userspace/view/top.h"
-#include "userspace/view/view.h"
+#include "userspace/report/report.h"
 
 struct output_top {
 	struct top *view;	/* NULL: one frame, at the end */
@@ -18,7 +18,7 @@ struct output_top {
 	struct buffer json;
 };
 
-static void on_log(void *ctx, enum log_level level, const char *line)
+static void output_top_on_log(void *ctx, enum log_level level, const char *line)
 {
 	top_note(((struct output_top *)ctx)->view, level == LOG_ERROR, line);
 }
@@ -37,7 +37,7 @@ int output_top(struct output *out, const struct top_ui *ui, bool live)
 	t->ui = *ui;
 	out->top = t;
 	if (t->view)
-		log_sink(on_log, t);
+		log_show(output_top_on_log, t);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ void output_top_close(struct output *out)
 	if (!t)
 		return;
 	if (t->view)
-		log_sink(NULL, NULL);
+		log_show(NULL, NULL);
 	else if (!out->json && *t->state.version) /* nothing was seen: why has been told */
 		top_frame(&frame, &t->state, &t->ui, top_once_options());
 	if (frame.data && write(STDOUT_FILENO, frame.data, frame.len) < 0)

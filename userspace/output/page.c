@@ -3,21 +3,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "userspace/base/aside.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 #include "userspace/base/table.h"
+#include "userspace/export/file/outlet.h"
 #include "userspace/store/intake.h"
 #include "userspace/store/writer.h"
-#include "userspace/view/html.h"
+#include "userspace/report/html.h"
 
 #define LINES_MAX 8 /* jobs whose step times are kept */
 #define PENDING_MAX                                                                                \
 	65536 /* steps of a process that no snapshot has shown yet: those before its lock */
-#define WIDTH_NS 1000000ull
+#define WIDTH_NS     1000000ull
+#define PIPE_WAIT_MS 2000
 
 struct line { /* step times of a job's reference rank */
 	char key[INTAKE_KEY_MAX];
@@ -44,50 +51,103 @@ struct page {
 	int error;
 };
 
-/* ---- files
- * ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *data, size_t len)
+static int page_fail(const char *file, int err)
 {
-	while (len) {
-		ssize_t n = write(fd, data, len);
+	if (err)
+		log_error("--html %s: %s", file,
+			  err == -ETIMEDOUT ? "its disk or its reader does not answer"
+					    : outlet_why(err));
+	return err;
+}
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+/* To standard output, whose reader may take its time, or to a pipe, which is waited for wait_ms
+ * (-1: always). */
+static int page_write_all(int fd, const char *data, size_t len, int wait_ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	while (len) {
+		int ready = poll(&p, 1, wait_ms);
+		ssize_t n = ready > 0 ? write(fd, data, len < PIPE_BUF ? len : PIPE_BUF) : -1;
+
+		if (!ready)
+			return -ETIMEDOUT;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
-		data += n;
-		len -= (size_t)n;
+		data += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
 	}
 	return 0;
 }
 
-static int file_make(const char *file, const char *data, size_t len)
+static int pipe_make(const char *file, const char *data, size_t len)
 {
-	bool out = !strcmp(file, "-");
-	int fd = out ? STDOUT_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644),
-	    err;
+	int fd = path_open_fifo(file, O_WRONLY | O_CREAT | O_TRUNC, 0644, PIPE_WAIT_MS), err;
 
-	err = fd < 0 ? -errno : write_all(fd, data, len);
-	if (fd >= 0 && !out && close(fd) && !err)
-		err = -errno;
+	if (fd < 0)
+		return fd;
+	err = page_write_all(fd, data, len, PIPE_WAIT_MS);
+	return close(fd) && !err ? -errno : err;
+}
+
+/* By a process of its own: a disk may never answer. */
+static int page_file_make(const char *file, const char *data, size_t len)
+{
+	struct outlet_told told = {0};
+	struct outlet *o;
+	int err, lost;
+
+	if (!strcmp(file, "-"))
+		return page_fail(file, page_write_all(STDOUT_FILENO, data, len, -1));
+	err = outlet_open(&o, file, false);
 	if (err)
-		log_error("--html %s: %s", file, strerror(-err));
-	return err;
+		return page_fail(file, err == -ENOTSUP ? pipe_make(file, data, len) : err);
+	while (len && !err) {
+		if (!outlet_give(o, data, len))
+			err = -EBUSY;
+		else if (outlet_take(o, OUTLET_OPEN_MS, &told))
+			err = -ETIMEDOUT;
+		err = err ? err : told.err;
+		data += err ? 0 : told.bytes;
+		len -= err ? 0 : told.bytes;
+	}
+	lost = outlet_close(o, OUTLET_OPEN_MS);
+	return page_fail(file, err ? err : lost);
 }
 
 /* Whether it can be written; what is in it stays. */
-static int file_try(const char *file, bool *ret_made)
+static int page_file_try(const char *file, bool *ret_made)
 {
-	bool there = !access(file, F_OK);
-	int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644), err = fd < 0 ? -errno : 0;
+	struct outlet *o;
+	int err = outlet_open(&o, file, true), fd;
+	struct stat st;
 
-	if (err) {
-		log_error("--html %s: %s", file, strerror(-err));
-		return err;
+	if (err == -ENOTSUP && !stat(file, &st) && S_ISFIFO(st.st_mode))
+		return 0; /* its reader would take our closing it for the end of the page */
+	if (!err) {
+		*ret_made = outlet_made(o);
+		return page_fail(file, outlet_close(o, OUTLET_OPEN_MS));
 	}
+	fd = err == -ENOTSUP ? path_open_fifo(file, O_WRONLY | O_CREAT, 0644, PIPE_WAIT_MS) : err;
+	if (fd < 0)
+		return page_fail(file, fd);
 	close(fd);
-	*ret_made = !there;
+	return 0;
+}
+
+static ssize_t remove_there(const void *arg, void *ret, size_t cap)
+{
+	const char *name;
+	int folder = path_parent(*(const char *const *)arg, &name);
+
+	(void)ret;
+	(void)cap;
+	if (folder >= 0)
+		unlinkat(folder, name, 0);
+	if (folder >= 0)
+		close(folder);
 	return 0;
 }
 
@@ -97,20 +157,14 @@ int page_put(const char *file, const struct story *s)
 	int err;
 
 	html_report(&out, s);
-	if (out.failed) {
-		err = -ENOMEM;
-		log_error("--html %s: %s", file, strerror(-err));
-	} else {
-		err = file_make(file, out.data, out.len);
-	}
+	err = out.failed ? page_fail(file, -ENOMEM) : page_file_make(file, out.data, out.len);
 	buffer_free(&out);
 	return err;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
-static struct line *line_of(struct page *p, const char *key)
+static struct line *page_line_of(struct page *p, const char *key)
 {
 	for (uint32_t i = 0; i < p->nlines; i++)
 		if (!strcmp(p->lines[i].key, key))
@@ -126,7 +180,7 @@ static bool line_renamed(struct page *p, const struct snapshot *s, const struct 
 
 	for (uint32_t i = j->nformers; !l && i-- > 0;) {
 		intake_former_key(former, s, &j->formers[i]);
-		l = line_of(p, former);
+		l = page_line_of(p, former);
 	}
 	if (l)
 		snprintf(l->key, sizeof(l->key), "%s", key);
@@ -213,9 +267,9 @@ void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
 		char key[INTAKE_KEY_MAX];
 
 		intake_key(key, s, j);
-		if (!line_of(p, key) && !line_renamed(p, s, j, key))
+		if (!page_line_of(p, key) && !line_renamed(p, s, j, key))
 			line_new(p, key);
-		line_look(line_of(p, key), j);
+		line_look(page_line_of(p, key), j);
 	}
 	p->program = s->program;
 	for (uint32_t i = 0; i < s->nranks; i++)
@@ -226,8 +280,7 @@ void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
 	store_writer_snapshot(p->store, s, wait);
 }
 
-/* ---- life
- * -------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int page_open(struct page **ret, const char *file)
 {
@@ -244,7 +297,7 @@ int page_open(struct page **ret, const char *file)
 	if (err == -ENOMEM)
 		log_error("--html %s: %s", file, strerror(-err));
 	if (!err && strcmp(file, "-") != 0)
-		err = file_try(file, &p->made);
+		err = page_file_try(file, &p->made);
 	if (err) {
 		page_drop(p);
 		return err;
@@ -271,7 +324,7 @@ static int most_steps(void *ctx, const struct store_job *j)
 
 static struct curve *curve_of(struct page *p, const struct store_job *j)
 {
-	struct line *l = line_of(p, j->key);
+	struct line *l = page_line_of(p, j->key);
 	struct curve *s = l ? l->curve : NULL;
 
 	if (l)
@@ -279,7 +332,7 @@ static struct curve *curve_of(struct page *p, const struct store_job *j)
 	return s;
 }
 
-static void worth_put(const struct page *p, struct story *s)
+static void page_worth_put(const struct page *p, struct story *s)
 {
 	for (uint32_t i = 0; i < p->nlines; i++) {
 		const struct line *l = &p->lines[i];
@@ -292,7 +345,7 @@ static void worth_put(const struct page *p, struct story *s)
 	}
 }
 
-static int tell(void *ctx, struct store *st)
+static int page_tell(void *ctx, struct store *st)
 {
 	static const struct store_span everything;
 	struct most *m = ctx;
@@ -307,7 +360,7 @@ static int tell(void *ctx, struct store *st)
 	else if (err)
 		log_error("--html %s: %s", m->page->file, store_why(err));
 	if (!err) {
-		worth_put(m->page, s);
+		page_worth_put(m->page, s);
 		err = page_put(m->page->file, s);
 		m->page->made = false;
 	}
@@ -331,7 +384,7 @@ int page_close(struct page *p)
 		log_error("--html %s: %s", p->file, strerror(-err));
 	if (m)
 		m->page = p;
-	err = err ? err : store_writer_read(p->store, tell, m);
+	err = err ? err : store_writer_read(p->store, page_tell, m);
 	free(m);
 	page_drop(p);
 	return err;
@@ -343,7 +396,7 @@ void page_drop(struct page *p)
 		return;
 	store_writer_close(p->store);
 	if (p->made)
-		unlink(p->file);
+		aside_once(remove_there, &p->file, sizeof(p->file), NULL, 0, OUTLET_OPEN_MS);
 	for (uint32_t i = 0; i < p->nlines; i++)
 		free(p->lines[i].curve);
 	table_free(p->seen, NULL);

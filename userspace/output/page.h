@@ -2,14 +2,14 @@
 /* page.h - the page (--html) of a run that is watched or replayed: what it tells is collected in a
  * store of its own, in memory, and the times of its steps beside it; both are bounded, whatever
  * comes. */
-#ifndef GP_PAGE_H
-#define GP_PAGE_H
+#ifndef OUTPUT_PAGE_H
+#define OUTPUT_PAGE_H
 
 #include <stdbool.h>
 
-#include "userspace/model/fact.h"
+#include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
-#include "userspace/view/story.h"
+#include "userspace/report/story.h"
 
 struct page;
 /* Opens the file, so that what is wrong with its name shows at once. -errno after one line. */

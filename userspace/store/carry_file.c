@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "userspace/base/hash.h"
+#include "userspace/base/path.h"
 
 #define READABLE 40 /* of the job's name, for people */
 
@@ -26,17 +27,15 @@ void carry_file_name(char out[CARRY_NAME_MAX], const char *job, const char *uid)
 	snprintf(out, CARRY_NAME_MAX, "%s-%016llx.carry", word, (unsigned long long)hash);
 }
 
-static int folder_open(const char *dir)
+static int carry_folder_open(const char *dir)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = path_folder(dir, 0, NULL);
 
-	if (fd >= 0)
-		return fd;
-	return errno == ENOENT ? -ENOTDIR : -errno;
+	return fd == -ENOENT ? -ENOTDIR : fd;
 }
 
 /* Whole, or -EBADMSG: a byte more than it may have, and it is none. */
-static ssize_t text_read(int fd, char out[CARRY_MAX])
+static ssize_t carry_text_read(int fd, char out[CARRY_MAX])
 {
 	char text[CARRY_MAX + 1];
 	size_t len = 0;
@@ -58,7 +57,7 @@ static ssize_t text_read(int fd, char out[CARRY_MAX])
 	return (ssize_t)len;
 }
 
-static ssize_t file_read(int folder, const char *name, char out[CARRY_MAX])
+static ssize_t carry_file_load(int folder, const char *name, char out[CARRY_MAX])
 {
 	/* A FIFO would wait for who writes to it. */
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -72,38 +71,37 @@ static ssize_t file_read(int folder, const char *name, char out[CARRY_MAX])
 	else if (!S_ISREG(st.st_mode) || st.st_size > CARRY_MAX)
 		len = -EBADMSG;
 	else
-		len = text_read(fd, out);
+		len = carry_text_read(fd, out);
 	close(fd);
 	return len;
 }
 
 ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
 {
-	int folder = folder_open(dir);
+	int folder = carry_folder_open(dir);
 	ssize_t len;
 
 	if (folder < 0)
 		return folder;
-	len = file_read(folder, name, out);
+	len = carry_file_load(folder, name, out);
 	close(folder);
 	return len;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* What is there, and is none, gives way. */
+/* A file that is not one of these is replaced. */
 static int may_write(int folder, const char *name, const struct carry *c, struct carry *had)
 {
 	char text[CARRY_MAX];
-	ssize_t len = file_read(folder, name, text);
+	ssize_t len = carry_file_load(folder, name, text);
 
 	if (len < 0)
 		return len == -ENOENT || len == -EBADMSG ? 0 : (int)len;
 	return carry_replaces(c, text, (size_t)len, had);
 }
 
-static int text_write(int fd, const char *text, size_t len)
+static int carry_text_write(int fd, const char *text, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, text, len);
@@ -128,7 +126,7 @@ static int file_write(int folder, const char *name, const char *text, size_t len
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
-	err = text_write(fd, text, len);
+	err = carry_text_write(fd, text, len);
 	if (close(fd) && !err)
 		err = -errno;
 	if (!err && renameat(folder, temporary, folder, name))
@@ -142,7 +140,7 @@ static int file_write(int folder, const char *name, const char *text, size_t len
 
 int carry_file_write(const char *dir, const struct carry *c, struct carry *had)
 {
-	int folder = folder_open(dir), err;
+	int folder = carry_folder_open(dir), err;
 	char text[CARRY_MAX + 1], name[CARRY_NAME_MAX];
 	size_t len;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry_file.h - what goes with a job from node to node (model/carry.h), as a file of a folder that
- * nodes share.
+/* carry_file.h - what goes with a job from node to node (model/job/carry.h), as a file of a folder
+ * that nodes share.
  *
  * One file a job. It is written whole or not at all: under another name, to the disk, then renamed.
  * Anybody who may write to the folder may have made what lies there: links are not followed, what
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "userspace/model/carry.h"
+#include "userspace/model/job/carry.h"
 
 #define CARRY_NAME_MAX 80
 

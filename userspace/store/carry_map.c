@@ -15,6 +15,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 #include "userspace/kubernetes/config_map.h"
 
 #define PREFIX	    "gp-bpf-carry-"
@@ -71,8 +72,7 @@ void carry_map_name(char out[CARRY_MAP_NAME_MAX], const char *job, const char *u
 	snprintf(out, CARRY_MAP_NAME_MAX, PREFIX "%s%016llx", word, (unsigned long long)hash);
 }
 
-/* ---- the thread
- * ---------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static bool time_left(struct carry_map *m, uint64_t end_ns)
 {
@@ -82,7 +82,7 @@ static bool time_left(struct carry_map *m, uint64_t end_ns)
 	return now_ns < end_ns;
 }
 
-static ssize_t read_there(struct carry_map *m, uint64_t end_ns)
+static ssize_t map_read_there(struct carry_map *m, uint64_t end_ns)
 {
 	char name[CARRY_MAP_NAME_MAX];
 	struct config_map there;
@@ -100,7 +100,7 @@ static ssize_t read_there(struct carry_map *m, uint64_t end_ns)
 }
 
 /* Read, judged, and put there if nobody else did so in between. */
-static int write_once(struct carry_map *m, const struct config_map_put *put)
+static int map_write_once(struct carry_map *m, const struct config_map_put *put)
 {
 	struct config_map there;
 	struct carry had = {0};
@@ -116,7 +116,7 @@ static int write_once(struct carry_map *m, const struct config_map_put *put)
 	return err ? err : config_map_replace(&m->maps, put, there.version);
 }
 
-static ssize_t write_there(struct carry_map *m, uint64_t end_ns)
+static ssize_t map_write_there(struct carry_map *m, uint64_t end_ns)
 {
 	char text[CARRY_MAX + 1], name[CARRY_MAP_NAME_MAX];
 	bool near = !strcmp(m->job.namespace, m->space) && *m->job.uid;
@@ -135,7 +135,7 @@ static ssize_t write_there(struct carry_map *m, uint64_t end_ns)
 	carry_map_name(name, m->job.job, m->job.uid);
 	carry_text(text, &m->carry);
 	for (int i = 0; i < TRIES && err == -EAGAIN && time_left(m, end_ns); i++)
-		err = write_once(m, &put);
+		err = map_write_once(m, &put);
 	if (err == -EAGAIN) {
 		snprintf(m->maps.why, sizeof(m->maps.why),
 			 "configmap %s/%s: others write to it all the time", m->space, name);
@@ -144,7 +144,7 @@ static ssize_t write_there(struct carry_map *m, uint64_t end_ns)
 	return err;
 }
 
-static void *serve(void *map)
+static void *map_serve(void *map)
 {
 	struct carry_map *m = map;
 	uint64_t end_ns;
@@ -161,7 +161,7 @@ static void *serve(void *map)
 		end_ns = clock_mono_ns() + (uint64_t)(m->question_s * 1e9);
 		m->maps.why[0] = '\0';
 		m->maps.retry_ms = -1;
-		result = m->writes ? write_there(m, end_ns) : read_there(m, end_ns);
+		result = m->writes ? map_write_there(m, end_ns) : map_read_there(m, end_ns);
 		pthread_mutex_lock(&m->lock);
 		m->turn = m->dropped ? IDLE : ANSWERED;
 		if (m->dropped)
@@ -175,14 +175,13 @@ static void *serve(void *map)
 	return NULL;
 }
 
-/* ---- beginning and end
- * --------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* Of the service account, where that is a name. */
+/* Namespace of the service account, if it is a valid name. */
 static void account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
 {
 	char *path = access_file(NULL, "namespace"), text[CONFIG_MAP_SPACE_MAX + 2] = "";
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	int fd = path ? path_open(path, O_RDONLY, 0) : -1;
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
 	if (fd >= 0)
@@ -194,28 +193,34 @@ static void account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
 		memcpy(out, text, strlen(text) + 1);
 }
 
-static int find_space(struct carry_map *m, const char *told)
+int carry_map_check(const char *space)
+{
+	char shown[CONFIG_MAP_SPACE_MAX + 1];
+
+	if (config_map_is_space(space))
+		return 0;
+	log_error(
+		"--carry: '%s' is no name of a Kubernetes namespace: small letters, digits and '-', %d at most",
+		log_escape(shown, sizeof(shown), space, strlen(space)), CONFIG_MAP_SPACE_MAX);
+	return -EINVAL;
+}
+
+static int map_find_space(struct carry_map *m, const char *told)
 {
 	const char *space = told ? told : access_environment("POD_NAMESPACE");
-	char shown[CONFIG_MAP_SPACE_MAX + 1];
 
 	if (!space) {
 		account_space(m->namespace);
 		return 0;
 	}
-	if (config_map_is_space(space)) {
-		memcpy(m->namespace, space, strlen(space) + 1);
-		return 0;
-	}
-	log_error(
-		"--carry: '%s' is no name of a Kubernetes namespace: small letters, digits and '-', %d at "
-		"most",
-		log_escape(shown, sizeof(shown), space, strlen(space)), CONFIG_MAP_SPACE_MAX);
-	return -EINVAL;
+	if (carry_map_check(space))
+		return -EINVAL;
+	memcpy(m->namespace, space, strlen(space) + 1);
+	return 0;
 }
 
 /* Signals are for the main thread. */
-static int start(struct carry_map *m)
+static int carry_map_start(struct carry_map *m)
 {
 	sigset_t all, before;
 	int err = web_open(&m->maps.access.web);
@@ -224,7 +229,7 @@ static int start(struct carry_map *m)
 		return err;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&m->thread, NULL, serve, m);
+	err = -pthread_create(&m->thread, NULL, map_serve, m);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	m->runs = !err;
 	if (err)
@@ -232,9 +237,9 @@ static int start(struct carry_map *m)
 	return err;
 }
 
-static int configure(struct carry_map *m, const struct carry_map_config *cfg)
+static int map_configure(struct carry_map *m, const struct carry_map_config *cfg)
 {
-	int err = find_space(m, cfg->namespace);
+	int err = map_find_space(m, cfg->namespace);
 
 	if (err)
 		return err;
@@ -252,7 +257,7 @@ static int configure(struct carry_map *m, const struct carry_map_config *cfg)
 					 .token_file = m->token_file,
 					 .ca_file = m->ca_file,
 					 .token_s = cfg->token_s > 0 ? cfg->token_s : TOKEN_S};
-	return start(m);
+	return carry_map_start(m);
 }
 
 int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
@@ -273,7 +278,7 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	m->retry_ms = -1;
 	m->server = access_server(cfg->server);
 	/* What is wrong is said with Kubernetes or without. */
-	err = m->server ? configure(m, cfg) : find_space(m, cfg->namespace);
+	err = m->server ? map_configure(m, cfg) : map_find_space(m, cfg->namespace);
 	if (!err && m->server)
 		*ret = m;
 	else
@@ -304,15 +309,14 @@ void carry_map_free(struct carry_map *m)
 	free(m);
 }
 
-/* ---- asking
- * -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 const char *carry_map_namespace(const struct carry_map *m)
 {
 	return m->namespace;
 }
 
-static int ask(struct carry_map *m, const struct carry_map_job *job, const struct carry *c)
+static int map_ask(struct carry_map *m, const struct carry_map_job *job, const struct carry *c)
 {
 	const char *space = *m->namespace ? m->namespace : job->namespace;
 	int err = 0;
@@ -338,12 +342,12 @@ static int ask(struct carry_map *m, const struct carry_map_job *job, const struc
 
 int carry_map_read(struct carry_map *m, const struct carry_map_job *job)
 {
-	return ask(m, job, NULL);
+	return map_ask(m, job, NULL);
 }
 
 int carry_map_write(struct carry_map *m, const struct carry_map_job *job, const struct carry *c)
 {
-	return ask(m, job, c);
+	return map_ask(m, job, c);
 }
 
 ssize_t carry_map_answer(struct carry_map *m, int wait_ms, const void **ret)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/store/query_private.h"
+#include "userspace/store/query.h"
+#include "userspace/store/store_private.h"
 
 /* The one whose steps stand for the run's, as in query.c. */
 #define REFERENCE                                                                                         \
@@ -21,7 +22,7 @@ struct series {
 	size_t n, room;
 };
 
-static int away_add(void *ctx, const struct store_note *n)
+static int compare_exclusion_add(void *ctx, const struct store_note *n)
 {
 	struct series *s = ctx;
 
@@ -31,7 +32,7 @@ static int away_add(void *ctx, const struct store_note *n)
 	return 0;
 }
 
-static bool is_away(const struct series *s, int64_t from_ns, int64_t to_ns)
+static bool compare_is_away(const struct series *s, int64_t from_ns, int64_t to_ns)
 {
 	for (uint32_t i = 0; i < s->naway; i++)
 		if (from_ns < s->away[i].to_ns && to_ns > s->away[i].from_ns)
@@ -39,11 +40,13 @@ static bool is_away(const struct series *s, int64_t from_ns, int64_t to_ns)
 	return false;
 }
 
-static int minute_add(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t)
+static int compare_minute_add(void *ctx, int64_t from_ns, int64_t to_ns,
+			      const struct store_totals *t)
 {
 	struct series *s = ctx;
 
-	if (!t->times.count || !t->times.sum_ns || t->excluded_ns || is_away(s, from_ns, to_ns))
+	if (!t->times.count || !t->times.sum_ns || t->excluded_ns ||
+	    compare_is_away(s, from_ns, to_ns))
 		return 0;
 	if (s->n == s->room) {
 		size_t room = s->room ? 2 * s->room : 1024;
@@ -65,7 +68,7 @@ static int run_reduce(struct series *s, int64_t reference, struct store_compared
 	int err;
 
 	s->n = 0;
-	err = store_minutes(s->st, reference, &everything, minute_add, s);
+	err = store_minutes(s->st, reference, &everything, compare_minute_add, s);
 	if (err)
 		return err;
 	c->minutes = (uint32_t)s->n;
@@ -131,7 +134,7 @@ static int peers_read(struct series *s, const char *tag, int64_t job, struct sto
 	return err ? err : more;
 }
 
-static int answer(struct store_comparison *c)
+static int compare_fill_answer(struct store_comparison *c)
 {
 	struct compare_run *peers;
 
@@ -159,14 +162,14 @@ static int against_find(struct store *st, const char *against, int64_t *ret_job,
 
 	c->tagged = tagged;
 	*ret_job = STORE_NONE;
-	snprintf(c->against, sizeof(c->against), "%.150s", against);
+	snprintf(c->against, sizeof(c->against), "%.255s", against);
 	if (err || tagged)
 		return err;
 	other = malloc(sizeof(*other));
 	err = other ? store_job(st, against, other) : -ENOMEM;
 	if (!err) {
 		*ret_job = other->id;
-		snprintf(c->against, sizeof(c->against), "%s",
+		snprintf(c->against, sizeof(c->against), "%.255s",
 			 *other->name ? other->name : other->key);
 	}
 	free(other);
@@ -184,10 +187,10 @@ int store_compare(struct store *st, int64_t job, const char *against, struct sto
 	c.peers = calloc(STORE_PEERS, sizeof(*c.peers));
 	s.away = calloc(STORE_EXCLUSIONS_MAX, sizeof(*s.away));
 	err = c.peers && s.away ? against_find(st, against, &other, &c) : -ENOMEM;
-	err = err ? err : store_exclusions(st, &everything, away_add, &s);
+	err = err ? err : store_exclusions(st, &everything, compare_exclusion_add, &s);
 	err = err ? err : own_read(&s, job, &c.own);
 	err = err ? err : peers_read(&s, c.tagged ? against : "", other, &c);
-	err = err ? err : answer(&c);
+	err = err ? err : compare_fill_answer(&c);
 	free(s.minute);
 	free(s.away);
 	if (err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.h - a job's last run beside others that the store knows: those of a perf tag, or of
- * another job. Of each the minutes of its reference rank count, but for those that an exclusion
+ * another job. The minutes of the reference rank of each job count, without those that an exclusion
  * touches. */
 #ifndef STORE_COMPARE_H
 #define STORE_COMPARE_H
@@ -8,14 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "userspace/model/compare.h"
+#include "bpf/gp_abi.h"
+#include "userspace/model/time/compare.h"
 #include "userspace/store/store.h"
 
 #define STORE_PEERS 256 /* the newest */
 
 struct store_compared {
 	int64_t run;
-	char job[160];
+	char job[GP_JOB_MAX];
 	uint32_t attempt;
 	int64_t start_ns;
 	uint32_t minutes;      /* with a step in them */
@@ -24,7 +25,7 @@ struct store_compared {
 
 struct store_comparison {
 	bool tagged; /* against is a tag; else the name of a job */
-	char against[160];
+	char against[GP_JOB_MAX];
 	struct store_compared own;
 	struct store_compared *peers; /* the newest first, those that are too short last */
 	uint32_t npeers, short_peers; /* npeers: long enough */

@@ -6,26 +6,196 @@
 #include <string.h>
 
 #include "userspace/base/hash.h"
-#include "userspace/store/import_private.h"
+#include "userspace/base/log.h"
+#include "userspace/ingest/goodput_record.h"
+#include "userspace/store/intake.h"
+#include "userspace/store/query.h"
+#include "userspace/store/store_private.h"
+#include "userspace/store/write.h"
+
+struct import {
+	struct store *st;
+	const struct store_import *in;
+	const struct goodput_history *history;
+	struct {
+		uint32_t name, slot;
+	} slots[LEDGER_TYPES + 1]; /* of custom events */
+	uint32_t nslots;
+	int64_t job, session;
+};
+
+/* ---- a history cut into minutes -------------------------------------------------------------- */
+
+#define MINUTE_NS (uint64_t) STORE_MINUTE_NS
+
+struct minuting {
+	struct import *im;
+	int64_t rank;
+	const struct goodput_done *done;
+	size_t left;
+	struct intake_minute m;
+	bool open;
+	struct store_totals *sum;
+	int err;
+};
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static uint32_t minute_slot_of(const struct import *im, const struct goodput_piece *p)
+{
+	if (p->bucket != BUCKET_CUSTOM)
+		return p->bucket;
+	for (uint32_t i = 0; i < im->nslots; i++)
+		if (im->slots[i].name == p->name)
+			return im->slots[i].slot;
+	return BUCKET_CUSTOM;
+}
+
+/* Slots for all names of the history. Outside of a transaction. */
+static int import_names(struct import *im)
+{
+	const struct goodput_history *h = im->history;
+	char type[LEDGER_TYPE_MAX], name[SUMS_NAME_MAX];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < h->npieces && im->nslots < LEDGER_TYPES; i++) {
+		const struct goodput_piece *p = &h->pieces[i];
+		const char *text;
+		uint32_t slot;
+
+		if (p->bucket != BUCKET_CUSTOM || p->name == LEDGER_REST ||
+		    minute_slot_of(im, p) != BUCKET_CUSTOM)
+			continue;
+		text = goodput_name(im->in->names, p->name);
+		log_escape(type, sizeof(type), text, strlen(text));
+		sum_name_of_type(name, type);
+		err = store_slot(im->st, name, &slot);
+		im->slots[im->nslots].name = p->name;
+		im->slots[im->nslots++].slot = slot;
+	}
+	return err;
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static bool piece_clip(const struct goodput_piece *p, uint64_t *from_ns, uint64_t *to_ns)
+{
+	*from_ns = p->from_ns > *from_ns ? p->from_ns : *from_ns;
+	*to_ns = p->to_ns < *to_ns ? p->to_ns : *to_ns;
+	return *from_ns < *to_ns;
+}
+
+/* What lies in [from_ns, to_ns) */
+static void import_sums(const struct import *im, uint64_t from_ns, uint64_t to_ns, struct sums *ret)
+{
+	const struct goodput_history *h = im->history;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = goodput_piece_at(h->pieces, h->npieces, from_ns); i < h->npieces; i++) {
+		uint64_t a_ns = from_ns, b_ns = to_ns;
+
+		if (!piece_clip(&h->pieces[i], &a_ns, &b_ns))
+			break;
+		ret->ns[minute_slot_of(im, &h->pieces[i])] += (int64_t)(b_ns - a_ns);
+	}
+}
+
+/* ---- minutes --------------------------------------------------------------------------------- */
+
+static void minute_end(struct minuting *mi)
+{
+	if (!mi->open || mi->err)
+		return;
+	mi->err = write_minute(mi->im->st, mi->rank, &mi->m);
+	sums_add(&mi->sum->sums, &mi->m.sums);
+	mi->sum->steps += mi->m.steps;
+	sketch_merge(&mi->sum->times, &mi->m.times);
+	mi->open = false;
+}
+
+static void minute_of(struct minuting *mi, uint64_t at_ns)
+{
+	int64_t minute = (int64_t)(at_ns / MINUTE_NS);
+
+	if (mi->open && mi->m.minute == minute)
+		return;
+	minute_end(mi);
+	memset(&mi->m, 0, sizeof(mi->m));
+	mi->m.minute = minute;
+	mi->m.until_ns = (int64_t)at_ns;
+	mi->open = true;
+}
+
+static void steps_until(struct minuting *mi, uint64_t to_ns)
+{
+	for (; mi->left && (mi->done->end_us <= 0 || (uint64_t)mi->done->end_us * 1000 <= to_ns);
+	     mi->done++, mi->left--) {
+		mi->m.steps += mi->done->count;
+		if (mi->done->each_us != GOODPUT_UNKNOWN)
+			sketch_add(&mi->m.times,
+				   mi->done->each_us > 0 ? (uint64_t)mi->done->each_us * 1000 : 0);
+	}
+}
+
+static void import_piece_add(struct minuting *mi, uint32_t slot, uint64_t from_ns, uint64_t to_ns)
+{
+	while (from_ns < to_ns && !mi->err) {
+		uint64_t end_ns = (from_ns / MINUTE_NS + 1) * MINUTE_NS;
+		bool coarse = !(from_ns % MINUTE_NS) && to_ns - from_ns >= IMPORT_COARSE_NS;
+
+		if (coarse)
+			end_ns = to_ns - to_ns % MINUTE_NS;
+		end_ns = end_ns < to_ns ? end_ns : to_ns;
+		minute_of(mi, from_ns);
+		mi->m.sums.ns[slot] += (int64_t)(end_ns - from_ns);
+		mi->m.until_ns = (int64_t)end_ns;
+		steps_until(mi, end_ns);
+		if (coarse)
+			minute_end(mi);
+		from_ns = end_ns;
+	}
+}
+
+/* Minutes of a rank from that, with n steps that are done by then; ret: what they add up to. */
+static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uint64_t to_ns,
+			  const struct goodput_done *done, size_t n, struct store_totals *ret)
+{
+	struct minuting mi = {.im = im, .rank = rank, .done = done, .left = n, .sum = ret};
+	const struct goodput_history *h = im->history;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = goodput_piece_at(h->pieces, h->npieces, from_ns); i < h->npieces && !mi.err;
+	     i++) {
+		uint64_t a_ns = from_ns, b_ns = to_ns;
+
+		if (!piece_clip(&h->pieces[i], &a_ns, &b_ns))
+			break;
+		import_piece_add(&mi, minute_slot_of(im, &h->pieces[i]), a_ns, b_ns);
+	}
+	if (mi.left && !mi.open) /* of a run whose clock is behind that of the one before it */
+		minute_of(&mi, to_ns);
+	steps_until(&mi, UINT64_MAX);
+	minute_end(&mi);
+	return mi.err;
+}
 
 #define KEY_MAX	    64
 #define STATUS_GONE (-1) /* how it ended is not known */
 
-static int64_t ns_of(int64_t us)
+static int64_t import_ns(int64_t us)
 {
 	return us > 0 ? us * 1000 : 0;
 }
 
-static int64_t step_or_null(int64_t step)
+static int64_t import_step_or_null(int64_t step)
 {
 	return step == GOODPUT_UNKNOWN || step < 0 ? STORE_NULL : step;
 }
 
-/* ---- what is there already
- * --------------------------------------------------------------------------- */
+/* ---- what is there already ------------------------------------------------------------------- */
 
 /* By name, whatever is in it, and by when it began. Returns the length of what is the name's. */
-static int key_of(const struct import *im, const char *name, char key[KEY_MAX])
+static int import_key_of(const struct import *im, const char *name, char key[KEY_MAX])
 {
 	int part = snprintf(key, KEY_MAX, "log/%016llx/",
 			    (unsigned long long)hash_bytes(HASH_START, name, strlen(name)));
@@ -74,8 +244,7 @@ static int next_known(struct import *im, const char *key, int part, int64_t *id,
 	stmt = store_ask(
 		im->st, &err,
 		"SELECT id, first_ns, (SELECT max(until_ns) FROM ranks WHERE job = jobs.id) FROM jobs"
-		" WHERE id > ?1 AND source = 'log' AND substr(key, 1, length(?2)) = ?2 ORDER BY id"
-		" LIMIT 1",
+		" WHERE id > ?1 AND source = 'log' AND substr(key, 1, length(?2)) = ?2 ORDER BY id LIMIT 1",
 		"it", *id, name);
 	if (!stmt)
 		return err;
@@ -107,9 +276,9 @@ static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t
 	while (stmt && (more = store_row(stmt)) > 0) {
 		int64_t start_ns = store_int(stmt, 0);
 
-		while (next < h->nruns && ns_of(h->runs[next].from_us) < start_ns)
+		while (next < h->nruns && import_ns(h->runs[next].from_us) < start_ns)
 			next++;
-		if (next < h->nruns && ns_of(h->runs[next].from_us) == start_ns) {
+		if (next < h->nruns && import_ns(h->runs[next].from_us) == start_ns) {
 			next++;
 			++*had;
 		} else {
@@ -163,10 +332,9 @@ static int known_look(struct import *im, const char *key, int part, enum store_i
 	return err ? err : more;
 }
 
-/* ---- rows
- * -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-static int job_put(struct import *im, const char *key, const char *name)
+static int import_job_put(struct import *im, const char *key, const char *name)
 {
 	const struct goodput_history *h = im->history;
 	int64_t first_ns = (int64_t)h->pieces[0].from_ns;
@@ -176,8 +344,7 @@ static int job_put(struct import *im, const char *key, const char *name)
 	err = store_run(
 		im->st,
 		"INSERT INTO sessions (key, told, version, command) VALUES (?, 0, '" GP_VERSION
-		"', ?) ON CONFLICT (key) DO UPDATE SET version = excluded.version, command ="
-		" excluded.command",
+		"', ?) ON CONFLICT (key) DO UPDATE SET version = excluded.version, command = excluded.command",
 		"tt", key, im->in->command);
 	err = err ? err
 		  : store_number(im->st, &im->session, "SELECT id FROM sessions WHERE key = ?", "t",
@@ -191,20 +358,19 @@ static int job_put(struct import *im, const char *key, const char *name)
 			"ttiii", key, state, first_ns, im->in->now_ns, im->job);
 	err = store_run(
 		im->st,
-		"INSERT INTO jobs (key, name, state, first_ns, source, imported_ns) VALUES (?, ?, ?, ?,"
-		" 'log', ?)",
+		"INSERT INTO jobs (key, name, state, first_ns, source, imported_ns) VALUES (?, ?, ?, ?, 'log', ?)",
 		"tttii", key, name, state, first_ns, im->in->now_ns);
 	im->job = sqlite3_last_insert_rowid(im->st->sql);
 	return err;
 }
 
 /* A run's rank, or the job itself: run NULL. */
-static int rank_put(struct import *im, const struct goodput_run *run, int64_t run_id,
-		    int64_t *ret_id)
+static int import_rank_put(struct import *im, const struct goodput_run *run, int64_t run_id,
+			   int64_t *ret_id)
 {
 	const struct goodput_history *h = im->history;
-	int64_t from_ns = run ? ns_of(run->from_us) : (int64_t)h->pieces[0].from_ns;
-	int64_t to_ns = run ? ns_of(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
+	int64_t from_ns = run ? import_ns(run->from_us) : (int64_t)h->pieces[0].from_ns;
+	int64_t to_ns = run ? import_ns(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
 	int64_t end_ns = run && run->over ? to_ns : STORE_NULL;
 	int64_t most = im->in->answer->cumulative
 			       .max_productive_step; /* of a clock that is behind none */
@@ -217,8 +383,7 @@ static int rank_put(struct import *im, const struct goodput_run *run, int64_t ru
 		im->st,
 		"INSERT INTO ranks (kind, job, run, session, base, pid, start_mono_ns, start_ns, comm,"
 		" command, tier, marker, ledger, steps, sketch, until_ns, end_ns, end_mono_ns, status,"
-		" max_step) VALUES (?, ?, ?, ?, x'', 0, ?, ?, '', '', '', '', x'', 0, x'', ?, ?, ?, ?,"
-		" ?)",
+		" max_step) VALUES (?, ?, ?, ?, x'', 0, ?, ?, '', '', '', '', x'', 0, x'', ?, ?, ?, ?, ?)",
 		"iiiiiiiIIIi", (int64_t)!run, im->job, run_id, im->session, from_ns, from_ns, to_ns,
 		end_ns, end_ns,
 		end_ns == STORE_NULL ? STORE_NULL
@@ -238,22 +403,22 @@ static int rank_put(struct import *im, const struct goodput_run *run, int64_t ru
 
 static int saved_put(struct import *im, const struct goodput_saved *s, int64_t rank)
 {
-	int64_t number = step_or_null(s->number);
+	int64_t number = import_step_or_null(s->number);
 
 	return store_run(
 		im->st,
 		"INSERT INTO checkpoints (rank, op, async, closed, start_ns, end_ns, start_mono_ns, step,"
 		" files, file, saved_step, known_by) VALUES (?, ?, 0, 1, ?, ?, ?, ?, ?, '', ?, ?)",
-		"itiiiIiIt", rank, s->restore ? "restore" : "save", ns_of(s->from_us),
-		ns_of(s->to_us), ns_of(s->from_us), s->restore ? STORE_NULL : number,
+		"itiiiIiIt", rank, s->restore ? "restore" : "save", import_ns(s->from_us),
+		import_ns(s->to_us), import_ns(s->from_us), s->restore ? STORE_NULL : number,
 		(int64_t)s->copies, s->restore ? number : STORE_NULL,
 		s->restore && number != STORE_NULL ? "log" : "");
 }
 
 static int run_put(struct import *im, uint32_t attempt, const struct goodput_run *run)
 {
-	int64_t from_ns = ns_of(run->from_us),
-		end_ns = run->over ? ns_of(run->until_us) : STORE_NULL;
+	int64_t from_ns = import_ns(run->from_us),
+		end_ns = run->over ? import_ns(run->until_us) : STORE_NULL;
 	int64_t rank;
 	int err;
 
@@ -265,14 +430,14 @@ static int run_put(struct import *im, uint32_t attempt, const struct goodput_run
 		!run->over	? STORE_NULL
 		: run->graceful ? (int64_t)0
 				: STATUS_GONE);
-	err = err ? err : rank_put(im, run, sqlite3_last_insert_rowid(im->st->sql), &rank);
+	err = err ? err : import_rank_put(im, run, sqlite3_last_insert_rowid(im->st->sql), &rank);
 	for (size_t i = 0; !err && i < run->saves; i++)
 		err = saved_put(im, &im->history->saved[run->first_saved + i], rank);
 	return err;
 }
 
-/* Its number stands for its instant on a clock that the log does not have: two may have one time.
- */
+/* Its number stands for its instant on a clock that the log does not have: two may have one
+ * time. */
 static int disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;
@@ -285,8 +450,8 @@ static int disruption_put(struct import *im, const struct disruption *d, size_t 
 		"INSERT INTO disruptions (job, at_ns, at_mono_ns, cause, sender_comm, step, resumed_ns,"
 		" resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful, estimated, how, split)"
 		" VALUES (?, ?, ?, 'unknown', '', ?, ?, ?, ?, ?, ?, ?, ?, 0, 'log', ?)",
-		"iiiIIIIIIIis", im->job, (int64_t)d->at_ns, (int64_t)number, step_or_null(d->step),
-		resumed_ns, step_or_null(d->resumed_step),
+		"iiiIIIIIIIis", im->job, (int64_t)d->at_ns, (int64_t)number,
+		import_step_or_null(d->step), resumed_ns, import_step_or_null(d->resumed_step),
 		over ? (int64_t)d->wasted_ns : STORE_NULL,
 		over ? (int64_t)d->recovery_ns : STORE_NULL,
 		over ? (int64_t)d->down_ns : STORE_NULL, over ? (int64_t)d->starts : STORE_NULL,
@@ -297,9 +462,9 @@ static int rows_put(struct import *im, const char *key, const char *name)
 {
 	const struct goodput_answer *a = im->in->answer;
 	int64_t whole;
-	int err = job_put(im, key, name);
+	int err = import_job_put(im, key, name);
 
-	err = err ? err : rank_put(im, NULL, 0, &whole);
+	err = err ? err : import_rank_put(im, NULL, 0, &whole);
 	for (size_t i = 0; !err && i < im->history->nruns; i++)
 		err = run_put(im, (uint32_t)i + 1, &im->history->runs[i]);
 	for (size_t i = 0; !err && i < a->disruption_count; i++)
@@ -318,7 +483,7 @@ int store_import(struct store *st, const struct store_import *in, enum store_imp
 
 	if (!im.history || !im.history->npieces)
 		return -ENODATA;
-	part = key_of(&im, name, key);
+	part = import_key_of(&im, name, key);
 	err = import_names(&im);
 	err = err ? err : store_exec(st, "BEGIN IMMEDIATE");
 	if (err)

@@ -12,7 +12,7 @@
 #define STORE_IMPORT_H
 
 #include "userspace/ingest/goodput_names.h"
-#include "userspace/account/answer.h"
+#include "userspace/account/log/answer.h"
 #include "userspace/store/store.h"
 
 #define IMPORT_COARSE_NS (10 * STORE_MINUTE_NS)
@@ -33,8 +33,7 @@ enum store_imported {
 /* One transaction. ret_job: its number there. 0 or -errno: -ENODATA the log tells of no time;
  * -EEXIST another log of that job, which overlaps this one, is in the store: it is neither a part
  * of this one, which has all its runs, nor does it begin with all of this one; only both together
- * tell what was, if they are of one job.
- */
+ * tell what was, if they are of one job. */
 int store_import(struct store *st, const struct store_import *in, enum store_imported *ret,
 		 int64_t *ret_job);
 

@@ -6,9 +6,436 @@
 #include <string.h>
 
 #include "userspace/base/log.h"
-#include "userspace/store/intake_private.h"
 
-static const char *const tier_name[] = {"", "A", "B", "C"}; /* by enum step_tier */
+/* ---- minutes of one rank: formed, closed, merged when they cannot be written, written -------- */
+
+#define MINUTE_NS      60000000000ll
+#define CLOCK_SLACK_NS 100000000ll
+
+static void intake_minute_add(struct intake_minute *into, const struct intake_minute *m)
+{
+	sums_add(&into->sums, &m->sums);
+	into->steps += m->steps;
+	sketch_merge(&into->times, &m->times);
+	into->joined = true;
+	if (m->until_ns > into->until_ns)
+		into->until_ns = m->until_ns;
+}
+
+/* The two neighbours that stand for the least time together become one. */
+static void minutes_squeeze(struct intake *t, struct intake_rank *r)
+{
+	struct intake_minute *best = NULL, *next;
+	int64_t least = INT64_MAX;
+
+	for (struct intake_minute *m = r->oldest; m && m->next; m = m->next) {
+		int64_t ns = sums_total(&m->sums) / 2 + sums_total(&m->next->sums) / 2;
+
+		if (m->number > r->taken && ns < least && !m->moves && !m->next->moves) {
+			least = ns;
+			best = m;
+		}
+	}
+	if (!best)
+		return;
+	next = best->next;
+	intake_minute_add(best, next);
+	best->number = next->number;
+	best->next = next->next;
+	if (r->newest == next)
+		r->newest = best;
+	free(next);
+	t->rows--;
+	t->lost.merged++;
+}
+
+/* Adds to the change that is the newest in the queue. */
+static bool moves_join(struct intake_rank *r, const struct intake_minute *moves)
+{
+	struct intake_minute *m = r->newest;
+
+	if (!moves->moves || !m || !m->moves || m->number <= r->taken || m->was != moves->was ||
+	    m->first != moves->first || m->minute != moves->minute)
+		return false;
+	sums_add(&m->sums, &moves->sums);
+	return true;
+}
+
+static bool minute_put(struct intake *t, struct intake_rank *r, const struct intake_minute *closed)
+{
+	struct intake_minute *m;
+
+	if (moves_join(r, closed))
+		return true;
+	m = malloc(sizeof(*m));
+	if (!m)
+		return false;
+	*m = *closed;
+	m->number = ++t->minutes;
+	m->next = NULL;
+	if (r->newest)
+		r->newest->next = m;
+	else
+		r->oldest = m;
+	r->newest = m;
+	t->rows++;
+	if (m->moves)
+		return true;
+	sums_add(&r->closed, &m->sums);
+	r->closed_steps += m->steps;
+	sketch_merge(&r->closed_times, &m->times);
+	if (t->rows > INTAKE_ROWS)
+		minutes_squeeze(t, r);
+	return true;
+}
+
+/* No memory: the minute goes on. */
+static void minute_close(struct intake *t, struct intake_rank *r)
+{
+	if (!minute_put(t, r, &r->running)) {
+		t->lost.merged++;
+		return;
+	}
+	memset(&r->running, 0, sizeof(r->running));
+	r->runs = false;
+}
+
+/* ---- a job that is over since it was disrupted
+ * -------------------------------------------------------- */
+
+static void outage_note(struct intake_rank *r, int64_t minute, const struct sums *more)
+{
+	struct intake_outage *o = r->outage;
+
+	if (!o)
+		o = r->outage = calloc(1, sizeof(*o));
+	if (!o)
+		return;
+	if (!o->count || o->minute[o->count - 1] != minute) {
+		if (o->count == INTAKE_OUTAGE)
+			return;
+		o->minute[o->count++] = minute;
+	}
+	sums_add(&o->sums[o->count - 1], more);
+}
+
+static void outage_drop(struct intake_rank *r)
+{
+	free(r->outage);
+	r->outage = NULL;
+}
+
+static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute,
+			const struct sums *less)
+{
+	struct intake_minute m = {.minute = minute, .until_ns = r->about.until_ns};
+
+	if (r->runs && r->running.minute == minute) {
+		sums_take(&r->running.sums, less);
+		return;
+	}
+	sums_take(&m.sums, less);
+	if (!minute_put(t, r, &m)) { /* the sum stays right */
+		t->lost.merged++;
+		r->running.minute = r->runs ? r->running.minute : minute;
+		r->runs = true;
+		sums_take(&r->running.sums, less);
+	}
+}
+
+/* What the job has not after all: out of the minutes that got it, the last ones first; more:
+ * negative. */
+static void outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
+{
+	static const struct sums nothing;
+	struct intake_outage *o = r->outage;
+	struct sums left = {0};
+
+	sums_take(&left, more);
+	while (o->count--) {
+		struct sums part = o->sums[o->count];
+
+		for (int i = 0; i < SUMS_SLOTS; i++)
+			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
+		sums_take(&left, &part);
+		if (o->count) /* the first one has the rest too, if there is any */
+			minute_less(t, r, o->minute[o->count], &part);
+		else
+			sums_add(&left, &part);
+	}
+	minute_less(t, r, o->minute[0], &left);
+	outage_drop(r);
+	sums_add(&r->formed, more);
+	r->formed_ns = r->about.until_ns;
+	r->formed_mono_ns = r->about.until_mono_ns;
+	r->running.until_ns = r->formed_ns;
+	r->runs = r->running.steps || memcmp(&r->running.sums, &nothing, sizeof(nothing));
+	if (!r->runs)
+		memset(&r->running, 0, sizeof(r->running));
+	r->changed = true;
+}
+
+/* ---- time that moves ------------------------------------------------------------------------- */
+
+/* What time of that slot becomes where several slots gain: a hang, or progress that was lost,
+ * before others. */
+static const int moves_to_first[] = {BUCKET_HANG, BUCKET_WASTED, BUCKET_PROGRAM_STARTUP};
+
+static void moves_take(struct sums *more, int slot, int64_t *left_ns, struct sums *into)
+{
+	int64_t ns = more->ns[slot] < *left_ns ? more->ns[slot] : *left_ns;
+
+	if (ns <= 0)
+		return;
+	more->ns[slot] -= ns;
+	into->ns[slot] += ns;
+	*left_ns -= ns;
+}
+
+/* ns of slot `was` lay in closed minutes: what they are now is taken from what the rank gained. */
+static void moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns, bool first,
+		      struct sums *more)
+{
+	struct intake_minute m = {.moves = true, .first = first, .was = was};
+	int64_t left_ns = ns < r->closed.ns[was] ? ns : r->closed.ns[was];
+
+	if (first) {
+		m.minute = r->about.run_start_ns / MINUTE_NS;
+		moves_take(more, BUCKET_PROGRAM_STARTUP, &left_ns, &m.sums);
+	}
+	for (size_t i = 0; !first && i < sizeof(moves_to_first) / sizeof(*moves_to_first); i++)
+		moves_take(more, moves_to_first[i], &left_ns, &m.sums);
+	for (int i = 0; !first && i < SUMS_SLOTS; i++)
+		moves_take(more, i, &left_ns, &m.sums);
+	ns = sums_total(&m.sums);
+	if (ns <= 0)
+		return;
+	if (!minute_put(
+		    t, r,
+		    &m)) { /* no memory: the sum stays right, and the running minute has it all */
+		t->lost.merged++;
+		sums_add(more, &m.sums);
+		return;
+	}
+	more->ns[was] += ns;
+	r->closed.ns[was] -= ns;
+	r->before_ns -= was == BUCKET_GOODPUT ? m.sums.ns[BUCKET_WASTED] : 0;
+	sums_add(&r->closed, &m.sums);
+}
+
+/* The excess of first steps, which are the oldest of their run. */
+static void moves_first(struct intake *t, struct intake_rank *r, struct sums *more)
+{
+	int64_t wasted_ns = more->ns[BUCKET_WASTED] > 0 ? more->ns[BUCKET_WASTED] : 0;
+	int64_t ns = -more->ns[BUCKET_GOODPUT] - wasted_ns;
+	int64_t run_ns = r->closed.ns[BUCKET_GOODPUT] - (r->before_ns > 0 ? r->before_ns : 0);
+
+	ns = run_ns < ns ? run_ns : ns;
+	if (more->ns[BUCKET_PROGRAM_STARTUP] < ns)
+		ns = more->ns[BUCKET_PROGRAM_STARTUP];
+	if (ns > 0)
+		moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
+}
+
+/* What the running minute would lose and does not have lay in minutes before it. */
+static void moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
+{
+	for (int i = 0; i < SUMS_SLOTS; i++) {
+		int64_t has_ns = r->runs ? r->running.sums.ns[i] : 0;
+
+		if (more->ns[i] < 0 && has_ns + more->ns[i] < 0)
+			moves_put(t, r, i, -(has_ns + more->ns[i]), false, more);
+	}
+}
+
+/* A job's row spans runs: GOODPUT that it has when another one begins is of those before. */
+static void run_look(struct intake_rank *r)
+{
+	if (!r->about.job || r->run_mono_ns == r->about.run_mono_ns)
+		return;
+	r->run_mono_ns = r->about.run_mono_ns;
+	r->before_ns = 0;
+	if ((int64_t)(r->run_mono_ns - r->about.start_mono_ns) > 0)
+		r->before_ns = r->closed.ns[BUCKET_GOODPUT] + r->running.sums.ns[BUCKET_GOODPUT];
+}
+
+/* Time that the ledger gained and the clock did not show; the first time all of it may be new. */
+static bool time_joins(const struct intake_rank *r)
+{
+	int64_t real_ns = r->about.until_ns - r->formed_ns;
+
+	return !r->formed_mono_ns || r->formed_start_ns != r->about.start_mono_ns ||
+	       real_ns + CLOCK_SLACK_NS < (int64_t)(r->about.until_mono_ns - r->formed_mono_ns);
+}
+
+/* ---- forming --------------------------------------------------------------------------------- */
+
+/* What the rank's ledger gained since the last time goes into the minute in which that time
+ * began. */
+static void intake_form(struct intake *t, struct intake_rank *r)
+{
+	int64_t from_ns = r->formed_ns ? r->formed_ns : r->about.start_ns,
+		minute = from_ns / MINUTE_NS;
+	static const struct sums nothing;
+	struct sums more = r->now;
+
+	run_look(r);
+	sums_take(&more, &r->base);
+	sums_take(&more, &r->formed);
+	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
+	    !memcmp(&more, &nothing, sizeof(more)))
+		return;
+	/* Told from a state before the one that is stored, and on its way there. */
+	if (sums_total(&more) < 0 && !r->about.ended) {
+		if (r->outage && !strcmp(r->about.state, job_state_name[JOB_OVER]))
+			outage_undo(t, r, &more);
+		return;
+	}
+	if (r->runs && r->running.minute != minute)
+		minute_close(t, r);
+	if (!r->runs)
+		r->running.minute = minute;
+	r->runs = true;
+	sums_add(&r->formed, &more);
+	moves_first(t, r, &more);
+	moves_last(t, r, &more);
+	sums_add(&r->running.sums, &more);
+	if (r->about.job && !strcmp(r->about.state, job_state_name[JOB_DOWN]))
+		outage_note(r, minute, &more);
+	else
+		outage_drop(r);
+	r->running.steps += r->shown_steps;
+	sketch_merge(&r->running.times, &r->shown_times);
+	r->running.joined |= time_joins(r);
+	r->running.until_ns = r->formed_ns = r->about.until_ns;
+	r->formed_mono_ns = r->about.until_mono_ns;
+	r->formed_start_ns = r->about.start_mono_ns;
+	r->shown_steps = 0;
+	memset(&r->shown_times, 0, sizeof(r->shown_times));
+	r->changed = true;
+	if (r->about.ended)
+		minute_close(t, r);
+}
+
+/* What goes on beside what is stored, though another watch knew it: what both saw counts as it is
+ * stored, what none saw is not observed. */
+static void intake_rebase(struct intake_rank *r, const struct sums *had, int64_t until_ns,
+			  bool ended)
+{
+	int64_t gap_ns = 0;
+
+	memset(&r->base, 0, sizeof(r->base));
+	if (!r->about.job) {
+		gap_ns = sums_total(&r->first) - sums_total(had);
+		r->base = r->first;
+	} else if (r->about.start_ns < until_ns) {
+		gap_ns = r->first_ns - until_ns;
+		r->base = r->first;
+	} else if (!ended) {
+		gap_ns = r->about.start_ns - until_ns;
+	}
+	sums_take(&r->base, had);
+	r->base.ns[BUCKET_UNOBSERVED] -= gap_ns > 0 ? gap_ns : 0;
+	r->rebased = true;
+}
+
+void intake_place(struct intake *t, struct intake_rank *r, const struct intake_place *p)
+{
+	struct sums had = p->closed;
+	int64_t until_ns = p->running.until_ns ? p->running.until_ns : p->until_ns;
+
+	sums_add(&had, &p->running.sums);
+	r->id = p->id;
+	r->placed = true;
+	r->settled = p->gone_on && p->ended && !r->about.job;
+	r->formed = had;
+	r->closed = p->closed;
+	r->closed_steps = p->closed_steps;
+	r->closed_times = p->closed_times;
+	r->running = p->running;
+	r->run_mono_ns = 0;
+	r->before_ns = 0;
+	r->formed_mono_ns = 0;
+	r->runs = p->running.until_ns;
+	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
+	r->base = p->base;
+	/* What was carried here holds what this node had of it before. */
+	r->rebased = !p->gone_on && r->about.job && r->about.carried &&
+		     sums_total(&r->first) >= sums_total(&had);
+	if (r->rebased)
+		memset(&r->base, 0, sizeof(r->base));
+	else if (!p->gone_on && sums_total(&had))
+		intake_rebase(r, &had, until_ns, p->ended);
+	if (!r->settled)
+		intake_form(t, r);
+}
+
+static void intake_minutes_drop(struct intake *t, struct intake_rank *r, uint64_t upto)
+{
+	while (r->oldest && r->oldest->number <= upto) {
+		struct intake_minute *m = r->oldest;
+
+		r->oldest = m->next;
+		free(m);
+		t->rows--;
+	}
+	if (!r->oldest)
+		r->newest = NULL;
+}
+
+void intake_written(struct intake *t, struct intake_rank *r, bool done)
+{
+	if (done)
+		intake_minutes_drop(t, r, r->taken);
+	r->changed |= !done;
+	r->rebased |= r->rebasing && !done;
+	r->earlier |= r->earlying && !done;
+	r->rebasing = r->earlying = false;
+	r->taken = 0;
+	r->settled |= r->about.ended && !r->changed;
+}
+
+/* Its place in the store is another one now, which has all that was written: the rest is told
+ * anew. */
+static void intake_unplace(struct intake *t, struct intake_rank *r)
+{
+	intake_minutes_drop(t, r, UINT64_MAX);
+	memset(&r->running, 0, sizeof(r->running));
+	r->placed = r->runs = r->settled = false;
+	outage_drop(r);
+}
+
+void intake_again(struct intake *t)
+{
+	for (uint32_t i = 0; i < t->count; i++) {
+		struct intake_rank *r = t->ranks[i];
+
+		r->shown_steps += r->closed_steps + r->running.steps;
+		sketch_merge(&r->shown_times, &r->closed_times);
+		sketch_merge(&r->shown_times, &r->running.times);
+		intake_unplace(t, r);
+		memset(&r->formed, 0, sizeof(r->formed));
+		memset(&r->base, 0, sizeof(r->base));
+		memset(&r->closed, 0, sizeof(r->closed));
+		memset(&r->closed_times, 0, sizeof(r->closed_times));
+		r->closed_steps = r->taken = 0;
+		r->id = r->formed_ns = 0;
+		r->formed_mono_ns = 0;
+		r->rebased = r->rebasing = false;
+		if (r->disruptions)
+			memset(r->disruptions, 0, JOB_DISRUPTIONS * sizeof(*r->disruptions));
+	}
+}
+
+static void intake_rank_free(struct intake *t, struct intake_rank *r)
+{
+	intake_minutes_drop(t, r, UINT64_MAX);
+	free(r->disruptions);
+	outage_drop(r);
+	free(r);
+}
+
+/* ---- all ranks ------------------------------------------------------------------------------- */
 
 /* A start is told by the kernel to the nanosecond, by /proc in ticks of 10 ms. */
 #define START_SLACK_NS 20000000ull
@@ -56,7 +483,7 @@ static struct intake_rank *entry_new(struct intake *t, struct table *by, uint64_
 	return r;
 }
 
-static struct intake_rank *rank_new(struct intake *t, uint32_t pid)
+static struct intake_rank *intake_rank_new(struct intake *t, uint32_t pid)
 {
 	struct intake_rank *r = entry_new(t, t->by_pid, pid);
 
@@ -65,17 +492,16 @@ static struct intake_rank *rank_new(struct intake *t, uint32_t pid)
 	return r;
 }
 
-/* ---- facts
- * ------------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
-static bool near(uint64_t a, uint64_t b)
+static bool intake_same_start(uint64_t a, uint64_t b)
 {
 	return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
 /* A process whose records came before it was introduced turns out to have begun earlier: who of its
  * number lived since before that start, and beyond it, is the same. */
-static bool spans(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
+static bool intake_start_between(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
 {
 	return start_ns < r->about.start_mono_ns && r->about.start_mono_ns < until_ns;
 }
@@ -84,10 +510,11 @@ static bool spans(uint64_t start_ns, uint64_t until_ns, const struct intake_rank
 static struct intake_rank *rank_of_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r = table_get(t->by_pid, f->pid);
-	bool other = r && r->seen && f->start_ns && !near(f->start_ns, r->about.start_mono_ns) &&
-		     !spans(f->start_ns, f->mono_ns, r);
+	bool other = r && r->seen && f->start_ns &&
+		     !intake_same_start(f->start_ns, r->about.start_mono_ns) &&
+		     !intake_start_between(f->start_ns, f->mono_ns, r);
 
-	return r && !r->left && !other ? r : rank_new(t, f->pid);
+	return r && !r->left && !other ? r : intake_rank_new(t, f->pid);
 }
 
 static void step_add(struct intake_rank *r, const struct step *s)
@@ -118,7 +545,7 @@ static struct intake_note *note_new(struct intake *t, struct intake_rank *r, enu
 	return n;
 }
 
-static void note_add(struct intake *t, struct intake_rank *r, const struct fact *f)
+static void intake_note_add(struct intake *t, struct intake_rank *r, const struct fact *f)
 {
 	struct intake_note *n = note_new(t, r, f->type);
 
@@ -162,36 +589,37 @@ void intake_fact(struct intake *t, const struct fact *f)
 		else if (f->type == FACT_STEP)
 			step_add(r, &f->step->step);
 		else
-			note_add(t, r, f);
+			intake_note_add(t, r, f);
 		return;
 	default:
 		return;
 	}
 }
 
-/* ---- snapshots
- * --------------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
-static bool is(const struct intake_rank *r, const struct rank_view *v)
+static bool intake_rank_matches(const struct intake_rank *r, const struct rank_view *v)
 {
-	return r->about.pid == v->pid && near(r->about.start_mono_ns, v->start_mono_ns);
+	return r->about.pid == v->pid &&
+	       intake_same_start(r->about.start_mono_ns, v->start_mono_ns);
 }
 
 static struct intake_rank *rank_of_view(struct intake *t, const struct rank_view *v)
 {
 	struct intake_rank *r = table_get(t->by_pid, v->pid);
 
-	if (r && r->seen && is(r, v))
+	if (r && r->seen && intake_rank_matches(r, v))
 		return r;
 	for (uint32_t i = 0; i < t->count; i++)
-		if (!t->ranks[i]->about.job && t->ranks[i]->seen && is(t->ranks[i], v))
+		if (!t->ranks[i]->about.job && t->ranks[i]->seen &&
+		    intake_rank_matches(t->ranks[i], v))
 			return t->ranks[i];
-	return r && (!r->seen || spans(v->start_mono_ns, v->ledger.now_ns, r))
+	return r && (!r->seen || intake_start_between(v->start_mono_ns, v->ledger.now_ns, r))
 		       ? r
-		       : rank_new(t, v->pid);
+		       : intake_rank_new(t, v->pid);
 }
 
-static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
+static const struct job_view *intake_job_of(const struct snapshot *s, uint64_t key)
 {
 	for (uint32_t i = 0; key && i < s->njobs; i++)
 		if (s->jobs[i].key == key)
@@ -200,8 +628,8 @@ static const struct job_view *job_of(const struct snapshot *s, uint64_t key)
 }
 
 /* A job without a name is known by the model's number for it, which holds for a boot. */
-static void key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key,
-		   const char *name, const char *uid)
+static void intake_key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key,
+			  const char *name, const char *uid)
 {
 	if (*name)
 		snprintf(out, INTAKE_KEY_MAX, *uid ? "name/%s/uid/%s" : "name/%s", name, uid);
@@ -212,18 +640,18 @@ static void key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t 
 
 void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j)
 {
-	key_of(out, s, j->key, j->name, j->uid);
+	intake_key_of(out, s, j->key, j->name, j->uid);
 }
 
 void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 		       const struct job_former *f)
 {
-	key_of(out, s, f->key, f->name, f->uid);
+	intake_key_of(out, s, f->key, f->name, f->uid);
 }
 
 /* A process that no job has is one by itself. */
-static void job_look(struct intake_about *a, const struct snapshot *s, const struct job_view *j,
-		     const struct rank_view *v)
+static void intake_find_job(struct intake_about *a, const struct snapshot *s,
+			    const struct job_view *j, const struct rank_view *v)
 {
 	const char *name = j && *j->name ? j->name : v ? v->job : "";
 
@@ -247,6 +675,7 @@ static void ledger_look(struct intake_rank *r, const struct snapshot *s,
 
 	a->max_step = l->max_step;
 	a->until_ns = s->real_ns - (int64_t)(s->mono_ns - l->now_ns);
+	a->until_mono_ns = l->now_ns;
 	sums_of_ledger(&r->now, l);
 	if (r->seen)
 		return;
@@ -260,7 +689,7 @@ static void rank_look(struct intake_rank *r, const struct snapshot *s, const str
 	struct intake_about *a = &r->about;
 	const struct loop_view *l = v->nloops ? &v->loops[0] : NULL;
 
-	job_look(a, s, job_of(s, v->job_key), v);
+	intake_find_job(a, s, intake_job_of(s, v->job_key), v);
 	a->run = v->run;
 	a->accelerators = v->accelerators;
 	snprintf(a->perf_tag, sizeof(a->perf_tag), "%s", s->program.perf_tag);
@@ -285,7 +714,7 @@ static void rank_look(struct intake_rank *r, const struct snapshot *s, const str
 	}
 }
 
-static bool fall_same(const struct job_fall *a, const struct job_fall *b)
+static bool fall_same(const struct job_disruption *a, const struct job_disruption *b)
 {
 	return a->number == b->number && a->over == b->over && a->estimated == b->estimated &&
 	       a->d.at_ns == b->d.at_ns && a->d.resumed_ns == b->d.resumed_ns &&
@@ -295,15 +724,15 @@ static bool fall_same(const struct job_fall *a, const struct job_fall *b)
 	       !strcmp(a->why.cause, b->why.cause);
 }
 
-/* What is new of a disruption, or became of it. */
+/* Stores a new disruption, or the end of a known one. */
 static void falls_look(struct intake *t, struct intake_rank *r, const struct snapshot *s,
 		       const struct job_view *j)
 {
-	if (!r->falls && j->nfalls)
-		r->falls = calloc(JOB_FALLS, sizeof(*r->falls));
-	for (uint32_t i = 0; r->falls && i < j->nfalls; i++) {
-		const struct job_fall *f = &j->falls[i];
-		struct job_fall *had = &r->falls[f->number % JOB_FALLS];
+	if (!r->disruptions && j->ndisruptions)
+		r->disruptions = calloc(JOB_DISRUPTIONS, sizeof(*r->disruptions));
+	for (uint32_t i = 0; r->disruptions && i < j->ndisruptions; i++) {
+		const struct job_disruption *f = &j->disruptions[i];
+		struct job_disruption *had = &r->disruptions[f->number % JOB_DISRUPTIONS];
 		struct intake_note *n;
 
 		if (fall_same(had, f))
@@ -383,19 +812,20 @@ static void jobs_look(struct intake *t, const struct snapshot *s)
 
 		if (!r)
 			continue;
-		job_look(&r->about, s, j, NULL);
+		intake_find_job(&r->about, s, j, NULL);
 		for (uint32_t k = 0; k < s->nranks && !*j->name && !*r->about.title; k++)
 			if (s->ranks[k].job_key == j->key)
-				job_look(&r->about, s, j, &s->ranks[k]);
+				intake_find_job(&r->about, s, j, &s->ranks[k]);
 		snprintf(r->about.state, sizeof(r->about.state), "%s", job_state_name[j->state]);
 		/* One that was carried here may have begun before the boot. */
 		if (r->placed && (int64_t)(start_ns - r->about.until_mono_ns) > 0)
 			job_anew(r);
-		r->about.until_mono_ns = j->ledger.now_ns;
 		r->about.start_mono_ns = start_ns;
 		r->about.start_ns = s->real_ns - (int64_t)(s->mono_ns - start_ns);
+		r->about.run_mono_ns = j->run_start_ns;
+		r->about.run_start_ns = s->real_ns - (int64_t)(s->mono_ns - j->run_start_ns);
 		r->about.world_size = j->world_size;
-		r->about.falls = j->carried ? j->ledger.disruptions : 0;
+		r->about.disruptions = j->carried ? j->ledger.disruptions : 0;
 		r->about.steps = j->carried ? j->ledger.steps : 0;
 		ledger_look(r, s, &j->ledger);
 		types_look(t, &j->ledger);

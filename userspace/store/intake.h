@@ -5,8 +5,10 @@
  * A snapshot closes what the facts before it told: only what lies before the last one is ever
  * handed out, so what is written is the state at one instant, and a feed that is played again from
  * any point before that instant goes on from there. A rank's ledger is cumulative; the minute gets
- * what it gained. Where a job that was down turns out to be over since it fell, minutes lose again
- * what they got since.
+ * what it gained. Time that moves to another bucket later (a hang, wasted progress, the excess of
+ * first steps) moves in the minutes where it lay: no bucket of a minute is negative. Where a job
+ * that was down turns out to be over since it was disrupted, minutes lose again what they got
+ * since.
  *
  * Bounded: INTAKE_ROWS minutes that could not be written yet; beyond, two of one rank become one
  * that stands for both, so sums stay whole and only their place in time gets coarse. INTAKE_NOTES
@@ -18,8 +20,8 @@
 #include <stdint.h>
 
 #include "userspace/base/table.h"
-#include "userspace/model/fact.h"
-#include "userspace/model/job.h"
+#include "userspace/model/job/fact.h"
+#include "userspace/model/job/job.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/store/sketch.h"
 #include "userspace/store/sums.h"
@@ -34,15 +36,23 @@ struct intake_minute {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
+	/* May hold more than its time: joined with another, or the clock was set back, or the start
+	 * moved. */
+	bool joined;
 	uint64_t number; /* of the order in which they were closed */
+	/* No minute but a change of those before it: time of slot `was` turned out to be what
+	 * `sums` says. */
+	bool moves;
+	bool first; /* ... the oldest time of that slot from `minute` on, else the latest */
+	int was;
 	struct intake_minute *next;
 };
 
-#define INTAKE_KEY_MAX 128
+#define INTAKE_KEY_MAX 384
 #define INTAKE_OUTAGE                                                                              \
 	16 /* minutes of an outage, until its job is over: JOB_WAIT_NS, and what is cut */
 
-struct intake_outage { /* what minutes have of the time since a job fell */
+struct intake_outage { /* what minutes have of the time since a job was disrupted */
 	int64_t minute[INTAKE_OUTAGE];
 	struct sums sums[INTAKE_OUTAGE];
 	uint32_t count;
@@ -50,9 +60,9 @@ struct intake_outage { /* what minutes have of the time since a job fell */
 
 struct intake_about { /* of a rank or a job, as last seen */
 	bool job;
-	uint32_t pid; /* 0: a job */
-	char key[INTAKE_KEY_MAX],
-		title[160]; /* of its job: what makes it the same one, and what people call it */
+	uint32_t pid;				     /* 0: a job */
+	char key[INTAKE_KEY_MAX], title[GP_JOB_MAX]; /* of its job: what makes it the same one, and
+							what people call it */
 	char former[JOB_FORMERS]
 		   [INTAKE_KEY_MAX]; /* of a job: keys that it had before in this session */
 	uint32_t nformers;
@@ -60,11 +70,13 @@ struct intake_about { /* of a rank or a job, as last seen */
 	char uid[JOB_UID_MAX]; /* of its job */
 	uint32_t run;	  /* of its job, as the model counts them in this session; 0: not known */
 	uint32_t carried; /* runs of its job that other nodes had */
-	uint64_t falls, steps; /* of such a job, ever */
-	uint64_t job_key;      /* of a job */
+	uint64_t disruptions, steps; /* of such a job, ever */
+	uint64_t job_key;	     /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
-	int rank, world_size;		    /* -1: unknown */
+	int64_t run_start_ns;		    /* ... of a job's last run; 0: of a rank */
+	uint64_t run_mono_ns;
+	int rank, world_size; /* -1: unknown */
 	int status;
 	bool ended;
 	char comm[16], command[160], tier[8], marker[48];
@@ -75,8 +87,9 @@ struct intake_about { /* of a rank or a job, as last seen */
 
 struct intake_rank { /* or a job: its ledger goes on over its runs */
 	struct intake_about about;
-	struct job_fall *falls; /* of a job: JOB_FALLS of them, as they were noted last */
-	uint32_t nfalls;
+	struct job_disruption
+		*disruptions; /* of a job: JOB_DISRUPTIONS of them, as they were noted last */
+	uint32_t ndisruptions;
 	struct intake_outage *outage; /* of a job that is down; NULL: none was seen here */
 	int64_t id;		      /* in the store; 0: not known there yet */
 	bool placed;		      /* id is known; minutes are made from here on */
@@ -90,11 +103,15 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	/* Began before what was taken for its start, and the store may have that one; ... that is
 	 * being written. */
 	bool earlier, earlying;
-	struct sums first;  /* the first ledger that was seen here */
-	int64_t first_ns;   /* ... when, UTC */
-	int64_t formed_ns;  /* UTC: formed is what was known then; 0: nothing is formed */
-	struct sums formed; /* in closed minutes and the running one: now - base */
-	struct sums closed; /* ... in closed ones */
+	struct sums first; /* the first ledger that was seen here */
+	int64_t first_ns;  /* ... when, UTC */
+	int64_t formed_ns; /* UTC: formed is what was known then; 0: nothing is formed */
+	uint64_t formed_mono_ns,
+		formed_start_ns; /* ... on the monotonic clock; the start that it had then */
+	struct sums formed;	 /* in closed minutes and the running one: now - base */
+	struct sums closed;	 /* ... in closed ones */
+	uint64_t run_mono_ns;	 /* of a job: start of the run that before_ns is for */
+	int64_t before_ns;	 /* ... GOODPUT of the runs before that one */
 	uint64_t closed_steps;
 	struct sketch closed_times;
 	struct intake_minute running;
@@ -113,7 +130,7 @@ struct intake_note {
 	int64_t real_ns, start_ns;
 	uint64_t mono_ns;
 	union {
-		struct job_fall disruption;
+		struct job_disruption disruption;
 		struct fact_checkpoint checkpoint;
 		struct fact_health health;
 	};

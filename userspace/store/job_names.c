@@ -10,7 +10,7 @@
 
 #define BUSY_MS 100
 
-static int application(sqlite3 *sql)
+static int job_names_application_id(sqlite3 *sql)
 {
 	sqlite3_stmt *stmt;
 	int is = -1;
@@ -23,12 +23,12 @@ static int application(sqlite3 *sql)
 	return is;
 }
 
-static int names(sqlite3 *sql, job_name_fn *fn, void *ctx)
+static int job_names_read(sqlite3 *sql, job_name_fn *fn, void *ctx)
 {
 	sqlite3_stmt *stmt;
 	int err;
 
-	if (application(sql) != STORE_APPLICATION_ID)
+	if (job_names_application_id(sql) != STORE_APPLICATION_ID)
 		return -EMEDIUMTYPE;
 	if (sqlite3_prepare_v2(
 		    sql,
@@ -62,7 +62,7 @@ int store_job_names(const char *path, job_name_fn *fn, void *ctx)
 	sqlite3_busy_timeout(sql, BUSY_MS);
 	sqlite3_db_config(sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	err = names(sql, fn, ctx);
+	err = job_names_read(sql, fn, ctx);
 	sqlite3_close(sql);
 	return err;
 }

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs, runs, ranks. Where the time went: query_time.c; what happened: query_event.c. */
 #include "userspace/store/query.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/store/query_private.h"
+#include "userspace/base/log.h"
+#include "userspace/store/store_private.h"
+
+static inline int64_t span_end(const struct store_span *span)
+{
+	return span->to_ns ? span->to_ns : INT64_MAX;
+}
 
 #define RANK_TOTALS                                                                                \
 	" r.ledger, r.steps, r.sketch, coalesce(n.ledger, x''), coalesce(n.steps, 0),"             \
 	" coalesce(n.sketch, x''), max(r.until_ns, coalesce(n.until_ns, 0))"
 #define MAX_STEP "max(r.max_step, coalesce(n.max_step, 0))"
 #define RANKS	 " FROM ranks AS r LEFT JOIN minute_now AS n ON n.rank = r.id"
-/* The one whose ledger stands for the run's (design, 6). */
+/* The one whose ledger stands for the run's. */
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
-void totals_leave_out(struct store_totals *t)
+/* What the watch left out already is no bucket here. */
+static void totals_leave_out(struct store_totals *t)
 {
 	int64_t *ns = &t->sums.ns[BUCKET_EXCLUDED];
 
@@ -43,7 +49,7 @@ static int totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct stor
 	return 0;
 }
 
-void totals_add(struct store_totals *into, const struct store_totals *more)
+static void totals_add(struct store_totals *into, const struct store_totals *more)
 {
 	sums_add(&into->sums, &more->sums);
 	into->steps += more->steps;
@@ -53,8 +59,7 @@ void totals_add(struct store_totals *into, const struct store_totals *more)
 	into->estimated |= more->estimated;
 }
 
-/* ---- ranks
- * ------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static int rank_read(struct store *st, sqlite3_stmt *stmt, struct store_rank *ret)
 {
@@ -84,8 +89,8 @@ int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
 
 	stmt = store_ask(
 		st, &err,
-		"SELECT r.id, pid, r.rank, world_size, start_ns, end_ns, status, comm, command, tier,"
-		" marker, " MAX_STEP ", accelerators," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
+		"SELECT r.id, pid, r.rank, world_size, start_ns, end_ns, status, comm, command, tier, marker, " MAX_STEP
+		", accelerators," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
 		"i", run);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		err = rank_read(st, stmt, &r);
@@ -96,10 +101,9 @@ int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
 	return err ? err : more;
 }
 
-/* ---- runs
- * -------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
-static int take_reference(void *ctx, const struct store_rank *r)
+static int query_take_reference(void *ctx, const struct store_rank *r)
 {
 	struct store_run *run = ctx;
 
@@ -118,7 +122,7 @@ struct list {
 	size_t count, room;
 };
 
-static int list_add(struct list *l, int64_t id)
+static int query_list_add(struct list *l, int64_t id)
 {
 	if (l->count == l->room) {
 		size_t room = l->room ? 2 * l->room : 64;
@@ -138,7 +142,7 @@ static int list_read(sqlite3_stmt *stmt, struct list *l)
 	int err = 0, more = 0;
 
 	while (!err && (more = store_row(stmt)) > 0) {
-		err = list_add(l, store_int(stmt, 0));
+		err = query_list_add(l, store_int(stmt, 0));
 		if (err)
 			store_done(stmt);
 	}
@@ -154,8 +158,7 @@ static int run_read(struct store *st, int64_t id, struct store_run *ret)
 	ret->id = id;
 	stmt = store_ask(
 		st, &err,
-		"SELECT attempt, boot_id, start_ns, end_ns, status, perf_tag, session_tag FROM runs "
-		"WHERE id = ?",
+		"SELECT attempt, boot_id, start_ns, end_ns, status, perf_tag, session_tag FROM runs WHERE id = ?",
 		"i", id);
 	if (!stmt)
 		return err;
@@ -170,7 +173,7 @@ static int run_read(struct store *st, int64_t id, struct store_run *ret)
 	store_text(stmt, 5, ret->perf_tag, sizeof(ret->perf_tag));
 	store_text(stmt, 6, ret->session_tag, sizeof(ret->session_tag));
 	store_done(stmt);
-	return store_ranks(st, id, take_reference, ret);
+	return store_ranks(st, id, query_take_reference, ret);
 }
 
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx)
@@ -190,10 +193,9 @@ int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx)
 	return err;
 }
 
-/* ---- jobs
- * -------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
-static int take_run(void *ctx, const struct store_run *r)
+static int query_take_run(void *ctx, const struct store_run *r)
 {
 	struct store_job *j = ctx;
 
@@ -202,7 +204,7 @@ static int take_run(void *ctx, const struct store_run *r)
 	return 0;
 }
 
-/* Of the job's own ledger, where it has one. */
+/* Time of the job's own ledger, if it has one. */
 static int own_sums(struct store *st, int64_t job, struct store_totals *ret)
 {
 	struct store_totals t = {0};
@@ -234,7 +236,7 @@ int store_watched(const struct store_job *j, int64_t now_ns)
 
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 {
-	uint64_t falls, steps;
+	uint64_t all_disruptions, steps;
 	uint32_t attempts;
 	sqlite3_stmt *stmt;
 	int err;
@@ -243,16 +245,12 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->id = id;
 	stmt = store_ask(
 		st, &err,
-		"SELECT key, name, first_ns, state, (SELECT max(max(r.until_ns, coalesce(n.until_ns, "
-		"0)))" RANKS
+		"SELECT key, name, first_ns, state, (SELECT max(max(r.until_ns, coalesce(n.until_ns, 0)))" RANKS
 		" WHERE r.job = jobs.id), (SELECT count(*) FROM ranks WHERE job = jobs.id AND kind = 0),"
 		" (SELECT count(*) FROM ranks WHERE job = jobs.id AND kind = 0 AND end_ns IS NULL),"
-		" (SELECT count(*) FROM disruptions WHERE job = jobs.id), (SELECT count(*) FROM checkpoints "
-		"AS c"
-		" JOIN ranks AS r ON r.id = c.rank WHERE r.job = jobs.id AND op = 'save'), (SELECT"
-		" max(" MAX_STEP ")" RANKS
-		" WHERE r.job = jobs.id), source = 'log', imported_ns, job_uid, "
-		"carried,"
+		" (SELECT count(*) FROM disruptions WHERE job = jobs.id), (SELECT count(*) FROM checkpoints AS c"
+		" JOIN ranks AS r ON r.id = c.rank WHERE r.job = jobs.id AND op = 'save'), (SELECT max(" MAX_STEP
+		")" RANKS " WHERE r.job = jobs.id), source = 'log', imported_ns, job_uid, carried,"
 		" all_falls, all_steps, (SELECT max(attempt) FROM runs WHERE job = jobs.id),"
 		" (SELECT max(max(r.until_ns, coalesce(n.until_ns, 0)))" RANKS
 		" LEFT JOIN sessions AS s ON s.id = r.session WHERE r.job = jobs.id AND s.ended_ns IS NULL)"
@@ -277,15 +275,16 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->imported_ns = store_int(stmt, 11);
 	store_text(stmt, 12, ret->uid, sizeof(ret->uid));
 	ret->carried = (uint32_t)store_int(stmt, 13);
-	falls = (uint64_t)store_int(stmt, 14);
+	all_disruptions = (uint64_t)store_int(stmt, 14);
 	steps = (uint64_t)store_int(stmt, 15);
 	attempts = (uint32_t)store_int_or(stmt, 16, 0);
 	ret->watched_ns = store_int_or(stmt, 17, 0);
 	store_done(stmt);
-	err = store_runs(st, id, take_run, ret);
+	err = store_runs(st, id, query_take_run, ret);
 	if (ret->carried) { /* rows know of this node alone */
 		ret->runs = ret->runs > attempts ? ret->runs : attempts;
-		ret->disruptions = ret->disruptions > falls ? ret->disruptions : falls;
+		ret->disruptions = ret->disruptions > all_disruptions ? ret->disruptions
+								      : all_disruptions;
 		ret->totals.steps = ret->totals.steps > steps ? ret->totals.steps : steps;
 	}
 	return err ? err : own_sums(st, id, &ret->totals);
@@ -332,4 +331,454 @@ int store_job(struct store *st, const char *name, struct store_job *ret)
 const char *store_bucket(const struct store *st, uint32_t slot)
 {
 	return slot < st->names.count ? st->names.name[slot] : NULL;
+}
+
+/* ---- where the time of a span went, from minutes --------------------------------------------- */
+
+/* A minute that holds more stands for a span of its own: time that was not observed, or minutes
+ * that became one. Up to twice its length it is the jitter of when snapshots come. */
+#define LONG_NS	   (2 * STORE_MINUTE_NS)
+#define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
+
+struct cuts { /* exclusions, in order */
+	struct store_span *span;
+	uint32_t count;
+};
+
+struct summing {
+	struct store_span span;
+	struct cuts away;
+	struct store_totals *into;
+};
+
+int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
+		  store_minute_fn *fn, void *ctx)
+{
+	int64_t to = span_end(span) / STORE_MINUTE_NS + (span_end(span) % STORE_MINUTE_NS != 0);
+	struct store_totals t;
+	sqlite3_stmt *stmt;
+	int err, more = 0;
+
+	stmt = store_ask(
+		st, &err,
+		"SELECT minute, ledger, steps, sketch FROM minutes WHERE rank = ?1 AND minute < ?2"
+		" UNION ALL SELECT minute, ledger, steps, sketch FROM minute_now WHERE rank = ?1 AND"
+		" minute < ?2 ORDER BY minute",
+		"ii", rank, to);
+	while (stmt && !err && (more = store_row(stmt)) > 0) {
+		int64_t minute = store_int(stmt, 0), from_ns, ns;
+
+		if (minute < 0 || minute > MINUTE_MAX) /* none of ours */
+			continue;
+		from_ns = minute * STORE_MINUTE_NS;
+		memset(&t, 0, sizeof(t));
+		err = store_sums(st, stmt, 1, &t.sums);
+		t.steps = (uint64_t)store_int(stmt, 2);
+		err = err ? err : store_sketch(st, stmt, 3, &t.times);
+		ns = sums_total(&t.sums);
+		totals_leave_out(&t);
+		ns = ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns > LONG_NS ? ns : STORE_MINUTE_NS;
+		if (!err && from_ns + ns > span->from_ns)
+			err = fn(ctx, from_ns, from_ns + ns, &t);
+		if (err)
+			store_done(stmt);
+	}
+	return err ? err : more;
+}
+
+/* ---- exclusions ------------------------------------------------------------------------------ */
+
+static int query_exclusion_add(void *ctx, const struct store_note *n)
+{
+	struct cuts *a = ctx;
+	struct store_span *last = a->count ? &a->span[a->count - 1] : NULL;
+
+	if (last && n->at_ns <= last->to_ns) {
+		last->to_ns = n->to_ns > last->to_ns ? n->to_ns : last->to_ns;
+		return 0;
+	}
+	if (!a->span || a->count == STORE_EXCLUSIONS_MAX)
+		return -E2BIG;
+	a->span[a->count++] = (struct store_span){n->at_ns, n->to_ns};
+	return 0;
+}
+
+static int64_t query_overlap_ns(int64_t a, int64_t b, int64_t from, int64_t to)
+{
+	a = a > from ? a : from;
+	b = b < to ? b : to;
+	return b > a ? b - a : 0;
+}
+
+static int64_t cuts_within(const struct cuts *a, int64_t from, int64_t to)
+{
+	int64_t ns = 0;
+
+	for (uint32_t i = 0; i < a->count; i++)
+		ns += query_overlap_ns(a->span[i].from_ns, a->span[i].to_ns, from, to);
+	return ns;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static void query_totals_scale(struct store_totals *t, double part)
+{
+	for (int i = 0; i < SUMS_SLOTS; i++)
+		t->sums.ns[i] = (int64_t)((double)t->sums.ns[i] * part);
+	t->steps = (uint64_t)((double)t->steps * part);
+	t->excluded_ns = (uint64_t)((double)t->excluded_ns * part);
+	t->estimated = true;
+}
+
+static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *minute)
+{
+	struct summing *s = ctx;
+	struct store_totals t = *minute;
+	int64_t from, to, within, away;
+
+	if (to_ns - from_ns <= LONG_NS) { /* as a whole, by where it begins */
+		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
+		    from_ns >= span_end(&s->span))
+			return 0;
+		if (cuts_within(&s->away, from_ns, to_ns)) {
+			s->into->cut_ns += (uint64_t)sums_total(&t.sums);
+			s->into->excluded_ns += (uint64_t)sums_total(&t.sums) + t.excluded_ns;
+		} else {
+			totals_add(s->into, &t);
+		}
+		return 0;
+	}
+	from = from_ns > s->span.from_ns ? from_ns : s->span.from_ns;
+	to = to_ns < span_end(&s->span) ? to_ns : span_end(&s->span);
+	within = query_overlap_ns(from_ns, to_ns, from, to);
+	away = cuts_within(&s->away, from, to);
+	if (within - away < to_ns - from_ns)
+		query_totals_scale(&t, (double)(within - away) / (double)(to_ns - from_ns));
+	s->into->cut_ns += (uint64_t)away;
+	s->into->excluded_ns += (uint64_t)away;
+	totals_add(s->into, &t);
+	return 0;
+}
+
+static int summing_begin(struct store *st, struct summing *s, const struct store_span *span,
+			 bool exclude, struct store_totals *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	*s = (struct summing){.span = *span, .into = ret};
+	if (!exclude)
+		return 0;
+	s->away.span = calloc(STORE_EXCLUSIONS_MAX, sizeof(*s->away.span));
+	return s->away.span ? store_exclusions(st, span, query_exclusion_add, &s->away) : -ENOMEM;
+}
+
+int store_rank_totals(struct store *st, int64_t rank, const struct store_span *span, bool exclude,
+		      struct store_totals *ret)
+{
+	struct store_totals t;
+	struct summing s;
+	int err = summing_begin(st, &s, span, exclude, &t);
+
+	err = err ? err : store_minutes(st, rank, span, sum_minute, &s);
+	free(s.away.span);
+	if (!err)
+		*ret = t;
+	return err;
+}
+
+/* ---- a job ----------------------------------------------------------------------------------- */
+
+struct job_sum {
+	struct store *st;
+	const struct store_span *span;
+	bool exclude, whole;
+	struct store_totals sum;
+};
+
+static int sum_run(void *ctx, const struct store_run *r)
+{
+	struct job_sum *j = ctx;
+	struct store_totals t = r->totals;
+	int err = 0;
+
+	if (!j->whole)
+		err = store_rank_totals(j->st, r->reference, j->span, j->exclude, &t);
+	if (!err)
+		totals_add(&j->sum, &t);
+	return err;
+}
+
+/* Its own ledger, where it has one, instead of its ranks'. */
+static int own_totals(struct store *st, int64_t job, struct job_sum *j)
+{
+	struct store_totals t;
+	struct store_job whole;
+	int64_t id;
+	int err = store_number(st, &id, "SELECT id FROM ranks WHERE job = ? AND kind = 1", "i",
+			       job);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (j->whole) {
+		err = store_job_by_id(st, job, &whole);
+		t = whole.totals;
+	} else {
+		err = store_rank_totals(st, id, j->span, j->exclude, &t);
+	}
+	if (err)
+		return err;
+	j->sum.sums = t.sums;
+	j->sum.excluded_ns = t.excluded_ns;
+	j->sum.cut_ns = t.cut_ns;
+	j->sum.estimated |= t.estimated;
+	return 0;
+}
+
+int store_job_totals(struct store *st, int64_t job, const struct store_span *span, bool exclude,
+		     struct store_totals *ret)
+{
+	struct job_sum j = {.st = st, .span = span, .exclude = exclude};
+	int64_t exclusions = 0;
+	int err = 0;
+
+	if (exclude)
+		err = store_number(st, &exclusions, "SELECT count(*) FROM exclusions", "");
+	j.whole = !span->from_ns && !span->to_ns && !exclusions;
+	err = err ? err : store_runs(st, job, sum_run, &j);
+	err = err ? err : own_totals(st, job, &j);
+	if (!err)
+		*ret = j.sum;
+	return err;
+}
+
+/* ---- what happened to a job ------------------------------------------------------------------ */
+
+static int disruption_read(struct store *st, sqlite3_stmt *stmt, store_disruption_fn *fn, void *ctx)
+{
+	struct store_disruption d = {
+		.id = store_int(stmt, 0),
+		.at_ns = store_int(stmt, 1),
+		.rank = (int)store_int_or(stmt, 3, -1),
+		.pid = (uint32_t)store_int_or(stmt, 4, 0),
+		.exit_code = (int)store_int_or(stmt, 5, -1),
+		.signal = (int)store_int_or(stmt, 6, 0),
+		.sender = (uint32_t)store_int_or(stmt, 7, 0),
+		.step = store_int(stmt, 9),
+		.resumed_ns = store_int(stmt, 10),
+		.resumed_step = store_int(stmt, 11),
+		.wasted_ns = store_int(stmt, 12),
+		.recovery_ns = store_int(stmt, 13),
+		.down_ns = store_int(stmt, 14),
+		.starts = store_int(stmt, 15),
+		.graceful = store_int_or(stmt, 16, 0),
+		.estimated = store_int_or(stmt, 17, 0),
+	};
+	int err = store_sums(st, stmt, 19, &d.split);
+
+	store_text(stmt, 2, d.cause, sizeof(d.cause));
+	store_text(stmt, 8, d.sender_comm, sizeof(d.sender_comm));
+	store_text(stmt, 18, d.how, sizeof(d.how));
+	return err ? err : fn(ctx, &d);
+}
+
+int store_disruptions(struct store *st, int64_t job, const struct store_span *span,
+		      store_disruption_fn *fn, void *ctx)
+{
+	sqlite3_stmt *stmt;
+	int err, more = 0;
+
+	stmt = store_ask(
+		st, &err,
+		"SELECT id, at_ns, cause, rank, pid, exit_code, signal, sender, sender_comm, step,"
+		" resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful,"
+		" estimated, how, split FROM disruptions WHERE job = ? AND at_ns >= ? AND at_ns < ? ORDER BY at_ns, id",
+		"iii", job, span->from_ns, span_end(span));
+	while (stmt && !err && (more = store_row(stmt)) > 0) {
+		err = disruption_read(st, stmt, fn, ctx);
+		if (err)
+			store_done(stmt);
+	}
+	return err ? err : more;
+}
+
+static int checkpoint_read(sqlite3_stmt *stmt, store_checkpoint_fn *fn, void *ctx)
+{
+	struct store_checkpoint c = {
+		.start_ns = store_int(stmt, 0),
+		.end_ns = store_int(stmt, 1),
+		.step = store_int(stmt, 2),
+		.bytes = store_int(stmt, 3),
+		.restore = store_int(stmt, 4),
+		.async = store_int(stmt, 5),
+		.closed = store_int(stmt, 6),
+		.files = (uint32_t)store_int(stmt, 7),
+		.rank = (int)store_int_or(stmt, 8, -1),
+		.run_step = store_int(stmt, 10),
+		.saved_step = store_int(stmt, 11),
+		.confidence = store_real(stmt, 13),
+		.estimated = store_int_or(stmt, 14, 0),
+	};
+
+	store_text(stmt, 9, c.file, sizeof(c.file));
+	store_text(stmt, 12, c.known_by, sizeof(c.known_by));
+	return fn(ctx, &c);
+}
+
+int store_checkpoints(struct store *st, int64_t job, const struct store_span *span,
+		      store_checkpoint_fn *fn, void *ctx)
+{
+	sqlite3_stmt *stmt;
+	int err, more = 0;
+
+	stmt = store_ask(
+		st, &err,
+		"SELECT c.start_ns, c.end_ns, step, bytes, op = 'restore', async, closed, files,"
+		" r.rank, file, run_step, saved_step, known_by, confidence, estimated FROM"
+		" checkpoints AS c JOIN ranks AS r ON r.id = c.rank WHERE r.job = "
+		"? AND c.start_ns >= ? AND c.start_ns < ? ORDER BY c.start_ns, c.id",
+		"iii", job, span->from_ns, span_end(span));
+	while (stmt && !err && (more = store_row(stmt)) > 0) {
+		err = checkpoint_read(stmt, fn, ctx);
+		if (err)
+			store_done(stmt);
+	}
+	return err ? err : more;
+}
+
+static int health_read(sqlite3_stmt *stmt, store_health_fn *fn, void *ctx)
+{
+	struct store_health h = {
+		.onset_ns = store_int(stmt, 1),
+		.size_ns = (uint64_t)store_int(stmt, 2),
+		.over = store_int(stmt, 3),
+		.rank = (int)store_int_or(stmt, 4, -1),
+	};
+
+	h.at_ns = store_int_or(stmt, 8, h.onset_ns);
+	store_text(stmt, 0, h.kind, sizeof(h.kind));
+	store_text(stmt, 5, h.why, sizeof(h.why));
+	store_text(stmt, 6, h.phase, sizeof(h.phase));
+	store_text(stmt, 7, h.evidence, sizeof(h.evidence));
+	return fn(ctx, &h);
+}
+
+int store_healths(struct store *st, int64_t job, const struct store_span *span, store_health_fn *fn,
+		  void *ctx)
+{
+	sqlite3_stmt *stmt;
+	int err, more = 0;
+
+	stmt = store_ask(
+		st, &err,
+		"SELECT h.kind, onset_ns, size_ns, over, r.rank, why, phase, evidence, h.end_ns FROM health"
+		" AS h JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND coalesce(h.end_ns, onset_ns) >= ?"
+		" AND coalesce(h.end_ns, onset_ns) < ? ORDER BY coalesce(h.end_ns, onset_ns), h.id",
+		"iii", job, span->from_ns, span_end(span));
+	while (stmt && !err && (more = store_row(stmt)) > 0) {
+		err = health_read(stmt, fn, ctx);
+		if (err)
+			store_done(stmt);
+	}
+	return err ? err : more;
+}
+
+/* ---- what people noted ----------------------------------------------------------------------- */
+
+static int notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
+{
+	int err = 0, more = 0;
+
+	while (!err && (more = store_row(stmt)) > 0) {
+		struct store_note n = {
+			.id = store_int(stmt, 0),
+			.at_ns = store_int(stmt, 1),
+			.to_ns = store_int(stmt, 2),
+			.job = store_int_or(stmt, 3, 0),
+		};
+
+		store_text(stmt, 4, n.text, sizeof(n.text));
+		err = fn(ctx, &n);
+		if (err)
+			store_done(stmt);
+	}
+	return err ? err : more;
+}
+
+int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn,
+		void *ctx)
+{
+	sqlite3_stmt *stmt;
+	int err;
+
+	stmt = store_ask(
+		st, &err,
+		"SELECT id, at_ns, NULL, job, text FROM marks WHERE (job = ?1 OR ?1 = 0) AND"
+		" at_ns >= ?2 AND at_ns < ?3 ORDER BY at_ns, id",
+		"iii", job, span->from_ns, span_end(span));
+	return stmt ? notes_read(stmt, fn, ctx) : err;
+}
+
+int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx)
+{
+	sqlite3_stmt *stmt;
+	int err;
+
+	stmt = store_ask(
+		st, &err,
+		"SELECT id, from_ns, to_ns, NULL, why FROM exclusions WHERE to_ns > ? AND from_ns < ?"
+		" ORDER BY from_ns, id",
+		"ii", span->from_ns, span_end(span));
+	return stmt ? notes_read(stmt, fn, ctx) : err;
+}
+
+/* What people write is shown to others, and bounded as what a job writes. */
+static void query_escape(char out[256], const char *text)
+{
+	log_escape(out, 256, text, strlen(text));
+}
+
+int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text)
+{
+	char own[256];
+
+	query_escape(own, text);
+	return store_run(st, "INSERT INTO marks (job, at_ns, text) VALUES (?, ?, ?)", "iit", job,
+			 at_ns, own);
+}
+
+int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
+{
+	char own[256];
+
+	if (to_ns <= from_ns)
+		return -EINVAL;
+	query_escape(own, why);
+	return store_run(st, "INSERT INTO exclusions (from_ns, to_ns, why) VALUES (?, ?, ?)", "iit",
+			 from_ns, to_ns, own);
+}
+
+static int query_removed(struct store *st, int err)
+{
+	return err ? err : sqlite3_changes(st->sql) ? 0 : -ENOENT;
+}
+
+int store_unmark(struct store *st, int64_t id)
+{
+	return query_removed(st, store_run(st, "DELETE FROM marks WHERE id = ?", "i", id));
+}
+
+int store_include(struct store *st, int64_t id)
+{
+	return query_removed(st, store_run(st, "DELETE FROM exclusions WHERE id = ?", "i", id));
+}
+
+/* A temporary table hides the one of that name: every question finds both theirs and ours there. */
+int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
+{
+	int err = store_exec(st, "PRAGMA temp_store = MEMORY");
+
+	err = err ? err
+		  : store_exec(
+			    st,
+			    "CREATE TEMP TABLE IF NOT EXISTS exclusions AS SELECT * FROM main.exclusions");
+	return err ? err : store_exclude(st, from_ns, to_ns, why);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/gp_abi.h"
 #include "userspace/store/sketch.h"
 #include "userspace/store/store.h"
 #include "userspace/store/sums.h"
@@ -36,9 +37,9 @@ struct store_totals {
 
 struct store_job {
 	int64_t id;
-	char key[128], name[160], state[12]; /* running, down, over, ended; "": not known */
-	bool logged;			     /* a log told of it (import.h); it was not watched */
-	int64_t imported_ns;		     /* since when it is here; STORE_NONE: it was watched */
+	char key[384], name[GP_JOB_MAX], state[12]; /* running, down, over, ended; "": not known */
+	bool logged;	     /* a log told of it (import.h); it was not watched */
+	int64_t imported_ns; /* since when it is here; STORE_NONE: it was watched */
 	int64_t first_ns, last_ns;
 	int64_t watched_ns; /* last seen by a watch that has not ended; 0: all have */
 	char uid[64];	    /* "": none */
@@ -74,8 +75,8 @@ struct store_rank {
 
 struct store_disruption {
 	int64_t id, at_ns;
-	uint32_t pid; /* that fell first; 0: unknown */
-	char cause[24], sender_comm[16], how[64];
+	uint32_t pid; /* that failed first; 0: unknown */
+	char cause[24], sender_comm[16], how[80];
 	int rank;      /* -1: unknown */
 	int exit_code; /* -1: by signal */
 	int signal;
@@ -92,9 +93,8 @@ struct store_checkpoint {
 	uint32_t files;
 	int rank;
 	char file[192];
-	/* Of a restore: after which step what it read was written, by what that is known ("inode",
-	 * "path"...;
-	 * "": nothing), and how surely (NAN: not known), or by an estimate. */
+	/* For a restore: after which step what it read was written, by what that is known ("inode",
+	 * "path"...; "": nothing), and how surely (NAN: not known), or by an estimate. */
 	int64_t saved_step;
 	char known_by[16];
 	double confidence;
@@ -107,7 +107,7 @@ struct store_health {
 		at_ns; /* at_ns: of a recovery, when steps were fast again; else the onset */
 	uint64_t size_ns;
 	bool over;
-	bool minor; /* left to who tells of it: it is not worth a line (view/story.h) */
+	bool minor; /* left to who tells of it: it is not worth a line (report/story.h) */
 	int rank;
 };
 
@@ -130,9 +130,9 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 /* By name (the one seen last), key, or number. -ENOENT. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret); /* -ENOENT */
-/* Of a job that goes on: 1 somebody watches it, 0 whoever watched it has ended or has not seen it
- * for STORE_UNSEEN_NS before then, and its state is that of its last sight. -1: it does not go on,
- * a log told of it, or its state is not known. */
+/* 1: the job runs and is watched. 0: its watcher ended, or had not seen it for STORE_UNSEEN_NS; the
+ * state is the last one seen. -1: the job does not run, it is from a log, or its state is unknown.
+ */
 int store_watched(const struct store_job *j, int64_t now_ns);
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx); /* by attempt */
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn,

@@ -14,7 +14,7 @@
 	3600000000000 /* of ranks whose end nobody saw; else it is written each second             \
 		       */
 
-static int finish(struct store *st, int err)
+static int retain_finish(struct store *st, int err)
 {
 	err = err ? err : store_exec(st, "COMMIT");
 	if (err && !sqlite3_get_autocommit(st->sql))
@@ -40,7 +40,7 @@ static int minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 		" minutes AS m ON m.rank = ranks.id AND m.minute < ? WHERE ranks.job NOT IN " YOUNG
 		")",
 		"ii", before_ns / STORE_MINUTE_NS, young_ns);
-	return finish(st, err);
+	return retain_finish(st, err);
 }
 
 /* Runs whose ranks all were seen last before then, with all that is theirs. */
@@ -55,16 +55,11 @@ static int runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 		"DELETE FROM runs WHERE id IN gone",
 		"DELETE FROM marks WHERE job NOT IN (SELECT job FROM runs)",
 		"DELETE FROM disruptions WHERE job NOT IN (SELECT job FROM runs)",
-		"DELETE FROM minutes WHERE rank IN (SELECT id FROM ranks WHERE kind = 1 AND job NOT IN "
-		"(SELECT"
-		" job FROM runs))",
-		"DELETE FROM minute_now WHERE rank IN (SELECT id FROM ranks WHERE kind = 1 AND job NOT IN"
-		" (SELECT job FROM runs))",
+		"DELETE FROM minutes WHERE rank IN (SELECT id FROM ranks WHERE kind = 1 AND job NOT IN (SELECT job FROM runs))",
+		"DELETE FROM minute_now WHERE rank IN (SELECT id FROM ranks WHERE kind = 1 AND job NOT IN (SELECT job FROM runs))",
 		"DELETE FROM ranks WHERE kind = 1 AND job NOT IN (SELECT job FROM runs)",
 		"DELETE FROM jobs WHERE id NOT IN (SELECT job FROM runs)",
-		"DELETE FROM sessions WHERE id NOT IN (SELECT session FROM ranks) AND id < (SELECT max(id) "
-		"FROM"
-		" sessions)",
+		"DELETE FROM sessions WHERE id NOT IN (SELECT session FROM ranks) AND id < (SELECT max(id) FROM sessions)",
 		"DELETE FROM temp.gone",
 	};
 	int err = store_exec(st, "CREATE TEMP TABLE IF NOT EXISTS gone (id INTEGER PRIMARY KEY)");
@@ -80,18 +75,18 @@ static int runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 		"ii", before_ns, young_ns);
 	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
 		err = store_exec(st, steps[i]);
-	return finish(st, err);
+	return retain_finish(st, err);
 }
 
-static int by_age(struct store *st, int64_t before_ns)
+static int retain_by_age(struct store *st, int64_t before_ns)
 {
 	int err = minutes_before(st, before_ns, before_ns);
 
 	err = err ? err
 		  : store_run(
 			    st,
-			    "DELETE FROM checkpoints WHERE end_ns < ? AND rank NOT IN (SELECT id FROM ranks"
-			    " WHERE job IN " YOUNG ")",
+			    "DELETE FROM checkpoints WHERE end_ns < ? AND rank NOT IN (SELECT id FROM ranks WHERE job IN " YOUNG
+			    ")",
 			    "ii", before_ns, before_ns);
 	err = err ? err
 		  : store_run(st, "DELETE FROM health WHERE onset_ns + size_ns < ?", "i",
@@ -106,7 +101,7 @@ static int by_age(struct store *st, int64_t before_ns)
 	return err ? err : runs_before(st, before_ns, before_ns);
 }
 
-static int used(struct store *st, uint64_t *ret_bytes)
+static int retain_used_bytes(struct store *st, uint64_t *ret_bytes)
 {
 	int64_t pages = 0, unused = 0, size = 0;
 	int err = store_number(st, &pages, "PRAGMA page_count", "");
@@ -148,10 +143,10 @@ int store_retain(struct store *st, int64_t now_ns, int64_t keep_ns, uint64_t siz
 	char vacuum[64];
 	uint64_t bytes = 0;
 	bool gone = true;
-	int err = keep_ns ? by_age(st, now_ns - keep_ns) : 0;
+	int err = keep_ns ? retain_by_age(st, now_ns - keep_ns) : 0;
 
 	for (int i = 0; !err && gone && size_bytes && i < ROUNDS; i++) {
-		err = used(st, &bytes);
+		err = retain_used_bytes(st, &bytes);
 		if (err || bytes <= size_bytes)
 			break;
 		err = oldest_go(st, now_ns, &gone);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times `_ns` are UTC since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations;
+/* schema.c - the tables of the store, and how older versions become this one.
+ *
+ * Times `_ns` are UTC since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations;
  * NULL: unknown. `ledger` is pairs of (number in names, signed ns), each a varint: a minute has two
  * to four of them, 30 bytes, and is one row that is whole or not there; as rows of a table of their
  * own they would take five times the room. `sketch` is step times (sketch.h).
@@ -13,8 +15,8 @@
 
 static const char first[] =
 	"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	/* Of a live run or a tape: the same one is gone on from, facts up to `told` are in the
-	   store. */
+	/* A live run or a tape: the store continues the same one, and has its facts up to `told`.
+	 */
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, told INTEGER NOT NULL,"
 	" version TEXT NOT NULL, command TEXT NOT NULL);"
 	"CREATE TABLE jobs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
@@ -29,8 +31,7 @@ static const char first[] =
 	" pid INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
 	" rank INTEGER, world_size INTEGER, comm TEXT NOT NULL, command TEXT NOT NULL,"
 	" tier TEXT NOT NULL, marker TEXT NOT NULL, ledger BLOB NOT NULL, steps INTEGER NOT NULL,"
-	" sketch BLOB NOT NULL, until_ns INTEGER NOT NULL, end_ns INTEGER, end_mono_ns INTEGER,"
-	" status INTEGER);"
+	" sketch BLOB NOT NULL, until_ns INTEGER NOT NULL, end_ns INTEGER, end_mono_ns INTEGER, status INTEGER);"
 	"CREATE INDEX ranks_by_job ON ranks (job, kind);"
 	"CREATE INDEX ranks_by_run ON ranks (run);"
 	"CREATE INDEX ranks_by_process ON ranks (pid, start_mono_ns);"
@@ -40,8 +41,7 @@ static const char first[] =
 	" ledger BLOB NOT NULL, steps INTEGER NOT NULL, sketch BLOB NOT NULL,"
 	" PRIMARY KEY (rank, minute)) WITHOUT ROWID;"
 	/* resumed_ns NULL: it is not over. split: recovery_ns by bucket. how: by what resumed_step
-	 * is known.
-	 */
+	 * is known. */
 	"CREATE TABLE disruptions (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" at_mono_ns INTEGER NOT NULL, cause TEXT NOT NULL, rank INTEGER, pid INTEGER, exit_code INTEGER,"
 	" signal INTEGER, sender INTEGER, sender_comm TEXT NOT NULL, step INTEGER, resumed_ns INTEGER,"
@@ -65,11 +65,10 @@ static const char second[] =
 	"CREATE TABLE marks (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" text TEXT NOT NULL);"
 	"CREATE INDEX marks_by_job ON marks (job, at_ns);"
-	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
-	" why TEXT NOT NULL);";
+	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, why TEXT NOT NULL);";
 
-/* perf_tag: of runs whose speed may be compared; session_tag: of those that add up to one training.
- */
+/* perf_tag: of runs whose speed may be compared; session_tag: of those that add up to one
+ * training. */
 static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE runs ADD COLUMN session_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE ranks ADD COLUMN accelerators INTEGER;"
@@ -79,7 +78,7 @@ static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL 
  * carried: runs of it that other nodes had when its history came from there; all_falls, all_steps:
  * of all of them, told by the model, where rows here know less. source: '' is what was watched,
  * 'log' what a log told (import.h), put here at imported_ns. A job that a log told of has no clock
- * but UTC: its `_mono_ns` are that. health.end_ns: of a recovery, when steps were fast again. Of a
+ * but UTC: its `_mono_ns` are that. health.end_ns: of a recovery, when steps were fast again. For a
  * restore: after which step the job wrote what was read, and how that is known. */
 static const char fourth[] =
 	"ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
@@ -105,4 +104,12 @@ static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
  * or broke off. */
 static const char sixth[] = "ALTER TABLE sessions ADD COLUMN ended_ns INTEGER;";
 
-const char *const store_steps[STORE_VERSION] = {first, second, third, fourth, fifth, sixth};
+/* held_ns: what the ledger adds up to, -1 where a bucket is negative; 0: written by a version
+ * before. A minute does not hold more than lies between its beginning and until_ns. */
+#define HELD                                                                                       \
+	" ADD COLUMN held_ns INTEGER NOT NULL DEFAULT 0 CHECK (held_ns = 0 OR (held_ns > 0 AND"    \
+	" held_ns <= until_ns - minute * 60000000000));"
+static const char seventh[] = "ALTER TABLE minutes" HELD "ALTER TABLE minute_now" HELD;
+
+const char *const store_steps[STORE_VERSION] = {first, second, third,  fourth,
+						fifth, sixth,  seventh};

@@ -6,7 +6,7 @@
 
 /* In the header of the file: "gpBP". */
 #define STORE_APPLICATION_ID 0x67704250
-#define STORE_VERSION	     6
+#define STORE_VERSION	     7
 
 extern const char *const store_steps[STORE_VERSION]; /* [n] leads from version n to n + 1 */
 

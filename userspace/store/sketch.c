@@ -23,8 +23,8 @@ static uint16_t class_of(uint64_t ns, unsigned coarse)
 	return (uint16_t)((exponent << SKETCH_FINE | mantissa) >> coarse);
 }
 
-/* The least time of a class, as a real number: classes below 2^SKETCH_FINE are narrower than 1 ns.
- */
+/* The least time of a class, as a real number: classes below 2^SKETCH_FINE are narrower than 1
+ * ns. */
 static double class_low(uint32_t class, unsigned coarse)
 {
 	uint32_t fine = class << coarse, mantissa = fine & ((1u << SKETCH_FINE) - 1);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements: kept, bound, stepped. */
+/* Statements: kept, bound, stepped; what is read from their rows. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "userspace/base/log.h"
@@ -36,6 +35,9 @@ int store_error(int rc)
 		return -EEXIST;
 	case SQLITE_NOMEM:
 		return -ENOMEM;
+	case SQLITE_ERROR: /* of our statements: a table or a column that it must have is missing,
+			      or there twice */
+		return -EUCLEAN;
 	default:
 		return -EIO;
 	}
@@ -103,8 +105,8 @@ static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_
 	}
 }
 
-static sqlite3_stmt *ask(struct store *st, int *ret_err, const char *text, const char *types,
-			 va_list *ap)
+static sqlite3_stmt *statement_ask(struct store *st, int *ret_err, const char *text,
+				   const char *types, va_list *ap)
 {
 	int rc = SQLITE_OK;
 	sqlite3_stmt *stmt = statement_get(st, text, &rc);
@@ -121,7 +123,7 @@ sqlite3_stmt *store_ask(struct store *st, int *ret_err, const char *text, const 
 	va_list ap;
 
 	va_start(ap, types);
-	stmt = ask(st, ret_err, text, types, &ap);
+	stmt = statement_ask(st, ret_err, text, types, &ap);
 	va_end(ap);
 	return stmt;
 }
@@ -151,7 +153,7 @@ int store_run(struct store *st, const char *text, const char *types, ...)
 	int err;
 
 	va_start(ap, types);
-	stmt = ask(st, &err, text, types, &ap);
+	stmt = statement_ask(st, &err, text, types, &ap);
 	va_end(ap);
 	return stmt ? store_row(stmt) : err;
 }
@@ -172,7 +174,7 @@ int store_number(struct store *st, int64_t *ret, const char *text, const char *t
 	int err;
 
 	va_start(ap, types);
-	stmt = ask(st, &err, text, types, &ap);
+	stmt = statement_ask(st, &err, text, types, &ap);
 	va_end(ap);
 	if (!stmt)
 		return err;
@@ -212,8 +214,87 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 		   text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
 }
 
+/* ---- names of buckets, and their numbers in a store ------------------------------------------ */
+
+static int names_write(struct store *st)
+{
+	int err = store_exec(st, "BEGIN IMMEDIATE");
+
+	if (err)
+		return err;
+	for (int b = 0; !err && b < BUCKET_COUNT; b++)
+		err = store_run(st, "INSERT OR IGNORE INTO names (name) VALUES (?)", "t",
+				bucket_name[b]);
+	err = err ? err : store_exec(st, "COMMIT");
+	if (err)
+		store_exec(st, "ROLLBACK");
+	return err;
+}
+
+int store_names_load(struct store *st, bool write)
+{
+	char name[SUMS_NAME_MAX];
+	sqlite3_stmt *stmt;
+	int err, more;
+
+	err = write ? names_write(st) : 0;
+	if (err)
+		return err;
+	stmt = store_ask(st, &err, "SELECT id, name FROM names ORDER BY id", "");
+	if (!stmt)
+		return err;
+	while ((more = store_row(stmt)) > 0) {
+		store_text(stmt, 1, name, sizeof(name));
+		sum_names_add(&st->names, name, sqlite3_column_int64(stmt, 0));
+	}
+	return more;
+}
+
+int store_slot(struct store *st, const char *name, uint32_t *ret)
+{
+	int err = 0;
+
+	for (int attempt = 0; !err && attempt < 2; attempt++) {
+		for (uint32_t i = 0; i < st->names.count; i++) {
+			if (!st->names.id[i] || strcmp(st->names.name[i], name) != 0)
+				continue;
+			*ret = i;
+			return 0;
+		}
+		if (attempt)
+			break;
+		/* As many as there are slots, whoever adds them. */
+		err = store_run(
+			st,
+			"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM names) < ?2",
+			"ti", name, (int64_t)SUMS_NAMES_MAX);
+		err = err ? err : store_names_load(st, false);
+	}
+	*ret = BUCKET_CUSTOM;
+	return err;
+}
+
+int store_types(struct store *st)
+{
+	sum_names_init(&st->names);
+	sum_names_reserve(&st->names);
+	return store_names_load(st, false);
+}
+
+int store_type(struct store *st, uint32_t type, const char *name)
+{
+	char full[SUMS_NAME_MAX];
+	uint32_t slot;
+
+	sum_names_type(&st->names, type, name);
+	sum_name_of_type(full, name);
+	return store_slot(st, full, &slot);
+}
+
+/* ---- sums and step times of a row, read from its blobs --------------------------------------- */
+
 /* Told when the first one is found: a row that cannot be read must not hide the others. */
-static int unreadable(struct store *st, const char *what)
+static int statement_unreadable(struct store *st, const char *what)
 {
 	if (!st->unreadable++)
 		log_warn(
@@ -243,7 +324,7 @@ int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *re
 	if (!err)
 		return 0;
 	memset(ret, 0, sizeof(*ret));
-	return unreadable(st, "sums");
+	return statement_unreadable(st, "sums");
 }
 
 int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch *ret)
@@ -254,5 +335,5 @@ int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch
 	if (!err)
 		return 0;
 	memset(ret, 0, sizeof(*ret));
-	return unreadable(st, "step times");
+	return statement_unreadable(st, "step times");
 }

@@ -3,19 +3,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 #include "userspace/store/schema.h"
 #include "userspace/store/store_private.h"
 
-#define BUSY_MS	    2000
-#define DAMAGED_MAX 1000
-#define ROOT_DIR    "/var/lib/gp-bpf"
+#define BUSY_NS	     2000000000ull
+#define BUSY_TURN_MS 5
+#define DAMAGED_MAX  1000
+#define ROOT_DIR     "/var/lib/gp-bpf"
 
 const char *store_why(int err)
 {
@@ -25,11 +29,13 @@ const char *store_why(int err)
 	case -EPROTO:
 		return "it is of a newer gp-bpf";
 	case -EMEDIUMTYPE:
-		return "it is no store of gp-bpf";
+		return "it is not a store of gp-bpf; name another file";
+	case -EUCLEAN:
+		return "its tables are not those of its version (user_version): it was half made, or another program changed it; move it away, and a new one begins";
 	case -EBUSY:
-		return "another process holds it locked";
+		return "another process holds it locked (fuser -v FILE shows which)";
 	default:
-		return strerror(-err);
+		return path_why(err);
 	}
 }
 
@@ -56,26 +62,25 @@ int store_default_path(char out[PATH_MAX], const char *state_dir)
 
 int store_make_folder(const char *path)
 {
+	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX];
-	int n = snprintf(folder, sizeof(folder), "%s", path);
+	int fd;
 
-	if (n >= PATH_MAX)
+	if (!slash || slash == path)
+		return 0;
+	if (snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		if (mkdir(folder, 0700) && errno != EEXIST)
-			return -errno;
-		*slash = '/';
-	}
-	return 0;
+	fd = path_folder(folder, 0700, NULL);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
 }
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* What is damaged is renamed. A file that never was a store, and that somebody named by mistake, is
+/* A damaged file is renamed. A file that never was a store, and that somebody named by mistake, is
  * not. */
-static bool ours(int fd, const char *path)
+static bool store_is_ours(int fd, const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
 	const char *slash = strrchr(path, '/');
@@ -87,17 +92,16 @@ static bool ours(int fd, const char *path)
 }
 
 /* Ours alone, and not by a link that somebody left there. */
-static int file_make(struct store *st, enum store_mode mode)
+static int store_file_make(struct store *st, enum store_mode mode)
 {
 	static const int how[] = {
 		[STORE_READ] = O_RDONLY, [STORE_NOTE] = O_RDWR, [STORE_WRITE] = O_RDWR | O_CREAT};
-	int fd = open(st->path, how[mode] | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = path_open(st->path, how[mode] | O_NOFOLLOW, 0600), err = fd < 0 ? fd : 0;
 	struct stat is;
-	int err = fd < 0 ? -errno : 0;
 
 	if (!err && fstat(fd, &is))
 		err = -errno;
-	else if (!err && (!S_ISREG(is.st_mode) || !ours(fd, st->path)))
+	else if (!err && (!S_ISREG(is.st_mode) || !store_is_ours(fd, st->path)))
 		err = -EMEDIUMTYPE;
 	st->dev = err ? 0 : is.st_dev;
 	st->ino = err ? 0 : is.st_ino;
@@ -113,20 +117,50 @@ bool store_moved(const struct store *st)
 	return !st->memory && (stat(st->path, &is) || is.st_dev != st->dev || is.st_ino != st->ino);
 }
 
+/* Of SQLite: whether to try once more. */
+static int store_busy(void *ctx, int tries)
+{
+	struct store *st = ctx;
+	uint64_t now_ns = clock_mono_ns(), until_ns = st->until_ns ? *st->until_ns : 0;
+
+	if (!tries)
+		st->busy_ns = now_ns;
+	if (now_ns - st->busy_ns >= BUSY_NS || (until_ns && now_ns >= until_ns))
+		return 0;
+	poll(NULL, 0, BUSY_TURN_MS);
+	return 1;
+}
+
+/* SQLite opens files by name: by the name of the file that was checked without its links, and it
+ * follows no link then. In /proc only the kernel can follow links (/proc/PID/root). */
+static int sql_open(struct store *st, int flags)
+{
+	char name[PATH_MAX];
+	struct stat is;
+
+	if (st->memory || !strncmp(st->path, "/proc/", 6))
+		return store_error(sqlite3_open_v2(st->path, &st->sql, flags, NULL));
+	if (!realpath(st->path, name) || stat(name, &is))
+		return -errno;
+	if (is.st_dev != st->dev || is.st_ino != st->ino)
+		return -ELOOP;
+	return store_error(sqlite3_open_v2(name, &st->sql, flags | SQLITE_OPEN_NOFOLLOW, NULL));
+}
+
 static int connect_file(struct store *st, enum store_mode mode)
 {
 	int flags = SQLITE_OPEN_NOMUTEX |
 		    (mode == STORE_READ ? SQLITE_OPEN_READONLY
 					: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-	int err = st->memory ? 0 : file_make(st, mode);
+	int err = st->memory ? 0 : store_file_make(st, mode);
 
 	if (err)
 		return err;
-	err = store_error(sqlite3_open_v2(st->path, &st->sql, flags, NULL));
+	err = sql_open(st, flags);
 	if (err)
 		return err;
 	sqlite3_extended_result_codes(st->sql, 1);
-	sqlite3_busy_timeout(st->sql, BUSY_MS);
+	sqlite3_busy_handler(st->sql, store_busy, st);
 	/* A file's own code is not run, and its structure not trusted. */
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -134,7 +168,7 @@ static int connect_file(struct store *st, enum store_mode mode)
 	return store_exec(st, "PRAGMA cell_size_check = ON");
 }
 
-static int settle(struct store *st)
+static int store_settle(struct store *st)
 {
 	static const char *const settings[] = {
 		"PRAGMA auto_vacuum = INCREMENTAL", /* of a new file */
@@ -150,7 +184,8 @@ static int settle(struct store *st)
 	return err;
 }
 
-/* -EMEDIUMTYPE: somebody else's; else its version. */
+/* -EMEDIUMTYPE: another program's; -EUCLEAN: its number is gone, its tables are not; else its
+ * version. */
 static int version_of(struct store *st)
 {
 	int64_t application, version, tables;
@@ -164,11 +199,13 @@ static int version_of(struct store *st)
 		return -EMEDIUMTYPE;
 	if (version > STORE_VERSION)
 		return -EPROTO;
+	if (!version && tables)
+		return -EUCLEAN;
 	return version < 0 ? -EMEDIUMTYPE : (int)version;
 }
 
 /* A step and its number are one transaction; two processes that start at once do it once. */
-static int migrate(struct store *st)
+static int store_migrate(struct store *st)
 {
 	char end[96];
 	int version = version_of(st), err = version < 0 ? version : 0;
@@ -193,7 +230,7 @@ static int migrate(struct store *st)
 	return err;
 }
 
-static int check(struct store *st)
+static int store_quick_check(struct store *st)
 {
 	sqlite3_stmt *stmt;
 	char said[32];
@@ -214,9 +251,9 @@ static int begin_writing(struct store *st)
 {
 	int err = version_of(st);
 
-	err = err < 0 ? err : settle(st);
-	err = err ? err : check(st);
-	err = err ? err : migrate(st);
+	err = err < 0 ? err : store_settle(st);
+	err = err ? err : store_quick_check(st);
+	err = err ? err : store_migrate(st);
 	return err ? err : store_names_load(st, true);
 }
 
@@ -238,7 +275,7 @@ void store_hand_over(struct store *st)
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
-static void disconnect(struct store *st)
+static void store_disconnect(struct store *st)
 {
 	while (st->cached)
 		sqlite3_finalize(st->cache[--st->cached].stmt);
@@ -246,10 +283,9 @@ static void disconnect(struct store *st)
 	st->sql = NULL;
 }
 
-/* ---- damage
- * ------------------------------------------------------------------------------------------ */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
-static int aside(const char *path, const char *end, unsigned n)
+static int store_rename_damaged(const char *path, const char *end, unsigned n)
 {
 	char from[PATH_MAX + 8], to[PATH_MAX + 32];
 
@@ -258,7 +294,7 @@ static int aside(const char *path, const char *end, unsigned n)
 	return rename(from, to) ? -errno : 0;
 }
 
-static int set_aside(const struct store *st)
+static int store_set_aside(const struct store *st)
 {
 	char name[PATH_MAX + 32];
 	unsigned n = 1;
@@ -267,18 +303,24 @@ static int set_aside(const struct store *st)
 	do
 		snprintf(name, sizeof(name), "%s.damaged-%u", st->path, n);
 	while (!access(name, F_OK) && n++ < DAMAGED_MAX);
-	err = aside(st->path, "", n);
+	err = store_rename_damaged(st->path, "", n);
 	if (err) {
 		log_error("%s is damaged, and cannot be set aside: %s", st->path, strerror(-err));
 		return err;
 	}
-	aside(st->path, "-wal", n);
-	aside(st->path, "-shm", n);
+	store_rename_damaged(st->path, "-wal", n);
+	store_rename_damaged(st->path, "-shm", n);
 	log_warn("%s is damaged: it is kept as %s, and a new store begins", st->path, name);
 	return 0;
 }
 
 int store_open(struct store **ret, const char *path, enum store_mode mode)
+{
+	return store_open_until(ret, path, mode, NULL);
+}
+
+int store_open_until(struct store **ret, const char *path, enum store_mode mode,
+		     const _Atomic uint64_t *until_ns)
 {
 	struct store *st = calloc(1, sizeof(*st));
 	int err;
@@ -290,6 +332,7 @@ int store_open(struct store **ret, const char *path, enum store_mode mode)
 		return -ENAMETOOLONG;
 	}
 	st->memory = !strcmp(path, ":memory:");
+	st->until_ns = until_ns;
 	sum_names_init(&st->names);
 	for (int attempt = 0;; attempt++) {
 		err = connect_file(st, mode);
@@ -297,8 +340,8 @@ int store_open(struct store **ret, const char *path, enum store_mode mode)
 			err = mode == STORE_WRITE ? begin_writing(st) : begin_reading(st);
 		if (err != -EBADMSG || mode != STORE_WRITE || st->memory || attempt)
 			break;
-		disconnect(st);
-		if (set_aside(st))
+		store_disconnect(st);
+		if (store_set_aside(st))
 			break;
 	}
 	if (err) {
@@ -313,7 +356,7 @@ void store_close(struct store *st)
 {
 	if (!st)
 		return;
-	disconnect(st);
+	store_disconnect(st);
 	buffer_free(&st->ledger);
 	buffer_free(&st->sketch);
 	free(st);

@@ -16,6 +16,8 @@ struct store {
 	sqlite3 *sql;
 	char path[PATH_MAX];
 	bool memory;
+	const _Atomic uint64_t *until_ns; /* NULL: none */
+	uint64_t busy_ns;		  /* since the file is locked */
 	uint64_t dev, ino;
 	struct sum_names names;
 	struct {
@@ -25,6 +27,7 @@ struct store {
 	uint32_t cached;
 	struct buffer ledger, sketch; /* of a row that is being written */
 	uint64_t unreadable;	      /* ledgers and sketches that were none */
+	uint64_t overfull; /* minutes that held more than they lasted, and nothing says why */
 };
 
 int store_error(int rc); /* of SQLite to -errno */
@@ -47,7 +50,8 @@ int64_t store_int(sqlite3_stmt *stmt, int column); /* NULL is STORE_NULL */
 int64_t store_int_or(sqlite3_stmt *stmt, int column, int64_t null);
 double store_real(sqlite3_stmt *stmt, int column); /* NULL is NAN */
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len);
-/* What is none is told once, counted, and nothing: 0. -errno is of the file. */
+/* An invalid value is logged once and counted, and read as nothing: returns 0. -errno: the file
+ * failed. */
 int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *ret);
 int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch *ret);
 

@@ -118,7 +118,7 @@ void sums_write(const struct sums *s, const struct sum_names *n, struct buffer *
 			pair_write(out, n->id[i], s->ns[i]);
 }
 
-static uint32_t slot_of(const struct sum_names *n, int64_t id)
+static uint32_t sums_slot_of(const struct sum_names *n, int64_t id)
 {
 	uint32_t i = 0;
 
@@ -135,7 +135,7 @@ int sums_read(struct sums *ret, const struct sum_names *n, const void *data, siz
 	while (r.at != r.end) {
 		uint64_t id = varint_read(&r);
 		int64_t ns = unzigzag(varint_read(&r));
-		uint32_t slot = id && id <= INT64_MAX ? slot_of(n, (int64_t)id) : SUMS_SLOTS;
+		uint32_t slot = id && id <= INT64_MAX ? sums_slot_of(n, (int64_t)id) : SUMS_SLOTS;
 
 		if (r.failed || !id || id > INT64_MAX)
 			return -EBADMSG;

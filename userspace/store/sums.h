@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/model/ledger.h"
+#include "userspace/model/time/ledger.h"
 
 #define SUMS_NAME_MAX  64 /* bytes of one */
 #define SUMS_NAMES_MAX 64 /* in a store; time of types beyond is that of BUCKET_CUSTOM */

@@ -11,8 +11,8 @@
 
 struct varint_reader {
 	const unsigned char *at, *end;
-	bool failed; /* it ended early, or a number was longer than 64 bits; from then on all are 0
-		      */
+	bool failed; /* it ended early, or a number was longer than 64 bits; from then on all are
+		      * 0 */
 };
 
 /* data may be NULL where there is none. */

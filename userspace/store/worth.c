@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/store/worth.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "userspace/store/store_private.h"
 
 #define SLACK_NS                                                                                   \
-	1000000000ll /* of UTC, as two snapshots tell it, between a rank's end and its fall */
+	1000000000ll /* of UTC, as two snapshots tell it, between a rank's end and its disruption  \
+		      */
 
 /* Time that is the job's, and its ranks' at that time. */
 struct owed {
@@ -22,23 +22,23 @@ struct worth {
 	uint32_t run,
 		attempt; /* of the run that is read, of the last one in the end: its accelerators */
 	int64_t run_id;
-	struct owed left; /* of the job's sums: what its ranks' have not */
-	struct owed fell; /* by what befell the run before, if the next one is here too */
-	int64_t down_ns;  /* since when the job is down; 0: it is not */
+	struct owed left;      /* of the job's sums: what its ranks' have not */
+	struct owed disrupted; /* by what befell the run before, if the next one is here too */
+	int64_t down_ns;       /* since when the job is down; 0: it is not */
 	double ns[BUCKET_COUNT];
 };
 
-static int64_t lesser(int64_t a, int64_t b)
+static int64_t worth_lesser(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-static void move(struct worth *w, struct owed of)
+static void worth_move(struct worth *w, struct owed of)
 {
 	double lost_ns;
 
-	of.recovery_ns = lesser(of.recovery_ns, w->left.recovery_ns);
-	of.wasted_ns = lesser(of.wasted_ns, w->left.wasted_ns);
+	of.recovery_ns = worth_lesser(of.recovery_ns, w->left.recovery_ns);
+	of.wasted_ns = worth_lesser(of.wasted_ns, w->left.wasted_ns);
 	if (of.recovery_ns > 0) {
 		w->left.recovery_ns -= of.recovery_ns;
 		w->ns[BUCKET_RECOVERY] += (double)of.recovery_ns * w->run;
@@ -53,10 +53,9 @@ static void move(struct worth *w, struct owed of)
 	}
 }
 
-/* ---- ranks
- * ------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
-static int take_rank(void *ctx, const struct store_rank *r)
+static int worth_take_rank(void *ctx, const struct store_rank *r)
 {
 	struct worth *w = ctx;
 	uint32_t n = w->each ? w->each : r->accelerators;
@@ -77,11 +76,10 @@ static int take_rank(void *ctx, const struct store_rank *r)
 	return 0;
 }
 
-/* ---- falls of a job that other nodes had too
- * --------------------------------------------------------- */
+/* ---- disruptions of a job that other nodes had too ------------------------------------------- */
 
-/* A rank of the run was the first that fell: what came of it is this node's. */
-static int take_fall(void *ctx, const struct store_disruption *d)
+/* A rank of the run was the first that failed: what came of it is this node's. */
+static int worth_take_disruption(void *ctx, const struct store_disruption *d)
 {
 	struct worth *w = ctx;
 	int64_t here;
@@ -97,39 +95,38 @@ static int take_fall(void *ctx, const struct store_disruption *d)
 	if (w->down_ns || d->resumed_ns < w->span->from_ns ||
 	    (w->span->to_ns && d->resumed_ns >= w->span->to_ns))
 		return 0;
-	w->fell.recovery_ns += d->down_ns == STORE_NONE ? 0 : d->down_ns;
-	w->fell.wasted_ns += d->wasted_ns == STORE_NONE ? 0 : d->wasted_ns;
+	w->disrupted.recovery_ns += d->down_ns == STORE_NONE ? 0 : d->down_ns;
+	w->disrupted.wasted_ns += d->wasted_ns == STORE_NONE ? 0 : d->wasted_ns;
 	return 0;
 }
 
 /* Down until to_ns, when the next run begins, or when the job was last seen. */
-static void settle(struct worth *w, int64_t to_ns)
+static void worth_settle(struct worth *w, int64_t to_ns)
 {
 	if (w->down_ns && to_ns > w->down_ns)
-		w->fell.recovery_ns += to_ns - w->down_ns;
-	move(w, w->fell);
+		w->disrupted.recovery_ns += to_ns - w->down_ns;
+	worth_move(w, w->disrupted);
 }
 
-static int take_run(void *ctx, const struct store_run *r)
+static int worth_take_run(void *ctx, const struct store_run *r)
 {
 	const struct store_span own = {r->start_ns, r->last_ns + SLACK_NS};
 	struct worth *w = ctx;
 	int err;
 
 	if (w->job->carried && r->attempt == w->attempt + 1)
-		settle(w, r->start_ns);
-	w->fell = (struct owed){0};
+		worth_settle(w, r->start_ns);
+	w->disrupted = (struct owed){0};
 	w->down_ns = w->run = 0;
 	w->run_id = r->id;
 	w->attempt = r->attempt;
-	err = store_ranks(w->st, r->id, take_rank, w);
+	err = store_ranks(w->st, r->id, worth_take_rank, w);
 	if (!err && w->job->carried)
-		err = store_disruptions(w->st, w->job->id, &own, take_fall, w);
+		err = store_disruptions(w->st, w->job->id, &own, worth_take_disruption, w);
 	return err;
 }
 
-/* ---- all
- * --------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 int store_worth(struct store *st, const struct store_job *job, const struct store_span *span,
 		const struct sums *sums, uint32_t each, double ret_ns[BUCKET_COUNT])
@@ -141,15 +138,15 @@ int store_worth(struct store *st, const struct store_job *job, const struct stor
 		.each = each,
 		.left = {sums->ns[BUCKET_RECOVERY], sums->ns[BUCKET_WASTED]},
 	};
-	int err = store_runs(st, job->id, take_run, &w);
+	int err = store_runs(st, job->id, worth_take_run, &w);
 
 	if (err)
 		return err;
 	if (!job->carried)
-		move(&w, w.left);
+		worth_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		w.fell = (struct owed){0}; /* what became of it, another node knows */
-		settle(&w, job->last_ns);
+		w.disrupted = (struct owed){0}; /* what became of it, another node knows */
+		worth_settle(&w, job->last_ns);
 	}
 	memcpy(ret_ns, w.ns, sizeof(w.ns));
 	return 0;

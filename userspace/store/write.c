@@ -4,15 +4,16 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
-#include "userspace/store/write_private.h"
 
-#define START_SLACK_NS 20000000ll /* of /proc: ticks of 10 ms */
+#define START_SLACK_NS 20000000ll   /* of /proc: ticks of 10 ms */
+#define OVERFULL_NS    1000000000ll /* less is the clock being slewed */
 
-/* ---- session
- * ----------------------------------------------------------------------------------------- */
+/* ---- session --------------------------------------------------------------------------------- */
 
 int write_session(struct store *st, const struct write_session *s, int64_t *ret_id)
 {
@@ -38,8 +39,7 @@ int write_session_ended(struct store *st, const struct write_session *s, int64_t
 			 s->key);
 }
 
-/* ---- place
- * ------------------------------------------------------------------------------------------- */
+/* ---- place ----------------------------------------------------------------------------------- */
 
 static int running_read(struct store *st, int64_t rank, struct intake_minute *ret)
 {
@@ -68,8 +68,8 @@ static int running_read(struct store *st, int64_t rank, struct intake_minute *re
 
 /* A rank of a store is a program in a process. Who comes late knows when the process began, and not
  * when its program did: that is the last one which began in the process's life so far. */
-static sqlite3_stmt *place_ask(struct store *st, const char *boot_id, const struct intake_about *a,
-			       int *ret_err)
+static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
+				     const struct intake_about *a, int *ret_err)
 {
 	int64_t start = (int64_t)a->start_mono_ns, until = start + (a->until_ns - a->start_ns);
 
@@ -125,15 +125,17 @@ static int run_claim(struct store *st, int64_t session, int64_t run, const struc
 				   "iii", session, (int64_t)a->run, run);
 }
 
-int write_place_find(struct store *st, int64_t session, const char *boot_id,
-		     const struct intake_about *a, struct intake_place *ret)
+/* 1: the store has it, and it is this session's from here on; 0: it has not; -errno. *ret is zero
+ * before. */
+static int write_place_find(struct store *st, int64_t session, const char *boot_id,
+			    const struct intake_about *a, struct intake_place *ret)
 {
 	uint64_t unreadable = st->unreadable, before;
 	sqlite3_stmt *stmt;
 	int64_t until_ns, run;
 	int err, more;
 
-	stmt = place_ask(st, boot_id, a, &err);
+	stmt = write_place_ask(st, boot_id, a, &err);
 	if (!stmt)
 		return err;
 	more = store_row(stmt);
@@ -191,8 +193,8 @@ static int run_told(struct store *st, int64_t session, int64_t job, const struct
 /* The first of a run in this session: of the job's last run, if that is one of a session before,
  * unless it is over for this process: one of its ranks ended before this one began, or this is a
  * second one of the same number. -ENOENT: there is none. */
-static int run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
-		    const struct intake_about *a, int64_t *ret_id)
+static int write_run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
+			  const struct intake_about *a, int64_t *ret_id)
 {
 	return store_number(
 		st, ret_id,
@@ -227,8 +229,7 @@ static int run_make(struct store *st, int64_t job, const char *boot_id,
 	int err = store_run(
 		st,
 		"INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns, perf_tag,"
-		" session_tag) SELECT ?, max(coalesce(max(attempt), 0), ?) + 1, ?, ?, ?, ?, ? FROM runs"
-		" WHERE job = ?",
+		" session_tag) SELECT ?, max(coalesce(max(attempt), 0), ?) + 1, ?, ?, ?, ?, ? FROM runs WHERE job = ?",
 		"iitiitti", job, (int64_t)a->carried, boot_id, a->start_ns,
 		(int64_t)a->start_mono_ns, a->perf_tag, a->session_tag, job);
 
@@ -261,9 +262,7 @@ static int rank_make(struct store *st, int64_t session, int64_t job, int64_t run
 			    st,
 			    "INSERT INTO ranks (kind, job, run, session, base, pid, start_mono_ns, start_ns,"
 			    " rank, world_size, comm, command, tier, marker, ledger, steps, sketch, until_ns,"
-			    " end_ns, end_mono_ns) VALUES (?, ?, ?, ?, x'', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, "
-			    "?,"
-			    " ?, ?, ?)",
+			    " end_ns, end_mono_ns) VALUES (?, ?, ?, ?, x'', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
 			    "iiiiiiiIIttttskiII", (int64_t)a->job, job, run, session,
 			    (int64_t)a->pid, (int64_t)a->start_mono_ns, a->start_ns,
 			    or_null(a->rank >= 0, a->rank),
@@ -292,7 +291,7 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 		return err ? err : rank_make(st, session, job, 0, a, &ret->id);
 	err = run_told(st, session, job, a, &run);
 	if (err == -ENOENT) {
-		err = run_find(st, session, job, boot_id, a, &run);
+		err = write_run_find(st, session, job, boot_id, a, &run);
 		err = err ? err : run_goes_on(st, run, a, ended, nended);
 	}
 	if (err == -ENOENT)
@@ -301,8 +300,54 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 	return err ? err : rank_make(st, session, job, run, a, &ret->id);
 }
 
-/* ---- minutes
- * ----------------------------------------------------------------------------------------- */
+/* ---- minutes --------------------------------------------------------------------------------- */
+
+/* A minute holds more than it lasted though nothing explains that: said once, as it is a fault of
+ * ours. */
+static void minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
+			    int64_t more_ns)
+{
+	if (m->joined || more_ns < OVERFULL_NS)
+		return;
+	if (!st->overfull++)
+		log_warn(
+			"%s: minute %lld of row %lld holds %lld ms more than it lasted: it is made longer; please report this",
+			st->path, (long long)m->minute, (long long)rank,
+			(long long)(more_ns / 1000000));
+#ifdef GP_LEDGER_ABORT
+	abort();
+#endif
+}
+
+/* Whatever else failed: no bucket is negative, and it ends no earlier than it began and lasted.
+ * Returns what it holds. */
+static int64_t minute_sane(struct store *st, int64_t rank, struct intake_minute *m)
+{
+	int64_t total_ns = sums_total(&m->sums), end_ns;
+
+	for (int i = 0; i < SUMS_SLOTS; i++) {
+		for (int k = 0; m->sums.ns[i] < 0 && k < SUMS_SLOTS; k++) {
+			int64_t ns = m->sums.ns[k] < -m->sums.ns[i] ? m->sums.ns[k]
+								    : -m->sums.ns[i];
+
+			if (ns <= 0)
+				continue;
+			m->sums.ns[k] -= ns;
+			m->sums.ns[i] += ns;
+		}
+	}
+	if (total_ns < 0) {
+		memset(&m->sums, 0, sizeof(m->sums));
+		total_ns = 0;
+	}
+	if (!__builtin_mul_overflow(m->minute, STORE_MINUTE_NS, &end_ns) &&
+	    !__builtin_add_overflow(end_ns, total_ns, &end_ns) && m->until_ns < end_ns) {
+		if (total_ns) /* one that lost all is cut where its job was over */
+			minute_overfull(st, rank, m, end_ns - m->until_ns);
+		m->until_ns = end_ns;
+	}
+	return total_ns;
+}
 
 static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 {
@@ -332,16 +377,32 @@ static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 	return err;
 }
 
+static int minute_update(struct store *st, int64_t rank, struct intake_minute *m)
+{
+	int64_t held_ns;
+
+	m->joined = true; /* its time is the store's */
+	held_ns = minute_sane(st, rank, m);
+	return store_run(
+		st,
+		"UPDATE minutes SET until_ns = ?, ledger = ?, steps = ?, sketch = ?, held_ns = ?"
+		" WHERE rank = ? AND minute = ?",
+		"isikiii", m->until_ns, &m->sums, (int64_t)m->steps, &m->times, held_ns, rank,
+		m->minute);
+}
+
 /* It may be there because the clock was set back, or because it is to lose what was taken back. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
 	static const struct sums nothing;
-	struct intake_minute m = *closed;
-	int err = store_run(st,
-			    "INSERT INTO minutes (rank, minute, until_ns, ledger, steps, sketch)"
-			    " VALUES (?, ?, ?, ?, ?, ?)",
-			    "iiisik", rank, m.minute, m.until_ns, &m.sums, (int64_t)m.steps,
-			    &m.times);
+	struct intake_minute m = *closed, new = *closed;
+	int64_t held_ns = minute_sane(st, rank, &new);
+	int err = store_run(
+		st,
+		"INSERT INTO minutes (rank, minute, until_ns, ledger, steps, sketch, held_ns)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?)",
+		"iiisiki", rank, m.minute, new.until_ns, &new.sums, (int64_t)m.steps, &m.times,
+		held_ns);
 
 	if (err != -EEXIST)
 		return err;
@@ -349,26 +410,87 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	if (!err && !m.steps && !memcmp(&m.sums, &nothing, sizeof(nothing)))
 		return store_run(st, "DELETE FROM minutes WHERE rank = ? AND minute = ?", "ii",
 				 rank, m.minute);
-	return err ? err
-		   : store_run(st,
-			       "UPDATE minutes SET until_ns = ?, ledger = ?, steps = ?, sketch = ?"
-			       " WHERE rank = ? AND minute = ?",
-			       "isikii", m.until_ns, &m.sums, (int64_t)m.steps, &m.times, rank,
-			       m.minute);
+	return err ? err : minute_update(st, rank, &m);
+}
+
+/* The rank's next minute in that direction. 1, 0: there is none, or -errno. */
+static int minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
+{
+	sqlite3_stmt *stmt;
+	int err, more;
+
+	stmt = store_ask(
+		st, &err,
+		up ? "SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?"
+		     " AND minute > ? ORDER BY minute LIMIT 1"
+		   : "SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?"
+		     " AND minute < ? ORDER BY minute DESC LIMIT 1",
+		"ii", rank, m->minute);
+	if (!stmt)
+		return err;
+	more = store_row(stmt);
+	if (more != 1)
+		return more;
+	*m = (struct intake_minute){.minute = store_int(stmt, 0),
+				    .until_ns = store_int(stmt, 1),
+				    .steps = (uint64_t)store_int(stmt, 3)};
+	err = store_sums(st, stmt, 2, &m->sums);
+	err = err ? err : store_sketch(st, stmt, 4, &m->times);
+	store_done(stmt);
+	return err ? err : 1;
+}
+
+#define MOVES_MOST 50000 /* minutes that are looked at: more than a month */
+
+static int write_moves(struct store *st, int64_t rank, const struct intake_minute *moves)
+{
+	bool up = moves->first;
+	struct intake_minute m = {.minute = up ? moves->minute - 1 : INT64_MAX};
+	int64_t left_ns = sums_total(&moves->sums);
+	struct sums gains = moves->sums;
+	int err = 1;
+
+	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
+		err = minute_next(st, rank, up, &m);
+		if (!err &&
+		    up) { /* minutes were joined: the rest is before, so that sums stay whole */
+			up = false;
+			m.minute = moves->minute;
+			continue;
+		}
+		if (err != 1)
+			return err;
+		if (m.sums.ns[moves->was] <= 0)
+			continue;
+		for (int64_t ns; m.sums.ns[moves->was] > 0 && left_ns > 0; left_ns -= ns) {
+			while (gains.ns[k] <= 0)
+				k++;
+			ns = gains.ns[k] < m.sums.ns[moves->was] ? gains.ns[k]
+								 : m.sums.ns[moves->was];
+			gains.ns[k] -= ns;
+			m.sums.ns[moves->was] -= ns;
+			m.sums.ns[k] += ns;
+		}
+		err = minute_update(st, rank, &m);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int running_write(struct store *st, const struct intake_rank *r)
 {
-	const struct intake_minute *m = &r->running;
+	struct intake_minute m = r->running;
+	int64_t held_ns = minute_sane(st, r->id, &m);
 
 	if (!r->runs)
 		return store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", r->id);
 	return store_run(
 		st,
 		"INSERT OR REPLACE INTO minute_now (rank, minute, until_ns, ledger, steps, sketch,"
-		" max_step) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		"iiisiki", r->id, m->minute, m->until_ns, &m->sums, (int64_t)m->steps, &m->times,
-		(int64_t)r->about.max_step);
+		" max_step, held_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		"iiisikii", r->id, m.minute, m.until_ns, &m.sums, (int64_t)m.steps, &m.times,
+		(int64_t)r->about.max_step, held_ns);
 }
 
 static int about_write(struct store *st, const struct intake_rank *r)
@@ -402,13 +524,11 @@ static int job_write(struct store *st, const struct intake_rank *r)
 {
 	return store_run(
 		st,
-		"UPDATE jobs SET state = ?1, name = ?2, job_uid = ?4, carried = max(carried, ?5), all_falls "
-		"= max(all_falls,"
-		" ?6), all_steps = max(all_steps, ?7) WHERE id = (SELECT job FROM ranks WHERE id = ?3) AND "
-		"(state <> ?1 OR"
+		"UPDATE jobs SET state = ?1, name = ?2, job_uid = ?4, carried = max(carried, ?5), all_falls = max(all_falls,"
+		" ?6), all_steps = max(all_steps, ?7) WHERE id = (SELECT job FROM ranks WHERE id = ?3) AND (state <> ?1 OR"
 		" name <> ?2 OR job_uid <> ?4 OR carried < ?5 OR all_falls < ?6 OR all_steps < ?7)",
 		"ttitiii", r->about.state, r->about.title, r->id, r->about.uid,
-		(int64_t)r->about.carried, (int64_t)r->about.falls, (int64_t)r->about.steps);
+		(int64_t)r->about.carried, (int64_t)r->about.disruptions, (int64_t)r->about.steps);
 }
 
 static int start_write(struct store *st, const struct intake_rank *r)
@@ -438,27 +558,27 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 	if (!err && r->earlying)
 		err = start_write(st, r);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = write_minute(st, r->id, &closed[i]);
+		err = closed[i].moves ? write_moves(st, r->id, &closed[i])
+				      : write_minute(st, r->id, &closed[i]);
 	return err || (!n && !r->about.ended) ? err : about_write(st, r);
 }
 
-/* ---- notes
- * ------------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 /* On the wall clock: an instant of the monotonic one, not far from the fact. */
-static int64_t wall(const struct intake_note *n, uint64_t mono_ns)
+static int64_t write_wall_ns(const struct intake_note *n, uint64_t mono_ns)
 {
 	return n->real_ns - (int64_t)(n->mono_ns - mono_ns);
 }
 
-static int64_t step_or_null(int64_t step)
+static int64_t write_step_or_null(int64_t step)
 {
 	return step == DISRUPTION_NO_STEP ? STORE_NULL : step;
 }
 
 static int disruption_write(struct store *st, const struct intake_note *n, int64_t job_rank)
 {
-	const struct job_fall *f = &n->disruption;
+	const struct job_disruption *f = &n->disruption;
 	const struct disruption *d = &f->d;
 	const struct job_cause *why = &f->why;
 	struct sums split = {0};
@@ -471,12 +591,12 @@ static int disruption_write(struct store *st, const struct intake_note *n, int64
 		" exit_code, signal, sender, sender_comm, step, resumed_ns, resumed_step, wasted_ns,"
 		" recovery_ns, down_ns, starts, graceful, estimated, how, split) SELECT job, ?, ?, ?, ?,"
 		" ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ranks WHERE id = ?",
-		"iitIIIIItIIIIIIIiitsi", wall(n, d->at_ns), (int64_t)d->at_ns, why->cause,
+		"iitIIIIItIIIIIIIiitsi", write_wall_ns(n, d->at_ns), (int64_t)d->at_ns, why->cause,
 		or_null(why->rank >= 0, why->rank), or_null(why->pid, why->pid),
 		or_null(why->exit_code >= 0, why->exit_code), or_null(why->signal, why->signal),
-		or_null(why->sender, why->sender), why->sender_comm, step_or_null(d->step),
-		or_null(d->resumed_ns, wall(n, d->resumed_ns)), step_or_null(d->resumed_step),
-		or_null(f->over, (int64_t)d->wasted_ns),
+		or_null(why->sender, why->sender), why->sender_comm, write_step_or_null(d->step),
+		or_null(d->resumed_ns, write_wall_ns(n, d->resumed_ns)),
+		write_step_or_null(d->resumed_step), or_null(f->over, (int64_t)d->wasted_ns),
 		or_null(d->recovery_ns, (int64_t)d->recovery_ns),
 		or_null(f->over, (int64_t)d->down_ns), or_null(f->over, (int64_t)d->starts),
 		(int64_t)d->graceful, (int64_t)f->estimated, n->text, &split, job_rank);
@@ -493,12 +613,13 @@ static int checkpoint_write(struct store *st, const struct intake_note *n, int64
 		" step, bytes, files, file, run_step, saved_step, known_by, confidence, estimated)"
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		"itiiiiiIIitIItri", rank, c->restore ? "restore" : "save", (int64_t)c->async,
-		(int64_t)c->closed, wall(n, c->start_ns), wall(n, c->end_ns), (int64_t)c->start_ns,
-		or_null(c->step, (int64_t)c->step), or_null(c->bytes, (int64_t)c->bytes),
-		(int64_t)c->files, n->text, or_null(c->run_step, (int64_t)c->run_step),
+		(int64_t)c->closed, write_wall_ns(n, c->start_ns), write_wall_ns(n, c->end_ns),
+		(int64_t)c->start_ns, or_null(c->step, (int64_t)c->step),
+		or_null(c->bytes, (int64_t)c->bytes), (int64_t)c->files, n->text,
+		or_null(c->run_step, (int64_t)c->run_step),
 		or_null(m->how && m->step, (int64_t)m->step),
 		m->how ? checkpoint_how_name[m->how] : "", m->how ? m->confidence : NAN,
-		(int64_t)(m->how && checkpoint_estimated(m)));
+		(int64_t)(m->how ? checkpoint_estimated(m) : c->estimated));
 }
 
 static int health_write(struct store *st, const struct intake_note *n, int64_t rank)
@@ -510,11 +631,10 @@ static int health_write(struct store *st, const struct intake_note *n, int64_t r
 		"INSERT INTO health (rank, kind, onset_ns, onset_mono_ns, size_ns, over, why, phase,"
 		" evidence, end_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
 		" onset_mono_ns) DO UPDATE SET size_ns = excluded.size_ns, over = excluded.over, why"
-		" = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns ="
-		" excluded.end_ns",
-		"itiiiitttI", rank, h->kind, wall(n, h->onset_ns), (int64_t)h->onset_ns,
+		" = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns = excluded.end_ns",
+		"itiiiitttI", rank, h->kind, write_wall_ns(n, h->onset_ns), (int64_t)h->onset_ns,
 		(int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words,
-		or_null(h->end_ns, wall(n, h->end_ns)));
+		or_null(h->end_ns, write_wall_ns(n, h->end_ns)));
 }
 
 int write_note(struct store *st, const struct intake_note *n, int64_t rank)
@@ -527,4 +647,180 @@ int write_note(struct store *st, const struct intake_note *n, int64_t rank)
 	default:
 		return health_write(st, n, rank);
 	}
+}
+
+/* ---- a job whose name became known late: what the store has of it by its former key ---------- */
+
+#define MINUTE_NS 60000000000ll
+
+struct ledger { /* of a job, as the store has it */
+	struct intake_place place;
+	struct sums had; /* closed minutes, and the one that runs */
+	int64_t start_ns, until_ns;
+};
+
+/* 1, 0: it has none, -errno. */
+static int ledger_find(struct store *st, int64_t session, const struct intake_about *a,
+		       struct ledger *ret)
+{
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = write_place_find(st, session, "", a, &ret->place);
+	if (err != 1)
+		return err;
+	ret->had = ret->place.closed;
+	sums_add(&ret->had, &ret->place.running.sums);
+	ret->until_ns = ret->place.running.until_ns ? ret->place.running.until_ns
+						    : ret->place.until_ns;
+	err = store_number(st, &ret->start_ns, "SELECT start_ns FROM ranks WHERE id = ?", "i",
+			   ret->place.id);
+	return err ? err : 1;
+}
+
+static int write_minutes_delete(struct store *st, int64_t rank)
+{
+	int err = store_run(st, "DELETE FROM minutes WHERE rank = ?", "i", rank);
+
+	err = err ? err : store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", rank);
+	return err ? err : store_run(st, "DELETE FROM ranks WHERE id = ?", "i", rank);
+}
+
+/* A minute that both have is one. */
+static int minutes_move(struct store *st, int64_t from, int64_t to)
+{
+	struct intake_minute m;
+	sqlite3_stmt *stmt;
+	int err, more = 0;
+
+	err = store_run(st, "UPDATE OR IGNORE minutes SET rank = ? WHERE rank = ?", "ii", to, from);
+	if (err)
+		return err;
+	stmt = store_ask(
+		st, &err,
+		"SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?", "i",
+		from);
+	while (stmt && !err && (more = store_row(stmt)) > 0) {
+		memset(&m, 0, sizeof(m));
+		m.minute = store_int(stmt, 0);
+		m.until_ns = store_int(stmt, 1);
+		m.steps = (uint64_t)store_int(stmt, 3);
+		err = store_sums(st, stmt, 2, &m.sums);
+		err = err ? err : store_sketch(st, stmt, 4, &m.times);
+		err = err ? err : write_minute(st, to, &m);
+		if (err)
+			store_done(stmt);
+	}
+	return err ? err : more;
+}
+
+/* Behind what there is: what lies between is not observed, unless the job was over. */
+static int ledger_append(struct store *st, struct ledger *from, struct ledger *to)
+{
+	struct intake_minute gap = {.minute = to->until_ns / MINUTE_NS, .until_ns = from->start_ns};
+	struct sums base = from->place.base;
+	struct intake_place *p = &to->place;
+	int err = 0;
+
+	if (p->running.until_ns)
+		err = write_minute(st, p->id, &p->running);
+	if (!p->ended && to->until_ns)
+		gap.sums.ns[BUCKET_UNOBSERVED] = from->start_ns - to->until_ns;
+	if (!err && gap.sums.ns[BUCKET_UNOBSERVED])
+		err = write_minute(st, p->id, &gap);
+	err = err ? err : minutes_move(st, from->place.id, p->id);
+	err = err ? err : store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", p->id);
+	err = err ? err
+		  : store_run(st, "UPDATE minute_now SET rank = ? WHERE rank = ?", "ii", p->id,
+			      from->place.id);
+	sums_add(&to->had, &gap.sums);
+	sums_take(&base, &to->had);
+	sums_add(&to->had, &from->place.closed);
+	p->closed_steps += p->running.steps + from->place.closed_steps;
+	sketch_merge(&p->closed_times, &p->running.times);
+	sketch_merge(&p->closed_times, &from->place.closed_times);
+	return err ? err
+		   : store_run(
+			     st,
+			     "UPDATE ranks SET ledger = ?, steps = ?, sketch = ?, base = ?, until_ns ="
+			     " max(until_ns, ?), max_step = max(max_step, (SELECT max_step FROM ranks AS f"
+			     " WHERE f.id = ?)) WHERE id = ?",
+			     "siksiii", &to->had, (int64_t)p->closed_steps, &p->closed_times, &base,
+			     from->place.until_ns > to->until_ns ? from->place.until_ns
+								 : to->until_ns,
+			     from->place.id, p->id);
+}
+
+/* Where somebody else told of the job meanwhile, what both saw counts as it is stored
+ * (intake_place()). */
+static int ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
+			 const struct intake_about *was)
+{
+	struct ledger from, to;
+	int err = ledger_find(st, session, a, &to);
+
+	if (err == 1)
+		err = ledger_find(st, session, was, &from);
+	if (err != 1)
+		return err;
+	if (from.start_ns < to.until_ns)
+		err = store_run(st, "UPDATE ranks SET session = 0 WHERE id = ?", "i", to.place.id);
+	else
+		err = ledger_append(st, &from, &to);
+	return err ? err : write_minutes_delete(st, from.place.id);
+}
+
+/* Its runs come after those that there are. */
+static int rows_move(struct store *st, int64_t from, int64_t to)
+{
+	int64_t attempts;
+	int err = store_number(st, &attempts,
+			       "SELECT coalesce(max(attempt), 0) FROM runs WHERE job = ?", "i", to);
+
+	err = err ? err
+		  : store_run(st, "UPDATE runs SET job = ?, attempt = attempt + ? WHERE job = ?",
+			      "iii", to, attempts, from);
+	err = err ? err : store_run(st, "UPDATE ranks SET job = ? WHERE job = ?", "ii", to, from);
+	err = err ? err
+		  : store_run(st, "UPDATE OR REPLACE disruptions SET job = ? WHERE job = ?", "ii",
+			      to, from);
+	err = err ? err : store_run(st, "UPDATE marks SET job = ? WHERE job = ?", "ii", to, from);
+	err = err ? err
+		  : store_run(
+			    st,
+			    "UPDATE jobs SET first_ns = min(first_ns, (SELECT first_ns FROM jobs WHERE id = ?)) WHERE id = ?",
+			    "ii", from, to);
+	return err ? err : store_run(st, "DELETE FROM jobs WHERE id = ?", "i", from);
+}
+
+static int former_move(struct store *st, int64_t session, const struct intake_about *a,
+		       const char *key)
+{
+	struct intake_about was = *a;
+	int64_t from, to;
+	int err;
+
+	err = store_number(
+		st, &from,
+		"SELECT jobs.id FROM jobs JOIN ranks ON job = jobs.id WHERE key = ? AND kind = 1"
+		" AND session = ? AND source = ''",
+		"ti", key, session);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = store_number(st, &to, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
+	if (err == -ENOENT)
+		return store_run(st, "UPDATE jobs SET key = ?, name = ?, job_uid = ? WHERE id = ?",
+				 "ttti", a->key, a->title, a->uid, from);
+	snprintf(was.key, sizeof(was.key), "%s", key);
+	err = err ? err : ledgers_merge(st, session, a, &was);
+	return err ? err : rows_move(st, from, to);
+}
+
+int write_formers(struct store *st, int64_t session, const struct intake_about *a)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < a->nformers; i++)
+		err = former_move(st, session, a, a->former[i]);
+	return err;
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "userspace/model/fact.h"
+#include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/store/store.h"
 
@@ -55,10 +55,9 @@ struct store_writer_stats {
 
 struct store_writer;
 /* Opens the store and starts the thread. A store that cannot be opened now is warned of and tried
- * again; -EMEDIUMTYPE and -EPROTO, which stay, and -ENOMEM are errors, after one line. */
+ * again; -EMEDIUMTYPE, -EUCLEAN and -EPROTO, which stay, and -ENOMEM are errors, after one line. */
 int store_writer_open(struct store_writer **ret, const struct store_writer_options *o);
-/* Whom the facts come from; a store that knows the same one is gone on with. Also told by
- * FACT_START. */
+/* Source of the facts; a store that knows this source is continued. Also told by FACT_START. */
 void store_writer_session(struct store_writer *w, const struct gp_session *s,
 			  uint64_t start_mono_ns);
 /* Number of the last fact that the store has of this session. */
@@ -72,8 +71,8 @@ int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store 
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *ret);
 /* A successor waits for the file: store_hand_over() when it is closed. */
 void store_writer_hand_over(struct store_writer *w);
-/* Writes what is left, within some seconds. -EIO when something was lost, after one line. NULL is
- * fine. */
+/* Writes what is left, within half a second where another process locks the file. -EIO when
+ * something was lost, after one line. NULL is fine. */
 int store_writer_close(struct store_writer *w);
 
 #endif

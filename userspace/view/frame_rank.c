@@ -6,9 +6,9 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
-#include "userspace/view/own.h"
-#include "userspace/view/spark.h"
-#include "userspace/view/words.h"
+#include "userspace/report/own.h"
+#include "userspace/text/spark.h"
+#include "userspace/text/words.h"
 
 #define LEGEND_WIDTH 39 /* glyph, label, time and share of one bucket */
 
@@ -21,7 +21,7 @@ static const enum style state_style[] = {
 void frame_state(struct canvas *c, const struct step_state *st)
 {
 	canvas_put(c, state_style[st->state], "%s%s%s", step_state_name[st->state],
-		   st->tier == TIER_NONE ? "" : " ", tier_letter[st->tier]);
+		   st->tier == TIER_NONE ? "" : " ", tier_name[st->tier]);
 }
 
 static void frame_marker(struct canvas *c, const struct step_state *st)
@@ -34,7 +34,9 @@ static void frame_marker(struct canvas *c, const struct step_state *st)
 		canvas_put(c, STYLE_BOLD, "%s", *st->marker ? st->marker : "an unnamed marker");
 		canvas_put(c, STYLE_DIM, "  confidence %.2f", st->confidence);
 	}
-	if (st->since_attach)
+	if (st->undercounted)
+		canvas_put(c, STYLE_YELLOW, "  numbers may be too low");
+	else if (st->since_attach)
 		canvas_put(c, STYLE_DIM, "  steps count from attach");
 	if (*st->ratios) {
 		canvas_line(c, WORTH_MORE);
@@ -49,7 +51,7 @@ static void frame_marker(struct canvas *c, const struct step_state *st)
 	}
 }
 
-static void figure(struct canvas *c, const char *name, const char *value)
+static void frame_figure(struct canvas *c, const char *name, const char *value)
 {
 	canvas_put(c, STYLE_DIM, "   %s ", name);
 	canvas_put(c, STYLE_PLAIN, "%s", value);
@@ -63,18 +65,19 @@ static void frame_figures(struct canvas *c, const struct deviation_view *t)
 	canvas_line(c, WORTH_KEY);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "p50 ");
-	canvas_put(c, STYLE_PLAIN, "%s", view_duration(text, t->p50_ns));
+	canvas_put(c, STYLE_PLAIN, "%s", text_duration(text, t->p50_ns));
 	if (wide)
-		figure(c, "p95", view_duration(text, t->p95_ns));
-	figure(c, "p99", view_duration(text, t->p99_ns));
-	figure(c, "max", view_duration(text, t->max_ns));
+		frame_figure(c, "p95", text_duration(text, t->p95_ns));
+	frame_figure(c, "p99", text_duration(text, t->p99_ns));
+	frame_figure(c, "max", text_duration(text, t->max_ns));
 	if (!t->ideal_ns)
 		return;
 	if (wide)
-		figure(c, "ideal", view_duration(text, t->ideal_ns));
-	figure(c, "deviation", clock_duration(text, WORD_MAX, (uint64_t)(t->deviation_ns + 0.5)));
+		frame_figure(c, "ideal", text_duration(text, t->ideal_ns));
+	frame_figure(c, "deviation",
+		     clock_duration(text, WORD_MAX, (uint64_t)(t->deviation_ns + 0.5)));
 	snprintf(text, sizeof(text), "%.1f %%", 100 * t->jitter);
-	figure(c, "jitter", text);
+	frame_figure(c, "jitter", text);
 }
 
 static void frame_spark(struct canvas *c, const struct loop_view *l, int height)
@@ -87,10 +90,10 @@ static void frame_spark(struct canvas *c, const struct loop_view *l, int height)
 	for (int row = 0; row < height; row++) {
 		canvas_line(c, WORTH_KEY);
 		if (!row)
-			canvas_right(c, 9, STYLE_DIM, view_duration(text, sp.high_ns));
+			canvas_right(c, 9, STYLE_DIM, text_duration(text, sp.high_ns));
 		else if (row == height - 1)
 			canvas_right(c, 9, STYLE_DIM,
-				     sp.low_ns ? view_duration(text, sp.low_ns) : "0");
+				     sp.low_ns ? text_duration(text, sp.low_ns) : "0");
 		canvas_at(c, 10);
 		canvas_put(c, STYLE_DIM, "%s", row == height - 1 ? "└" : "│");
 		spark_row(c, &sp, row, height);
@@ -111,7 +114,7 @@ static void frame_step(struct canvas *c, const struct rank_view *r, const struct
 		   (unsigned long long)l->last_number);
 	canvas_put(c, STYLE_DIM, "  took ");
 	canvas_put(c, l->recent && l->time.last_ns > 2 * l->time.p50_ns ? STYLE_RED : STYLE_BOLD,
-		   "%s", view_duration(text, l->time.last_ns));
+		   "%s", text_duration(text, l->time.last_ns));
 	if (l->state.updates && l->state.updates != l->state.steps)
 		canvas_put(c, STYLE_DIM, "  %llu update%s", (unsigned long long)l->state.updates,
 			   plural(l->state.updates));
@@ -119,7 +122,7 @@ static void frame_step(struct canvas *c, const struct rank_view *r, const struct
 		canvas_put(c, STYLE_YELLOW, "  %llu tainted by lost records",
 			   (unsigned long long)l->flagged[0]);
 	if (l->change.slow)
-		canvas_put(c, STYLE_RED, "  %s", view_change(slow, sizeof(slow), &l->change));
+		canvas_put(c, STYLE_RED, "  %s", text_change(slow, sizeof(slow), &l->change));
 	frame_figures(c, &l->time);
 	if (l->recent > 1)
 		frame_spark(c, l, rows >= 30 ? 4 : rows >= 24 ? 3 : rows >= 18 ? 2 : 1);
@@ -137,15 +140,15 @@ static void frame_phases(struct canvas *c, const struct loop_view *l)
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "in a step  ");
 	for (int i = 0; i < PHASE_COUNT; i++)
-		if (l->phases_known & (1u << i) && view_phase_shows(l->phase_ns[i], whole)) {
+		if (l->phases_known & (1u << i) && text_phase_shows(l->phase_ns[i], whole)) {
 			canvas_put(c, STYLE_DIM, "%s%s ", separator, phase_name[i]);
-			canvas_put(c, STYLE_PLAIN, "%s", view_percent(text, l->phase_ns[i], whole));
+			canvas_put(c, STYLE_PLAIN, "%s", text_percent(text, l->phase_ns[i], whole));
 			separator = "  ";
 		}
-	if (!view_phase_shows(view_phase_rest_ns(l), whole))
+	if (!text_phase_shows(text_phase_rest_ns(l), whole))
 		return;
 	canvas_put(c, STYLE_DIM, "%selse ", separator);
-	canvas_put(c, STYLE_PLAIN, "%s", view_percent(text, view_phase_rest_ns(l), whole));
+	canvas_put(c, STYLE_PLAIN, "%s", text_percent(text, text_phase_rest_ns(l), whole));
 }
 
 static void frame_other_loops(struct canvas *c, const struct rank_view *r,
@@ -167,13 +170,13 @@ static void frame_other_loops(struct canvas *c, const struct rank_view *r,
 			canvas_put(c, STYLE_PLAIN, "  step %llu",
 				   (unsigned long long)l->last_number);
 		if (l->time.count)
-			figure(c, "p50", view_duration(text, l->time.p50_ns));
+			frame_figure(c, "p50", text_duration(text, l->time.p50_ns));
 	}
 }
 
 void frame_loops(struct canvas *c, const struct rank_view *r, int rows)
 {
-	const struct loop_view *main = view_main_loop(r);
+	const struct loop_view *main = text_main_loop(r);
 
 	if (!main)
 		return;
@@ -209,7 +212,7 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 			     clock_duration(time, WORD_MAX, parts[i].ns));
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			canvas_right(c, left + width - 2, STYLE_DIM,
-				     view_percent(text, parts[i].ns, observed));
+				     text_percent(text, parts[i].ns, observed));
 	}
 }
 
@@ -217,11 +220,11 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 {
 	const struct ledger_view *l = &r->ledger;
 	int cells[PARTS_MAX], width = c->cols - 2, n;
-	uint64_t observed = view_observed_ns(l);
+	uint64_t observed = text_observed_ns(l);
 	struct part parts[PARTS_MAX], seen[PARTS_MAX];
-	char text[WORD_MAX], late[128];
+	char text[WORD_MAX], recent[128];
 
-	n = view_parts(parts, l, &s->types);
+	n = text_parts(parts, l, &s->types);
 	/* The running step is always a bit of something: as long as it is small it would only
 	 * flicker. */
 	for (int i = 0; i < n; i++)
@@ -235,15 +238,15 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 		if (seen[i].id == BUCKET_UNOBSERVED)
 			seen[i].ns = 0;
 	}
-	view_apportion(seen, n, width, cells);
+	text_apportion(seen, n, width, cells);
 	canvas_line(c, WORTH_BLANK);
 	canvas_line(c, WORTH_MAIN);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_BOLD, "goodput %s",
-		   view_percent(text, l->ns[BUCKET_GOODPUT], observed));
-	canvas_put(c, STYLE_DIM, " of %s observed", view_duration(text, observed));
-	if (view_windows(late, sizeof(late), r))
-		canvas_put(c, STYLE_DIM, "; %s", late);
+		   text_percent(text, l->ns[BUCKET_GOODPUT], observed));
+	canvas_put(c, STYLE_DIM, " of %s observed", text_duration(text, observed));
+	if (text_windows(recent, sizeof(recent), r))
+		canvas_put(c, STYLE_DIM, "; %s", recent);
 	canvas_line(c, WORTH_MAIN);
 	canvas_at(c, 1);
 	for (int i = 0; i < n; i++)

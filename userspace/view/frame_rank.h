@@ -4,7 +4,7 @@
 #define VIEW_FRAME_RANK_H
 
 #include "userspace/model/snapshot.h"
-#include "userspace/view/canvas.h"
+#include "userspace/text/canvas.h"
 
 /* What a line is worth when there is not room for all. */
 enum worth {

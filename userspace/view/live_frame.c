@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <string.h>
+/* live_frame.c - a frame of the live view. */
 
-#include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
-#include "userspace/view/canvas.h"
+#include "userspace/text/canvas.h"
 #include "userspace/view/frame.h"
 #include "userspace/view/frame_rank.h"
-#include "userspace/view/report_job.h"
-#include "userspace/view/spark.h"
+#include "userspace/report/report_job.h"
+#include "userspace/text/spark.h"
 #include "userspace/view/view.h"
-#include "userspace/view/words.h"
+#include "userspace/text/words.h"
 
 #define FRAME_EVENTS 5
 
 static void frame_head(struct canvas *c, const struct snapshot *s)
 {
 	char text[WORD_MAX];
-	const char *now = view_time(text, s, s->mono_ns);
+	const char *now = text_time(text, s, s->mono_ns);
 
 	canvas_line(c, WORTH_KEY);
 	canvas_put(c, STYLE_BOLD, "gp-bpf %s", s->session.version);
@@ -27,7 +25,7 @@ static void frame_head(struct canvas *c, const struct snapshot *s)
 
 static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool selected)
 {
-	const struct loop_view *l = view_main_loop(r);
+	const struct loop_view *l = text_main_loop(r);
 	char text[WORD_MAX];
 	struct spark sp;
 
@@ -55,11 +53,11 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 		frame_state(c, &l->state);
 	canvas_at(c, 33);
 	canvas_put(c, STYLE_PLAIN, "step %llu ", (unsigned long long)l->last_number);
-	canvas_right(c, 55, STYLE_PLAIN, l->time.count ? view_duration(text, l->time.last_ns) : "");
+	canvas_right(c, 55, STYLE_PLAIN, l->time.count ? text_duration(text, l->time.last_ns) : "");
 	canvas_right(c, 72, STYLE_DIM, "goodput");
 	canvas_right(
 		c, 80, STYLE_PLAIN,
-		view_percent(text, r->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&r->ledger)));
+		text_percent(text, r->ledger.ns[BUCKET_GOODPUT], text_observed_ns(&r->ledger)));
 	if (c->cols < 96 || l->recent < 2)
 		return;
 	canvas_at(c, 83);
@@ -93,13 +91,13 @@ static void frame_identity(struct canvas *c, const struct rank_view *r)
 	canvas_line(c, WORTH_KEY);
 	canvas_at(c, 1);
 	if (r->rank >= 0)
-		canvas_put(c, STYLE_BOLD, "%s  ", view_rank(rank, r->rank, r->world_size));
+		canvas_put(c, STYLE_BOLD, "%s  ", text_rank(rank, r->rank, r->world_size));
 	canvas_put(c, STYLE_BOLD, "pid %u", r->pid);
 	if (*r->job)
 		canvas_put(c, STYLE_CYAN, "  job %s", r->job);
 	if (!r->alive)
 		canvas_put(c, r->status ? STYLE_RED : STYLE_PLAIN, "  %s",
-			   view_fate(fate, sizeof(fate), r));
+			   text_fate(fate, sizeof(fate), r));
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
 }
 
@@ -113,8 +111,8 @@ static void frame_hang(struct canvas *c, const struct snapshot *s, const struct 
 	canvas_line(c, WORTH_KEY);
 	canvas_at(c, 1);
 	canvas_put(c, r->hang.hung ? STYLE_RED : STYLE_YELLOW, "%s for %s: %s",
-		   r->hang.hung ? "hung" : "silent", view_duration(took, r->hang.size_ns),
-		   view_hang(text, sizeof(text), s, r));
+		   r->hang.hung ? "hung" : "silent", text_duration(took, r->hang.size_ns),
+		   text_hang(text, sizeof(text), s, r));
 	if (!*r->hang.evidence)
 		return;
 	canvas_line(c, WORTH_MORE);
@@ -133,7 +131,7 @@ static void frame_straggler(struct canvas *c, const struct rank_view *r)
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_RED,
 		   "straggler since step %llu: the others wait %s for it in a step%s%s",
-		   (unsigned long long)v->onset_step, view_duration(took, v->size_ns),
+		   (unsigned long long)v->onset_step, text_duration(took, v->size_ns),
 		   *v->phase ? ", " : "", v->phase);
 }
 
@@ -149,7 +147,7 @@ static void frame_events(struct canvas *c, const struct snapshot *s, const struc
 	for (uint32_t i = first; i < n; i++) {
 		canvas_line(c, i + 1 == n ? WORTH_GOOD : i + 2 == n ? WORTH_DETAIL : WORTH_OLD);
 		canvas_at(c, 1);
-		canvas_put(c, STYLE_DIM, "%s  ", view_time(text, s, r->events[i].mono_ns));
+		canvas_put(c, STYLE_DIM, "%s  ", text_time(text, s, r->events[i].mono_ns));
 		canvas_put(c, STYLE_PLAIN, "%s", r->events[i].text);
 	}
 }
@@ -177,9 +175,9 @@ static void frame_cost(struct canvas *c, const struct snapshot *s, const struct 
 	if (r && r->hits)
 		frame_overhead(c, r);
 	canvas_put(c, STYLE_DIM, "records lost ");
-	canvas_put(c, view_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s",
-		   view_losses(text, sizeof(text), s));
-	if (!view_given_up(text, sizeof(text), s))
+	canvas_put(c, text_lost(s) ? STYLE_RED : STYLE_PLAIN, "%s",
+		   text_losses(text, sizeof(text), s));
+	if (!text_given_up(text, sizeof(text), s))
 		return;
 	canvas_line(c, WORTH_GOOD);
 	canvas_at(c, 1);
@@ -205,9 +203,10 @@ static void frame_hint(struct canvas *c, const struct snapshot *s)
 
 static void frame_nothing(struct canvas *c, const struct snapshot *s)
 {
+	char room[TEXT_WHY_MAX];
 	const char *why, *hint;
 
-	view_why_nothing(s, &why, &hint);
+	text_why_nothing(s, room, &why, &hint);
 	canvas_line(c, WORTH_BLANK);
 	canvas_line(c, WORTH_MAIN);
 	canvas_at(c, 1);
@@ -260,16 +259,16 @@ static void frame_job(struct canvas *c, const struct snapshot *s, const struct r
 		   job_state_name[j->state], j->runs, (unsigned long long)j->last_step);
 	canvas_put(c, STYLE_DIM, "   goodput ");
 	canvas_put(c, STYLE_PLAIN, "%s",
-		   view_percent(part, j->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&j->ledger)));
+		   text_percent(part, j->ledger.ns[BUCKET_GOODPUT], text_observed_ns(&j->ledger)));
 	canvas_put(c, STYLE_DIM, "   disruptions ");
-	canvas_put(c, j->nfalls ? STYLE_RED : STYLE_PLAIN, "%llu",
+	canvas_put(c, j->ndisruptions ? STYLE_RED : STYLE_PLAIN, "%llu",
 		   (unsigned long long)j->ledger.disruptions);
 	if (j->ledger.ns[BUCKET_WASTED]) {
 		canvas_put(c, STYLE_DIM, "   wasted ");
-		canvas_put(c, STYLE_PLAIN, "%s", view_duration(lost, j->ledger.ns[BUCKET_WASTED]));
+		canvas_put(c, STYLE_PLAIN, "%s", text_duration(lost, j->ledger.ns[BUCKET_WASTED]));
 	}
-	if (j->starts > 2)
-		canvas_put(c, STYLE_RED, "   crash loop: %u start%s", j->starts, plural(j->starts));
+	if (j->futile_runs >= JOB_FUTILE)
+		canvas_put(c, STYLE_RED, "   crash loop: %u runs", j->futile_runs);
 }
 
 void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o)

@@ -4,11 +4,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/plural.h"
 #include "userspace/view/view.h"
-#include "userspace/view/words.h"
+#include "userspace/text/words.h"
 
 #define NS_PER_S	1000000000ll
 #define PLAIN_PERIOD_NS 10000000000ull
@@ -45,7 +44,7 @@ static void plain_rank(FILE *out, const struct fact *f)
 	if (st->loops > 1)
 		fprintf(out, " loop %" PRIu32, st->loop + 1);
 	if (st->tier != TIER_NONE)
-		fprintf(out, " (tier %s by %s)", tier_letter[st->tier],
+		fprintf(out, " (tier %s by %s)", tier_name[st->tier],
 			log_escape(marker, sizeof(marker), st->marker, sizeof(st->marker)));
 	if (st->steps)
 		fprintf(out, " after %" PRIu64 " step%s", st->steps, plural(st->steps));
@@ -63,27 +62,28 @@ static void plain_checkpoint(FILE *out, const struct fact_checkpoint *c)
 
 	fprintf(out, " checkpoint %s", c->restore ? "restored" : "saved");
 	if (c->closed)
-		fprintf(out, " in %s", view_duration(text, c->end_ns - c->start_ns));
+		fprintf(out, " in %s", text_duration(text, c->end_ns - c->start_ns));
 	else
 		fputs(", its end was not seen", out);
 	if (c->step)
-		fprintf(out, " after step %" PRIu64, c->step);
+		fprintf(out, " after %sstep %" PRIu64, c->estimated ? "about " : "", c->step);
 	if (c->file && *c->file)
 		fprintf(out, ": %s", log_escape(file, sizeof(file), c->file, strlen(c->file)));
 }
 
-static void plain_disruption(FILE *out, const struct job_fall *fall)
+static void plain_disruption(FILE *out, const struct job_disruption *disruption)
 {
-	const struct job_cause *why = &fall->why;
+	const struct job_cause *why = &disruption->why;
 	char comm[PLAIN_TEXT_MAX], took[WORD_MAX];
 
-	if (fall->over) {
+	if (disruption->over) {
 		fprintf(out, " disruption %" PRIu64 " is over after %s: goes on with step %" PRId64,
-			fall->number, view_duration(took, fall->d.recovery_ns),
-			fall->d.resumed_step);
-		if (fall->d.wasted_ns)
-			fprintf(out, ", %s%s of progress lost", fall->estimated ? "about " : "",
-				view_duration(took, fall->d.wasted_ns));
+			disruption->number, text_duration(took, disruption->d.recovery_ns),
+			disruption->d.resumed_step);
+		if (disruption->d.wasted_ns)
+			fprintf(out, ", %s%s of progress lost",
+				disruption->estimated ? "about " : "",
+				text_duration(took, disruption->d.wasted_ns));
 		return;
 	}
 	fprintf(out, " disruption: %s", why->cause);
@@ -98,8 +98,8 @@ static void plain_disruption(FILE *out, const struct job_fall *fall)
 	if (why->sender && *why->sender_comm)
 		fprintf(out, " (%s)",
 			log_escape(comm, sizeof(comm), why->sender_comm, strlen(why->sender_comm)));
-	if (fall->d.step != DISRUPTION_NO_STEP)
-		fprintf(out, ", last step %" PRId64, fall->d.step);
+	if (disruption->d.step != DISRUPTION_NO_STEP)
+		fprintf(out, ", last step %" PRId64, disruption->d.step);
 }
 
 static void plain_health(FILE *out, const struct fact_health *h)
@@ -116,7 +116,7 @@ static void plain_health(FILE *out, const struct fact_health *h)
 			log_escape(evidence, sizeof(evidence), h->evidence, strlen(h->evidence)));
 		return;
 	}
-	fprintf(out, " %s %s: %s", h->over ? "hung" : "hangs for", view_duration(took, h->size_ns),
+	fprintf(out, " %s %s: %s", h->over ? "hung" : "hangs for", text_duration(took, h->size_ns),
 		h->why);
 	if (*h->evidence)
 		fprintf(out, " (%s)",
@@ -128,7 +128,7 @@ static void plain_health(FILE *out, const struct fact_health *h)
 static void plain_loss(FILE *out, const struct gp_loss *l)
 {
 	static const char *const cause[GP_LOSS_CAUSE_COUNT] = {
-#define X(id, name) [id] = #name,
+#define X(id, name, attributes) [id] = #name,
 		GP_LOSS_CAUSES(X)
 #undef X
 	};
@@ -137,24 +137,35 @@ static void plain_loss(FILE *out, const struct gp_loss *l)
 		l->cause < GP_LOSS_CAUSE_COUNT ? cause[l->cause] : "unknown cause");
 }
 
-void plain_fact(FILE *out, const struct fact *f)
+static bool plain_shows(const struct fact *f)
 {
-	char when[WORD_MAX];
-
 	switch (f->type) {
 	case FACT_RANK:
 	case FACT_CHECKPOINT:
 	case FACT_DISRUPTION:
 	case FACT_HEALTH:
-		break;
+		return true;
 	case FACT_LOSS:
-		if (f->loss->cause != GP_LOSS_unpaired && f->loss->cause != GP_LOSS_rate_limited &&
-		    f->loss->cause != GP_LOSS_names_full && f->loss->cause != GP_LOSS_file_limited)
-			break;
-		return;
+		return event_loss_of_data(f->loss->cause);
 	default:
-		return;
+		return false;
 	}
+}
+
+void plain_event(FILE *out, const struct fact *f)
+{
+	if (!plain_shows(f) || (f->type == FACT_RANK && f->state->state != STATE_LOCKED))
+		return;
+	fputs("gp-bpf: ", out);
+	plain_fact(out, f);
+}
+
+void plain_fact(FILE *out, const struct fact *f)
+{
+	char when[WORD_MAX];
+
+	if (!plain_shows(f))
+		return;
 	plain_head(out, plain_clock(when, f->real_ns), f->rank, f->pid);
 	if (f->type == FACT_RANK)
 		plain_rank(out, f);
@@ -178,10 +189,10 @@ static void plain_loop(FILE *out, const char *when, const struct rank_view *r,
 	if (r->nloops > 1)
 		fprintf(out, " loop %" PRIu32, l->state.loop + 1);
 	fprintf(out, " step %" PRIu64, l->last_number);
-	fprintf(out, ", median %s", view_duration(text, l->time.p50_ns));
-	fprintf(out, ", p99 %s", view_duration(text, l->time.p99_ns));
+	fprintf(out, ", median %s", text_duration(text, l->time.p50_ns));
+	fprintf(out, ", p99 %s", text_duration(text, l->time.p99_ns));
 	fprintf(out, ", goodput %s\n",
-		view_percent(text, r->ledger.ns[BUCKET_GOODPUT], view_observed_ns(&r->ledger)));
+		text_percent(text, r->ledger.ns[BUCKET_GOODPUT], text_observed_ns(&r->ledger)));
 }
 
 void plain_snapshot(FILE *out, const struct snapshot *s)

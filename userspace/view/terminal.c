@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +12,23 @@
 #include <unistd.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/tty.h"
 
 /* Alternate screen, no cursor; and back. 2026: the terminal shows what lies between at once. */
 #define TERM_ENTER "\033[?1049h\033[?25l\033[H\033[2J"
+#define TERM_CLEAR "\033[2J"
 #define TERM_LEAVE "\033[0m\033[?25h\033[?1049l"
 #define SYNC_BEGIN "\033[?2026h"
 #define SYNC_END   "\033[?2026l"
 
+#define LEAVE_WAIT_MS 500 /* for a terminal that takes nothing (^S, a connection that hangs) */
+
 struct terminal {
 	int in_fd, out_fd;
 	bool keys, color;
+	bool entered; /* the alternate screen: with the first frame, so that a start that fails
+			 shows why */
+	bool clear;   /* with the next frame */
 	struct termios before;
 	int cols, rows;
 	struct buffer screen, out; /* screen: what it shows now */
@@ -38,15 +46,19 @@ static void terminal_size(struct terminal *t)
 	t->rows = w.ws_row;
 }
 
+/* From the background, setting or reading a terminal stops the process. */
+static bool terminal_foreground(const struct terminal *t)
+{
+	return isatty(t->in_fd) && tcgetpgrp(t->in_fd) == getpgrp();
+}
+
 /* Keys one by one, unechoed. ^C stays a signal: it is as much for the job of `run` as for us. ^Z
  * would leave the terminal in the alternate screen. */
 static void terminal_raw(struct terminal *t)
 {
 	struct termios raw;
 
-	/* From the background, setting a terminal stops the process. */
-	if (!isatty(t->in_fd) || tcgetpgrp(t->in_fd) != getpgrp() ||
-	    tcgetattr(t->in_fd, &t->before))
+	if (!terminal_foreground(t) || tcgetattr(t->in_fd, &t->before))
 		return;
 	raw = t->before;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
@@ -68,6 +80,62 @@ static void terminal_write(struct terminal *t, const char *data, size_t len)
 		data += n;
 		len -= (size_t)n;
 	}
+}
+
+/* Async-signal-safe. */
+static bool terminal_ready(const struct terminal *t, int wait_ms)
+{
+	struct pollfd p = {.fd = t->out_fd, .events = POLLOUT};
+
+	return poll(&p, 1, wait_ms) > 0;
+}
+
+/* Async-signal-safe. The end of a watch resumes output that ^S stopped, else the terminal would
+ * stay in the alternate screen. */
+static void terminal_leave(struct terminal *t)
+{
+	bool ready = !t->entered || terminal_ready(t, LEAVE_WAIT_MS);
+
+	if (!ready && terminal_foreground(t))
+		tcflow(t->out_fd, TCOON);
+	if (t->entered && (ready || terminal_ready(t, 0)))
+		terminal_write(t, TERM_LEAVE, strlen(TERM_LEAVE));
+	if (t->keys)
+		tcsetattr(t->in_fd, TCSANOW, &t->before);
+}
+
+/* A crash must leave a usable terminal, and show what was logged before it. */
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+#define CRASHES (sizeof(crashes) / sizeof(crashes[0]))
+static struct sigaction crash_before[CRASHES];
+static struct terminal *crash_terminal;
+static pid_t crash_pid;		   /* 0: nothing is to be restored */
+static char crash_stack[64 << 10]; /* where the crash is an overflow of the stack */
+static stack_t crash_stack_before;
+
+static void terminal_on_crash(int signo)
+{
+	if (getpid() == crash_pid) { /* a helper process has no part in this */
+		terminal_leave(crash_terminal);
+		log_held_write();
+	}
+	for (size_t i = 0; i < CRASHES; i++)
+		sigaction(crashes[i], &crash_before[i], NULL);
+	raise(signo); /* ends the process as it would have ended, with a core where that is
+		       * wanted */
+}
+
+/* t NULL: stop watching. */
+static void crash_watch(struct terminal *t)
+{
+	const struct sigaction watch = {.sa_handler = terminal_on_crash, .sa_flags = SA_ONSTACK};
+	const stack_t stack = {.ss_sp = crash_stack, .ss_size = sizeof(crash_stack)};
+
+	sigaltstack(t ? &stack : &crash_stack_before, t ? &crash_stack_before : NULL);
+	crash_terminal = t;
+	crash_pid = t ? getpid() : 0;
+	for (size_t i = 0; i < CRASHES; i++)
+		sigaction(crashes[i], t ? &watch : &crash_before[i], t ? &crash_before[i] : NULL);
 }
 
 /* Takes the next line off *at; its length. Past the end: empty lines. */
@@ -97,26 +165,20 @@ static void terminal_difference(struct terminal *t, const struct buffer *frame)
 
 		if (n == m && !memcmp(fresh, stale, n))
 			continue;
-		/* Erased first: behind a line that is full, the erase would take its last column.
-		 */
+		/* Erased first: behind a line that is full, the erase would take its last
+		 * column. */
 		buffer_printf(&t->out, "\033[%d;1H\033[K", row);
 		buffer_add(&t->out, fresh, n);
 	}
-}
-
-bool terminal_wants_color(void)
-{
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
 }
 
 int terminal_open(struct terminal **ret, int in_fd, int out_fd)
 {
 	struct terminal *t;
 
-	if (!isatty(out_fd)) {
-		log_error("the live view needs a terminal");
+	if (!tty_escapes(out_fd)) {
+		log_error(
+			"the live view needs a terminal, and TERM to name one that is not \"dumb\"");
 		return -ENOTTY;
 	}
 	t = calloc(1, sizeof(*t));
@@ -124,10 +186,9 @@ int terminal_open(struct terminal **ret, int in_fd, int out_fd)
 		return -ENOMEM;
 	t->in_fd = in_fd;
 	t->out_fd = out_fd;
-	t->color = terminal_wants_color();
-	terminal_raw(t);
+	t->color = tty_color(out_fd);
 	terminal_size(t);
-	terminal_write(t, TERM_ENTER, strlen(TERM_ENTER));
+	crash_watch(t);
 	*ret = t;
 	return 0;
 }
@@ -149,20 +210,27 @@ bool terminal_color(const struct terminal *t)
 
 void terminal_draw(struct terminal *t, const struct buffer *frame)
 {
-	struct pollfd p = {.fd = t->out_fd, .events = POLLOUT};
-
 	/* A terminal that is held (^S) must not hold up the observation. */
-	if (frame->failed || poll(&p, 1, 0) <= 0)
+	if (frame->failed || !terminal_ready(t, 0))
 		return;
 	buffer_clear(&t->out);
 	buffer_add(&t->out, SYNC_BEGIN, strlen(SYNC_BEGIN));
+	if (t->clear)
+		buffer_add(&t->out, TERM_CLEAR, strlen(TERM_CLEAR));
 	terminal_difference(t, frame);
 	if (t->out.failed || t->out.len == strlen(SYNC_BEGIN))
 		return;
+	if (!t->entered) {
+		log_hold();
+		t->entered = true;
+		terminal_raw(t);
+		terminal_write(t, TERM_ENTER, strlen(TERM_ENTER));
+	}
 	buffer_add(&t->out, SYNC_END, strlen(SYNC_END));
 	if (t->out.failed)
 		return;
 	terminal_write(t, t->out.data, t->out.len);
+	t->clear = false;
 	buffer_clear(&t->screen);
 	if (frame->data)
 		buffer_add(&t->screen, frame->data, frame->len);
@@ -172,12 +240,16 @@ void terminal_resize(struct terminal *t)
 {
 	terminal_size(t);
 	buffer_clear(&t->screen);
-	terminal_write(t, "\033[2J", 4);
+	t->clear = true;
 }
 
 size_t terminal_read(struct terminal *t, unsigned char *out, size_t len)
 {
-	ssize_t n = t->keys ? read(t->in_fd, out, len) : 0;
+	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
+	ssize_t n = 0;
+
+	if (t->keys || (!t->entered && terminal_foreground(t) && poll(&p, 1, 0) > 0))
+		n = read(t->in_fd, out, len);
 
 	return n > 0 ? (size_t)n : 0;
 }
@@ -186,9 +258,9 @@ void terminal_close(struct terminal *t)
 {
 	if (!t)
 		return;
-	terminal_write(t, TERM_LEAVE, strlen(TERM_LEAVE));
-	if (t->keys)
-		tcsetattr(t->in_fd, TCSANOW, &t->before);
+	crash_watch(NULL);
+	terminal_leave(t);
+	log_release();
 	buffer_free(&t->screen);
 	buffer_free(&t->out);
 	free(t);

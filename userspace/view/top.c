@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* top.c - gp-bpf top on a terminal: opens it, shows frames, takes keys. */
 #include "userspace/view/top.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "userspace/base/tty.h"
 #include "userspace/view/terminal.h"
 
 #define ONCE_COLS 120 /* into a file or a pipe */
@@ -31,14 +32,10 @@ static void top_redraw(struct top *t)
 const struct top_frame_options *top_once_options(void)
 {
 	static struct top_frame_options o;
-	struct winsize w;
+	int cols = tty_cols(STDOUT_FILENO);
 
-	o = (struct top_frame_options){.cols = ONCE_COLS};
-	if (!isatty(STDOUT_FILENO))
-		return &o;
-	o.color = terminal_wants_color();
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col)
-		o.cols = w.ws_col;
+	o = (struct top_frame_options){.cols = cols ? cols : ONCE_COLS,
+				       .color = tty_color(STDOUT_FILENO)};
 	return &o;
 }
 

@@ -8,16 +8,16 @@
 #include "userspace/view/top_frame.h"
 #include "userspace/view/top_state.h"
 
-/* ---- keys; pure ---- */
+/* ---- keys; pure ------------------------------------------------------------------------------ */
 
-/* sort: a name of TOP_JOB_SORTS, filter: NULL for none. -EINVAL after one line. */
+/* sort: a name of top_job_sorts, else -EINVAL; filter: -EINVAL after one line; NULL: none. */
 int top_ui_init(struct top_ui *ui, const char *sort, const char *filter);
 /* Keys as a terminal sends them. True: the user has had enough. s may be NULL: nothing is known
  * yet. */
 bool top_ui_keys(struct top_ui *ui, const struct top_state *s, const unsigned char *in, size_t len);
 void top_ui_note(struct top_ui *ui, bool bad, const char *text); /* "": none */
 
-/* ---- on a terminal ---- */
+/* ---- on a terminal --------------------------------------------------------------------------- */
 
 /* How a frame is drawn that is not on a terminal of ours, or not to stay there. */
 const struct top_frame_options *top_once_options(void);

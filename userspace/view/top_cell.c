@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* top_cell.c - cells of the tables of gp-bpf top. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "userspace/view/spark.h"
+#include "userspace/text/spark.h"
 #include "userspace/view/top_frame.h"
 
 #define NS_PER_S 1000000000ull
@@ -12,14 +13,53 @@
 
 const char *const top_mark_name[TOP_MARKS] = {"hung", "silent", "straggler", "slow"};
 
+static const char *last_part(const char *path, size_t *len)
+{
+	for (size_t i = *len; i-- > 0;) {
+		if (path[i] != '/' || i + 1 == *len)
+			continue;
+		*len -= i + 1;
+		return path + i + 1;
+	}
+	return path;
+}
+
+/* "train.py" of "/opt/venv/bin/python3 -u train.py --lr 1e-4": what an interpreter runs, else the
+ * program. */
+const char *top_program(const char *command, size_t *ret_len)
+{
+	const char *name = command, *at = command;
+	bool module = false;
+
+	*ret_len = strcspn(at, " ");
+	name = last_part(at, ret_len);
+	if (strncmp(name, "python", 6) != 0)
+		return name;
+	for (at += strcspn(at, " "); *(at += strspn(at, " ")); at += strcspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+
+		if (*at == '-' && !module) {
+			module = len == 2 && at[1] == 'm';
+			continue;
+		}
+		*ret_len = len;
+		return module ? at : last_part(at, ret_len);
+	}
+	return name;
+}
+
 const char *top_job_name(char *out, size_t len, const struct top_state *s, const struct top_job *j)
 {
 	const struct top_rank *r = j->ranks ? &s->ranks[j->first] : NULL;
+	const char *program;
+	size_t n;
 
-	if (*j->name || !r)
+	if (*j->name || !r) {
 		snprintf(out, len, "%s", *j->name ? j->name : "?");
-	else
-		snprintf(out, len, "pid %u %s", r->pid, *r->command ? r->command : r->comm);
+		return out;
+	}
+	program = top_program(*r->command ? r->command : r->comm, &n);
+	snprintf(out, len, "%.*s%spid %u", (int)n, program, n ? " " : "", r->pid);
 	return out;
 }
 
@@ -39,7 +79,7 @@ int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t)
 {
 	int n = 0, at;
 
-	for (int i = 0; i < BUCKETS_TOLD; i++) {
+	for (int i = 0; i < BUCKETS_EXPORTED; i++) {
 		struct part p = {i, t->ns[i], bucket_label[i]};
 
 		if (!p.ns || i == BUCKET_UNOBSERVED)
@@ -68,7 +108,7 @@ void top_bar(struct canvas *c, const struct top_time *t, int width)
 	for (int i = 0; width < BAR_WIDE && i < n; i++)
 		if (parts[i].ns < t->observed_ns / 2 / (uint64_t)width)
 			parts[i].ns = 0;
-	view_apportion(parts, n, width, cells);
+	text_apportion(parts, n, width, cells);
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < cells[i]; k++)
 			canvas_put(c, part_look[parts[i].id].style, "%s",
@@ -77,7 +117,7 @@ void top_bar(struct canvas *c, const struct top_time *t, int width)
 
 const char *top_ratio(char out[WORD_MAX], double ratio)
 {
-	return ratio < 0 ? "-" : view_percent(out, (uint64_t)(ratio * 1e9), 1000000000);
+	return ratio < 0 ? "-" : text_percent(out, (uint64_t)(ratio * 1e9), 1000000000);
 }
 
 enum style top_ratio_style(double ratio)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* top_frame.c - a frame of gp-bpf top: head, jobs, keys. */
 #include "userspace/view/top_frame.h"
 
 #include <stdio.h>
@@ -20,30 +21,31 @@ enum {
 	COL_BAR,
 	COL_BADPUT,
 	COL_TROUBLE,
-	COL_FELL,
+	COL_DISRUPTIONS,
 	COLS
 };
 
 static void jobs_columns(struct column col[COLS], int cols)
 {
 	static const struct column whole[COLS] = {
-		[COL_JOB] = {"JOB", 32, false},
-		[COL_STATE] = {"STATE", 8, false},
-		[COL_RANKS] = {"RANKS", 5, true},
-		[COL_STEP] = {"STEP", 8, true},
-		[COL_TIME] = {"P50", 8, true},
-		[COL_TREND] = {"STEP TIMES", 24, false},
-		[COL_GOODPUT] = {"GOODPUT", 7, true},
-		[COL_BAR] = {"WHERE TIME WENT", 24, false},
-		[COL_BADPUT] = {"LARGEST BADPUT", 26, false},
-		[COL_TROUBLE] = {"TROUBLE", 24, false},
-		[COL_FELL] = {"FELL", 4, true},
+		[COL_JOB] = {.head = "JOB", .width = 32},
+		[COL_STATE] = {.head = "STATE", .width = 8},
+		[COL_RANKS] = {.head = "RANKS", .width = 5, .right = true},
+		[COL_STEP] = {.head = "STEP", .width = 8, .right = true},
+		[COL_TIME] = {.head = "P50", .width = 8, .right = true},
+		[COL_TREND] = {.head = "STEP TIMES", .width = 24},
+		[COL_GOODPUT] = {.head = "GOODPUT", .width = 7, .right = true},
+		[COL_BAR] = {.head = "WHERE TIME WENT", .width = 24},
+		[COL_BADPUT] = {.head = "LARGEST BADPUT", .width = 26},
+		[COL_TROUBLE] = {.head = "TROUBLE", .width = 24},
+		[COL_DISRUPTIONS] = {.head = "FELL", .width = 4, .right = true},
 	};
 	static const struct column_way ways[] = {
-		{COL_BADPUT, 18}, {COL_BAR, 15},  {COL_TREND, 10}, {COL_JOB, 20}, {COL_TROUBLE, 14},
-		{COL_BADPUT, 0},  {COL_TREND, 0}, {COL_BAR, 8},	   {COL_JOB, 16}, {COL_TROUBLE, 11},
-		{COL_STEP, 7},	  {COL_STATE, 7}, {COL_JOB, 10},   {COL_BAR, 0},  {COL_FELL, 0},
-		{COL_STEP, 0},	  {COL_STATE, 0}, {COL_RANKS, 0},  {COL_TIME, 0}, {COL_JOB, 4},
+		{COL_BADPUT, 18},  {COL_BAR, 15},     {COL_TREND, 10},	    {COL_JOB, 20},
+		{COL_TROUBLE, 14}, {COL_BADPUT, 0},   {COL_TREND, 0},	    {COL_BAR, 8},
+		{COL_JOB, 16},	   {COL_TROUBLE, 11}, {COL_STEP, 7},	    {COL_STATE, 7},
+		{COL_JOB, 10},	   {COL_BAR, 0},      {COL_DISRUPTIONS, 0}, {COL_STEP, 0},
+		{COL_STATE, 0},	   {COL_RANKS, 0},    {COL_TIME, 0},	    {COL_JOB, 4},
 		{COL_TROUBLE, 0},
 	};
 
@@ -53,8 +55,7 @@ static void jobs_columns(struct column col[COLS], int cols)
 		col[COL_BAR].head = "TIME";
 }
 
-/* ---- head
- * ------------------------------------------------------------------------------------------ */
+/* ---- head ------------------------------------------------------------------------------------ */
 
 static void head_jobs(struct canvas *c, const struct top_state *s)
 {
@@ -109,9 +110,11 @@ static void head_cost(struct canvas *c, const struct top_state *s)
 			   (unsigned long long)s->no_training);
 	if (s->denied)
 		canvas_put(c, STYLE_DIM, "   left out %llu", (unsigned long long)s->denied);
+	if (s->gvisor)
+		canvas_put(c, STYLE_DIM, "   unseen in gVisor %llu", (unsigned long long)s->gvisor);
 }
 
-static void head(struct canvas *c, const struct top_state *s)
+static void top_frame_head(struct canvas *c, const struct top_state *s)
 {
 	char now[WORD_MAX];
 
@@ -126,8 +129,7 @@ static void head(struct canvas *c, const struct top_state *s)
 	head_cost(c, s);
 }
 
-/* ---- jobs
- * ------------------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static enum style state_style(const char *state)
 {
@@ -146,8 +148,8 @@ static void job_trouble(const struct top_job *j, char *out, size_t len, enum sty
 		if (j->marked[k])
 			at += (size_t)snprintf(out + at, len - at, "%s%s %u", at ? ", " : "",
 					       top_mark_name[k], j->marked[k]);
-	if (!at && j->starts > 2 && strcmp(j->state, "ended") != 0)
-		snprintf(out, len, "crash loop %llu", (unsigned long long)j->starts);
+	if (!at && j->futile >= JOB_FUTILE && strcmp(j->state, "ended") != 0)
+		snprintf(out, len, "crash loop %llu", (unsigned long long)j->futile);
 }
 
 static void job_badput(const struct top_job *j, char *out, size_t len)
@@ -159,10 +161,10 @@ static void job_badput(const struct top_job *j, char *out, size_t len)
 	what = top_badput(&j->time, &ns);
 	*out = '\0';
 	if (what)
-		snprintf(out, len, "%s %s", view_percent(share, ns, j->time.observed_ns), what);
+		snprintf(out, len, "%s %s", text_percent(share, ns, j->time.observed_ns), what);
 }
 
-static void number(char out[WORD_MAX], uint64_t n)
+static void frame_number(char out[WORD_MAX], uint64_t n)
 {
 	snprintf(out, WORD_MAX, n ? "%llu" : "-", (unsigned long long)n);
 }
@@ -179,9 +181,9 @@ static void job_row(struct canvas *c, const struct top_state *s, const struct to
 	canvas_put(c, STYLE_BOLD, chosen ? ">" : " ");
 	top_cell(c, col, COL_JOB, plain, top_job_name(name, sizeof(name), s, j));
 	top_cell(c, col, COL_STATE, state_style(j->state), j->state);
-	number(text, j->alive);
+	frame_number(text, j->alive);
 	top_cell(c, col, COL_RANKS, plain, text);
-	number(text, j->step);
+	frame_number(text, j->step);
 	top_cell(c, col, COL_STEP, plain, text);
 	top_cell(c, col, COL_TIME, plain, r ? clock_duration(text, WORD_MAX, r->p50_ns) : "-");
 	top_spark(c, col, COL_TREND, r);
@@ -192,8 +194,8 @@ static void job_row(struct canvas *c, const struct top_state *s, const struct to
 	top_cell(c, col, COL_BADPUT, STYLE_DIM, words);
 	job_trouble(j, words, sizeof(words), &st);
 	top_cell(c, col, COL_TROUBLE, st, words);
-	number(text, j->disruptions);
-	top_cell(c, col, COL_FELL, j->disruptions ? STYLE_RED : STYLE_DIM, text);
+	frame_number(text, j->disruptions);
+	top_cell(c, col, COL_DISRUPTIONS, j->disruptions ? STYLE_RED : STYLE_DIM, text);
 }
 
 static void sorted_by(struct canvas *c, const struct top_ui *ui, uint32_t first, uint32_t end,
@@ -209,7 +211,7 @@ static void sorted_by(struct canvas *c, const struct top_ui *ui, uint32_t first,
 		canvas_put(c, STYLE_DIM, "   %u to %u of %u", first + 1, end, n);
 }
 
-static void nothing(struct canvas *c, const struct top_state *s, const struct top_ui *ui)
+static void top_frame_no_jobs(struct canvas *c, const struct top_state *s, const struct top_ui *ui)
 {
 	canvas_line(c, 1);
 	canvas_put(c, STYLE_YELLOW, "%s",
@@ -223,12 +225,15 @@ static void nothing(struct canvas *c, const struct top_state *s, const struct to
 static void frame_jobs(struct canvas *c, const struct top_state *s, const struct top_ui *ui,
 		       int rows, struct buffer *out)
 {
-	static const int sorted[TOP_JOB_SORT_COUNT] = {
-		[TOP_JOB_TROUBLE] = COL_TROUBLE, [TOP_JOB_JOB] = COL_JOB,
-		[TOP_JOB_STATE] = COL_STATE,	 [TOP_JOB_RANKS] = COL_RANKS,
-		[TOP_JOB_STEP] = COL_STEP,	 [TOP_JOB_TIME] = COL_TIME,
-		[TOP_JOB_GOODPUT] = COL_GOODPUT, [TOP_JOB_BADPUT] = COL_BADPUT,
-		[TOP_JOB_DISRUPTIONS] = COL_FELL};
+	static const int sorted[TOP_JOB_SORT_COUNT] = {[TOP_JOB_TROUBLE] = COL_TROUBLE,
+						       [TOP_JOB_JOB] = COL_JOB,
+						       [TOP_JOB_STATE] = COL_STATE,
+						       [TOP_JOB_RANKS] = COL_RANKS,
+						       [TOP_JOB_STEP] = COL_STEP,
+						       [TOP_JOB_TIME] = COL_TIME,
+						       [TOP_JOB_GOODPUT] = COL_GOODPUT,
+						       [TOP_JOB_BADPUT] = COL_BADPUT,
+						       [TOP_JOB_DISRUPTIONS] = COL_DISRUPTIONS};
 	uint32_t order[TOP_JOBS], n = top_jobs_order(s, ui, order),
 				  at = top_job_at(s, ui, order, n), first, end;
 	int room = rows ? rows - 8 : TOP_JOBS;
@@ -238,7 +243,7 @@ static void frame_jobs(struct canvas *c, const struct top_state *s, const struct
 	top_rows_shown(n, at, (uint32_t)room, &first, &end);
 	sorted_by(c, ui, first, end, n, s->njobs + s->jobs_beyond);
 	if (!n) {
-		nothing(c, s, ui);
+		top_frame_no_jobs(c, s, ui);
 		return;
 	}
 	canvas_line(c, 3);
@@ -256,10 +261,9 @@ static void frame_jobs(struct canvas *c, const struct top_state *s, const struct
 		   (unsigned long long)s->jobs_beyond, plural(s->jobs_beyond));
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
-static void key(struct canvas *c, const char *k, const char *what)
+static void top_frame_key(struct canvas *c, const char *k, const char *what)
 {
 	canvas_put(c, STYLE_BOLD, "%s", k);
 	canvas_put(c, STYLE_DIM, " %s   ", what);
@@ -277,15 +281,15 @@ void top_foot(struct canvas *c, const struct top_ui *ui)
 		canvas_put(c, STYLE_DIM, "_   Enter keeps it, Esc drops it");
 		return;
 	}
-	key(c, "q", ui->open ? "back" : "quit");
-	key(c, "↑ ↓", "choose");
+	top_frame_key(c, "q", ui->open ? "back" : "quit");
+	top_frame_key(c, "↑ ↓", "choose");
 	if (!ui->open)
-		key(c, "Enter", "open");
-	key(c, "< >", "sort");
-	key(c, "r", "reverse");
+		top_frame_key(c, "Enter", "open");
+	top_frame_key(c, "< >", "sort");
+	top_frame_key(c, "r", "reverse");
 	if (!ui->open)
-		key(c, "/", "filter");
-	key(c, "?", "help");
+		top_frame_key(c, "/", "filter");
+	top_frame_key(c, "?", "help");
 }
 
 static void help_sorts(struct canvas *c, const char *what, const struct top_sort_row *rows, int n)
@@ -327,7 +331,7 @@ static void frame_help(struct canvas *c)
 	help_sorts(c, "sort jobs by  ", top_job_sorts, TOP_JOB_SORT_COUNT);
 	help_sorts(c, "sort ranks by ", top_rank_sorts, TOP_RANK_SORT_COUNT);
 	canvas_line(c, 3);
-	for (int i = 0; i < BUCKETS_TOLD; i++) {
+	for (int i = 0; i < BUCKETS_EXPORTED; i++) {
 		if (!(i % 2))
 			canvas_line(c, 2);
 		canvas_at(c, i % 2 ? 40 : 2);
@@ -344,7 +348,7 @@ void top_frame(struct buffer *out, const struct top_state *s, const struct top_u
 	struct canvas c;
 
 	canvas_open(&c, o->cols, o->color);
-	head(&c, s);
+	top_frame_head(&c, s);
 	if (ui->help) {
 		frame_help(&c);
 	} else if (open) {

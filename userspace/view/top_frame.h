@@ -5,8 +5,7 @@
  *   top_order.c      which jobs and ranks are shown, and in which order
  *   top_cell.c       what several tables have: bars, trouble in words
  *   top_frame.c      head, jobs, foot
- *   top_frame_job.c  a job with its ranks
- */
+ *   top_frame_job.c  a job with its ranks */
 #ifndef VIEW_TOP_FRAME_H
 #define VIEW_TOP_FRAME_H
 
@@ -14,9 +13,9 @@
 #include <stdint.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/view/columns.h"
+#include "userspace/text/columns.h"
 #include "userspace/view/top_state.h"
-#include "userspace/view/words.h"
+#include "userspace/text/words.h"
 
 #define TOP_FILTER_MAX 64
 #define TOP_NOTE_MAX   200
@@ -82,7 +81,7 @@ struct top_frame_options {
 void top_frame(struct buffer *out, const struct top_state *s, const struct top_ui *ui,
 	       const struct top_frame_options *o);
 
-/* ---- which ones, in which order ---- */
+/* ---- which ones, in which order -------------------------------------------------------------- */
 
 /* Indices of jobs: how many. */
 uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint32_t ret[TOP_JOBS]);
@@ -99,8 +98,10 @@ const struct top_job *top_job_open(const struct top_state *s, const struct top_u
 /* "trouble, hung first": higher is worse. */
 int top_job_trouble(const struct top_job *j);
 
-/* ---- parts of frames ---- */
+/* ---- parts of frames ------------------------------------------------------------------------- */
 
+/* What a command line runs, of ret_len bytes within it. */
+const char *top_program(const char *command, size_t *ret_len);
 /* A name whatever is known of it. */
 const char *top_job_name(char *out, size_t len, const struct top_state *s, const struct top_job *j);
 const char *top_clock(char out[WORD_MAX], const struct top_state *s, uint64_t mono_ns);
@@ -109,8 +110,8 @@ int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t);
 void top_bar(struct canvas *c, const struct top_time *t, int width);
 const char *top_ratio(char out[WORD_MAX], double ratio);
 enum style top_ratio_style(double ratio);
-/* A head line of a table, its sorted column in bold; where column i begins. sorted: below 0: none.
- */
+/* A head line of a table, its sorted column in bold; where column i begins. sorted: below 0:
+ * none. */
 void top_heads(struct canvas *c, const struct column *col, int n, int sorted);
 int top_column_at(const struct column *col, int i);
 /* Within its column. */

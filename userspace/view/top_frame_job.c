@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* top_frame_job.c - a frame of gp-bpf top for one job and its ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/base/plural.h"
 #include "userspace/view/top_frame.h"
 
 enum {
@@ -28,18 +28,18 @@ enum {
 static void ranks_columns(struct column col[COLS], int cols)
 {
 	static const struct column whole[COLS] = {
-		[COL_RANK] = {"RANK", 5, true},
-		[COL_PID] = {"PID", 7, true},
-		[COL_NODE] = {"NODE", 28, false},
-		[COL_STATE] = {"STATE", 8, false},
-		[COL_STEP] = {"STEP", 8, true},
-		[COL_LAST] = {"LAST", 8, true},
-		[COL_P50] = {"P50", 8, true},
-		[COL_P99] = {"P99", 8, true},
-		[COL_TREND] = {"STEP TIMES", 40, false},
-		[COL_GOODPUT] = {"GOODPUT", 7, true},
-		[COL_WAIT] = {"WAITS", 6, true},
-		[COL_TROUBLE] = {"TROUBLE", 26, false},
+		[COL_RANK] = {.head = "RANK", .width = 5, .right = true},
+		[COL_PID] = {.head = "PID", .width = 7, .right = true},
+		[COL_NODE] = {.head = "NODE", .width = 28},
+		[COL_STATE] = {.head = "STATE", .width = 8},
+		[COL_STEP] = {.head = "STEP", .width = 8, .right = true},
+		[COL_LAST] = {.head = "LAST", .width = 8, .right = true},
+		[COL_P50] = {.head = "P50", .width = 8, .right = true},
+		[COL_P99] = {.head = "P99", .width = 8, .right = true},
+		[COL_TREND] = {.head = "STEP TIMES", .width = 40},
+		[COL_GOODPUT] = {.head = "GOODPUT", .width = 7, .right = true},
+		[COL_WAIT] = {.head = "WAITS", .width = 6, .right = true},
+		[COL_TROUBLE] = {.head = "TROUBLE", .width = 26},
 	};
 	static const struct column_way ways[] = {
 		{COL_TREND, 16},  {COL_NODE, 12}, {COL_TROUBLE, 17}, {COL_TREND, 8},
@@ -52,10 +52,9 @@ static void ranks_columns(struct column col[COLS], int cols)
 	columns_fit(col, COLS, ways, sizeof(ways) / sizeof(ways[0]), cols > 3 ? cols - 2 : 1);
 }
 
-/* ---- the job
- * --------------------------------------------------------------------------------------- */
+/* ---- the job --------------------------------------------------------------------------------- */
 
-static void job_line(struct canvas *c, const struct top_state *s, const struct top_job *j)
+static void top_frame_job_line(struct canvas *c, const struct top_state *s, const struct top_job *j)
 {
 	char name[256];
 
@@ -69,12 +68,11 @@ static void job_line(struct canvas *c, const struct top_state *s, const struct t
 	canvas_put(c, STYLE_DIM, "   disruptions ");
 	canvas_put(c, j->disruptions ? STYLE_RED : STYLE_PLAIN, "%llu",
 		   (unsigned long long)j->disruptions);
-	if (j->starts > 2)
-		canvas_put(c, STYLE_RED, "   crash loop: %llu start%s",
-			   (unsigned long long)j->starts, plural(j->starts));
+	if (j->futile >= JOB_FUTILE)
+		canvas_put(c, STYLE_RED, "   crash loop: %llu runs", (unsigned long long)j->futile);
 }
 
-static void job_time(struct canvas *c, const struct top_job *j)
+static void top_frame_job_time(struct canvas *c, const struct top_job *j)
 {
 	struct part parts[BUCKET_COUNT];
 	int n = top_parts(parts, &j->time);
@@ -82,7 +80,7 @@ static void job_time(struct canvas *c, const struct top_job *j)
 
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_BOLD, "goodput %s", top_ratio(text, top_goodput(&j->time)));
-	canvas_put(c, STYLE_DIM, " of %s observed", view_duration(text, j->time.observed_ns));
+	canvas_put(c, STYLE_DIM, " of %s observed", text_duration(text, j->time.observed_ns));
 	for (uint32_t i = 0; i < j->nwindows; i++)
 		if (j->windows[i].ratio >= 0)
 			canvas_put(c, STYLE_DIM, "%s%s %s", i ? ", " : "; ", j->windows[i].name,
@@ -94,18 +92,18 @@ static void job_time(struct canvas *c, const struct top_job *j)
 		canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
 		canvas_put(c, STYLE_PLAIN, " %s ", parts[i].label);
 		canvas_put(c, STYLE_DIM, "%s   ",
-			   view_percent(text, parts[i].ns, j->time.observed_ns));
+			   text_percent(text, parts[i].ns, j->time.observed_ns));
 	}
 }
 
 static void job_falls(struct canvas *c, const struct top_state *s, const struct top_job *j,
 		      uint32_t most)
 {
-	uint32_t first = j->nfalls > most ? j->nfalls - most : 0;
+	uint32_t first = j->nlast_disruptions > most ? j->nlast_disruptions - most : 0;
 	char when[WORD_MAX], wasted[WORD_MAX], took[WORD_MAX];
 
-	for (uint32_t i = first; i < j->nfalls; i++) {
-		const struct top_fall *f = &j->falls[i];
+	for (uint32_t i = first; i < j->nlast_disruptions; i++) {
+		const struct top_disruption *f = &j->last_disruptions[i];
 
 		canvas_line(c, 2);
 		canvas_put(c, STYLE_DIM, "%s  ", top_clock(when, s, f->at_ns));
@@ -124,8 +122,7 @@ static void job_falls(struct canvas *c, const struct top_state *s, const struct 
 	}
 }
 
-/* ---- its ranks
- * ------------------------------------------------------------------------------------- */
+/* ---- its ranks ------------------------------------------------------------------------------- */
 
 static const char *rank_fate(char *out, size_t len, const struct top_rank *r)
 {
@@ -175,8 +172,8 @@ static void rank_times(struct canvas *c, const struct top_state *s, const struct
 	top_spark(c, col, COL_TREND, r);
 }
 
-static void rank_row(struct canvas *c, const struct top_state *s, const struct top_rank *r,
-		     const struct column *col, bool chosen)
+static void top_frame_rank_row(struct canvas *c, const struct top_state *s,
+			       const struct top_rank *r, const struct column *col, bool chosen)
 {
 	enum style plain = !r->alive ? STYLE_DIM : chosen ? STYLE_BOLD : STYLE_PLAIN;
 	double goodput = top_goodput(&r->time), whole = (double)r->mean_ns * (double)r->count;
@@ -252,8 +249,8 @@ void top_frame_job(struct canvas *c, const struct top_state *s, const struct top
 	int room = rows ? rows - 22 : TOP_RANKS;
 	struct column col[COLS];
 
-	job_line(c, s, j);
-	job_time(c, j);
+	top_frame_job_line(c, s, j);
+	top_frame_job_time(c, j);
 	job_falls(c, s, j, 2);
 	if (!order)
 		return;
@@ -265,7 +262,7 @@ void top_frame_job(struct canvas *c, const struct top_state *s, const struct top
 	ranks_columns(col, c->cols);
 	top_heads(c, col, COLS, sorted[ui->rank_sort]);
 	for (uint32_t i = first; i < end; i++) {
-		rank_row(c, s, &s->ranks[order[i]], col, rows && i == at);
+		top_frame_rank_row(c, s, &s->ranks[order[i]], col, rows && i == at);
 		if (!rows)
 			canvas_flush(c, out);
 	}

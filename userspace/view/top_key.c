@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* top_key.c - keys of gp-bpf top. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/base/buffer.h"
 #include "userspace/base/log.h"
 #include "userspace/view/top.h"
 
@@ -21,16 +21,6 @@ enum {
 	KEY_OTHER
 };
 
-static void sorts_told(const char *sort)
-{
-	struct buffer names = {0};
-
-	for (int i = 0; i < TOP_JOB_SORT_COUNT; i++)
-		buffer_printf(&names, "%s%s", i ? ", " : "", top_job_sorts[i].name);
-	log_error("--sort: '%s' is none of %s", sort, names.data ? names.data : "");
-	buffer_free(&names);
-}
-
 int top_ui_init(struct top_ui *ui, const char *sort, const char *filter)
 {
 	int by = 0;
@@ -38,10 +28,8 @@ int top_ui_init(struct top_ui *ui, const char *sort, const char *filter)
 	*ui = (struct top_ui){0};
 	while (sort && by < TOP_JOB_SORT_COUNT && strcmp(sort, top_job_sorts[by].name) != 0)
 		by++;
-	if (by == TOP_JOB_SORT_COUNT) {
-		sorts_told(sort);
+	if (by == TOP_JOB_SORT_COUNT)
 		return -EINVAL;
-	}
 	if (filter && strlen(filter) >= sizeof(ui->filter)) {
 		log_error("--filter: at most %zu bytes", sizeof(ui->filter) - 1);
 		return -EINVAL;
@@ -57,10 +45,9 @@ void top_ui_note(struct top_ui *ui, bool bad, const char *text)
 	ui->bad = bad;
 }
 
-/* ---- what they do
- * ---------------------------------------------------------------------------------- */
+/* ---- what they do ---------------------------------------------------------------------------- */
 
-static uint32_t moved(uint32_t at, uint32_t n, int key)
+static uint32_t top_key_moved(uint32_t at, uint32_t n, int key)
 {
 	switch (key) {
 	case KEY_UP:
@@ -87,7 +74,7 @@ static void move_rank(struct top_ui *ui, const struct top_state *s, const struct
 		return;
 	n = top_ranks_order(s, j, ui, order);
 	if (n) {
-		ui->pid = s->ranks[order[moved(top_rank_at(s, ui, order, n), n, key)]].pid;
+		ui->pid = s->ranks[order[top_key_moved(top_rank_at(s, ui, order, n), n, key)]].pid;
 		ui->any_pid = true;
 	}
 	free(order);
@@ -101,19 +88,19 @@ static void choose_job(struct top_ui *ui, const struct top_state *s, int key)
 		return;
 	at = top_job_at(s, ui, order, n);
 	if (key != '\n')
-		at = moved(at, n, key);
+		at = top_key_moved(at, n, key);
 	memcpy(ui->job, s->jobs[order[at]].key, sizeof(ui->job));
 	ui->any = true;
 }
 
-static void open_job(struct top_ui *ui, const struct top_state *s)
+static void top_key_open_job(struct top_ui *ui, const struct top_state *s)
 {
 	choose_job(ui, s, '\n');
 	ui->open = ui->any && s && s->njobs;
 	ui->any_pid = false;
 }
 
-static void move(struct top_ui *ui, const struct top_state *s, int key)
+static void top_key_move(struct top_ui *ui, const struct top_state *s, int key)
 {
 	const struct top_job *j = s ? top_job_open(s, ui) : NULL;
 
@@ -144,7 +131,7 @@ static void sort_by(struct top_ui *ui, int key)
 }
 
 /* One level up; true: there is none. */
-static bool back(struct top_ui *ui, int key)
+static bool top_key_back(struct top_ui *ui, int key)
 {
 	if (ui->help)
 		ui->help = false;
@@ -157,7 +144,7 @@ static bool back(struct top_ui *ui, int key)
 	return false;
 }
 
-static void type(struct top_ui *ui, int key)
+static void top_key_type(struct top_ui *ui, int key)
 {
 	size_t len = strlen(ui->filter);
 
@@ -176,16 +163,16 @@ static void type(struct top_ui *ui, int key)
 	}
 }
 
-static bool act(struct top_ui *ui, const struct top_state *s, int key)
+static bool top_key_act(struct top_ui *ui, const struct top_state *s, int key)
 {
 	if (ui->typing) {
-		type(ui, key);
+		top_key_type(ui, key);
 		return false;
 	}
 	switch (key) {
 	case 'q':
 	case KEY_ESC:
-		return back(ui, key);
+		return top_key_back(ui, key);
 	case '?':
 	case 'h':
 		ui->help = !ui->help;
@@ -196,7 +183,7 @@ static bool act(struct top_ui *ui, const struct top_state *s, int key)
 	case '\n':
 	case '\r':
 		if (!ui->open && !ui->help)
-			open_job(ui, s);
+			top_key_open_job(ui, s);
 		break;
 	case 'r':
 		*(ui->open ? &ui->rank_reverse : &ui->reverse) ^= true;
@@ -207,19 +194,18 @@ static bool act(struct top_ui *ui, const struct top_state *s, int key)
 		break;
 	case 'k':
 	case 'j':
-		move(ui, s, key == 'k' ? KEY_UP : KEY_DOWN);
+		top_key_move(ui, s, key == 'k' ? KEY_UP : KEY_DOWN);
 		break;
 	default:
 		if (key >= KEY_UP && key < KEY_OTHER)
-			move(ui, s, key);
+			top_key_move(ui, s, key);
 		else
 			sort_by(ui, key);
 	}
 	return false;
 }
 
-/* ---- what a terminal sends
- * ------------------------------------------------------------------------- */
+/* ---- what a terminal sends ------------------------------------------------------------------- */
 
 static int final_key(unsigned char c, unsigned number)
 {
@@ -241,7 +227,7 @@ static int final_key(unsigned char c, unsigned number)
 }
 
 /* How many bytes the next key takes. */
-static size_t decode(const unsigned char *in, size_t len, int *ret_key)
+static size_t top_key_decode(const unsigned char *in, size_t len, int *ret_key)
 {
 	unsigned number = 0;
 	size_t at = 2;
@@ -261,9 +247,9 @@ bool top_ui_keys(struct top_ui *ui, const struct top_state *s, const unsigned ch
 	int key;
 
 	while (len) {
-		size_t n = decode(in, len, &key);
+		size_t n = top_key_decode(in, len, &key);
 
-		if (act(ui, s, key))
+		if (top_key_act(ui, s, key))
 			return true;
 		in += n;
 		len -= n;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* top_order.c - order of the jobs and ranks of gp-bpf top, and those that a filter leaves. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,12 @@ struct order {
 	const struct top_ui *ui;
 };
 
-static int less(uint64_t a, uint64_t b)
+static int top_order_compare(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* What is not known comes last. */
+/* Unknown values come last. */
 static int share_less(double a, double b)
 {
 	if ((a < 0) != (b < 0))
@@ -47,11 +48,11 @@ int top_job_trouble(const struct top_job *j)
 	if (marks & TOP_SLOW)
 		return 3;
 	if (!strcmp(j->state, "running"))
-		return j->starts > 2 ? 2 : 1;
+		return j->futile >= JOB_FUTILE ? 2 : 1;
 	return 0;
 }
 
-static uint64_t step_time(const struct top_state *s, const struct top_job *j)
+static uint64_t top_order_step_time(const struct top_state *s, const struct top_job *j)
 {
 	return j->shown < s->nranks ? s->ranks[j->shown].p50_ns : 0;
 }
@@ -75,17 +76,17 @@ static int jobs_compare(const struct top_state *s, enum top_job_sort by, const s
 	case TOP_JOB_STATE:
 		return strcmp(a->state, b->state);
 	case TOP_JOB_RANKS:
-		return less(b->alive, a->alive);
+		return top_order_compare(b->alive, a->alive);
 	case TOP_JOB_STEP:
-		return less(b->step, a->step);
+		return top_order_compare(b->step, a->step);
 	case TOP_JOB_TIME:
-		return less(step_time(s, b), step_time(s, a));
+		return top_order_compare(top_order_step_time(s, b), top_order_step_time(s, a));
 	case TOP_JOB_GOODPUT:
 		return share_less(top_goodput(&a->time), top_goodput(&b->time));
 	case TOP_JOB_BADPUT:
 		return share_less(badput_share(&b->time), badput_share(&a->time));
 	case TOP_JOB_DISRUPTIONS:
-		return less(b->disruptions, a->disruptions);
+		return top_order_compare(b->disruptions, a->disruptions);
 	default:
 		return top_job_trouble(b) - top_job_trouble(a);
 	}
@@ -102,10 +103,10 @@ static int job_order(const void *a, const void *b, void *ctx)
 		by = jobs_compare(o->state, TOP_JOB_JOB, x, y);
 	else if (o->ui->reverse)
 		by = -by;
-	return by ? by : less(i, k);
+	return by ? by : top_order_compare(i, k);
 }
 
-static bool matches(const char *filter, const char *name)
+static bool top_order_matches(const char *filter, const char *name)
 {
 	if (!*filter)
 		return true;
@@ -121,7 +122,7 @@ uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->njobs; i++)
-		if (matches(ui->filter, top_job_name(name, sizeof(name), s, &s->jobs[i])))
+		if (top_order_matches(ui->filter, top_job_name(name, sizeof(name), s, &s->jobs[i])))
 			ret[n++] = i;
 	qsort_r(ret, n, sizeof(*ret), job_order, &o);
 	return n;
@@ -138,31 +139,31 @@ static int ranks_compare(enum top_rank_sort by, const struct top_rank *a, const 
 {
 	switch (by) {
 	case TOP_RANK_PID:
-		return less(a->pid, b->pid);
+		return top_order_compare(a->pid, b->pid);
 	case TOP_RANK_NODE:
 		return strcmp(a->node, b->node);
 	case TOP_RANK_STATE:
 		return strcmp(a->state, b->state);
 	case TOP_RANK_STEP:
-		return less(b->step, a->step);
+		return top_order_compare(b->step, a->step);
 	case TOP_RANK_LAST: /* longest ago first */
-		return less(a->last_end_ns, b->last_end_ns);
+		return top_order_compare(a->last_end_ns, b->last_end_ns);
 	case TOP_RANK_TIME:
-		return less(b->p50_ns, a->p50_ns);
+		return top_order_compare(b->p50_ns, a->p50_ns);
 	case TOP_RANK_P99:
-		return less(b->p99_ns, a->p99_ns);
+		return top_order_compare(b->p99_ns, a->p99_ns);
 	case TOP_RANK_GOODPUT:
 		return share_less(top_goodput(&a->time), top_goodput(&b->time));
 	case TOP_RANK_WAIT: /* who waits least is waited for */
 		return share_less(wait_share(a), wait_share(b));
 	case TOP_RANK_TROUBLE: /* the worst is the lowest bit */
-		return less((a->marks & -a->marks) - 1u, (b->marks & -b->marks) - 1u);
+		return top_order_compare((a->marks & -a->marks) - 1u, (b->marks & -b->marks) - 1u);
 	default:
 		return 0;
 	}
 }
 
-static int rank_order(const void *a, const void *b, void *ctx)
+static int top_order_ranks(const void *a, const void *b, void *ctx)
 {
 	const struct order *o = ctx;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -172,7 +173,7 @@ static int rank_order(const void *a, const void *b, void *ctx)
 	if (x->alive != y->alive)
 		return x->alive ? -1 : 1;
 	by = ranks_compare(o->ui->rank_sort, x, y);
-	by = by ? by : less(i, k);
+	by = by ? by : top_order_compare(i, k);
 	return o->ui->rank_reverse ? -by : by;
 }
 
@@ -183,7 +184,7 @@ uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j,
 
 	for (uint32_t i = 0; i < j->ranks; i++)
 		ret[i] = j->first + i;
-	qsort_r(ret, j->ranks, sizeof(*ret), rank_order, &o);
+	qsort_r(ret, j->ranks, sizeof(*ret), top_order_ranks, &o);
 	return j->ranks;
 }
 

@@ -13,8 +13,7 @@
 #define DEPTH_MAX  32
 #define VALUES_MAX (2u << 20) /* each takes some hundred bytes until it has been read */
 
-/* ---- bounds
- * ---------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 struct scan {
 	uint32_t depth, values;
@@ -40,7 +39,7 @@ static bool scan_byte(struct scan *s, unsigned char c)
 	       s->values <= VALUES_MAX;
 }
 
-static bool bounded(const char *json, size_t len)
+static bool top_state_bounded(const char *json, size_t len)
 {
 	struct scan s = {0};
 	size_t at = 0;
@@ -52,10 +51,9 @@ static bool bounded(const char *json, size_t len)
 	return at == len;
 }
 
-/* ---- a process
- * ------------------------------------------------------------------------------------- */
+/* ---- a process ------------------------------------------------------------------------------- */
 
-/* The loop with the newest step, as view_main_loop(). */
+/* The loop with the newest step, as text_main_loop(). */
 static const cJSON *main_loop(const cJSON *rank)
 {
 	const cJSON *loops = top_list(rank, "loops"), *best = NULL, *l;
@@ -72,7 +70,7 @@ static const cJSON *main_loop(const cJSON *rank)
 	return best;
 }
 
-static void read_recent(struct top_rank *r, const cJSON *loop)
+static void top_state_read_recent(struct top_rank *r, const cJSON *loop)
 {
 	const cJSON *list = top_list(loop, "recent_ns"), *v;
 	uint32_t n = 0;
@@ -89,7 +87,7 @@ static void read_recent(struct top_rank *r, const cJSON *loop)
 	r->recent = n;
 }
 
-static void read_loop(struct top_rank *r, const cJSON *loop)
+static void top_state_read_loop(struct top_rank *r, const cJSON *loop)
 {
 	const cJSON *time = top_get(loop, "step_time"), *slow = top_get(loop, "slow"),
 		    *wait = top_get(loop, "wait_ns"), *ratio;
@@ -112,10 +110,10 @@ static void read_loop(struct top_rank *r, const cJSON *loop)
 					? ratio->valuedouble
 					: 0;
 	}
-	read_recent(r, loop);
+	top_state_read_recent(r, loop);
 }
 
-static void read_marks(struct top_rank *r, const cJSON *rank)
+static void top_state_read_marks(struct top_rank *r, const cJSON *rank)
 {
 	const cJSON *hangs = top_get(rank, "hangs"), *straggler = top_get(rank, "straggler");
 
@@ -136,7 +134,7 @@ static void read_marks(struct top_rank *r, const cJSON *rank)
 		top_text(r->why, sizeof(r->why), straggler, "phase");
 }
 
-static void read_events(struct top_rank *r, const cJSON *rank)
+static void top_state_read_events(struct top_rank *r, const cJSON *rank)
 {
 	const cJSON *list = top_list(rank, "last_events"), *e;
 
@@ -152,7 +150,7 @@ static void read_events(struct top_rank *r, const cJSON *rank)
 	}
 }
 
-static void read_rank(struct top_rank *r, const cJSON *rank)
+static void top_state_read_rank(struct top_rank *r, const cJSON *rank)
 {
 	const cJSON *overhead = top_get(rank, "overhead_ns"), *loop = main_loop(rank);
 
@@ -176,15 +174,15 @@ static void read_rank(struct top_rank *r, const cJSON *rank)
 	r->overhead_ns = top_number(overhead);
 	r->elapsed_ns = top_uint(rank, "elapsed_ns");
 	if (loop)
-		read_loop(r, loop);
+		top_state_read_loop(r, loop);
 	top_time_read(&r->time, rank);
-	read_marks(r, rank);
+	top_state_read_marks(r, rank);
 	if (!r->alive)
 		r->marks = 0;
-	read_events(r, rank);
+	top_state_read_events(r, rank);
 }
 
-static int read_ranks(struct top_state *s, const cJSON *state)
+static int top_state_read_ranks(struct top_state *s, const cJSON *state)
 {
 	const cJSON *list = top_list(state, "ranks"), *r;
 	uint64_t n = 0;
@@ -199,39 +197,39 @@ static int read_ranks(struct top_state *s, const cJSON *state)
 	cJSON_ArrayForEach(r, list)
 	{
 		if (top_true(r, "trainer") && s->nranks < TOP_RANKS)
-			read_rank(&s->ranks[s->nranks++], r);
+			top_state_read_rank(&s->ranks[s->nranks++], r);
 	}
 	return 0;
 }
 
-/* ---- a job
- * ----------------------------------------------------------------------------------------- */
+/* ---- a job ----------------------------------------------------------------------------------- */
 
-static void read_falls(struct top_job *j, const cJSON *job)
+static void top_state_read_disruptions(struct top_job *j, const cJSON *job)
 {
 	const cJSON *list = top_list(job, "last_disruptions"), *f;
 
 	cJSON_ArrayForEach(f, list)
 	{
-		struct top_fall *to;
+		struct top_disruption *to;
 
-		if (j->nfalls == TOP_FALLS) {
-			memmove(j->falls, j->falls + 1, sizeof(j->falls) - sizeof(*j->falls));
-			j->nfalls--;
+		if (j->nlast_disruptions == TOP_DISRUPTIONS) {
+			memmove(j->last_disruptions, j->last_disruptions + 1,
+				sizeof(j->last_disruptions) - sizeof(*j->last_disruptions));
+			j->nlast_disruptions--;
 		}
-		to = &j->falls[j->nfalls++];
-		*to = (struct top_fall){.over = top_true(f, "over"),
-					.rank = top_int(f, "rank"),
-					.at_ns = top_uint(f, "at_ns"),
-					.step = top_uint(f, "step"),
-					.wasted_ns = top_uint(f, "wasted_ns"),
-					.recovery_ns = top_uint(f, "recovery_ns")};
+		to = &j->last_disruptions[j->nlast_disruptions++];
+		*to = (struct top_disruption){.over = top_true(f, "over"),
+					      .rank = top_int(f, "rank"),
+					      .at_ns = top_uint(f, "at_ns"),
+					      .step = top_uint(f, "step"),
+					      .wasted_ns = top_uint(f, "wasted_ns"),
+					      .recovery_ns = top_uint(f, "recovery_ns")};
 		top_text(to->cause, sizeof(to->cause), f, "cause");
 		top_text(to->fault, sizeof(to->fault), f, "fault");
 	}
 }
 
-static void read_windows(struct top_job *j, const cJSON *job)
+static void top_state_read_windows(struct top_job *j, const cJSON *job)
 {
 	const cJSON *list = top_list(job, "windows"), *w, *ratio;
 
@@ -249,7 +247,7 @@ static void read_windows(struct top_job *j, const cJSON *job)
 	}
 }
 
-static void read_job(struct top_job *j, const cJSON *job)
+static void top_state_read_job(struct top_job *j, const cJSON *job)
 {
 	memset(j, 0, sizeof(*j));
 	j->shown = TOP_RANKS;
@@ -258,15 +256,15 @@ static void read_job(struct top_job *j, const cJSON *job)
 	top_text(j->uid, sizeof(j->uid), job, "uid");
 	top_text(j->state, sizeof(j->state), job, "state");
 	j->runs = top_uint(job, "runs");
-	j->starts = top_uint(job, "starts");
+	j->futile = top_uint(job, "futile_runs");
 	j->step = top_uint(job, "last_step");
 	j->disruptions = top_uint(job, "disruptions");
 	top_time_read(&j->time, job);
-	read_windows(j, job);
-	read_falls(j, job);
+	top_state_read_windows(j, job);
+	top_state_read_disruptions(j, job);
 }
 
-static int read_jobs(struct top_state *s, const cJSON *state)
+static int top_state_read_jobs(struct top_state *s, const cJSON *state)
 {
 	const cJSON *list = top_list(state, "jobs"), *j;
 	int n = list ? cJSON_GetArraySize(list) : 0;
@@ -278,15 +276,14 @@ static int read_jobs(struct top_state *s, const cJSON *state)
 	cJSON_ArrayForEach(j, list)
 	{
 		if (s->njobs < TOP_JOBS)
-			read_job(&s->jobs[s->njobs++], j);
+			top_state_read_job(&s->jobs[s->njobs++], j);
 	}
 	return 0;
 }
 
-/* ---- whose ranks they are
- * -------------------------------------------------------------------------- */
+/* ---- whose ranks they are -------------------------------------------------------------------- */
 
-static uint32_t find_job(const struct top_state *s, const struct top_rank *r)
+static uint32_t top_state_find_job(const struct top_state *s, const struct top_rank *r)
 {
 	uint32_t i = 0;
 
@@ -295,7 +292,7 @@ static uint32_t find_job(const struct top_state *s, const struct top_rank *r)
 	return i < s->njobs ? i : TOP_JOBS;
 }
 
-static int rank_order(const void *a, const void *b)
+static int top_state_rank_order(const void *a, const void *b)
 {
 	const struct top_rank *x = a, *y = b;
 
@@ -311,8 +308,8 @@ static int rank_order(const void *a, const void *b)
 static void settle_ranks(struct top_state *s)
 {
 	for (uint32_t i = 0; i < s->nranks; i++)
-		s->ranks[i].of = find_job(s, &s->ranks[i]);
-	qsort(s->ranks, s->nranks, sizeof(*s->ranks), rank_order);
+		s->ranks[i].of = top_state_find_job(s, &s->ranks[i]);
+	qsort(s->ranks, s->nranks, sizeof(*s->ranks), top_state_rank_order);
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		struct top_rank *r = &s->ranks[i];
 		struct top_job *j = r->of < TOP_JOBS ? &s->jobs[r->of] : NULL;
@@ -331,10 +328,9 @@ static void settle_ranks(struct top_state *s)
 	}
 }
 
-/* ---- the node
- * -------------------------------------------------------------------------------------- */
+/* ---- the node -------------------------------------------------------------------------------- */
 
-static void read_losses(struct top_state *s, const cJSON *state)
+static void top_state_read_losses(struct top_state *s, const cJSON *state)
 {
 	const cJSON *losses = top_get(state, "losses"), *l;
 	size_t at = 0;
@@ -352,7 +348,7 @@ static void read_losses(struct top_state *s, const cJSON *state)
 	}
 }
 
-static void read_node(struct top_state *s, const cJSON *state)
+static void top_state_read_node(struct top_state *s, const cJSON *state)
 {
 	const cJSON *node = top_get(state, "node"), *quiet;
 	int64_t us;
@@ -364,13 +360,14 @@ static void read_node(struct top_state *s, const cJSON *state)
 	s->mono_ns = top_uint(state, "mono_ns");
 	top_text(s->version, sizeof(s->version), state, "version");
 	top_text(s->nothing, sizeof(s->nothing), state, "nothing_found");
-	read_losses(s, state);
+	top_state_read_losses(s, state);
 	if (!cJSON_IsObject(node))
 		return;
 	s->service = true;
 	top_text(s->node, sizeof(s->node), node, "name");
 	s->watched = top_uint(node, "watched");
 	s->denied = top_uint(node, "denied");
+	s->gvisor = top_uint(node, "gvisor_sandboxes");
 	quiet = top_list(node, "no_training");
 	s->no_training = quiet ? (uint64_t)cJSON_GetArraySize(quiet) : 0;
 }
@@ -382,18 +379,18 @@ int top_state_parse(struct top_state *ret, const char *json, size_t len)
 	cJSON *state;
 	int err;
 
-	if (!bounded(json, len))
+	if (!top_state_bounded(json, len))
 		return -EBADMSG;
 	state = cJSON_ParseWithLength(json, len);
 	if (!state)
 		return -EBADMSG;
 	top_text(type, sizeof(type), state, "type");
-	err = strcmp(type, "report") != 0 ? -EBADMSG : read_ranks(&s, state);
+	err = strcmp(type, "report") != 0 ? -EBADMSG : top_state_read_ranks(&s, state);
 	if (!err)
-		err = read_jobs(&s, state);
+		err = top_state_read_jobs(&s, state);
 	if (!err) {
 		settle_ranks(&s);
-		read_node(&s, state);
+		top_state_read_node(&s, state);
 		*ret = s;
 	} else {
 		top_state_free(&s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_state.h - what gp-bpf top shows of a node, read from the JSON of /debug/state. Whoever
- * answers is not trusted: size, depth and number of values are bounded before anything is kept,
- * what is beyond TOP_JOBS and TOP_RANKS is counted, and a value of another type than expected is as
- * one that is not there. Texts are whatever they are: who shows them makes them safe. Pure. */
+/* top_state.h - what gp-bpf top shows of a node, read from the JSON of /debug/state. The answer is
+ * not trusted: size, depth and number of values are bounded before anything is kept, jobs and ranks
+ * beyond TOP_JOBS and TOP_RANKS are only counted, and a value of an unexpected type counts as
+ * absent. Texts are whatever they are: who shows them makes them safe. Pure. */
 #ifndef VIEW_TOP_STATE_H
 #define VIEW_TOP_STATE_H
 
@@ -10,14 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "userspace/model/ledger.h"
+#include "bpf/gp_abi.h"
+#include "userspace/model/time/ledger.h"
 
-#define TOP_BYTES  (16u << 20) /* of the JSON */
-#define TOP_JOBS   512
-#define TOP_RANKS  4096
-#define TOP_RECENT 64
-#define TOP_EVENTS 4
-#define TOP_FALLS  4
+#define TOP_BYTES	(16u << 20) /* of the JSON */
+#define TOP_JOBS	512
+#define TOP_RANKS	4096
+#define TOP_RECENT	64
+#define TOP_EVENTS	4
+#define TOP_DISRUPTIONS 4
 
 enum top_mark { /* trouble that goes on */
 		TOP_HUNG = 1,
@@ -42,7 +43,7 @@ struct top_event {
 struct top_rank {
 	char key[20]; /* of its job; "": none */
 	uint32_t of;  /* index of that job; TOP_JOBS: it is not there */
-	char job[64], node[64], pod[64], comm[24], command[160];
+	char job[GP_JOB_MAX], node[64], pod[64], comm[24], command[160];
 	char state[16]; /* of its loop */
 	char marker[64];
 	int64_t rank, world_size; /* -1: unknown */
@@ -65,7 +66,7 @@ struct top_rank {
 	uint32_t nevents;
 };
 
-struct top_fall {
+struct top_disruption {
 	char cause[24], fault[48];
 	bool over;
 	int64_t rank; /* -1: unknown */
@@ -78,13 +79,13 @@ struct top_window {
 };
 
 struct top_job {
-	char key[20], name[64], uid[40], state[12];
-	uint64_t runs, starts, step, disruptions;
+	char key[20], name[GP_JOB_MAX], uid[40], state[12];
+	uint64_t runs, futile, step, disruptions;
 	struct top_time time;
 	struct top_window windows[4];
 	uint32_t nwindows;
-	struct top_fall falls[TOP_FALLS]; /* the last ones */
-	uint32_t nfalls;
+	struct top_disruption last_disruptions[TOP_DISRUPTIONS]; /* the last ones */
+	uint32_t nlast_disruptions;
 	/* Of its ranks here. */
 	uint32_t first,
 		ranks; /* index of the first one; how many there are, those that run first */
@@ -97,7 +98,7 @@ struct top_state {
 	uint64_t mono_ns;
 	int64_t real_ns; /* 0: unknown */
 	bool service;	 /* it looks after a node */
-	uint64_t watched, no_training, denied, accelerators, lost;
+	uint64_t watched, no_training, denied, gvisor, accelerators, lost;
 	char losses[160];  /* "ring_call 12, ..."; "": none */
 	char nothing[200]; /* why there is no training */
 	struct top_job *jobs;
@@ -113,7 +114,7 @@ void top_state_free(struct top_state *s);
 
 /* Trouble first; 0: there is none. */
 unsigned top_job_marks(const struct top_job *j);
-/* Of badput the largest part; NULL: there is none. */
+/* Largest part of badput; NULL: there is none. */
 const char *top_badput(const struct top_time *t, uint64_t *ret_ns);
 /* Below 0: unknown. */
 double top_goodput(const struct top_time *t);

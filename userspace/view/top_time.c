@@ -61,14 +61,14 @@ void top_text(char *out, size_t len, const cJSON *o, const char *name)
 }
 
 /* The parts of a ledger add up. */
-static uint64_t plus(uint64_t a, uint64_t b)
+static uint64_t top_time_add(uint64_t a, uint64_t b)
 {
 	return a + b > TIME_MAX ? TIME_MAX : a + b;
 }
 
 static void time_custom(struct top_time *t, const char *name, uint64_t ns)
 {
-	t->ns[BUCKET_CUSTOM] = plus(t->ns[BUCKET_CUSTOM], ns);
+	t->ns[BUCKET_CUSTOM] = top_time_add(t->ns[BUCKET_CUSTOM], ns);
 	if (ns <= t->custom_ns)
 		return;
 	t->custom_ns = ns;
@@ -77,10 +77,10 @@ static void time_custom(struct top_time *t, const char *name, uint64_t ns)
 
 static void time_part(struct top_time *t, const char *name, uint64_t ns)
 {
-	for (int i = 0; i < BUCKETS_TOLD; i++) {
+	for (int i = 0; i < BUCKETS_EXPORTED; i++) {
 		if (strcmp(bucket_name[i], name) != 0)
 			continue;
-		t->ns[i] = plus(t->ns[i], ns);
+		t->ns[i] = top_time_add(t->ns[i], ns);
 		return;
 	}
 	if (!strncmp(name, CUSTOM_PREFIX, strlen(CUSTOM_PREFIX)))
@@ -102,7 +102,7 @@ void top_time_read(struct top_time *t, const cJSON *o)
 			time_part(t, b->string, ns);
 	}
 	t->observed_ns = 0;
-	for (int i = 0; i < BUCKETS_TOLD; i++)
+	for (int i = 0; i < BUCKETS_EXPORTED; i++)
 		if (i != BUCKET_UNOBSERVED)
 			t->observed_ns += t->ns[i];
 }
@@ -111,7 +111,7 @@ const char *top_badput(const struct top_time *t, uint64_t *ret_ns)
 {
 	int most = -1;
 
-	for (int i = 0; i < BUCKETS_TOLD; i++) {
+	for (int i = 0; i < BUCKETS_EXPORTED; i++) {
 		if (i == BUCKET_GOODPUT || i == BUCKET_UNOBSERVED || !t->ns[i])
 			continue;
 		if (most < 0 || t->ns[i] > t->ns[most])

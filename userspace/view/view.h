@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - what a person sees: the live view on a terminal, plain lines elsewhere, the report. All
- * are functions of snapshots and facts. Single-threaded. */
+/* view.h - what a person sees while it runs: the live view on a terminal, plain lines elsewhere.
+ * All are functions of snapshots and facts. Single-threaded. */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
 
@@ -8,17 +8,12 @@
 #include <stdio.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/model/fact.h"
+#include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
 
-/* The report at the end, plain text, from the last snapshot only. color: ANSI allowed. */
-void report_text(struct buffer *out, const struct snapshot *s, bool color);
-/* --json: the same facts as one JSON object on one line. */
-void report_json(struct buffer *out, const struct snapshot *s);
-
 /* One frame of the live view, at most rows lines of at most cols columns (cols >= 80), no trailing
- * spaces, no cursor movement: pure, so that it can be tested. log: last diagnostics, may be NULL.
- */
+ * spaces, no cursor movement: pure, so that it can be tested. log: last diagnostics, may be
+ * NULL. */
 void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color,
 		const char *log);
 
@@ -36,6 +31,9 @@ void live_close(struct live *l);		 /* restores the terminal, frees l; NULL is fi
 /* Plain lines for a pipe: one line when something changes (state, checkpoint, disruption, loss) and
  * one every ten seconds of a running loop. */
 void plain_fact(FILE *out, const struct fact *f);
+/* The same among the output of another program: each begins with "gp-bpf: ", and of the search for
+ * steps only the end is there. */
+void plain_event(FILE *out, const struct fact *f);
 void plain_snapshot(FILE *out, const struct snapshot *s);
 
 #endif

@@ -38,8 +38,7 @@ struct carrier {
 	uint32_t turn; /* whose is to be written next */
 };
 
-/* ---- jobs
- * ---------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* What the model knows of it. */
 static bool own_of(struct carrier *c, const struct entry *e, struct carry *ret)
@@ -62,10 +61,9 @@ static const char *uid_of(const struct carrier *c)
 	return c->options->job_uid ? c->options->job_uid : "";
 }
 
-/* ---- coming
- * -------------------------------------------------------------------------------------- */
+/* ---- coming ---------------------------------------------------------------------------------- */
 
-static void say_bad(struct carrier *c, struct entry *e, int err)
+static void carrier_log_bad(struct carrier *c, struct entry *e, int err)
 {
 	char told[WAY_TOLD_MAX];
 
@@ -105,14 +103,13 @@ static void onto_tape(struct carrier *c, struct entry *e, const char *text, size
 	e->known = true;
 	e->joined_ns = clock_mono_ns();
 	log_info(
-		"job %s goes on from node %s: attempt %u up to step %llu, known until %s ago by the clocks "
-		"of both",
+		"job %s goes on from node %s: attempt %u up to step %llu, known until %s ago by the clocks of both",
 		e->who.job, *e->had.node ? e->had.node : "unknown", e->had.attempt,
 		(unsigned long long)e->had.last_step,
 		clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
 }
 
-static void has_read(struct carrier *c, struct entry *e, const char *text, ssize_t len)
+static void carrier_has_read(struct carrier *c, struct entry *e, const char *text, ssize_t len)
 {
 	struct carry own;
 	int err;
@@ -129,13 +126,13 @@ static void has_read(struct carrier *c, struct entry *e, const char *text, ssize
 	if (!err && (strcmp(e->had.job, e->who.job) != 0 || strcmp(e->had.uid, e->who.uid) != 0))
 		err = -EEXIST;
 	if (err)
-		say_bad(c, e, err);
+		carrier_log_bad(c, e, err);
 	else if (!own_of(c, e, &own) || e->had.attempt > own.attempt)
 		onto_tape(c, e, text, (size_t)len);
 }
 
 /* The job may have trained before what was known of it came. */
-static void look_after(struct carrier *c, struct entry *e)
+static void carrier_check_joined(struct carrier *c, struct entry *e)
 {
 	struct carry own;
 
@@ -144,15 +141,14 @@ static void look_after(struct carrier *c, struct entry *e)
 	e->joined_ns = 0;
 	if (own_of(c, e, &own) && own.attempt < e->had.attempt)
 		log_warn(
-			"--carry: job %s ran here before what other nodes know of it came: what is told of "
-			"it is of this node alone",
+			"--carry: job %s ran here before what other nodes know of it came: what is told of it is of this node alone",
 			e->who.job);
 }
 
-/* ---- going
- * --------------------------------------------------------------------------------------- */
+/* ---- going ----------------------------------------------------------------------------------- */
 
-static void has_written(struct carrier *c, struct entry *e, const struct carry *had, int err)
+static void carrier_has_written(struct carrier *c, struct entry *e, const struct carry *had,
+				int err)
 {
 	bool of_job = way_is_of_job(err);
 
@@ -161,24 +157,24 @@ static void has_written(struct carrier *c, struct entry *e, const struct carry *
 	way_says(c, true, err == -ESTALE || of_job ? 0 : err);
 	if (err == -ESTALE && !e->refused)
 		log_warn(
-			"--carry: job %s is at attempt %u on node %s too, which began later: that one's "
-			"history is kept, not ours of attempt %u",
+			"--carry: job %s is at attempt %u on node %s too, which began later: that one's history is kept, not ours of attempt %u",
 			e->who.job, had->attempt, *had->node ? had->node : "unknown",
 			c->going.attempt);
 	else if (of_job && !e->refused)
-		say_bad(c, e, err);
+		carrier_log_bad(c, e, err);
 	e->refused = err == -ESTALE || of_job;
 }
 
-static bool due(const struct entry *e, const struct carry *own, uint64_t now_ns)
+static bool carrier_due(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
 	const struct carry *l = &e->left;
 
 	if (now_ns - e->left_ns > LEAVE_NS || !e->left_ns)
 		return own->until_ns != l->until_ns || own->attempt != l->attempt;
 	return !e->refused &&
-	       (own->attempt != l->attempt || own->state != l->state || own->falls != l->falls ||
-		own->fell != l->fell || own->saved.step != l->saved.step || own->saves != l->saves);
+	       (own->attempt != l->attempt || own->state != l->state ||
+		own->disruptions != l->disruptions || own->disrupted != l->disrupted ||
+		own->saved.step != l->saved.step || own->saves != l->saves);
 }
 
 static int ask_write(struct carrier *c, struct entry *e, const struct carry *own)
@@ -198,8 +194,7 @@ static int ask_read(struct carrier *c, struct entry *e)
 	return way_read(c->way, &e->who);
 }
 
-/* ---- one after the other
- * ------------------------------------------------------------------------- */
+/* ---- one after the other --------------------------------------------------------------------- */
 
 static void answer_take(struct carrier *c, int wait_ms)
 {
@@ -219,17 +214,17 @@ static void answer_take(struct carrier *c, int wait_ms)
 	if (c->writes) {
 		if (n == -ESTALE)
 			memcpy(&had, answer, sizeof(had));
-		has_written(c, e, &had, (int)n);
+		carrier_has_written(c, e, &had, (int)n);
 		return;
 	}
 	if (n > (ssize_t)sizeof(text)) /* whoever answers is ours: it cannot be */
 		n = -EBADMSG;
 	if (n > 0)
 		memcpy(text, answer, (size_t)n);
-	has_read(c, e, text, n);
+	carrier_has_read(c, e, text, n);
 }
 
-static void asks(struct carrier *c, struct entry *e, bool writes, int err)
+static void carrier_asks(struct carrier *c, struct entry *e, bool writes, int err)
 {
 	static const struct carry none;
 
@@ -239,17 +234,17 @@ static void asks(struct carrier *c, struct entry *e, bool writes, int err)
 	if (!err)
 		return;
 	if (writes)
-		has_written(c, e, &none, err);
+		carrier_has_written(c, e, &none, err);
 	else
-		has_read(c, e, NULL, err);
+		carrier_has_read(c, e, NULL, err);
 }
 
-static void read_next(struct carrier *c)
+static void carrier_read_next(struct carrier *c)
 {
 	for (uint32_t i = 0;
 	     i < c->jobs.count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
 		if (c->jobs.job[i].read && way_may_read(c->way))
-			asks(c, &c->jobs.job[i], false, ask_read(c, &c->jobs.job[i]));
+			carrier_asks(c, &c->jobs.job[i], false, ask_read(c, &c->jobs.job[i]));
 }
 
 void carrier_poll(struct carrier *c)
@@ -257,11 +252,12 @@ void carrier_poll(struct carrier *c)
 	if (!c)
 		return;
 	answer_take(c, 0);
-	read_next(c);
+	carrier_read_next(c);
 }
 
 /* The job's own are due; all: of which something was left out before then, too. */
-static void write_one(struct carrier *c, uint32_t i, const struct carry *own, uint64_t all_ns)
+static void carrier_write_one(struct carrier *c, uint32_t i, const struct carry *own,
+			      uint64_t all_ns)
 {
 	struct entry *e = entries_find(&c->jobs, own->job, own->uid);
 
@@ -271,14 +267,14 @@ static void write_one(struct carrier *c, uint32_t i, const struct carry *own, ui
 	if (!e || e->read)
 		return;
 	if (all_ns ? e->left.until_ns != own->until_ns && e->left_ns < all_ns
-		   : due(e, own, clock_mono_ns()))
-		asks(c, e, true, ask_write(c, e, own));
+		   : carrier_due(e, own, clock_mono_ns()))
+		carrier_asks(c, e, true, ask_write(c, e, own));
 	if (c->asked)
 		c->turn = i + 1;
 }
 
 /* By turns: there may be more of them than can be written in time. */
-static void write_next(struct carrier *c, uint64_t all_ns)
+static void carrier_write_next(struct carrier *c, uint64_t all_ns)
 {
 	uint32_t from = c->turn, i;
 	struct carry own;
@@ -290,7 +286,7 @@ static void write_next(struct carrier *c, uint64_t all_ns)
 			if (found < 0)
 				break;
 			if (found == 1)
-				write_one(c, i, &own, all_ns);
+				carrier_write_one(c, i, &own, all_ns);
 		}
 }
 
@@ -302,19 +298,18 @@ void carrier_tick(struct carrier *c)
 		return;
 	carrier_poll(c);
 	for (uint32_t i = 0; i < c->jobs.count; i++)
-		look_after(c, &c->jobs.job[i]);
-	/* Who writes reads before. */
+		carrier_check_joined(c, &c->jobs.job[i]);
+	/* Every write is preceded by a read. */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
-		write_next(c, 0);
+		carrier_write_next(c, 0);
 }
 
-/* Where its pods are, and who goes when the job goes: only what names it by its own name and uid.
- */
-static void place_of(struct entry *e, const struct gp_place *p)
+/* Where its pods are, and who goes when the job goes: only what names it by its own name and
+ * uid. */
+static void carrier_place_of(struct entry *e, const struct gp_place *p)
 {
 	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
-		     *p->job_uid &&
-		     strnlen(p->job, sizeof(p->job)) < sizeof(p->job) - 1; /* it may be cut */
+		     *p->job_uid;
 
 	log_escape(e->who.namespace, sizeof(e->who.namespace), p->namespace,
 		   strnlen(p->namespace, sizeof(p->namespace)));
@@ -324,11 +319,11 @@ static void place_of(struct entry *e, const struct gp_place *p)
 
 void carrier_job(struct carrier *c, const struct gp_place *p)
 {
-	char job[64], uid[JOB_UID_MAX];
+	char job[GP_JOB_MAX], uid[JOB_UID_MAX];
 	struct carry own;
 	struct entry *e;
 
-	/* Who names it is on this node alone, or is called the same on others. */
+	/* These sources name the job on this node alone, or give the same name on others. */
 	if (!c || p->job_from == GP_JOB_FROM_none || p->job_from > GP_JOB_FROM_torchelastic)
 		return;
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
@@ -336,7 +331,7 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 	e = *job ? entry_of(c, job, *uid ? uid : uid_of(c)) : NULL;
 	if (e) {
 		e->used_ns = clock_mono_ns();
-		place_of(e, p);
+		carrier_place_of(e, p);
 	}
 	if (!e || e->read || c->asked == e ||
 	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
@@ -366,7 +361,7 @@ void carrier_start(struct carrier *c)
 	if (!e)
 		return;
 	e->read = true;
-	read_next(c);
+	carrier_read_next(c);
 	wait_for(c, START_NS);
 }
 
@@ -381,7 +376,7 @@ void carrier_finish(struct carrier *c)
 	for (uint32_t i = 0;
 	     i <= c->jobs.count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err;
 	     i++) {
-		write_next(c, from_ns);
+		carrier_write_next(c, from_ns);
 		wait_for(c, until_ns - clock_mono_ns());
 	}
 	if (!c->asked)

@@ -2,10 +2,9 @@
 /* carrier.h - takes the history of jobs along from node to node: reads what other nodes left in the
  * shared folder when a job begins here, onto the tape, and leaves there what is known here
  * (store/carry_file.h). The folder may hang: nothing here waits for it, but carrier_start() and
- * carrier_close(), some seconds at most. Single-threaded.
- */
-#ifndef GP_CARRIER_H
-#define GP_CARRIER_H
+ * carrier_close(), some seconds at most. Single-threaded. */
+#ifndef WATCH_CARRIER_H
+#define WATCH_CARRIER_H
 
 #include "userspace/output/journal.h"
 #include "userspace/option/option.h"

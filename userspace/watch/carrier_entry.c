@@ -24,8 +24,7 @@ bool entry_over(const struct carry *own)
 }
 
 /* Nothing is to come of it: it is over, and was left as it is; or the model tells nothing of it
- * (own NULL).
- */
+ * (own NULL). */
 static bool entry_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
 	if (e->read || e->joined_ns)
@@ -35,7 +34,7 @@ static bool entry_done(const struct entry *e, const struct carry *own, uint64_t 
 	return entry_over(own) && (e->refused || e->bad || e->left.until_ns == own->until_ns);
 }
 
-/* Of those that are done the one whose processes were told longest ago; NULL: there is none. */
+/* Returns the finished entry whose processes were reported longest ago; NULL: there is none. */
 static struct entry *entries_room(struct entries *es, const struct output *out,
 				  const struct entry *asked)
 {
@@ -74,8 +73,7 @@ struct entry *entries_of(struct entries *es, const struct output *out, const str
 	if (!e) {
 		if (!es->full)
 			log_warn(
-				"--carry: more than %d jobs at a time: the history of job %s and others "
-				"stays on this node",
+				"--carry: more than %d jobs at a time: the history of job %s and others stays on this node",
 				CARRIER_JOBS, job);
 		es->full = true;
 		return NULL;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier_entry.h - the jobs that are carried, CARRIER_JOBS at a time: one of which nothing is to
- * come gives way to another. Single-threaded.
- */
-#ifndef GP_CARRIER_ENTRY_H
-#define GP_CARRIER_ENTRY_H
+ * come gives way to another. Single-threaded. */
+#ifndef WATCH_CARRIER_ENTRY_H
+#define WATCH_CARRIER_ENTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "userspace/model/carry.h"
+#include "userspace/model/job/carry.h"
 #include "userspace/output/output.h"
 #include "userspace/store/carry_map.h"
 #include "userspace/watch/carrier.h"

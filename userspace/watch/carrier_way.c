@@ -24,8 +24,7 @@ struct way {
 	uint64_t reads_ns; /* up to then reads are used up */
 };
 
-/* ---- a folder: in another process
- * ---------------------------------------------------------------- */
+/* ---- a folder: in another process ------------------------------------------------------------ */
 
 struct ask {
 	const char *dir;
@@ -36,14 +35,14 @@ struct ask {
 };
 _Static_assert(sizeof(struct ask) <= ASIDE_ARG_MAX, "what is written fits");
 
-static ssize_t read_there(const void *arg, void *ret, size_t cap)
+static ssize_t way_read_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *a = arg;
 
 	return cap < CARRY_MAX ? -ENOBUFS : carry_file_read(a->dir, a->name, ret);
 }
 
-static ssize_t write_there(const void *arg, void *ret, size_t cap)
+static ssize_t way_write_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *a = arg;
 	struct carry had = {0};
@@ -56,8 +55,7 @@ static ssize_t write_there(const void *arg, void *ret, size_t cap)
 	return err;
 }
 
-/* ---- beginning and end
- * --------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 /* "configmap", "configmap:NAMESPACE": the namespace, "" where it is not said; else NULL. */
 static const char *map_of(const char *carry)
@@ -79,11 +77,16 @@ static int map_new(struct way *w, const struct options *o, const char *namespace
 		return 0;
 	if (!err && !w->map)
 		log_warn(
-			"--carry %s: there is no Kubernetes here (KUBERNETES_SERVICE_HOST, --api-server): "
-			"the "
-			"history of jobs stays on this node",
+			"--carry %s: there is no Kubernetes here (KUBERNETES_SERVICE_HOST, --api-server): the history of jobs stays on this node",
 			o->carry);
 	return err;
+}
+
+int way_check(const struct options *o)
+{
+	const char *namespace = o->carry ? map_of(o->carry) : NULL;
+
+	return namespace && *namespace ? carry_map_check(namespace) : 0;
 }
 
 int way_new(struct way **ret, const struct options *o)
@@ -119,8 +122,7 @@ void way_free(struct way *w)
 	free(w);
 }
 
-/* ---- asking
- * -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 bool way_may_read(struct way *w)
 {
@@ -135,7 +137,7 @@ bool way_may_read(struct way *w)
 	return true;
 }
 
-static int asked(struct way *w, int err)
+static int way_asked(struct way *w, int err)
 {
 	w->asked = !err;
 	return err;
@@ -146,9 +148,9 @@ int way_read(struct way *w, const struct carry_map_job *job)
 	struct ask a = {.dir = w->dir};
 
 	if (w->map)
-		return asked(w, carry_map_read(w->map, job));
+		return way_asked(w, carry_map_read(w->map, job));
 	carry_file_name(a.name, job->job, job->uid);
-	return asked(w, aside_ask(w->aside, read_there, &a, sizeof(a)));
+	return way_asked(w, aside_ask(w->aside, way_read_there, &a, sizeof(a)));
 }
 
 int way_write(struct way *w, const struct carry_map_job *job, const struct carry *c)
@@ -156,9 +158,9 @@ int way_write(struct way *w, const struct carry_map_job *job, const struct carry
 	struct ask a = {.dir = w->dir};
 
 	if (w->map)
-		return asked(w, carry_map_write(w->map, job, c));
+		return way_asked(w, carry_map_write(w->map, job, c));
 	a.carry = *c;
-	return asked(w, aside_ask(w->aside, write_there, &a, sizeof(a)));
+	return way_asked(w, aside_ask(w->aside, way_write_there, &a, sizeof(a)));
 }
 
 ssize_t way_answer(struct way *w, int wait_ms, const void **ret)
@@ -184,8 +186,7 @@ uint64_t way_pause_ns(const struct way *w, unsigned failures)
 	return w->map ? carry_map_pause_ns(w->map, failures) : AGAIN_NS;
 }
 
-/* ---- what is said
- * -------------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 bool way_is_of_job(int err)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier_way.h - where what is known of jobs is left for other nodes: a folder that they share
  * (store/carry_file.h), or one ConfigMap a job (store/carry_map.h). One question at a time, and
- * nothing here waits for its answer unless it is told how long. Single-threaded.
- */
-#ifndef GP_CARRIER_WAY_H
-#define GP_CARRIER_WAY_H
+ * nothing here waits for its answer unless it is told how long. Single-threaded. */
+#ifndef WATCH_CARRIER_WAY_H
+#define WATCH_CARRIER_WAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,11 +17,13 @@
 
 struct way;
 
+/* What can be said of --carry before anything is opened: 0, or -EINVAL after one line. */
+int way_check(const struct options *o);
 /* *ret NULL, 0: none is asked for, or after one line there is none here. -EINVAL, -ENOMEM after one
  * line. */
 int way_new(struct way **ret, const struct options *o);
 void way_free(struct way *w); /* what was asked is given up; NULL is fine */
-/* What is there of that job. 0, or -errno: it cannot be asked. */
+/* Requests the stored history of that job. Returns 0, or -errno: it cannot be requested. */
 int way_read(struct way *w, const struct carry_map_job *job);
 /* That is to be there. */
 int way_write(struct way *w, const struct carry_map_job *job, const struct carry *c);
@@ -34,7 +35,7 @@ void way_drop(struct way *w);
 bool way_may_read(struct way *w);
 /* Whether the error is of that job's alone, and others may fare better. */
 bool way_is_of_job(int err);
-/* What is wrong, in words: of a job, of all. */
+/* Describes an error in words: an error of one job, or of all. */
 const char *way_why(const struct way *w, int err);
 /* Where that job's is kept, for people. */
 void way_told(const struct way *w, const struct carry_map_job *job, char out[WAY_TOLD_MAX]);

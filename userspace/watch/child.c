@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/path.h"
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_MAX (1 << 20)
@@ -113,39 +113,40 @@ static void identity_free(struct identity *id)
 	free(id->block);
 }
 
-static void become_failed(int failed_fd, int code)
+/* What the child could not do: for child_failed(), since standard error may be CMD's by then. */
+struct failure {
+	enum { FAILED_USER, FAILED_OUTPUT, FAILED_EXEC } at;
+	int error;
+};
+
+/* The exit status is what a shell would give. */
+static void become_failed(int failed_fd, struct failure f)
 {
-	if (write(failed_fd, "", 1) != 1)
-		code = 126;
-	_exit(code);
+	if (write(failed_fd, &f, sizeof(f)) != sizeof(f))
+		_exit(126);
+	_exit(f.at == FAILED_EXEC && f.error == ENOENT ? 127 : 126);
 }
 
-/* Between fork and exec: what must not return says so on standard error and exits as a shell would.
- */
-static void become(const struct identity *id, const char *output, char **argv, int failed_fd)
+/* Between fork and exec. */
+static void child_become(const struct identity *id, const char *output, char **argv, int failed_fd)
 {
 	int fd;
 
 	if (id->change && (initgroups(id->name, id->gid) || setresgid(id->gid, id->gid, id->gid) ||
-			   setresuid(id->uid, id->uid, id->uid))) {
-		dprintf(STDERR_FILENO, "gp-bpf: run: cannot become user %s: %s\n", id->name,
-			strerror(errno));
-		become_failed(failed_fd, 126);
-	}
+			   setresuid(id->uid, id->uid, id->uid)))
+		become_failed(failed_fd, (struct failure){FAILED_USER, errno});
 	if (output) {
-		fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
-			dprintf(STDERR_FILENO, "gp-bpf: run: output %s: %s\n", output,
-				strerror(errno));
-			become_failed(failed_fd, 126);
-		}
+		fd = path_open(output, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+		if (fd >= 0 && (fcntl(fd, F_SETFL, 0) || dup2(fd, STDOUT_FILENO) < 0 ||
+				dup2(fd, STDERR_FILENO) < 0))
+			fd = -errno;
+		if (fd < 0)
+			become_failed(failed_fd, (struct failure){FAILED_OUTPUT, -fd});
 	}
 	if (id->environment)
 		environ = id->environment;
 	execvp(argv[0], argv);
-	fd = errno;
-	dprintf(STDERR_FILENO, "gp-bpf: run: %s: %s\n", argv[0], strerror(fd));
-	become_failed(failed_fd, fd == ENOENT ? 127 : 126);
+	become_failed(failed_fd, (struct failure){FAILED_EXEC, errno});
 }
 
 int child_spawn(struct child *c, char **argv, const char *user, const char *output)
@@ -157,6 +158,9 @@ int child_spawn(struct child *c, char **argv, const char *user, const char *outp
 	err = identity_find(&id, user);
 	if (err)
 		goto done;
+	c->argv = argv;
+	c->output = output;
+	snprintf(c->user, sizeof(c->user), "%s", id.name);
 	if (pipe2(gate, O_CLOEXEC)) {
 		err = -errno;
 		goto done;
@@ -182,7 +186,7 @@ int child_spawn(struct child *c, char **argv, const char *user, const char *outp
 		signals_restore();
 		if (read(gate[0], &go, 1) != 1)
 			_exit(0);
-		become(&id, output, argv, failed[1]);
+		child_become(&id, output, argv, failed[1]);
 	}
 	close(gate[0]);
 	close(failed[1]);
@@ -204,12 +208,18 @@ void child_release(struct child *c)
 
 bool child_failed(struct child *c)
 {
-	char byte;
-	bool failed = c->failed_fd >= 0 && read(c->failed_fd, &byte, 1) == 1;
+	struct failure f;
+	bool failed = c->failed_fd >= 0 && read(c->failed_fd, &f, sizeof(f)) == sizeof(f);
 
 	if (c->failed_fd >= 0)
 		close(c->failed_fd);
 	c->failed_fd = -1;
+	if (failed && f.at == FAILED_USER)
+		log_error("run: cannot become user %s: %s", c->user, strerror(f.error));
+	else if (failed && f.at == FAILED_OUTPUT)
+		log_error("run: output %s: %s", c->output, path_why(-f.error));
+	else if (failed)
+		log_error("run: %s: %s", c->argv[0], strerror(f.error));
 	return failed;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* child.h - the command that `run` and `record` start: held back before its first instruction until
  * it is watched, then left alone. */
-#ifndef GP_CHILD_H
-#define GP_CHILD_H
+#ifndef WATCH_CHILD_H
+#define WATCH_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -10,12 +10,14 @@
 struct child {
 	pid_t pid;
 	int release_fd; /* one byte lets it go, closing it ends it */
-	int failed_fd;	/* has a byte when the program could not be started */
+	int failed_fd;	/* says why the program could not be started */
+	char **argv;	/* as child_spawn() got them */
+	const char *output;
+	char user[64]; /* that it becomes; "": the caller */
 };
 
 /* Once, at the beginning: signals whose errors we tell instead are ignored, and CMD gets them as
- * they were.
- */
+ * they were. */
 void child_ignore(void);
 /* Forks. CMD gets the caller's terminal, signal dispositions and working directory; user (NULL: who
  * called sudo, else the caller) decides its ids and, under sudo, its environment. output: where its
@@ -23,7 +25,7 @@ void child_ignore(void);
  * exist. */
 int child_spawn(struct child *c, char **argv, const char *user, const char *output);
 void child_release(struct child *c);
-/* After it ended: it never became CMD; why is on standard error already. */
+/* After it ended: it never became CMD. One line says why. */
 bool child_failed(struct child *c);
 void child_abandon(struct child *c); /* never started: reaps it */
 

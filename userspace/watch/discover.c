@@ -1,23 +1,245 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Those that are met, and all: who of them maps a library of ours. */
+#include "userspace/watch/discover.h"
+
 #include <dirent.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/gp_abi.h"
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 #include "userspace/base/table.h"
-#include "userspace/watch/discover_private.h"
+#include "userspace/identity/filter.h"
+#include "userspace/identity/place.h"
 #include "userspace/identity/process.h"
 #include "userspace/watch/maps_look.h"
 #include "userspace/watch/watch_process.h"
+
+#define DUE_MAX	  1024
+#define USERS_MAX 64
+
+struct due { /* one that was met */
+	pid_t pid;
+	uint64_t at_ns;
+	unsigned int looks, waits;
+};
+
+struct denied {
+	uint64_t start_ns;
+};
+
+struct user {
+	uint32_t uid;
+	char name[40];
+};
+
+struct discover {
+	struct discover_config cfg;
+	struct probe_names *names;
+	struct filter *filter;
+	struct pods *pods;
+	struct due due[DUE_MAX];
+	size_t ndue;
+	struct table *denied; /* pid -> struct denied */
+	pid_t *all;	      /* of the sweep that goes on */
+	size_t nall, at;
+	uint64_t sweep_ns, swept_ns, cost_ns; /* began, ended; CPU time */
+	bool again;			      /* one more as soon as may be */
+	uint64_t debt_ns, debt_at_ns;	      /* of looks at those that were met */
+	struct user users[USERS_MAX];
+	size_t nusers;
+	DIR *gvisor;	    /* /proc, while sandboxes of gVisor are counted */
+	uint64_t gvisor_ns; /* when that began last */
+	uint32_t gvisor_count;
+	struct node_view view;
+};
+
+/* What rules ask for, of one process. */
+struct known {
+	struct gp_process process;
+	char uid[16], cgroups[FILTER_CGROUPS];
+	struct gp_place place;
+	struct filter_facts facts;
+};
+
+#define DENIED_MAX 4096 /* processes whose denial is remembered, to count each once */
+
+/* ---- who a process is, as far as rules ask --------------------------------------------------- */
+
+static const char *user_name(struct discover *d, uint32_t uid)
+{
+	const struct passwd *pw;
+	struct user *u;
+
+	for (size_t i = 0; i < d->nusers; i++)
+		if (d->users[i].uid == uid)
+			return d->users[i].name;
+	u = &d->users[d->nusers < USERS_MAX ? d->nusers++ : uid % USERS_MAX];
+	pw = getpwuid(uid);
+	u->uid = uid;
+	snprintf(u->name, sizeof(u->name), "%s", pw ? pw->pw_name : "");
+	return u->name;
+}
+
+/* "Uid:\treal\teffective...": a line of /proc/PID/status, which no lock keeps from us. */
+static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
+{
+	char text[2048];
+	const char *at;
+
+	if (proc_slurp(root, pid, "status", text, sizeof(text)) < 0)
+		return -ESRCH;
+	at = strstr(text, "\nUid:");
+	if (!at)
+		return -EBADMSG;
+	*ret = (uint32_t)strtoul(at + 5, NULL, 10);
+	return 0;
+}
+
+/* -EAGAIN: the process cannot be looked at now; a namespace that is still to come is NULL. */
+static int know_namespace(struct discover *d, pid_t pid, struct known *k)
+{
+	struct place_facts facts;
+	int err = place_look_aside(loader_aside(d->cfg.loader), d->cfg.root, pid, &facts);
+
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		return -EAGAIN;
+	if (err)
+		return err;
+	err = place_make(&facts, NULL, d->pods, &k->place);
+	/* Nor is a pod that the list does not have yet: a process may be there before the news of
+	 * its pod. */
+	k->facts.namespace = (err == -EAGAIN || *k->place.pod_uid) && !*k->place.namespace
+				     ? NULL
+				     : k->place.namespace;
+	return 0;
+}
+
+/* What rules ask for. -EAGAIN: later. */
+static int discover_read_facts(struct discover *d, pid_t pid, struct known *k)
+{
+	const char *root = d->cfg.root;
+	int err = process_read_aside(loader_aside(d->cfg.loader), root, pid, &k->process);
+	uint32_t uid;
+
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		return -EAGAIN;
+	if (err)
+		return err;
+	k->facts = (struct filter_facts){.command = k->process.command,
+					 .comm = k->process.comm,
+					 .cgroups = k->cgroups,
+					 .user = "",
+					 .uid = k->uid,
+					 .namespace = ""};
+	*k->uid = *k->cgroups = '\0';
+	err = filter_asks(d->filter, FILTER_namespace) && d->pods ? know_namespace(d, pid, k) : 0;
+	if (err)
+		return err;
+	if (filter_asks(d->filter, FILTER_user) && !discover_real_user(root, pid, &uid)) {
+		snprintf(k->uid, sizeof(k->uid), "%u", uid);
+		k->facts.user = user_name(d, uid);
+	}
+	if (filter_asks(d->filter, FILTER_cgroup) &&
+	    proc_slurp(root, pid, "cgroup", k->cgroups, sizeof(k->cgroups)) < 0)
+		*k->cgroups = '\0';
+	return 0;
+}
+
+/* Forgets the denied processes: they are counted anew. */
+static void discover_denied_clear(struct discover *d)
+{
+	uint64_t pid;
+
+	for (size_t i = 0; table_next(d->denied, &i, &pid);)
+		free(table_take(d->denied, pid));
+}
+
+/* ---- what rules say -------------------------------------------------------------------------- */
+
+/* Where most of so many are alive some are counted twice, rather than all looked at for each one
+ * more. */
+static void denied_trim(struct discover *d)
+{
+	uint64_t pid;
+
+	for (size_t i = 0; table_next(d->denied, &i, &pid);)
+		if (!process_start_ns(d->cfg.root, (pid_t)pid))
+			free(table_take(d->denied, pid));
+	if (table_count(d->denied) > DENIED_MAX / 4 * 3)
+		discover_denied_clear(d);
+}
+
+static void discover_deny(struct discover *d, pid_t pid, const struct known *k, const char *why)
+{
+	struct denied *known = table_get(d->denied, (uint64_t)pid);
+	struct node_denied *shown;
+
+	if (known && known->start_ns == k->process.start_ns)
+		return;
+	if (!known) {
+		if (table_count(d->denied) >= DENIED_MAX)
+			denied_trim(d);
+		known = calloc(1, sizeof(*known));
+		if (!known || table_put(d->denied, (uint64_t)pid, known)) {
+			free(known);
+			return;
+		}
+	}
+	known->start_ns = k->process.start_ns;
+	shown = &d->view.denied_last[d->view.denied++ % NODE_DENIED];
+	if (d->view.ndenied < NODE_DENIED)
+		d->view.ndenied++;
+	shown->pid = (uint32_t)pid;
+	memcpy(shown->comm, k->process.comm, sizeof(shown->comm));
+	snprintf(shown->why, sizeof(shown->why), "%s", why);
+	log_debug("process %d (%s) is not watched: %s", pid, k->process.comm, why);
+}
+
+/* Of this gp-bpf or another one: those that read libraries map them. */
+static bool discover_is_ours(const struct gp_process *p)
+{
+	return p->parent == (uint32_t)getpid() || !strcmp(p->comm, "gp-bpf") ||
+	       !strncmp(p->comm, "gp-bpf-", 7);
+}
+
+/* Whether it may be watched: 0. -EAGAIN: what a rule asks for is not known yet; -EPERM: it may not;
+ * -EEXIST: it is; -ESRCH. */
+static int discover_judge(struct discover *d, pid_t pid, struct known *k)
+{
+	const char *why;
+	int err;
+
+	if (loader_watched(d->cfg.loader, pid))
+		return -EEXIST;
+	err = discover_read_facts(d, pid, k);
+	if (err)
+		return err;
+	if (discover_is_ours(&k->process))
+		return -EPERM;
+	if (process_gvisor(d->cfg.root, pid, &k->process)) {
+		discover_deny(d, pid, k, PROCESS_GVISOR);
+		return -EPERM;
+	}
+	switch (filter_judge(d->filter, &k->facts, &why)) {
+	case FILTER_UNKNOWN:
+		return -EAGAIN;
+	case FILTER_DENIED:
+		discover_deny(d, pid, k, why);
+		return -EPERM;
+	case FILTER_ALLOWED:
+		break;
+	}
+	return 0;
+}
 
 #define SOON_NS	    5000000ull	 /* a mapping is told of before it is there ... */
 #define AGAIN_NS    400000000ull /* ... and for this long no other of the same process is */
@@ -28,7 +250,11 @@
 #define SWEEP_SHARE 100		  /* ... which take no more of a CPU than this part of it */
 #define AGAIN_SHARE 20		  /* likewise those for which records were lost, or came too fast */
 #define DUE_SHARE   10		  /* ... and looks at those that were met ... */
-#define DUE_FREE_NS 250000000ull  /* ... but for so much at once: many ranks start together */
+#define GVISOR_NS   60000000000ull /* between two counts of sandboxes of gVisor */
+#define GVISOR_TURN 256		   /* processes that are checked a second */
+#define GVISOR_MAX_NS                                                                              \
+	10000000ull /* ... and the time after which the rest waits for the next second */
+#define DUE_FREE_NS 250000000ull /* ... but for so much at once: many ranks start together */
 
 int discover_new(struct discover **ret, const struct discover_config *cfg)
 {
@@ -63,6 +289,8 @@ void discover_free(struct discover *d)
 	probe_names_free(d->names);
 	filter_free(d->filter);
 	free(d->all);
+	if (d->gvisor)
+		closedir(d->gvisor);
 	free(d);
 }
 
@@ -79,11 +307,10 @@ void discover_pods(struct discover *d, struct pods *pods)
 	d->pods = pods;
 }
 
-/* ---- what becomes of it ------------------------------------------------------------------------
- */
+/* ---- what becomes of it ---------------------------------------------------------------------- */
 
 /* Children born from here on follow in the kernel; those of before are found in /proc. */
-static int watch(struct discover *d, pid_t pid)
+static int discover_watch(struct discover *d, pid_t pid)
 {
 	int n, err = processes_found(d->cfg.processes, pid);
 	pid_t *all = NULL;
@@ -99,10 +326,10 @@ static int watch(struct discover *d, pid_t pid)
 }
 
 /* It maps a library of ours, and may be watched. */
-static void found(struct discover *d, pid_t pid)
+static void discover_found(struct discover *d, pid_t pid)
 {
 	struct proc_stat s = {.comm = "?"};
-	int err = watch(d, pid);
+	int err = discover_watch(d, pid);
 
 	if (!err) {
 		d->view.found++;
@@ -119,8 +346,7 @@ static uint64_t spent_ns(const struct discover *d)
 	return clock_thread_ns() + aside_cpu_ns(loader_aside(d->cfg.loader));
 }
 
-/* ---- those that were met ------------------------------------------------------------------------
- */
+/* ---- those that were met --------------------------------------------------------------------- */
 
 static void due_put(struct discover *d, const struct due *one)
 {
@@ -194,7 +420,7 @@ static void due_look(struct discover *d, struct due *list, size_t n, uint64_t no
 		else if (!asked || answer[i] != MAPS_OURS)
 			due_next(d, list[i], !asked || answer[i] == MAPS_LOCKED, now_ns);
 		else if (!loader_watched(d->cfg.loader, pids[i]))
-			found(d, pids[i]);
+			discover_found(d, pids[i]);
 	}
 }
 
@@ -230,8 +456,7 @@ static void due_turn(struct discover *d, uint64_t now_ns)
 	d->debt_ns += spent_ns(d) - before_ns;
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int all_read(struct discover *d)
 {
@@ -309,7 +534,7 @@ static void sweep_found(struct discover *d, pid_t pid, enum maps_answer answer, 
 	if (answer == MAPS_OURS)
 		err = discover_judge(d, pid, &k);
 	if (!err)
-		found(d, pid);
+		discover_found(d, pid);
 	else if (err == -EAGAIN)
 		due_put(d, &(struct due){.pid = pid, .at_ns = now_ns + WAIT_NS, .looks = 1});
 }
@@ -350,10 +575,39 @@ void discover_due(struct discover *d, uint64_t now_ns)
 	}
 }
 
+/* What runs in a sandbox maps no library that could be found, so that sandboxes are counted by
+ * their names. */
+static void gvisor_tick(struct discover *d, uint64_t now_ns)
+{
+	uint64_t until_ns = clock_mono_ns() + GVISOR_MAX_NS;
+	const struct dirent *e = NULL;
+	char path[PROC_PATH_MAX];
+
+	if (!d->gvisor && (!d->gvisor_ns || now_ns - d->gvisor_ns >= GVISOR_NS)) {
+		snprintf(path, sizeof(path), "%s/proc", d->cfg.root);
+		d->gvisor = opendir(path);
+		d->gvisor_ns = now_ns;
+		d->gvisor_count = 0;
+	}
+	for (int n = 0; d->gvisor && n < GVISOR_TURN && (e = readdir(d->gvisor)); n++) {
+		if (proc_number(e->d_name) > 0)
+			d->gvisor_count += process_gvisor_sandbox(
+				loader_aside(d->cfg.loader), d->cfg.root, proc_number(e->d_name));
+		if (clock_mono_ns() >= until_ns) /* one that is locked is waited for */
+			break;
+	}
+	if (!d->gvisor || e)
+		return;
+	closedir(d->gvisor);
+	d->gvisor = NULL;
+	d->view.gvisor = d->gvisor_count;
+}
+
 void discover_tick(struct discover *d, uint64_t now_ns)
 {
 	uint64_t rest_ns = d->cost_ns * SWEEP_SHARE;
 
+	gvisor_tick(d, now_ns);
 	if (d->again)
 		discover_sweep(d);
 	if (d->view.told || d->sweep_ns)

@@ -2,8 +2,8 @@
 /* discover.h - the processes of a node that map a library of a known runtime: told by the kernel as
  * they map one, and found in /proc; the user's rules decide who of them is watched.
  * Single-threaded. */
-#ifndef GP_DISCOVER_H
-#define GP_DISCOVER_H
+#ifndef WATCH_DISCOVER_H
+#define WATCH_DISCOVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ struct discover_config { /* all borrowed */
 
 int discover_new(struct discover **ret, const struct discover_config *cfg);
 void discover_free(struct discover *d); /* NULL is fine */
-/* The rules from here on; d owns them. Who is watched stays watched; all others are looked at
+/* The rules from here on; d owns them. A watched process stays watched; all others are checked
  * again. */
 void discover_rules(struct discover *d, struct filter *f);
 /* Knows namespaces of pods from here on; borrowed, may be NULL. */

@@ -6,11 +6,11 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/probe_file.h"
+#include "loader/loader.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
@@ -21,18 +21,42 @@
 #define ASK_NS                                                                                     \
 	8000000ull /* CPU time of a question; who is looked at then is looked at to his end */
 
+#define MEMORY_MAX 256 /* files in memory of a process that are opened for their names */
+
+struct look { /* at one process */
+	const struct probe_names *names;
+	pid_t pid; /* 0: a process of another machine, whose files cannot be opened */
+	unsigned int opened;
+};
+
+/* A library in memory goes by the name that it gives itself. line ends with NUL. */
+static bool memory_is_ours(struct look *l, const char *line)
+{
+	char name[NAME_BYTES];
+
+	if (!l->pid || l->opened == MEMORY_MAX)
+		return false;
+	l->opened++;
+	return !loader_memory_name(l->pid, line, name, sizeof(name)) &&
+	       probe_names_have(l->names, name);
+}
+
 /* "start-end r-xp offset dev inode   /path/libx.so (deleted)": the file's name, if it is mapped to
  * be run. */
-static bool line_is_ours(const struct probe_names *names, const char *line, size_t len)
+static bool line_is_ours(struct look *l, char *line, size_t len)
 {
-	static const char deleted[] = " (deleted)";
+	static const char deleted[] = " (deleted)", memory[] = "/memfd:";
 	const size_t gone = sizeof(deleted) - 1;
 	const char *perms = memchr(line, ' ', len), *slash;
 	char name[NAME_BYTES];
 	size_t n;
 
-	if (!perms || (size_t)(perms - line) + 4 > len || perms[3] != 'x')
+	if (!perms || (size_t)(perms - line) + 5 > len || perms[3] != 'x')
 		return false;
+	line[len] = '\0';
+	slash = memchr(line, '/', len);
+	if (slash && !strncmp(slash, memory, strlen(memory)))
+		return perms[4] == 'p' && memory_is_ours(l, line);
 	if (len > gone && !memcmp(line + len - gone, deleted, gone))
 		len -= gone;
 	slash = memrchr(line, '/', len);
@@ -41,17 +65,17 @@ static bool line_is_ours(const struct probe_names *names, const char *line, size
 		return false;
 	memcpy(name, slash + 1, n);
 	name[n] = '\0';
-	return probe_names_have(names, name);
+	return probe_names_have(l->names, name);
 }
 
 /* Takes whole lines off the front of text; what is left is returned, at its beginning. */
-static size_t lines_take(const struct probe_names *names, char *text, size_t len, bool *ours)
+static size_t lines_take(struct look *l, char *text, size_t len, bool *ours)
 {
 	size_t at = 0;
 	char *end;
 
 	while (!*ours && (end = memchr(text + at, '\n', len - at))) {
-		*ours = line_is_ours(names, text + at, (size_t)(end - text) - at);
+		*ours = line_is_ours(l, text + at, (size_t)(end - text) - at);
 		at = (size_t)(end - text) + 1;
 	}
 	memmove(text, text + at, len - at);
@@ -60,6 +84,7 @@ static size_t lines_take(const struct probe_names *names, char *text, size_t len
 
 enum maps_answer maps_read(const struct probe_names *names, const char *root, pid_t pid)
 {
+	struct look look = {.names = names, .pid = *root ? 0 : pid};
 	char text[CHUNK + PATH_MAX + 256];
 	int fd = proc_open(root, pid, "maps", O_RDONLY);
 	size_t len = 0, total = 0;
@@ -70,7 +95,7 @@ enum maps_answer maps_read(const struct probe_names *names, const char *root, pi
 		return MAPS_OTHER;
 	while (!ours && total < MAPS_MAX &&
 	       (n = proc_read(fd, text + len, sizeof(text) - len)) > 0) {
-		len = lines_take(names, text, len + (size_t)n, &ours);
+		len = lines_take(&look, text, len + (size_t)n, &ours);
 		total += (size_t)n;
 		if (len == sizeof(text))
 			len = 0; /* no line is that long */
@@ -118,7 +143,8 @@ static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, siz
 	return got;
 }
 
-/* Of a batch that does not come back, one by one: who holds it up is left for later. */
+/* If the reader does not answer for a batch, its processes are read one by one; the one that blocks
+ * is left for later. */
 size_t maps_look(struct aside *a, const struct probe_names *names, const char *root,
 		 const pid_t *pids, size_t n, enum maps_answer *ret)
 {

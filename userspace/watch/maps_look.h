@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* maps_look.h - which of many processes map a library of a known runtime to run its code. */
-#ifndef GP_MAPS_LOOK_H
-#define GP_MAPS_LOOK_H
+#ifndef WATCH_MAPS_LOOK_H
+#define WATCH_MAPS_LOOK_H
 
 #include <stddef.h>
 #include <sys/types.h>

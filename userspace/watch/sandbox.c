@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/watch/sandbox.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,7 @@
 
 #define PORTS_OF_ROOT 1024
 
-/* ---- who needs what
- * ------------------------------------------------------------------------------ */
+/* ---- who needs what -------------------------------------------------------------------------- */
 
 struct asked {
 	const struct options *o;
@@ -27,7 +25,7 @@ struct asked {
 			  perf events */
 };
 
-static bool always(const struct asked *a)
+static bool sandbox_always(const struct asked *a)
 {
 	(void)a;
 	return true;
@@ -38,17 +36,17 @@ static bool perf_events(const struct asked *a)
 	return !a->multi || a->paranoid;
 }
 
-static bool hooks(const struct asked *a)
+static bool sandbox_has_hooks(const struct asked *a)
 {
 	return a->o->hooks.count > 0;
 }
 
 static bool hooks_or_cmd(const struct asked *a)
 {
-	return hooks(a) || a->o->argc > 0;
+	return sandbox_has_hooks(a) || a->o->argc > 0;
 }
 
-static bool tensorboard(const struct asked *a)
+static bool sandbox_has_tensorboard(const struct asked *a)
 {
 	for (int i = 0; i < a->o->exports.count; i++)
 		if (!strncmp(a->o->exports.item[i], "tensorboard", strlen("tensorboard")))
@@ -64,14 +62,14 @@ static bool of_somebody_else(const char *path)
 }
 
 /* Where files go that are named: whose they are may change with each that is opened. */
-static bool files(const struct asked *a)
+static bool sandbox_has_files(const struct asked *a)
 {
 	const struct options *o = a->o;
 
 	for (int i = 0; i < o->exports.count; i++)
 		if (strchr(o->exports.item[i], ':') && strcmp(o->exports.item[i], "json:-") != 0)
 			return true;
-	return o->store || o->carry || o->output || o->html || hooks(a) ||
+	return o->store || o->carry || o->output || o->html || sandbox_has_hooks(a) ||
 	       of_somebody_else(o->state_dir) ||
 	       (o->listen && !strncmp(o->listen, "unix:", strlen("unix:")));
 }
@@ -91,33 +89,36 @@ static const struct kept {
 	bool (*needed)(const struct asked *a);
 	const char *why;
 } kept[] = {
-	{CAP_BPF, "CAP_BPF", always, "programs, maps and links: libraries are mapped at any time"},
-	{CAP_PERFMON, "CAP_PERFMON", always,
+	{CAP_BPF, "CAP_BPF", sandbox_always,
+	 "programs, maps and links: libraries are mapped at any time"},
+	{CAP_PERFMON, "CAP_PERFMON", sandbox_always,
 	 "probes, and what they read; /proc/PID/maps on newer kernels"},
-	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", always,
+	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", sandbox_always,
 	 "what other users' processes map, run in and wait for"},
-	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", always,
+	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", sandbox_always,
 	 "libraries, settings and secrets not open to all"},
-	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", always,
+	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", sandbox_always,
 	 "mapped files by /proc/PID/map_files"},
 	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", perf_events,
-	 "probes at one place each (before Linux 6.6); kernel.perf_event_paranoid above 2"},
-	{CAP_SETUID, "CAP_SETUID", hooks, "commands of --on run as another user"},
-	{CAP_SETGID, "CAP_SETGID", hooks, "... and group"},
-	{CAP_SETPCAP, "CAP_SETPCAP", hooks, "... with an empty bounding set"},
+	 "probes at one place each (without feature multi); kernel.perf_event_paranoid above 2"},
+	{CAP_SETUID, "CAP_SETUID", sandbox_always,
+	 "libraries that their process's user alone may read; commands of --on run as another user"},
+	{CAP_SETGID, "CAP_SETGID", sandbox_always, "... and group"},
+	{CAP_SETPCAP, "CAP_SETPCAP", sandbox_has_hooks, "... with an empty bounding set"},
 	{CAP_KILL, "CAP_KILL", hooks_or_cmd,
 	 "their end; signals that are passed on to CMD of `run`"},
-	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", files,
+	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", sandbox_has_files,
 	 "files in folders of other users that were named"},
-	{CAP_FOWNER, "CAP_FOWNER", files, "... and in their place"},
-	{CAP_CHOWN, "CAP_CHOWN", tensorboard,
+	{CAP_FOWNER, "CAP_FOWNER", sandbox_always,
+	 "what of a library is in memory; files in the place of other users' files that were named"},
+	{CAP_CHOWN, "CAP_CHOWN", sandbox_has_tensorboard,
 	 "folders of runs are given to the owner of the folder above"},
 	{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE", low_port, "--listen at a port below 1024"},
 };
 
 #define PARANOID_USUAL 2 /* the most that Linux itself knows */
 
-static bool paranoid(void)
+static bool sandbox_perf_paranoid(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	int level = 0;
@@ -132,7 +133,7 @@ static bool paranoid(void)
 
 uint64_t sandbox_capabilities(const struct options *o, bool multi)
 {
-	const struct asked a = {o, multi, paranoid()};
+	const struct asked a = {o, multi, sandbox_perf_paranoid()};
 	uint64_t caps = 0;
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
@@ -141,23 +142,14 @@ uint64_t sandbox_capabilities(const struct options *o, bool multi)
 	return caps;
 }
 
-/* ---- giving it up
- * -------------------------------------------------------------------------------- */
+/* ---- giving it up ---------------------------------------------------------------------------- */
 
-static bool on(const struct options *o)
+static bool sandbox_is_on(const struct options *o)
 {
 	return !o->sandbox || !strcmp(o->sandbox, "on");
 }
 
-int sandbox_check(const struct options *o)
-{
-	if (on(o) || !strcmp(o->sandbox, "off"))
-		return 0;
-	log_error("--sandbox: '%s' is not on or off", o->sandbox);
-	return -EINVAL;
-}
-
-static bool has_multi(const char *features_off)
+static bool sandbox_has_multi(const char *features_off)
 {
 	const struct feature *f;
 	int n = loader_features(features_off, &f);
@@ -168,18 +160,17 @@ static bool has_multi(const char *features_off)
 	return false;
 }
 
-static void tell(uint64_t caps)
+static void sandbox_tell(uint64_t caps)
 {
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (caps >> kept[i].cap & 1)
 			log_debug("sandbox: %s is kept: %s", kept[i].name, kept[i].why);
 }
 
-static int refused(const char *what, const char *call, int err)
+static int sandbox_refused(const char *what, const char *call, int err)
 {
 	log_error(
-		"sandbox: %s: %s: %s, by a filter of the container or service that gp-bpf runs in; allow the "
-		"call there, or go on with all privileges: --sandbox=off",
+		"sandbox: %s: %s: %s, by a filter of the container or service that gp-bpf runs in; allow the call there, or go on with all privileges: --sandbox=off",
 		what, call, strerror(-err));
 	return err;
 }
@@ -190,26 +181,25 @@ int sandbox_enter(const struct options *o)
 	int err = options_features_off(o, off, sizeof(off));
 	uint64_t caps;
 
-	if (err || !on(o))
+	if (err || !sandbox_is_on(o))
 		return err;
 	err = loader_prepare(off, o->durable);
 	if (err)
 		return err;
 	watch_log_prepare(o->root ? o->root : "");
-	caps = sandbox_capabilities(o, has_multi(off));
-	tell(caps);
+	caps = sandbox_capabilities(o, sandbox_has_multi(off));
+	sandbox_tell(caps);
 	err = confine_capabilities(caps);
 	if (err)
-		return refused("capabilities cannot be given up", "capset", err);
+		return sandbox_refused("capabilities cannot be given up", "capset", err);
 	err = confine_privileges();
 	if (err)
-		return refused("ways to new privileges cannot be closed",
-			       "prctl(PR_SET_NO_NEW_PRIVS)", err);
+		return sandbox_refused("ways to new privileges cannot be closed",
+				       "prctl(PR_SET_NO_NEW_PRIVS)", err);
 	err = confine_calls(CONFINE_MACHINE);
 	if (err)
 		log_warn(
-			"sandbox: system calls stay as they are: this kernel has no seccomp filters, or "
-			"refuses them");
+			"sandbox: system calls stay as they are: this kernel has no seccomp filters, or refuses them");
 	aside_confine(!err);
 	return 0;
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sandbox.h - what gp-bpf keeps of its privileges while it watches, and what for: one table
  * (sandbox.c). */
-#ifndef GP_SANDBOX_H
-#define GP_SANDBOX_H
+#ifndef WATCH_SANDBOX_H
+#define WATCH_SANDBOX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "userspace/option/option.h"
 
-/* --sandbox is on or off, or not said. -EINVAL after one line. */
-int sandbox_check(const struct options *o);
 /* Opens what takes a privilege that nothing needs later, and gives up, unless --sandbox=off, all
  * others: of this thread, and of whatever it starts from then on. Call it while there is one
  * thread, once CMD of `run` is forked (what it has is none of our business) and the state directory

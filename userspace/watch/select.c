@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "userspace/base/aside.h"
+#include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
 #include "userspace/base/log.h"
@@ -41,10 +42,9 @@ struct select {
 	char cgroups[CGROUPS_BYTES];
 };
 
-/* ---- who matches
- * ----------------------------------------------------------------------------------- */
+/* ---- who matches ----------------------------------------------------------------------------- */
 
-static bool by_name(struct select *s, pid_t pid, const struct proc_stat *st)
+static bool select_by_name(struct select *s, pid_t pid, const struct proc_stat *st)
 {
 	struct gp_process p;
 	bool whole = s->o->names.count && !process_read_aside(s->aside, s->root, pid, &p);
@@ -59,7 +59,7 @@ static bool by_name(struct select *s, pid_t pid, const struct proc_stat *st)
 }
 
 /* The group itself, or one below it, in any hierarchy. */
-static bool by_cgroup(const struct select *s, const char *wanted)
+static bool select_by_cgroup(const struct select *s, const char *wanted)
 {
 	size_t len = strlen(wanted);
 
@@ -78,7 +78,7 @@ static bool by_cgroup(const struct select *s, const char *wanted)
 	return false;
 }
 
-static bool by_pod(const struct select *s, const char *uid)
+static bool select_by_pod(const struct select *s, const char *uid)
 {
 	const char *slash;
 
@@ -102,7 +102,7 @@ static const char *group_wanted(const char *text)
 	return !strncmp(text, CGROUP_MOUNT "/", mount + 1) ? text + mount : text;
 }
 
-static bool by_place(struct select *s, pid_t pid)
+static bool select_by_place(struct select *s, pid_t pid)
 {
 	struct cgroup_place place = {0};
 
@@ -111,20 +111,19 @@ static bool by_place(struct select *s, pid_t pid)
 	if (proc_slurp(s->root, pid, "cgroup", s->cgroups, sizeof(s->cgroups)) <= 0)
 		return false;
 	for (int i = 0; i < s->o->cgroups.count; i++)
-		if (by_cgroup(s, group_wanted(s->o->cgroups.item[i])))
+		if (select_by_cgroup(s, group_wanted(s->o->cgroups.item[i])))
 			return true;
 	cgroup_place_of(s->cgroups, &place);
 	for (int i = 0; i < s->o->containers.count; i++)
 		if (!strncmp(place.container_id, s->o->containers.item[i],
 			     strlen(s->o->containers.item[i])))
 			return true;
-	return by_pod(s, place.pod_uid);
+	return select_by_pod(s, place.pod_uid);
 }
 
-/* ---- all of them
- * ----------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-static int look(struct select *s, pid_t pid)
+static int select_look(struct select *s, pid_t pid)
 {
 	struct proc_stat st;
 	struct found *all;
@@ -139,7 +138,7 @@ static int look(struct select *s, pid_t pid)
 		.pid = pid,
 		.parent = st.parent,
 		.means = strncmp(st.comm, "gp-bpf", 6) != 0 &&
-			 (by_name(s, pid, &st) || by_place(s, pid)),
+			 (select_by_name(s, pid, &st) || select_by_place(s, pid)),
 	};
 	return 0;
 }
@@ -152,7 +151,7 @@ static struct found *found_of(struct select *s, uint32_t pid)
 	return NULL;
 }
 
-/* Who started us has what we were asked for in its own command line, as a rule. */
+/* The process that started gp-bpf often has the same words in its command line: it is not meant. */
 static void without_own(struct select *s)
 {
 	struct found *f = *s->root ? NULL : found_of(s, (uint32_t)getpid());
@@ -161,7 +160,7 @@ static void without_own(struct select *s)
 		f->means = false;
 }
 
-static bool follows(struct select *s, const struct found *f)
+static bool select_is_descendant(struct select *s, const struct found *f)
 {
 	const struct found *p = found_of(s, f->parent);
 
@@ -171,13 +170,32 @@ static bool follows(struct select *s, const struct found *f)
 	return false;
 }
 
-static int take(struct select *s, struct options *o)
+static void none_matches(const struct options *o)
+{
+	const struct {
+		const char *name;
+		const struct option_list *list;
+	} all[] = {{"name", &o->names},
+		   {"cgroup", &o->cgroups},
+		   {"container", &o->containers},
+		   {"pod", &o->pods}};
+	struct buffer asked = {0};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (int k = 0; k < all[i].list->count; k++)
+			buffer_printf(&asked, " --%s %s", all[i].name, all[i].list->item[k]);
+	log_error("no process matches%s now; gp-bpf node watches those to come",
+		  asked.data ? asked.data : "");
+	buffer_free(&asked);
+}
+
+static int select_take(struct select *s, struct options *o)
 {
 	char text[16];
 	int had = o->pids.count;
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		if (!s->all[i].means || follows(s, &s->all[i]))
+		if (!s->all[i].means || select_is_descendant(s, &s->all[i]))
 			continue;
 		if (o->pids.count == OPTION_LIST_MAX) {
 			log_error("more than %d processes match: say more of them",
@@ -193,13 +211,11 @@ static int take(struct select *s, struct options *o)
 	}
 	if (o->pids.count > had)
 		return 0;
-	log_error("no process matches%s%s%s%s now", o->names.count ? " --name" : "",
-		  o->cgroups.count ? " --cgroup" : "", o->containers.count ? " --container" : "",
-		  o->pods.count ? " --pod" : "");
+	none_matches(o);
 	return -ESRCH;
 }
 
-static int scan(struct select *s)
+static int select_scan(struct select *s)
 {
 	char path[PROC_PATH_MAX];
 	const struct dirent *e;
@@ -215,15 +231,14 @@ static int scan(struct select *s)
 	}
 	while (!err && (e = readdir(dir)))
 		if (proc_number(e->d_name) > 0)
-			err = look(s, proc_number(e->d_name));
+			err = select_look(s, proc_number(e->d_name));
 	closedir(dir);
 	return err;
 }
 
-/* ---- what is asked
- * --------------------------------------------------------------------------------- */
+/* ---- what is asked --------------------------------------------------------------------------- */
 
-static int open_pods(struct select *s)
+static int select_open_pods(struct select *s)
 {
 	struct pods_config cfg = {
 		.node = s->o->node_name,
@@ -254,7 +269,7 @@ static int open_pods(struct select *s)
 	return -EAGAIN;
 }
 
-static int check(const struct options *o)
+int select_check(const struct options *o)
 {
 	for (int i = 0; i < o->pods.count; i++) {
 		const char *slash = strchr(o->pods.item[i], '/');
@@ -286,7 +301,7 @@ static int check(const struct options *o)
 int select_processes(struct options *o)
 {
 	struct select *s;
-	int err = check(o);
+	int err = select_check(o);
 
 	if (err || (!o->names.count && !o->cgroups.count && !o->containers.count && !o->pods.count))
 		return err;
@@ -297,12 +312,12 @@ int select_processes(struct options *o)
 	s->root = o->root ? o->root : "";
 	err = o->names.count ? aside_new(&s->aside, sizeof(struct gp_process)) : 0;
 	if (!err && o->pods.count)
-		err = open_pods(s);
+		err = select_open_pods(s);
 	if (!err)
-		err = scan(s);
+		err = select_scan(s);
 	if (!err) {
 		without_own(s);
-		err = take(s, o);
+		err = select_take(s, o);
 	}
 	aside_free(s->aside);
 	pods_close(s->pods);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/option/option_probe.h"
 #include "userspace/watch/watch.h"
-#include "userspace/watch/watch_private.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,19 +10,413 @@
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/loop.h"
+#include "userspace/base/plural.h"
+#include "userspace/base/table.h"
+#include "userspace/identity/process.h"
+#include "userspace/ingest/event.h"
 #include "userspace/ingest/ring.h"
-#include "userspace/output/journal.h"
+#include "userspace/ingest/stream.h"
 #include "userspace/kubernetes/pods.h"
+#include "userspace/option/option_probe.h"
+#include "userspace/output/journal.h"
 #include "userspace/watch/watch_blocked.h"
 #include "userspace/watch/watch_kernel_log.h"
 #include "userspace/watch/watch_leave.h"
 #include "userspace/watch/watch_place.h"
+#include "userspace/watch/watch_private.h"
 #include "userspace/watch/watch_process.h"
+
+/* Sources of the rings, in the order of loader_rings(). */
+static const enum tape_source watch_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
+
+/* ---- what the loader and the processes say, as records --------------------------------------- */
+
+/* For loader_on_attach(), loader_sample() twice, processes_new(), and the two of struct
+ * places_config; ctx is the watch. */
+
+static void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
+{
+	struct gp_attach *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_attach, 0,
+					       probe);
+
+	if (own)
+		*own = *a;
+}
+
+/* As of the fork or exec that it explains: the process may have ended since, and its end comes
+ * last. Of one that was found, as of when its own records may have begun. */
+static void watch_stamp(const struct watch *w, void *own)
+{
+	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
+
+	if (at_ns)
+		((struct gp_rec *)own - 1)->ts_ns = at_ns;
+}
+
+static void watch_introduced(void *ctx, pid_t pid, const struct gp_process *p)
+{
+	struct watch *w = ctx;
+	struct gp_process *own = journal_record(w->journal, GP_KIND_process, (uint32_t)pid, 0);
+	const struct gp_place *place;
+
+	if (!own)
+		return;
+	*own = *p;
+	watch_stamp(w, own);
+	place = places_get(w->places, pid);
+	place = place ? place : places_get(w->places, (pid_t)p->parent);
+	if (place)
+		carrier_job(w->carrier, place);
+}
+
+static void watch_placed(void *ctx, pid_t pid, const struct gp_place *p)
+{
+	struct watch *w = ctx;
+	struct gp_place *own = journal_record(w->journal, GP_KIND_place, (uint32_t)pid, 0);
+
+	if (!own)
+		return;
+	*own = *p;
+	watch_stamp(w, own);
+	carrier_job(w->carrier, p);
+}
+
+static void watch_noticed(void *ctx, const struct gp_notice *n)
+{
+	struct gp_notice *own = journal_record(((struct watch *)ctx)->journal, GP_KIND_notice, 0,
+					       0);
+
+	if (own)
+		*own = *n;
+}
+
+/* A process ended, and the record of that was lost. */
+static void watch_gone(void *ctx, pid_t pid)
+{
+	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit,
+					   (uint32_t)pid, 0);
+
+	if (e)
+		e->status = -1;
+}
+
+static void watch_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted)
+{
+	struct watch *w = ctx;
+	struct gp_counter *c = journal_record(w->journal, GP_KIND_counter, (uint32_t)pid, probe);
+
+	if (!c)
+		return;
+	*c = *counted;
+	if (w->count_ns)
+		((struct gp_rec *)c - 1)->ts_ns = w->count_ns;
+}
+
+static void watch_lost(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total)
+{
+	struct watch *w = ctx;
+	struct gp_loss *l = journal_record(w->journal, GP_KIND_loss, 0, 0);
+
+	w->life_lost |= cause == GP_LOSS_ring_life;
+	if (!l)
+		return;
+	l->cause = cause;
+	l->count = count;
+	l->total = total;
+}
+
+/* Nothing was observed since then. */
+static void watch_gap(struct watch *w, uint64_t from_ns)
+{
+	struct gp_gap *gap = journal_record(w->journal, GP_KIND_gap, 0, 0);
+	char away[16];
+
+	if (!gap)
+		return;
+	*gap = (struct gp_gap){.from_ns = from_ns, .cause = GP_GAP_AWAY};
+	log_warn("nobody watched for %s: that time counts as not observed",
+		 clock_duration(away, sizeof(away), clock_mono_ns() - from_ns));
+}
+
+/* ---- reading the rings ----------------------------------------------------------------------- */
+
+#define DRAIN_MUCH     (128u << 10) /* bytes at once */
+#define DRAIN_ROUNDS   16	    /* a drain that cannot keep up ends without its mark */
+#define PEEK_MAX_BYTES (4u << 20)
+
+/* Process life matters here and now, before it is put in order: libraries are looked for, slots
+ * freed. */
+static void watch_react(struct watch *w, const struct buffer *b)
+{
+	const struct gp_rec *r;
+	struct event ev;
+
+	for (size_t at = 0; (r = gp_rec_next(b->data, b->len, &at));) {
+		if (event_decode(r, r->len, &ev))
+			continue;
+		if (r->kind == GP_KIND_exit) { /* its last calls come before its end */
+			w->count_ns = r->ts_ns - 1;
+			loader_sample_process(w->loader, (pid_t)r->pid, ev.exit->slot, watch_count,
+					      w);
+			w->count_ns = 0;
+		}
+		if (r->kind == GP_KIND_exit || r->kind == GP_KIND_exec)
+			codes_gone(w->codes, (pid_t)r->pid);
+		w->event_ns = r->ts_ns;
+		processes_event(w->processes, &ev);
+		node_event(w->node, &ev);
+		w->event_ns = 0;
+	}
+}
+
+static void calls_seen(struct watch *w, const struct buffer *b)
+{
+	loader_spent(w->loader, b->data, b->len);
+	codes_records(w->codes, b->data, b->len);
+}
+
+/* Empties one ring; false: not certain that all that was there at the start has been read. */
+static bool drain_ring(struct watch *w, int i)
+{
+	bool busy = false;
+
+	for (int round = 0; round < DRAIN_ROUNDS; round++) {
+		uint64_t from, to;
+		long n;
+
+		buffer_clear(&w->batch);
+		n = ring_peek(w->ring[i], &w->batch, PEEK_MAX_BYTES, &busy);
+		ring_position(w->ring[i], &from, &to);
+		if (n < 0 || from == to)
+			return n == 0 && !busy;
+		if (journal_batch(w->journal, watch_source[i], &w->batch, from, to))
+			return false;
+		ring_advance(w->ring[i]);
+		w->busy |= watch_source[i] == TAPE_RING_LIFE || w->batch.len > DRAIN_MUCH;
+		if (watch_source[i] == TAPE_RING_LIFE)
+			watch_react(w, &w->batch);
+		else
+			calls_seen(w, &w->batch);
+		if (!ring_pending(w->ring[i]))
+			return !busy;
+	}
+	return false;
+}
+
+/* Reads both rings empty: onto the tape, into the output, and to who reacts to process life. */
+static void watch_drain(struct watch *w)
+{
+	uint64_t silent_ns, before = clock_mono_ns();
+	struct gp_drain *mark;
+	bool whole;
+
+	whole = drain_ring(w, 0);
+	whole = drain_ring(w, 1) && whole;
+	codes_poll(w->codes);
+	loader_heartbeat(w->loader, &silent_ns);
+	if (silent_ns)
+		watch_gap(w, silent_ns);
+	if (whole && before > STREAM_SLACK_NS) {
+		mark = journal_record(w->journal, GP_KIND_drain, 0, 0);
+		if (mark)
+			mark->upto_ns = before - STREAM_SLACK_NS;
+	}
+	journal_flush(w->journal);
+	loader_settled(w->loader);
+}
+
+/* ---- going on where a predecessor stopped ---------------------------------------------------- */
+
+/* What it had read is on its tape, what it had not is in the rings, and the kernel side has watched
+ * on in between. */
+
+/* Start times of /proc come in ticks of 10 ms. */
+#define START_TICK_NS 10000000ull
+
+struct resuming {
+	struct watch *watch;
+	bool alive;	  /* look for those that still run, not for those that do not */
+	uint64_t last_ns; /* stamp of the newest record on the tape */
+	struct table
+		*known;	  /* pid -> itself: of the model's processes, those that were identified */
+	pid_t *unwatched; /* the model's processes that nobody watches */
+	size_t count, room;
+};
+
+/* What was told last of counters and losses; how far time had come. */
+static void watch_on_frame(void *ctx, const struct tape_frame *f)
+{
+	struct resuming *r = ctx;
+	const struct gp_rec *rec;
+	struct event ev;
+
+	for (size_t at = 0; (rec = gp_rec_next(f->records, f->len, &at));) {
+		if (event_decode(rec, rec->len, &ev))
+			continue;
+		if (rec->ts_ns > r->last_ns)
+			r->last_ns = rec->ts_ns;
+		if (rec->kind == GP_KIND_counter)
+			loader_resume(r->watch->loader, (pid_t)rec->pid, rec->probe, ev.counter);
+		else if (rec->kind == GP_KIND_loss)
+			loader_resume_loss(r->watch->loader, ev.loss);
+	}
+}
+
+/* Whether the tape knows all that was taken out of the rings. */
+static bool rings_seek(struct watch *w)
+{
+	bool whole = true;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t at = durable_ring_at(w->durable, watch_source[i]);
+
+		whole &= at >= ring_at(w->ring[i]);
+		if (at > ring_at(w->ring[i]))
+			ring_skip(w->ring[i], at);
+	}
+	return whole;
+}
+
+static void watch_on_known(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
+{
+	struct resuming *r = ctx;
+
+	(void)start_ns;
+	if (identified)
+		table_put(r->known, pid, r);
+}
+
+static bool same_process(const struct resuming *r, uint32_t pid, uint64_t start_ns)
+{
+	const char *root = r->watch->options->root;
+	uint64_t now_ns = process_start_ns(root ? root : "", (pid_t)pid);
+
+	return now_ns && start_ns && now_ns / START_TICK_NS == start_ns / START_TICK_NS;
+}
+
+/* Asked after the rings were read: who is not watched by now ended while nobody looked. */
+static void watch_on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
+{
+	struct resuming *r = ctx;
+	size_t room = r->room ? r->room * 2 : 64;
+	pid_t *list;
+
+	(void)identified;
+	if (processes_have(r->watch->processes, (pid_t)pid) ||
+	    (r->alive && !same_process(r, pid, start_ns)))
+		return;
+	if (r->count == r->room) {
+		list = reallocarray(r->unwatched, room, sizeof(*list));
+		if (!list)
+			return;
+		r->unwatched = list;
+		r->room = room;
+	}
+	r->unwatched[r->count++] = (pid_t)pid;
+}
+
+static void processes_take_over(struct resuming *r)
+{
+	struct watch *w = r->watch;
+
+	places_resumed(w->places, clock_mono_ns());
+	output_processes(w->out, watch_on_known, r);
+	for (pid_t pid = 0; (pid = loader_watched_next(w->loader, pid));)
+		processes_adopt(w->processes, pid, table_get(r->known, (uint64_t)pid));
+	processes_adopted(w->processes);
+	loader_taken_over(w->loader);
+	w->sweeps = 2;
+}
+
+/* Goes on where a predecessor stopped. saved: the output was made from its state. 0 or -errno. */
+static int watch_resume(struct watch *w, bool saved)
+{
+	struct resuming r = {.watch = w, .known = table_new()};
+	bool adopted = loader_adopted(w->loader), whole = true;
+	uint64_t silent_ns;
+	int err = r.known ? 0 : -ENOMEM;
+
+	if (!err && saved) {
+		r.last_ns = durable_state(w->durable)->upto_ns;
+		err = journal_replay(w->journal, watch_on_frame, &r);
+		whole = adopted && rings_seek(w);
+		if (!adopted)
+			durable_rings_anew(w->durable);
+	}
+	if (err)
+		goto out;
+	watch_drain(w); /* a kernel side that had fallen silent books that itself */
+	if (saved && !whole && adopted)
+		watch_gap(w, r.last_ns);
+	else if (saved && !whole)
+		w->away_ns = r.last_ns; /* and until the targets are attached to */
+	journal_flush(w->journal);
+	processes_take_over(&r);
+	loader_heartbeat(w->loader, &silent_ns);
+	watch_drain(w);
+	/* Without this save a gp-bpf that is killed again and again before one is due would read a
+	 * longer tape each time. */
+	loader_commit(w->loader);
+	journal_save(w->journal);
+	if (adopted)
+		log_info("took over from an earlier gp-bpf: %zu process%s",
+			 processes_alive(w->processes), plural_es(processes_alive(w->processes)));
+out:
+	table_free(r.known, NULL);
+	return err;
+}
+
+void watch_reconcile(struct watch *w)
+{
+	struct resuming r = {.watch = w};
+
+	if (w->away_ns)
+		watch_gap(w, w->away_ns);
+	w->away_ns = 0;
+	output_processes(w->out, watch_on_live, &r);
+	for (size_t i = 0; i < r.count; i++)
+		watch_gone(w, r.unwatched[i]);
+	journal_flush(w->journal);
+	free(r.unwatched);
+}
+
+void watch_again(struct watch *w)
+{
+	struct resuming r = {.watch = w, .alive = true};
+
+	output_processes(w->out, watch_on_live, &r);
+	for (size_t i = 0; i < r.count; i++)
+		processes_target(w->processes, r.unwatched[i], false);
+	journal_flush(w->journal);
+	free(r.unwatched);
+}
+
+bool watch_busy(const struct watch *w)
+{
+	return processes_alive(w->processes);
+}
+
+void watch_ended(const struct watch *w, struct watch_end *ret)
+{
+	*ret = (struct watch_end){.reason = w->end, .signo = w->end_signo};
+}
+
+/* Calls fn when a row that wakes us has told something (probes/README.md). */
+static int watch_wakes(struct watch *w, loop_fn *fn)
+{
+	const struct loader_ring *rings;
+	int n = loader_rings(w->loader, &rings), err = 0;
+
+	/* Edges only: most records wake nobody, and are there all the time. */
+	for (int i = 0; i < n && !err; i++)
+		err = loop_add_fd(w->loop, rings[i].fd, EPOLLIN | EPOLLET, fn, w);
+	return err;
+}
 
 /* Where jobs only step a wakeup costs more than what it reads; a library is attached to before it
  * is used. */
@@ -36,16 +428,15 @@
 #define WATCH_TICK_NS 1000000000ull
 #endif
 
-/* ---- timers, signals, keys
- * ----------------------------------------------------------------------- */
+/* ---- timers, signals, keys ------------------------------------------------------------------- */
 
-static void finish(struct watch *w, enum gp_end_reason why)
+static void watch_stop_for(struct watch *w, enum gp_end_reason why)
 {
 	w->end = why;
 	loop_stop(w->loop, 0);
 }
 
-static void on_drain(void *ctx, uint64_t value)
+static void watch_on_drain(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 	uint64_t now_ns;
@@ -57,13 +448,13 @@ static void on_drain(void *ctx, uint64_t value)
 	node_due(w->node);
 	processes_due(w->processes, now_ns);
 	if (pace_changes(&w->pace, now_ns, w->busy || loader_unfinished(w->loader)))
-		loop_set_timer(w->loop, w->pace.period_ns, on_drain, w);
+		loop_set_timer(w->loop, w->pace.period_ns, watch_on_drain, w);
 	w->busy = false;
 	if (!w->child && !w->node && !processes_alive(w->processes))
-		finish(w, GP_END_TARGETS_GONE);
+		watch_stop_for(w, GP_END_TARGETS_GONE);
 }
 
-static void on_tick(void *ctx, uint64_t value)
+static void watch_on_tick(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 
@@ -94,13 +485,13 @@ static void on_tick(void *ctx, uint64_t value)
 	output_tick(w->out);
 }
 
-static void on_view(void *ctx, uint64_t value)
+static void watch_on_view(void *ctx, uint64_t value)
 {
 	(void)value;
 	output_tick(((struct watch *)ctx)->out);
 }
 
-static void on_key(void *ctx, uint64_t value)
+static void watch_on_key(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 	int key = output_key(w->out);
@@ -109,16 +500,16 @@ static void on_key(void *ctx, uint64_t value)
 	if ((key == 'q' || key == 3) && w->child)
 		output_tick(w->out); /* CMD decides when `run` ends */
 	else if (key == 'q' || key == 3)
-		finish(w, GP_END_USER);
+		watch_stop_for(w, GP_END_USER);
 }
 
-static void on_time_up(void *ctx, uint64_t value)
+static void watch_on_time_up(void *ctx, uint64_t value)
 {
 	(void)value;
-	finish(ctx, GP_END_TIME);
+	watch_stop_for(ctx, GP_END_TIME);
 }
 
-static void on_resize(void *ctx, uint64_t value)
+static void watch_on_resize(void *ctx, uint64_t value)
 {
 	(void)value;
 	output_resize(((struct watch *)ctx)->out);
@@ -126,7 +517,7 @@ static void on_resize(void *ctx, uint64_t value)
 
 /* With a command of ours, signals are its business: what a person or a manager sent us is passed
  * on, what the terminal sent it has had already. */
-static void on_end_signal(void *ctx, uint64_t value)
+static void watch_on_end_signal(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 	int signo = (int)(value & 0xffffffff), code = (int)(value >> 32);
@@ -135,16 +526,16 @@ static void on_end_signal(void *ctx, uint64_t value)
 	if (signo == SIGHUP && node_reloads(w->node))
 		node_reload(w->node);
 	else if (w->durable && signo == SIGUSR1)
-		finish(w, GP_END_HANDOVER);
+		watch_stop_for(w, GP_END_HANDOVER);
 	else if (w->durable && signo == SIGTERM && w->options->handover)
 		watch_leave(w);
 	else if (!w->child)
-		finish(w, GP_END_USER);
+		watch_stop_for(w, GP_END_USER);
 	else if (code <= 0)
 		kill(w->child, signo);
 }
 
-static void on_child(void *ctx, uint64_t value)
+static void watch_on_child(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 	int status;
@@ -152,14 +543,13 @@ static void on_child(void *ctx, uint64_t value)
 	(void)value;
 	if (w->child && waitpid(w->child, &status, WNOHANG) == w->child) {
 		w->child_status = status;
-		finish(w, GP_END_TARGETS_GONE);
+		watch_stop_for(w, GP_END_TARGETS_GONE);
 	}
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-static int open_kernel(struct watch *w, const struct watch_config *watch)
+static int watch_open_kernel(struct watch *w, const struct watch_config *watch)
 {
 	char off[512] = "";
 	struct loader_config cfg = {.probes = w->probes,
@@ -200,7 +590,7 @@ static int open_kernel(struct watch *w, const struct watch_config *watch)
 }
 
 /* node: SIGHUP says to read the settings again. */
-static int open_loop(struct watch *w, bool node)
+static int watch_open_loop(struct watch *w, bool node)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	const struct options *o = w->options;
@@ -210,34 +600,34 @@ static int open_loop(struct watch *w, bool node)
 	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (w->run || node || ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &was) ||
 		    was.sa_handler != SIG_IGN) /* nohup means it */
-			err = loop_add_signal(w->loop, ends[i], on_end_signal, w);
+			err = loop_add_signal(w->loop, ends[i], watch_on_end_signal, w);
 	if (!err && (w->run || w->durable)) /* of --takeover */
-		err = loop_add_signal(w->loop, SIGUSR1, on_end_signal, w);
+		err = loop_add_signal(w->loop, SIGUSR1, watch_on_end_signal, w);
 	if (!err && w->run) {
-		err = loop_add_signal(w->loop, SIGCHLD, on_child, w);
-		err = err ? err : loop_add_signal(w->loop, SIGUSR2, on_end_signal, w);
+		err = loop_add_signal(w->loop, SIGCHLD, watch_on_child, w);
+		err = err ? err : loop_add_signal(w->loop, SIGUSR2, watch_on_end_signal, w);
 	}
 	if (!err)
-		err = loop_add_signal(w->loop, SIGWINCH, on_resize, w);
+		err = loop_add_signal(w->loop, SIGWINCH, watch_on_resize, w);
 	if (!err)
-		err = watch_wakes(w, on_drain);
+		err = watch_wakes(w, watch_on_drain);
 	if (!err)
-		err = loop_add_timer(w->loop, DRAIN_FAST_NS, on_drain, w);
+		err = loop_add_timer(w->loop, DRAIN_FAST_NS, watch_on_drain, w);
 	if (!err)
-		err = loop_add_timer(w->loop, WATCH_TICK_NS, on_tick, w);
+		err = loop_add_timer(w->loop, WATCH_TICK_NS, watch_on_tick, w);
 	if (!err && o->for_ns)
-		err = loop_add_timer(w->loop, (uint64_t)o->for_ns, on_time_up, w);
+		err = loop_add_timer(w->loop, (uint64_t)o->for_ns, watch_on_time_up, w);
 	if (!err && output_is_live(w->out))
-		err = loop_add_timer(w->loop, VIEW_PERIOD_NS, on_view, w);
+		err = loop_add_timer(w->loop, VIEW_PERIOD_NS, watch_on_view, w);
 	/* A regular file as standard input cannot be polled: then there are no keys. */
 	if (!err && output_has_keys(w->out) && isatty(STDIN_FILENO))
-		err = loop_add_fd(w->loop, STDIN_FILENO, EPOLLIN, on_key, w);
+		err = loop_add_fd(w->loop, STDIN_FILENO, EPOLLIN, watch_on_key, w);
 	return err;
 }
 
 /* A successor goes on from a state or begins anew: there is none before the beginning is in it, and
  * there is one before anything is read. */
-static int begin(struct watch *w, const struct watch_config *cfg)
+static int watch_begin(struct watch *w, const struct watch_config *cfg)
 {
 	journal_begin(w->journal, w->options, w->probes,
 		      &(struct journal_session){cfg->run, cfg->node, cfg->command});
@@ -245,7 +635,7 @@ static int begin(struct watch *w, const struct watch_config *cfg)
 	return journal_save(w->journal);
 }
 
-static int open_places(struct watch *w)
+static int watch_open_places(struct watch *w)
 {
 	const struct options *o = w->options;
 	struct places_config cfg = {
@@ -296,24 +686,24 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = carrier_new(&w->carrier, o, out, w->journal);
 	if (!err)
-		err = open_kernel(w, cfg);
+		err = watch_open_kernel(w, cfg);
 	if (!err)
 		err = processes_new(&w->processes, w->loader, o->root ? o->root : "", o->job,
 				    watch_introduced, w);
 	if (!err)
-		err = open_places(w);
+		err = watch_open_places(w);
 	if (!err)
 		err = codes_new(&w->codes, w->loader, w->probes, w->journal);
 	if (!err)
 		err = blocked_new(&w->blocked, w->loader, w->probes, o->root ? o->root : "");
 	if (!err)
-		err = open_loop(w, cfg->node);
+		err = watch_open_loop(w, cfg->node);
 	if (!err)
 		err = watch_log_new(&w->log, w->loop, w->journal, o->root ? o->root : "");
 	if (!err && cfg->node)
 		err = node_new(&w->node, w, cfg->argc, cfg->argv);
 	if (!err && !cfg->saved)
-		err = begin(w, cfg);
+		err = watch_begin(w, cfg);
 	if (!err && (cfg->saved || loader_adopted(w->loader)))
 		err = watch_resume(w, cfg->saved);
 	if (err) {
@@ -326,6 +716,9 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 
 void watch_node(struct watch *w)
 {
+	node_sweep(w->node);
+	while (node_sweeping(w->node))
+		watch_drain(w); /* a predecessor's jobs go on meanwhile */
 	node_start(w->node);
 }
 
@@ -341,7 +734,7 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 {
 	w->child = child;
 	watch_drain(w);
-	on_child(w, 0); /* it may have ended before its signal could be noticed */
+	watch_on_child(w, 0); /* it may have ended before its signal could be noticed */
 	if (!child || w->child_status == -1)
 		loop_run(w->loop);
 	if (ret_status)

@@ -4,8 +4,8 @@
  *
  * What the collector sees goes three ways in one order: onto the tape (when there is one), into the
  * output, and, for process life, to the reactions here (look for libraries, read identity). */
-#ifndef GP_WATCH_H
-#define GP_WATCH_H
+#ifndef WATCH_WATCH_H
+#define WATCH_WATCH_H
 
 #include <stdbool.h>
 #include <sys/types.h>

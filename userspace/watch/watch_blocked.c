@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/clock.h"
 #include "userspace/identity/stall.h"
 
@@ -58,7 +58,7 @@ static struct gp_blocked *blocked_record(struct blocked *b, pid_t pid, pid_t tid
 	return own;
 }
 
-static void on_open_call(void *ctx, const struct open_call *c)
+static void watch_blocked_on_open_call(void *ctx, const struct open_call *c)
 {
 	struct blocked *b = ctx;
 	const struct probe_row *row = probe_table_row(b->probes,
@@ -76,7 +76,7 @@ static void on_open_call(void *ctx, const struct open_call *c)
 			 row->runtime);
 }
 
-static void on_silent(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns)
+static void watch_blocked_on_silent(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns)
 {
 	struct blocked *b = ctx;
 	struct gp_blocked seen, *own;
@@ -103,10 +103,10 @@ void blocked_tick(struct blocked *b, struct journal *j, const struct output *out
 	uint64_t now_ns = clock_mono_ns();
 
 	b->journal = j;
-	loader_open_calls(b->loader, now_ns, CALL_MIN_NS, on_open_call, b);
+	loader_open_calls(b->loader, now_ns, CALL_MIN_NS, watch_blocked_on_open_call, b);
 	b->deadline_ns = now_ns + LOOKS_NS;
 	b->at = 0;
-	output_silent(out, on_silent, b);
+	output_silent(out, watch_blocked_on_silent, b);
 	b->from = b->next < b->at ? b->next : 0;
 	b->next = 0;
 }

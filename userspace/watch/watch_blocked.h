@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_blocked.h - once a second: calls that do not return, and processes that have fallen silent.
  * What is seen becomes records, so that a replay sees the same. */
-#ifndef GP_WATCH_BLOCKED_H
-#define GP_WATCH_BLOCKED_H
+#ifndef WATCH_WATCH_BLOCKED_H
+#define WATCH_WATCH_BLOCKED_H
 
 #include "userspace/output/journal.h"
 

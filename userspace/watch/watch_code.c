@@ -9,21 +9,30 @@
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
 #include "userspace/identity/program_name.h"
+#include "userspace/identity/program_object.h"
+#include "userspace/watch/code_runs.h"
 
-#define ROWS_MAX    16
-#define QUEUE_MAX   64
-#define BYTES_MAX   (64ull << 20)  /* of one program */
-#define SECOND_MAX  (256ull << 20) /* of all in a second */
-#define PIECE_BYTES (1u << 20)
-#define READ_NS	    2000000000ull
-#define WAIT_NS	    2000000ull
-#define SAME_NS	    10000000ull /* between the two probes of one call: this thread was preempted */
+#define ROWS_MAX   16
+#define QUEUE_MAX  64
+#define SECOND_MAX (256ull << 20) /* of all in a second */
+#define READ_NS	   2000000000ull
+#define WAIT_NS	   2000000ull
+#define SAME_NS	   10000000ull /* between the two probes of one call: this thread was preempted */
+#define RUNS_QUEUED                                                                                \
+	32 /* of the queue: a question of what runs can wait, one of what is compiled cannot */
+
+enum row_kind {
+	ROW_CODE,   /* a program is about to be compiled */
+	ROW_CACHED, /* ... to be loaded, compiled before */
+	ROW_RUN,    /* one runs */
+	ROW_LOADED, /* one gets the number that its runs bear */
+};
 
 struct asked {
 	pid_t pid, tid;
 	uint32_t probe;
 	uint64_t ts_ns, code, bytes;
-	bool cached; /* the code is a compiled one */
+	enum row_kind kind;
 };
 
 struct codes {
@@ -33,8 +42,9 @@ struct codes {
 	struct aside *aside;
 	struct {
 		uint32_t probe;
-		bool cached;
+		enum row_kind kind;
 	} rows[ROWS_MAX]; /* that tell of code */
+	struct code_runs runs;
 	size_t rows_count;
 	struct asked queue[QUEUE_MAX]; /* the first is being read when since_ns is set */
 	size_t count;
@@ -43,6 +53,21 @@ struct codes {
 	const struct asked *sought; /* of the walk in progress */
 	bool open;
 };
+
+static bool row_kind(const struct probe_row *row, enum row_kind *ret)
+{
+	bool two = row->captures == 2 && !row->returns && row->string == PROBE_STRING_NONE;
+	bool jax = !strcmp(row->runtime, "jax"), table = !strcmp(row->runtime, "pjrt");
+
+	*ret = row->role == GP_ROLE_compile_begin ? ROW_CODE
+	       : row->role == GP_ROLE_cached	  ? ROW_CACHED
+	       : row->role == GP_ROLE_execute	  ? ROW_RUN
+						  : ROW_LOADED;
+	if (*ret == ROW_CODE || *ret == ROW_CACHED)
+		return two;
+	return (jax && row->role == GP_ROLE_compile_end) ||
+	       ((jax || table) && row->role == GP_ROLE_execute);
+}
 
 int codes_new(struct codes **ret, struct loader *l, const struct probe_table *probes,
 	      struct journal *j)
@@ -60,11 +85,8 @@ int codes_new(struct codes **ret, struct loader *l, const struct probe_table *pr
 	for (size_t i = 0; i < probe_table_count(probes) && cs->rows_count < ROWS_MAX; i++) {
 		const struct probe_row *row = probe_table_row(probes, i);
 
-		if ((row->role == GP_ROLE_compile_begin || row->role == GP_ROLE_cached) &&
-		    row->captures == 2 && !row->returns && row->string == PROBE_STRING_NONE) {
-			cs->rows[cs->rows_count].cached = row->role == GP_ROLE_cached;
+		if (row_kind(row, &cs->rows[cs->rows_count].kind))
 			cs->rows[cs->rows_count++].probe = row->hash;
-		}
 	}
 	*ret = cs;
 	return 0;
@@ -80,51 +102,46 @@ void codes_free(struct codes *cs)
 	free(cs);
 }
 
-/* ---- in the other process
- * ------------------------------------------------------------------------ */
+/* ---- in the other process -------------------------------------------------------------------- */
+
+static size_t code_memory_read(void *ctx, uint64_t address, void *to, size_t bytes)
+{
+	const struct asked *asked = ctx;
+	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+	ssize_t n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
+
+	if (n <= 0 && bytes > 4096 - address % 4096) { /* no more than this page is there */
+		local.iov_len = remote.iov_len = 4096 - address % 4096;
+		n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
+	}
+	return n > 0 ? (size_t)n : 0;
+}
+
+static ssize_t object_there(const void *arg, void *ret, size_t cap)
+{
+	struct asked asked = *(const struct asked *)arg;
+
+	if (cap < sizeof(struct program_name))
+		return -ENOMEM;
+	program_object_look(code_memory_read, &asked, asked.code, ret);
+	return sizeof(struct program_name);
+}
 
 static ssize_t name_there(const void *arg, void *ret, size_t cap)
 {
-	const struct asked *asked = arg;
-	char *piece = malloc(PIECE_BYTES);
-	struct program_name name = {0};
-	uint64_t at = 0;
-	size_t held = 0; /* of the piece before */
+	struct asked asked = *(const struct asked *)arg;
+	int err;
 
-	if (!piece || cap < sizeof(name)) {
-		free(piece);
+	if (cap < sizeof(struct program_name))
 		return -ENOMEM;
-	}
-	while (at < asked->bytes && !name.sure) {
-		uint64_t left = asked->bytes - at;
-		struct iovec to = {piece + held,
-				   left < PIECE_BYTES - held ? left : PIECE_BYTES - held};
-		struct iovec from = {(void *)(uintptr_t)(asked->code + at), to.iov_len};
-		ssize_t n = process_vm_readv(asked->pid, &to, 1, &from, 1, 0);
-
-		if (n <= 0)
-			break;
-		if (asked->cached) { /* its beginning is all that tells a name */
-			program_name_cached(&name, piece, (size_t)n, asked->bytes);
-			break;
-		}
-		program_name_look(&name, piece, held + (size_t)n, !at);
-		at += (uint64_t)n;
-		held += (size_t)n;
-		if (held > PROGRAM_NAME_OVERLAP) {
-			memmove(piece, piece + held - PROGRAM_NAME_OVERLAP, PROGRAM_NAME_OVERLAP);
-			held = PROGRAM_NAME_OVERLAP;
-		}
-	}
-	free(piece);
-	memcpy(ret, &name, sizeof(name));
-	return sizeof(name);
+	err = program_code_look(code_memory_read, &asked, asked.code, asked.bytes,
+				asked.kind == ROW_CACHED, ret);
+	return err ? err : (ssize_t)sizeof(struct program_name);
 }
 
-/* ---- asking
- * -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
-static void open_call(void *ctx, const struct open_call *c)
+static void watch_code_open_call(void *ctx, const struct open_call *c)
 {
 	struct codes *cs = ctx;
 	const struct asked *a = cs->sought;
@@ -134,22 +151,25 @@ static void open_call(void *ctx, const struct open_call *c)
 	    a->ts_ns > c->since_ns + SAME_NS)
 		return;
 	row = probe_table_row(cs->probes, probe_table_index(cs->probes, c->probe));
-	cs->open |= row && row->role == (a->cached ? GP_ROLE_cached : GP_ROLE_compile);
+	cs->open |= row && row->role == (a->kind == ROW_CACHED ? GP_ROLE_cached : GP_ROLE_compile);
 }
 
-/* Whether the compiler is still at it: else the memory may hold something else by now. */
+/* Whether the compiler is still at it: else the memory may hold something else by now. What runs is
+ * there. */
 static bool still_open(struct codes *cs, const struct asked *a)
 {
+	if (a->kind == ROW_RUN)
+		return true;
 	cs->sought = a;
 	cs->open = false;
-	loader_open_calls(cs->loader, clock_mono_ns(), 0, open_call, cs);
+	loader_open_calls(cs->loader, clock_mono_ns(), 0, watch_code_open_call, cs);
 	return cs->open;
 }
 
-static void tell(struct codes *cs, const struct program_name *name)
+static void code_tell(struct codes *cs, const struct program_name *name)
 {
 	const struct asked a = cs->queue[0];
-	bool known = name && name->name[0] && still_open(cs, &a);
+	bool known = name && name->name[0], open = known && still_open(cs, &a);
 	struct gp_program *own = journal_record(cs->journal, GP_KIND_program, (uint32_t)a.pid,
 						a.probe);
 
@@ -160,29 +180,84 @@ static void tell(struct codes *cs, const struct program_name *name)
 	((struct gp_rec *)own - 1)->tid = (uint32_t)a.tid;
 	own->code = a.code;
 	own->bytes = a.bytes;
-	if (known)
-		memcpy(own->name, name->name, sizeof(own->name));
+	own->flags = a.kind == ROW_RUN ? GP_PROGRAM_LOADED : 0;
+	/* The name of a long program was read from its first piece, long before the call returned.
+	 */
+	if (!known || (!open && a.bytes <= PROGRAM_CODE_PIECE))
+		return;
+	memcpy(own->name, name->name, sizeof(own->name));
+	if (open)
+		own->flags |= (name->told ? GP_PROGRAM_TOLD : 0) |
+			      (name->gradient ? GP_PROGRAM_GRADIENT : 0);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* The first two values that a record's probe read. */
+static bool record_values(const struct gp_rec *rec, uint64_t ret[2])
+{
+	struct gp_call call;
+	struct gp_hit hit;
+
+	if (rec->kind == GP_KIND_hit && rec->len == sizeof(*rec) + sizeof(hit)) {
+		memcpy(&hit, rec + 1, sizeof(hit));
+		memcpy(ret, hit.arg, sizeof(hit.arg));
+		return true;
+	}
+	if (rec->kind != GP_KIND_call || rec->len != sizeof(*rec) + sizeof(call))
+		return false;
+	memcpy(&call, rec + 1, sizeof(call));
+	memcpy(ret, call.arg, 2 * sizeof(*ret));
+	return true;
+}
+
+/* A compiled program goes before running ones, which keep their order; the first entry may be in
+ * use by the reader. */
+static void queue_add(struct codes *cs, const struct asked *a)
+{
+	size_t i = cs->count++;
+
+	for (; a->kind != ROW_RUN && i > (cs->since_ns != 0) && cs->queue[i - 1].kind == ROW_RUN;
+	     i--)
+		cs->queue[i] = cs->queue[i - 1];
+	cs->queue[i] = *a;
+}
+
+static bool run_wanted(struct codes *cs, const struct asked *a)
+{
+	size_t runs = 0;
+
+	for (size_t i = 0; i < cs->count; i++)
+		runs += cs->queue[i].kind == ROW_RUN;
+	return runs < RUNS_QUEUED && cs->count < QUEUE_MAX &&
+	       code_runs_new(&cs->runs, a->pid, a->code, a->ts_ns);
 }
 
 static void record_seen(struct codes *cs, const struct gp_rec *rec)
 {
-	struct gp_hit hit;
+	struct asked a = {.pid = (pid_t)rec->pid,
+			  .tid = (pid_t)rec->tid,
+			  .probe = rec->probe,
+			  .ts_ns = rec->ts_ns};
+	uint64_t value[2];
 	size_t i = 0;
 
-	if (rec->kind != GP_KIND_hit || rec->len != sizeof(*rec) + sizeof(hit))
-		return;
 	while (i < cs->rows_count && cs->rows[i].probe != rec->probe)
 		i++;
-	memcpy(&hit, rec + 1, sizeof(hit));
-	if (i == cs->rows_count || cs->count == QUEUE_MAX || !hit.arg[0] || !hit.arg[1])
+	if (i == cs->rows_count || !record_values(rec, value) || !value[0])
 		return;
-	cs->queue[cs->count++] = (struct asked){.pid = (pid_t)rec->pid,
-						.tid = (pid_t)rec->tid,
-						.probe = rec->probe,
-						.ts_ns = rec->ts_ns,
-						.code = hit.arg[0],
-						.bytes = hit.arg[1],
-						.cached = cs->rows[i].cached};
+	a.kind = cs->rows[i].kind;
+	a.code = value[0];
+	a.bytes = a.kind == ROW_RUN ? 0 : value[1];
+	if (a.kind == ROW_LOADED)
+		code_runs_forget(&cs->runs, a.pid, a.code);
+	else if (a.kind == ROW_RUN ? run_wanted(cs, &a) : cs->count < QUEUE_MAX && a.bytes)
+		queue_add(cs, &a);
+}
+
+void codes_gone(struct codes *cs, pid_t pid)
+{
+	code_runs_gone(&cs->runs, pid);
 }
 
 void codes_records(struct codes *cs, const void *records, size_t len)
@@ -207,10 +282,10 @@ static void ask_next(struct codes *cs, uint64_t now_ns)
 {
 	struct asked a = cs->queue[0];
 
-	a.bytes = a.bytes < BYTES_MAX ? a.bytes : BYTES_MAX;
-	if (!still_open(cs, &a) || !bytes_left(cs, now_ns, a.bytes) ||
-	    aside_ask(cs->aside, name_there, &a, sizeof(a)))
-		tell(cs, NULL);
+	if (!still_open(cs, &a) ||
+	    !bytes_left(cs, now_ns, a.bytes < PROGRAM_CODE_MAX ? a.bytes : PROGRAM_CODE_MAX) ||
+	    aside_ask(cs->aside, a.kind == ROW_RUN ? object_there : name_there, &a, sizeof(a)))
+		code_tell(cs, NULL);
 	else
 		cs->since_ns = now_ns;
 }
@@ -232,7 +307,7 @@ void codes_poll(struct codes *cs)
 			n = -ETIMEDOUT;
 		}
 		if (n != -EAGAIN)
-			tell(cs, n == sizeof(struct program_name) ? answer : NULL);
+			code_tell(cs, n == sizeof(struct program_name) ? answer : NULL);
 		else if (now_ns >= until_ns)
 			return;
 	}

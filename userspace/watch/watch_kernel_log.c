@@ -21,12 +21,12 @@ struct watch_log {
 	struct loop *loop;
 	struct journal *journal;
 	int fd;
-	bool listens; /* the loop tells when there is more; a plain file is looked at every second
-		       */
+	bool listens; /* the loop tells when there is more; a plain file is looked at every
+		       * second */
 	unsigned reads, faults; /* in this second */
 };
 
-static void on_fault(void *ctx, uint32_t pid, const struct gp_fault *f)
+static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f)
 {
 	struct watch_log *w = ctx;
 	struct gp_fault *own;
@@ -65,14 +65,14 @@ static void log_read(struct watch_log *w)
 		if (n <= 0)
 			break;
 		w->reads++;
-		kernel_log_read(data, (size_t)n, on_fault, w);
+		kernel_log_read(data, (size_t)n, watch_log_on_fault, w);
 	}
 	faults_lost(w, faults);
 	if (faults != w->faults)
 		journal_flush(w->journal);
 }
 
-static void on_log(void *ctx, uint64_t value)
+static void watch_log_on_readable(void *ctx, uint64_t value)
 {
 	struct watch_log *w = ctx;
 
@@ -111,7 +111,7 @@ int watch_log_new(struct watch_log **ret, struct loop *l, struct journal *j, con
 			path, strerror(errno));
 	else
 		lseek(w->fd, 0, SEEK_END);
-	w->listens = w->fd >= 0 && !loop_add_fd(l, w->fd, EPOLLIN, on_log, w);
+	w->listens = w->fd >= 0 && !loop_add_fd(l, w->fd, EPOLLIN, watch_log_on_readable, w);
 	*ret = w;
 	return 0;
 }
@@ -134,5 +134,5 @@ void watch_log_tick(struct watch_log *w)
 		return;
 	log_read(w);
 	if (w->reads < READS_MAX)
-		w->listens = !loop_add_fd(w->loop, w->fd, EPOLLIN, on_log, w);
+		w->listens = !loop_add_fd(w->loop, w->fd, EPOLLIN, watch_log_on_readable, w);
 }

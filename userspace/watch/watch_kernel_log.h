@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_kernel_log.h - what the kernel's log says of devices while we watch, as records. */
-#ifndef GP_WATCH_KERNEL_LOG_H
-#define GP_WATCH_KERNEL_LOG_H
+#ifndef WATCH_WATCH_KERNEL_LOG_H
+#define WATCH_WATCH_KERNEL_LOG_H
 
 #include "userspace/base/loop.h"
 #include "userspace/output/journal.h"

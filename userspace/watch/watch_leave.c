@@ -37,7 +37,7 @@ static void *leave_run(void *ctx)
 	return NULL;
 }
 
-static void on_answer(void *ctx, uint64_t value)
+static void watch_leave_on_answer(void *ctx, uint64_t value)
 {
 	struct leave *l = ctx;
 
@@ -57,7 +57,8 @@ static int leave_start(struct leave *l)
 	int err;
 
 	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = l->fd < 0 ? -errno : loop_add_fd(l->watch->loop, l->fd, EPOLLIN, on_answer, l);
+	err = l->fd < 0 ? -errno
+			: loop_add_fd(l->watch->loop, l->fd, EPOLLIN, watch_leave_on_answer, l);
 	if (err)
 		return err;
 	sigfillset(&all);

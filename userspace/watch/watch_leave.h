@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_leave.h - a node that was told to end and to hand over: in Kubernetes the API server is
  * asked first, by a thread, whether anybody comes to take over; meanwhile all goes on. */
-#ifndef GP_WATCH_LEAVE_H
-#define GP_WATCH_LEAVE_H
+#ifndef WATCH_WATCH_LEAVE_H
+#define WATCH_WATCH_LEAVE_H
 
 #include "userspace/watch/watch_private.h"
 

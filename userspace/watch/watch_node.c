@@ -52,7 +52,7 @@ static void name_read(char *out, size_t len)
 	snprintf(out, len, "%s", said);
 }
 
-static void on_watchdog(void *ctx, uint64_t value)
+static void watch_node_on_watchdog(void *ctx, uint64_t value)
 {
 	(void)value;
 	notify_send(((struct node *)ctx)->notify, "WATCHDOG=1");
@@ -77,7 +77,8 @@ int node_new(struct node **ret, struct watch *w, int argc, char **argv)
 	if (!err)
 		err = notify_open(&n->notify);
 	if (!err && notify_watchdog_ns(n->notify))
-		err = loop_add_timer(w->loop, notify_watchdog_ns(n->notify), on_watchdog, n);
+		err = loop_add_timer(w->loop, notify_watchdog_ns(n->notify), watch_node_on_watchdog,
+				     n);
 	if (err) {
 		node_free(n);
 		return err;
@@ -100,11 +101,10 @@ void node_free(struct node *n)
 	free(n);
 }
 
-/* ---- what is told
- * --------------------------------------------------------------------------------- */
+/* ---- what is told ---------------------------------------------------------------------------- */
 
 /* Anew each time: who is quiet now may train later. */
-static void look_quiet(struct node *n)
+static void watch_node_scan_quiet(struct node *n)
 {
 	const char *root = n->watch->options->root ? n->watch->options->root : "";
 	struct node_view *v = &n->view;
@@ -121,7 +121,7 @@ static void look_quiet(struct node *n)
 	}
 }
 
-static void look_pods(const struct node *n, struct node_pods *ret)
+static void watch_node_scan_pods(const struct node *n, struct node_pods *ret)
 {
 	struct pods_view v;
 
@@ -131,13 +131,13 @@ static void look_pods(const struct node *n, struct node_pods *ret)
 	snprintf(ret->trouble, sizeof(ret->trouble), "%s", v.trouble);
 }
 
-static void look(struct node *n, uint64_t now_ns)
+static void watch_node_look(struct node *n, uint64_t now_ns)
 {
 	struct node_view *v = &n->view, was;
 
 	if (now_ns - n->quiet_ns >= QUIET_NS) {
 		n->quiet_ns = now_ns;
-		look_quiet(n);
+		watch_node_scan_quiet(n);
 	}
 	was = *v;
 	discover_look(n->discover, v);
@@ -145,11 +145,11 @@ static void look(struct node *n, uint64_t now_ns)
 	v->nquiet = was.nquiet;
 	v->watched = processes_alive(n->watch->processes);
 	if (n->watch->pods)
-		look_pods(n, &v->pods);
+		watch_node_scan_pods(n, &v->pods);
 	output_node(n->watch->out, v);
 }
 
-static void status(struct node *n, const char *also)
+static void watch_node_status(struct node *n, const char *also)
 {
 	struct output_sum sum;
 	uint64_t watched = processes_alive(n->watch->processes);
@@ -164,8 +164,21 @@ static void status(struct node *n, const char *also)
 		    (unsigned long long)watched, plural_es(watched), lost);
 }
 
-/* ---- life
- * ----------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
+
+void node_sweep(struct node *n)
+{
+	if (n)
+		discover_sweep(n->discover);
+}
+
+bool node_sweeping(struct node *n)
+{
+	if (!n || !discover_sweeping(n->discover))
+		return false;
+	discover_due(n->discover, clock_mono_ns());
+	return true;
+}
 
 void node_start(struct node *n)
 {
@@ -173,22 +186,17 @@ void node_start(struct node *n)
 
 	if (!n)
 		return;
-	discover_sweep(n->discover);
-	while (discover_sweeping(n->discover)) {
-		discover_due(n->discover, clock_mono_ns());
-		watch_drain(n->watch); /* a predecessor's jobs go on meanwhile */
-	}
 	processes_adopted(n->watch->processes);
 	journal_flush(n->watch->journal);
 	n->view.ready = true;
-	look(n, clock_mono_ns());
+	watch_node_look(n, clock_mono_ns());
 	log_info("looked at %llu process%s in %s: %llu watched",
 		 (unsigned long long)n->view.sweep_saw, plural_es(n->view.sweep_saw),
 		 clock_duration(took, sizeof(took), n->view.sweep_took_ns),
 		 (unsigned long long)n->view.watched);
 	output_tick(n->watch->out); /* who was told that it is ready may ask at once */
 	n->status_ns = clock_mono_ns();
-	status(n, "READY=1\n");
+	watch_node_status(n, "READY=1\n");
 }
 
 void node_event(struct node *n, const struct event *ev)
@@ -210,11 +218,11 @@ void node_tick(struct node *n)
 	if (!n)
 		return;
 	discover_tick(n->discover, now_ns);
-	look(n, now_ns);
+	watch_node_look(n, now_ns);
 	if (now_ns - n->status_ns < STATUS_NS)
 		return;
 	n->status_ns = now_ns;
-	status(n, "");
+	watch_node_status(n, "");
 }
 
 void node_lost(struct node *n)
@@ -229,10 +237,9 @@ void node_end(struct node *n)
 		notify_send(n->notify, "STOPPING=1\nSTATUS=ending");
 }
 
-/* ---- settings, again
- * ------------------------------------------------------------------------------ */
+/* ---- settings, again ------------------------------------------------------------------------- */
 
-static void on_changed(void *ctx, const char *name)
+static void watch_node_on_changed(void *ctx, const char *name)
 {
 	static const char *const now[] = {"allow",   "deny",	  "range",
 					  "exclude", "log-level", "log-format"};
@@ -250,7 +257,7 @@ static int settings_take(struct node *n, struct options *o, int *ret_kept)
 	const struct options *was = n->reloaded ? &n->now : n->watch->options;
 	int err;
 
-	options_compare(was, o, CMD_NODE, on_changed, ret_kept);
+	options_compare(was, o, CMD_NODE, watch_node_on_changed, ret_kept);
 	err = rules_read(n, o);
 	if (err)
 		return err;
@@ -285,5 +292,5 @@ void node_reload(struct node *n)
 	else
 		log_info(
 			"SIGHUP: rules, ranges, excluded times and log are as the settings say now");
-	status(n, "READY=1\n");
+	watch_node_status(n, "READY=1\n");
 }

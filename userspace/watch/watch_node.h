@@ -2,8 +2,8 @@
 /* watch_node.h - what a live run is more when it looks after a node: it finds its jobs itself,
  * tells a service manager how it goes, reads its settings again when it is told to.
  * Single-threaded. */
-#ifndef GP_WATCH_NODE_H
-#define GP_WATCH_NODE_H
+#ifndef WATCH_WATCH_NODE_H
+#define WATCH_WATCH_NODE_H
 
 #include <stdbool.h>
 
@@ -16,7 +16,11 @@ struct watch;
  * after one line. */
 int node_new(struct node **ret, struct watch *w, int argc, char **argv);
 void node_free(struct node *n); /* as in all that follow, NULL is fine */
-/* Watches those that run already; comes back when their probes are attached, and tells that. */
+/* Begins to look for the processes that run already. */
+void node_sweep(struct node *n);
+/* Looks at some more of them; false: all of them are watched, and their probes are attached. */
+bool node_sweeping(struct node *n);
+/* The service manager is told that those that ran already are watched. */
 void node_start(struct node *n);
 /* A record of the life ring. */
 void node_event(struct node *n, const struct event *ev);

@@ -22,8 +22,8 @@ struct placed {
 	unsigned int tries;  /* that found the pods silent, in a row */
 	uint64_t due_ns;     /* 0: they have said what they know */
 	bool told;
-	bool kept; /* the one before us told more than is known here until the pods have said theirs
-		    */
+	bool kept; /* the one before us told more than is known here until the pods have said
+		    * theirs */
 	struct place_facts facts;
 	struct gp_place place; /* as told last */
 };
@@ -208,7 +208,7 @@ static void pod_changed(void *ctx, const struct pod *pod)
 			placed_ask(ps, (pid_t)pid);
 }
 
-static void noticed(void *ctx, const struct gp_notice *n)
+static void places_on_notice(void *ctx, const struct gp_notice *n)
 {
 	struct places *ps = ctx;
 	const struct placed *p;
@@ -229,6 +229,6 @@ void places_tick(struct places *ps, uint64_t now_ns)
 	if (!ps || !ps->cfg.pods)
 		return;
 	pods_changes(ps->cfg.pods, pod_changed, ps);
-	pods_notices(ps->cfg.pods, noticed, ps);
+	pods_notices(ps->cfg.pods, places_on_notice, ps);
 	places_due(ps, now_ns);
 }

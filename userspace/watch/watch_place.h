@@ -2,8 +2,8 @@
 /* watch_place.h - where watched processes run (identity/place.h): told when it is known, again when
  * it is another one, and once more when the pod says more. A child has its parent's until it
  * replaces itself, which needs no telling. Single-threaded. */
-#ifndef GP_WATCH_PLACE_H
-#define GP_WATCH_PLACE_H
+#ifndef WATCH_WATCH_PLACE_H
+#define WATCH_WATCH_PLACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,8 +34,7 @@ void places_free(struct places *ps);
  * known. 0; -ETIMEDOUT, -EBUSY: it cannot be looked at now; -ESRCH, -ENOMEM. */
 int places_read(struct places *ps, pid_t pid);
 /* Likewise of one that a gp-bpf before this one watched: what that has told stays until the pods
- * are known.
- */
+ * are known. */
 int places_adopt(struct places *ps, pid_t pid);
 /* Others watched until now: whose processes ended meanwhile is not known here, so for a minute what
  * is done to any pod is passed on. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_private.h - what the parts of watch share: watch.c, watch_drain.c, watch_resume.c,
- * watch_wake.c...
- */
-#ifndef GP_WATCH_PRIVATE_H
-#define GP_WATCH_PRIVATE_H
+/* watch_private.h - a watch, as watch.c and watch_node.c share it. */
+#ifndef WATCH_WATCH_PRIVATE_H
+#define WATCH_WATCH_PRIVATE_H
 
 #include "loader/loader.h"
-#include "loader/probe_file.h"
+#include "loader/probe/probe_file.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/loop.h"
 #include "userspace/base/pace.h"
@@ -17,9 +15,6 @@
 #include "userspace/watch/watch_process.h"
 #include "userspace/watch/watch_code.h"
 #include "userspace/watch/watch_node.h"
-
-/* Of the rings, in the order of loader_rings(). */
-static const enum tape_source watch_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
 struct watch {
 	const struct options *options;
@@ -55,24 +50,5 @@ struct watch {
 	bool life_lost; /* an exit may have gone unseen */
 	int sweeps;	/* to come, for what the dead held */
 };
-
-/* Reads both rings empty: onto the tape, into the output, and to who reacts to process life. */
-void watch_drain(struct watch *w);
-/* Calls fn when a row that wakes us has told something (probes/README.md). */
-int watch_wakes(struct watch *w, loop_fn *fn);
-/* Records of what others tell, for loader_on_attach(), loader_sample() twice, processes_new(), and
- * the two of struct places_config; ctx is the watch. */
-void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a);
-void watch_count(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *counted);
-void watch_lost(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);
-void watch_introduced(void *ctx, pid_t pid, const struct gp_process *p);
-void watch_placed(void *ctx, pid_t pid, const struct gp_place *p);
-void watch_noticed(void *ctx, const struct gp_notice *n);
-/* A process ended, and the record of that was lost. */
-void watch_gone(void *ctx, pid_t pid);
-/* Nothing was observed since then. */
-void watch_gap(struct watch *w, uint64_t from_ns);
-/* Goes on where a predecessor stopped. saved: the output was made from its state. 0 or -errno. */
-int watch_resume(struct watch *w, bool saved);
 
 #endif

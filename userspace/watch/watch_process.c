@@ -1,19 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/watch/watch_process_private.h"
+#include "userspace/watch/watch_process.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "loader/loader.h"
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
+#include "userspace/base/job_name.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 #include "userspace/base/table.h"
 #include "userspace/identity/process.h"
 #include "userspace/watch/watch_place.h"
+
+/* The mmap tracepoint fires before the mapping exists, and a library comes in several mappings. */
+#define ENTRY_DEBOUNCE_NS 5000000ull
+
+struct aside;
+struct entry {
+	pid_t pid;
+	uint64_t due_ns; /* 0: nothing to look at */
+	bool again;	 /* look once more after the next look */
+	uint64_t looked_ns, cost_ns;
+	unsigned int fruitless; /* looks in a row */
+	unsigned int locked;	/* looks in a row that found its address space locked */
+	bool locked_told;
+	bool unread;		   /* its command line and environment */
+	struct gp_process self;	   /* as it was told last; start_ns 0: never */
+	struct entry *prev, *next; /* of those that are due */
+};
+
+struct processes {
+	struct loader *loader;
+	struct aside *aside;
+	struct table *table; /* pid -> struct entry: alive, watched */
+	const char *root, *job;
+	process_fn *fn;
+	void *ctx;
+	struct entry due;      /* ring, in order of their turn */
+	uint64_t since_ns;     /* processes_since() */
+	bool gvisor;	       /* a process of gVisor was reported */
+	struct places *places; /* NULL: nobody asks */
+};
+
+/* ---- when a process is looked at ------------------------------------------------------------- */
+
+/* A process that maps all the time and nothing new is looked at ever more rarely ... */
+#define LOOKS_FREE   32
+#define DOUBLING_MAX 6
+#define CALM_NS	     1000000000ull
+/* ... and none takes more than a fiftieth of our time. */
+#define COST_SHARE 50
+/* One that holds its address space locked is tried again, ever more rarely, this often; then only
+ * when it says that it maps something. */
+#define LOCKED_NS    1000000000ull
+#define LOCKED_TRIES 8
+
+/* It is not due. */
+static void entry_rest(struct entry *e)
+{
+	if (!e->due_ns)
+		return;
+	e->due_ns = 0;
+	e->prev->next = e->next;
+	e->next->prev = e->prev;
+}
+
+static void entry_due(struct processes *ps, struct entry *e, uint64_t due_ns)
+{
+	entry_rest(e);
+	e->due_ns = due_ns;
+	e->prev = ps->due.prev;
+	e->next = &ps->due;
+	e->prev->next = e;
+	ps->due.prev = e;
+}
+
+/* The look that was tried has to be made later. */
+static void entry_locked(struct processes *ps, struct entry *e, int err)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (err == -ETIMEDOUT && !e->locked_told) {
+		log_warn("process %d cannot be looked at: its address space is locked", e->pid);
+		e->locked_told = true;
+	}
+	e->looked_ns = now_ns;
+	if (e->locked++ < LOCKED_TRIES)
+		entry_due(ps, e,
+			  now_ns + (LOCKED_NS
+				    << (e->locked < DOUBLING_MAX ? e->locked - 1 : DOUBLING_MAX)));
+	else
+		entry_rest(e);
+}
+
+static uint64_t watch_process_scan_delay_ns(struct entry *e, uint64_t now_ns)
+{
+	uint64_t delay_ns = ENTRY_DEBOUNCE_NS, rest_ns = e->looked_ns + COST_SHARE * e->cost_ns;
+	unsigned int over;
+
+	if (now_ns - e->looked_ns > CALM_NS)
+		e->fruitless = 0;
+	over = e->fruitless > LOOKS_FREE ? e->fruitless - LOOKS_FREE : 0;
+	delay_ns <<= over < DOUBLING_MAX ? over : DOUBLING_MAX;
+	return now_ns + delay_ns < rest_ns ? rest_ns - now_ns : delay_ns;
+}
+
+/* It may map something new. again: it is looked at a second time after that. */
+static void entry_schedule(struct processes *ps, struct entry *e, bool again)
+{
+	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + watch_process_scan_delay_ns(e, now_ns);
+
+	if (e->locked) {
+		if (!e->due_ns)
+			entry_due(ps, e, now_ns + (LOCKED_NS << DOUBLING_MAX));
+		return;
+	}
+	if (!e->due_ns || due_ns < e->due_ns)
+		entry_due(ps, e, due_ns);
+	e->again |= again;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* A second look, for the mapping that was slow to appear (a cold page cache, a loaded node). */
 #define SECOND_LOOK_NS 250000000ull
@@ -54,7 +164,7 @@ void processes_place(struct processes *ps, struct places *places)
 	ps->places = places;
 }
 
-static struct entry *entry_get(struct processes *ps, pid_t pid)
+static struct entry *processes_entry_get(struct processes *ps, pid_t pid)
 {
 	struct entry *e = table_get(ps->table, (uint64_t)pid);
 
@@ -69,17 +179,17 @@ static struct entry *entry_get(struct processes *ps, pid_t pid)
 	return e;
 }
 
-/* ---- who they are ------------------------------------------------------------------------------
- */
+/* ---- who they are ---------------------------------------------------------------------------- */
 
-static void tell(struct processes *ps, struct entry *e, const struct gp_process *p)
+static void process_tell(struct processes *ps, struct entry *e, const struct gp_process *p)
 {
 	e->self = *p;
 	ps->fn(ps->ctx, e->pid, p);
 }
 
-/* Of one that cannot be looked at, what is known without that; the rest is read when it can. */
-static int read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
+/* If the process cannot be read, takes the fields that are known without that; the rest is read
+ * later. */
+static int watch_process_read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
 {
 	int err = process_read_aside(ps->aside, ps->root, e->pid, ret);
 
@@ -90,7 +200,7 @@ static int read_process(struct processes *ps, struct entry *e, struct gp_process
 	return process_read_stat(ps->root, e->pid, ret);
 }
 
-static void read_place(struct processes *ps, struct entry *e, bool adopted)
+static void watch_process_read_place(struct processes *ps, struct entry *e, bool adopted)
 {
 	int err = adopted ? places_adopt(ps->places, e->pid) : places_read(ps->places, e->pid);
 
@@ -100,17 +210,17 @@ static void read_place(struct processes *ps, struct entry *e, bool adopted)
 	entry_locked(ps, e, err);
 }
 
-static void identify(struct processes *ps, struct entry *e, uint32_t flags)
+static void entry_identify(struct processes *ps, struct entry *e, uint32_t flags)
 {
 	struct gp_process p;
 
-	if (read_process(ps, e, &p))
+	if (watch_process_read_process(ps, e, &p))
 		return; /* gone already: its exit record says the rest */
 	p.flags = flags;
 	if (ps->job)
-		snprintf(p.job, sizeof(p.job), "%s", ps->job);
-	tell(ps, e, &p);
-	read_place(ps, e, false);
+		job_name_keep(p.job, ps->job);
+	process_tell(ps, e, &p);
+	watch_process_read_place(ps, e, false);
 }
 
 /* A child is what its parent was until it replaces itself, and a thousand a second may come: no
@@ -122,7 +232,7 @@ static void identify_child(struct processes *ps, struct entry *e, const struct e
 	struct gp_process p;
 
 	if (!parent || !parent->self.start_ns) {
-		identify(ps, e, GP_PROCESS_FROM_START);
+		entry_identify(ps, e, GP_PROCESS_FROM_START);
 		return;
 	}
 	p = parent->self;
@@ -131,17 +241,16 @@ static void identify_child(struct processes *ps, struct entry *e, const struct e
 	p.parent = fork->rec->pid;
 	e->unread = parent->unread;
 	p.flags = GP_PROCESS_FROM_START;
-	tell(ps, e, &p);
+	process_tell(ps, e, &p);
 	places_child(ps->places, parent->pid, e->pid);
 }
 
-/* ---- what to look at ----------------------------------------------------------------------------
- */
+/* ---- what to look at ------------------------------------------------------------------------- */
 
 /* As loader_scan(). */
-static int scan(struct processes *ps, struct entry *e)
+static int entry_scan(struct processes *ps, struct entry *e)
 {
-	int n = loader_scan(ps->loader, e->pid);
+	int n = process_gvisor(ps->root, e->pid, &e->self) ? 0 : loader_scan(ps->loader, e->pid);
 
 	if (n == -ETIMEDOUT || n == -EBUSY) {
 		entry_locked(ps, e, n);
@@ -149,14 +258,14 @@ static int scan(struct processes *ps, struct entry *e)
 	}
 	e->locked = 0;
 	if (n >= 0 && e->unread)
-		identify(ps, e, e->self.flags);
+		entry_identify(ps, e, e->self.flags);
 	return n;
 }
 
-static void look(struct processes *ps, struct entry *e)
+static void process_look(struct processes *ps, struct entry *e)
 {
 	uint64_t before_ns = clock_thread_ns() + aside_cpu_ns(ps->aside);
-	bool fresh = scan(ps, e) > 0;
+	bool fresh = entry_scan(ps, e) > 0;
 
 	if (e->locked)
 		return;
@@ -181,14 +290,13 @@ void processes_due(struct processes *ps, uint64_t now_ns)
 		next = e->next;
 		if (e->due_ns > now_ns)
 			continue;
-		look(ps, e);
+		process_look(ps, e);
 		if (clock_mono_ns() - now_ns > TURN_NS)
 			return;
 	}
 }
 
-/* ---- who
- * ----------------------------------------------------------------------------------------- */
+/* ---- who ------------------------------------------------------------------------------------- */
 
 static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 {
@@ -201,13 +309,13 @@ static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 	err = loader_watch(ps->loader, pid, start_ns, NULL);
 	if (err)
 		return err;
-	e = entry_get(ps, pid);
+	e = processes_entry_get(ps, pid);
 	if (!e) {
 		loader_unwatch(ps->loader, pid);
 		return -ENOMEM;
 	}
 	ps->since_ns = since_ns;
-	identify(ps, e, flags);
+	entry_identify(ps, e, flags);
 	ps->since_ns = 0;
 	return 0;
 }
@@ -217,7 +325,7 @@ uint64_t processes_since(const struct processes *ps)
 	return ps->since_ns;
 }
 
-/* Until nothing new: a library may be mapped between the look and the attaching (recipe H). */
+/* Until nothing new: a library may be mapped between the look and the attaching. */
 static void attach_now(struct processes *ps, const pid_t *pids, int n)
 {
 	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
@@ -229,7 +337,7 @@ static void attach_now(struct processes *ps, const pid_t *pids, int n)
 		for (int i = 0; i < n; i++) {
 			e = table_get(ps->table, (uint64_t)pids[i]);
 			if (e && !e->locked)
-				fresh |= scan(ps, e) > 0;
+				fresh |= entry_scan(ps, e) > 0;
 		}
 		now_ns = clock_mono_ns();
 		if (now_ns >= until_ns || loader_settle(ps->loader, until_ns - now_ns)) {
@@ -252,6 +360,10 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 		return -ESRCH;
 	}
 	err = process_permitted(ps->root, pid);
+	if (!err && process_gvisor(ps->root, pid, NULL)) {
+		log_error("process %d: " PROCESS_GVISOR, pid);
+		err = -EPERM;
+	}
 	if (err)
 		return err;
 	err = watch_one(ps, pid, flags | GP_PROCESS_TARGET);
@@ -283,17 +395,17 @@ int processes_found(struct processes *ps, pid_t pid)
 
 int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 {
-	struct entry *e = entry_get(ps, pid);
+	struct entry *e = processes_entry_get(ps, pid);
 
 	if (!e)
 		return -ENOMEM;
 	/* Also read when it is known, for its children; told only when it is not. */
 	if (!identified)
-		identify(ps, e, 0);
-	else if (read_process(ps, e, &e->self))
+		entry_identify(ps, e, 0);
+	else if (watch_process_read_process(ps, e, &e->self))
 		return 0; /* its exit record waits */
 	else
-		read_place(ps, e, true);
+		watch_process_read_place(ps, e, true);
 	entry_schedule(ps, e, true);
 	return 0;
 }
@@ -318,7 +430,7 @@ bool processes_have(const struct processes *ps, pid_t pid)
 	return table_get(ps->table, (uint64_t)pid);
 }
 
-static void on_exit_record(struct processes *ps, const struct event *ev)
+static void watch_process_on_exit_record(struct processes *ps, const struct event *ev)
 {
 	struct entry *e = table_take(ps->table, ev->rec->pid);
 
@@ -329,10 +441,10 @@ static void on_exit_record(struct processes *ps, const struct event *ev)
 	places_gone(ps->places, (pid_t)ev->rec->pid);
 }
 
-static void on_fork_record(struct processes *ps, const struct event *ev)
+static void watch_process_on_fork_record(struct processes *ps, const struct event *ev)
 {
 	const struct entry *parent = table_get(ps->table, ev->rec->pid);
-	struct entry *e = entry_get(ps, (pid_t)ev->fork->child);
+	struct entry *e = processes_entry_get(ps, (pid_t)ev->fork->child);
 
 	if (!e)
 		return;
@@ -349,24 +461,28 @@ void processes_event(struct processes *ps, const struct event *ev)
 
 	switch (ev->rec->kind) {
 	case GP_KIND_fork:
-		on_fork_record(ps, ev);
+		watch_process_on_fork_record(ps, ev);
 		break;
 	case GP_KIND_exec:
-		e = entry_get(ps, (pid_t)ev->rec->pid);
+		e = processes_entry_get(ps, (pid_t)ev->rec->pid);
 		if (!e)
 			return;
 		e->locked = 0;
-		identify(ps, e, GP_PROCESS_FROM_START);
+		entry_identify(ps, e, GP_PROCESS_FROM_START);
+		if (!ps->gvisor && process_gvisor(ps->root, e->pid, &e->self)) {
+			ps->gvisor = true;
+			log_warn("process %d: " PROCESS_GVISOR, e->pid);
+		}
 		e->fruitless = 0;
 		entry_schedule(ps, e, true);
 		break;
 	case GP_KIND_map:
-		e = entry_get(ps, (pid_t)ev->rec->pid);
+		e = processes_entry_get(ps, (pid_t)ev->rec->pid);
 		if (e)
 			entry_schedule(ps, e, true);
 		break;
 	case GP_KIND_exit:
-		on_exit_record(ps, ev);
+		watch_process_on_exit_record(ps, ev);
 		break;
 	}
 }
@@ -403,10 +519,10 @@ void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
 	for (pid_t pid = 0; (pid = loader_watched_next(ps->loader, pid));) {
 		if (table_get(ps->table, (uint64_t)pid))
 			continue;
-		e = entry_get(ps, pid);
+		e = processes_entry_get(ps, pid);
 		if (!e)
 			return;
-		identify(ps, e, GP_PROCESS_FROM_START);
+		entry_identify(ps, e, GP_PROCESS_FROM_START);
 		entry_schedule(ps, e, false);
 	}
 }

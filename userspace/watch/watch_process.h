@@ -2,8 +2,8 @@
 /* watch_process.h - the processes of a live run: who is watched, whose libraries must be looked at,
  * who is gone. Reacts to process life as it is read from the ring; what it learns goes to the
  * callback. */
-#ifndef GP_WATCH_PROCESS_H
-#define GP_WATCH_PROCESS_H
+#ifndef WATCH_WATCH_PROCESS_H
+#define WATCH_WATCH_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* gp_proc.h - life of the watched processes: fork (children are followed), exec, exit, fatal
+ * signals with their sender, the OOM killer's choice, and files about to be mapped executable. */
+#ifndef GP_PROC_H
+#define GP_PROC_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <stdbool.h>
+
+#include "bpf/gp_kernel.h"
+#include "bpf/gp_life.h"
+
+#define PROT_EXEC	     4 /* include/uapi/asm-generic/mman-common.h */
+#define TRACE_SIGNAL_IGNORED 1 /* include/trace/events/signal.h */
+
+/* Signals whose default action is not to end the process, and the three that only a process's own
+ * timers send (a profiler's SIGPROF comes a thousand times a second and says nothing). */
+#define GP_SIG_BIT(n) (1u << (n))
+static const __u32 signals_harmless = GP_SIG_BIT(17) /* CHLD */ | GP_SIG_BIT(18) /* CONT */ |
+				      GP_SIG_BIT(19) /* STOP */ | GP_SIG_BIT(20) /* TSTP */ |
+				      GP_SIG_BIT(21) /* TTIN */ | GP_SIG_BIT(22) /* TTOU */ |
+				      GP_SIG_BIT(23) /* URG */ | GP_SIG_BIT(28) /* WINCH */ |
+				      GP_SIG_BIT(14) /* ALRM */ | GP_SIG_BIT(26) /* VTALRM */ |
+				      GP_SIG_BIT(27) /* PROF */;
+
+static __always_inline void gp_forget_ranges(__u32 tid)
+{
+	__u32 place = tid % GP_FAST_MAX;
+	struct gp_thread *fast = bpf_map_lookup_elem(&gp_threads_fast, &place);
+
+	if (fast && fast->tid == tid) {
+		fast->tid = 0;
+		*(volatile __u64 *)&fast->claims = 0; /* last: from now on it is another's */
+	}
+}
+
+/* What the thread left open dies with it: its ranges, and calls that will never return. */
+static __always_inline void gp_forget_thread(__u32 tid)
+{
+	gp_forget_ranges(tid);
+	bpf_map_delete_elem(&gp_threads, &tid);
+	for (__u32 i = 0; i < GP_RETURN_ROWS_MAX; i++) {
+		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is
+		 * taken. */
+		__u32 place = i;
+		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &place);
+
+		if (!row || !*row)
+			break;
+		key = (__u64)tid << 32 | (__u32)(*row - 1);
+		bpf_map_delete_elem(&gp_open_calls, &key);
+	}
+}
+
+static __always_inline void gp_fast_set(__u32 tgid, __u32 slot)
+{
+	__u32 place = tgid % GP_FAST_MAX;
+	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+
+	if (fast && !*fast)
+		*fast = GP_FAST(tgid, slot);
+}
+
+static __always_inline void gp_fast_clear(__u32 tgid)
+{
+	__u32 place = tgid % GP_FAST_MAX;
+	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+
+	if (fast && (__u32)*fast == tgid)
+		*fast = 0;
+}
+
+struct gp_fork_rec {
+	struct gp_rec h;
+	struct gp_fork p;
+};
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = parent->tgid, to = child->tgid, slot = 0;
+	struct gp_watch *watch, next;
+	struct gp_fork_rec *rec;
+	__u64 *owner, pid = to;
+
+	watch = bpf_map_lookup_elem(&gp_watched, &from);
+	if (!watch || (__u32)child->pid != to) /* not ours, or only a thread */
+		return 0;
+	next = (struct gp_watch){.start_ns = child->start_boottime};
+	/* While one version's programs take the place of another's both run: the first speaks. */
+	watch = bpf_map_lookup_elem(&gp_watched, &to);
+	if (watch && watch->start_ns == next.start_ns)
+		return 0;
+	if (bpf_map_pop_elem(&gp_free_slots, &slot)) {
+		slot = 0;
+		gp_lose(GP_LOSS_slots_full);
+	}
+	next.slot = slot;
+	owner = bpf_map_lookup_elem(&gp_slot_owner, &slot);
+	if (owner && slot)
+		*owner = pid;
+	if (bpf_map_update_elem(&gp_watched, &to, &next, BPF_ANY)) {
+		if (slot)
+			bpf_map_push_elem(&gp_free_slots, &slot, 0);
+		return gp_lose(GP_LOSS_watch_full);
+	}
+	gp_fast_set(to, slot);
+	rec = gp_life(sizeof(*rec));
+	if (!rec)
+		return 0;
+	gp_head(&rec->h, bpf_get_current_pid_tgid(), GP_KIND_fork, sizeof(rec->p), 0);
+	rec->p = (struct gp_fork){.start_ns = next.start_ns, .child = to, .slot = slot};
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+struct gp_exec_rec {
+	struct gp_rec h;
+	struct gp_exec p;
+};
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(gp_execed, struct task_struct *task, __u32 old_tid)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = id >> 32;
+	struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
+	struct gp_exec_rec *rec;
+
+	if (!watch)
+		return 0;
+	gp_forget_thread(tgid);
+	if (old_tid != tgid) /* a thread other than the first took the process over */
+		gp_forget_thread(old_tid);
+	rec = gp_life(sizeof(*rec));
+	if (!rec)
+		return 0;
+	gp_head(&rec->h, id, GP_KIND_exec, sizeof(rec->p), 0);
+	rec->p.start_ns = task->start_boottime;
+	bpf_get_current_comm(rec->p.comm, sizeof(rec->p.comm));
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+struct gp_exit_rec {
+	struct gp_rec h;
+	struct gp_exit p;
+};
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(gp_exited, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
+	struct gp_exit_rec *rec;
+	struct gp_watch last;
+
+	if (!watch) {
+		gp_forget_ranges(task->pid); /* it may have been watched once */
+		return 0;
+	}
+	last = *watch;
+	gp_forget_thread(task->pid);
+	/* The last two threads may both find none alive, so the first to delete the entry
+	 * speaks. */
+	if (task->signal->live.counter || bpf_map_delete_elem(&gp_watched, &tgid))
+		return 0;
+	gp_fast_clear(tgid);
+	rec = gp_life(sizeof(*rec));
+	if (!rec)
+		return 0;
+	gp_head(&rec->h, (__u64)tgid << 32 | (__u32)task->pid, GP_KIND_exit, sizeof(rec->p), 0);
+	rec->p.start_ns = last.start_ns;
+	rec->p.status = task->signal->group_exit_code;
+	if (!rec->p.status)
+		rec->p.status = task->exit_code;
+	rec->p.slot = last.slot;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+struct gp_signal_rec {
+	struct gp_rec h;
+	struct gp_signal p;
+};
+
+#define GP_SIGNALS_HANDLED 8 /* a second and process, of those that the process handles */
+#define GP_SIGNALS_OTHER                                                                           \
+	32 /* ... and of those that may end it: more, so that the one that ended it is recorded */
+
+/* Feature kernel_read; set before loading. A direct load cannot index an array by a variable. */
+const volatile bool gp_kernel_read = true;
+
+/* False where the handlers cannot be read: the larger bound is used then. */
+static __always_inline bool gp_handled(const struct task_struct *task, int sig)
+{
+	struct sighand_struct *hand = NULL;
+	__u64 handler = 0;
+
+	if (!gp_kernel_read || sig < 1 || sig > 64)
+		return false;
+	bpf_core_read(&hand, sizeof(hand), &task->sighand);
+	bpf_probe_read_kernel(&handler, sizeof(handler),
+			      (void *)hand + bpf_core_field_offset(struct sighand_struct, action) +
+				      (__u64)(sig - 1) * bpf_core_type_size(struct k_sigaction));
+	return handler > 1; /* SIG_DFL, SIG_IGN */
+}
+
+/* Counts without locks: a few more may pass. */
+static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (now_ns - watch->signal_ns > GP_SECOND_NS) {
+		watch->signal_ns = now_ns;
+		watch->signals[0] = watch->signals[1] = 0;
+	}
+	if (handled)
+		return watch->signals[0]++ >= GP_SIGNALS_HANDLED || gp_life_crowded();
+	return watch->signals[1]++ >= GP_SIGNALS_OTHER;
+}
+
+/* info may also be 0 or 1: SEND_SIG_NOINFO (as kill(2)) and SEND_SIG_PRIV (the kernel). */
+static __always_inline int gp_signal(int sig, const void *info, int code, struct task_struct *task,
+				     int result)
+{
+	struct gp_signal_rec *rec;
+	__u32 target = task->tgid;
+	struct gp_watch *watch;
+
+	if (result == TRACE_SIGNAL_IGNORED || sig <= 0 || (sig < 32 && signals_harmless >> sig & 1))
+		return 0;
+	watch = bpf_map_lookup_elem(&gp_watched, &target);
+	if (!watch)
+		return 0;
+	if (gp_signal_over(watch, gp_handled(task, sig)))
+		return gp_lose(GP_LOSS_rate_limited);
+	rec = gp_life(sizeof(*rec));
+	if (!rec)
+		return 0;
+	gp_head(&rec->h, (__u64)target << 32 | (__u32)task->pid, GP_KIND_signal, sizeof(rec->p), 0);
+	__builtin_memset(&rec->p, 0, sizeof(rec->p));
+	rec->p.signal = sig;
+	rec->p.code = code;
+	/* si_code > 0 is the kernel's (include/uapi/asm-generic/siginfo.h, SI_FROMKERNEL) */
+	if ((unsigned long)info != 1 && code <= 0) {
+		rec->p.sender = bpf_get_current_pid_tgid() >> 32;
+		bpf_get_current_comm(rec->p.comm, sizeof(rec->p.comm));
+	}
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(gp_signalled, int sig, struct kernel_siginfo *info, struct task_struct *task,
+	     int group, int result)
+{
+	return gp_signal(sig, info, (unsigned long)info > 1 ? info->si_code : 0, task, result);
+}
+
+/* Because of that 1, verifiers of late (7.3, and 6.12's in stable updates) hold info for a number.
+ * They have this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access does. */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(gp_signalled_cast, int sig, void *info, struct task_struct *task, int group,
+	     int result)
+{
+	struct kernel_siginfo *si;
+	int code = 0;
+
+	if ((unsigned long)info > 1) {
+		si = bpf_rdonly_cast(info, bpf_core_type_id_kernel(struct kernel_siginfo));
+		code = si->si_code;
+	}
+	return gp_signal(sig, info, code, task, result);
+}
+
+struct gp_oom_rec {
+	struct gp_rec h;
+	struct gp_oom p;
+};
+
+SEC("tp_btf/mark_victim")
+int gp_victim(__u64 *ctx)
+{
+	struct gp_oom_rec *rec;
+	__u32 pid;
+
+	/* Since 72ba14deb40a (v6.9) the argument is the task and the event has a uid; before, a
+	 * pid. */
+	if (bpf_core_field_exists(((struct trace_event_raw_mark_victim *)0)->uid))
+		pid = ((struct task_struct *)ctx[0])->tgid;
+	else
+		pid = ctx[0];
+	if (!bpf_map_lookup_elem(&gp_watched, &pid))
+		return 0;
+	rec = gp_life(sizeof(*rec));
+	if (!rec)
+		return 0;
+	gp_head(&rec->h, (__u64)pid << 32, GP_KIND_oom, sizeof(rec->p), 0);
+	rec->p.reserved = 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+struct gp_map_rec {
+	struct gp_rec h;
+	struct gp_map p;
+};
+
+#define GP_MAP_NS 1000000ull /* user space looks some milliseconds later, and once more */
+
+SEC("tp/syscalls/sys_enter_mmap")
+int gp_mapping(struct gp_syscall *call)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = id >> 32;
+	struct gp_map_rec *rec;
+	struct gp_watch *watch;
+	__u64 now_ns;
+
+	if (!(call->arg[2] & PROT_EXEC) || (int)call->arg[4] < 0)
+		return 0;
+	watch = bpf_map_lookup_elem(&gp_watched, &tgid);
+	if (!watch)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (now_ns - watch->mapped_ns < GP_MAP_NS)
+		return 0;
+	watch->mapped_ns = now_ns;
+	if (gp_life_crowded())
+		return gp_lose(GP_LOSS_ring_life);
+	rec = gp_life(sizeof(*rec));
+	if (!rec)
+		return 0;
+	gp_head(&rec->h, id, GP_KIND_map, sizeof(rec->p), 0);
+	rec->p.reserved = 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "loader/attach/attach.h"
+#include "loader/attach/linger.h"
+#include "loader/attach/pin.h"
+#include "loader/attach/together.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/hash.h"
+#include "userspace/base/log.h"
+#include "userspace/base/plural.h"
+
+#define CLOSING_TELL_NS 5000000000ull
+
+#define TAG_ADOPTED (UINT64_MAX - 1) /* nobody drops these alone */
+
+struct link {
+	uint64_t tag;
+	unsigned int group;
+	bool old, lingers;
+	struct bpf_link *object; /* NULL: */
+	int fd;
+	char pin[PIN_NAME_MAX]; /* "": none */
+};
+
+struct attach {
+	struct link *links;
+	size_t count, room;
+	bool multi;
+	struct pins *pins;
+};
+
+/* union bpf_attr.link_create.uprobe_multi, include/uapi/linux/bpf.h since 89ae89f53d20 (v6.6);
+ * libbpf 1.1 does not know it. */
+struct multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t count, multi_flags, pid, path_fd;
+};
+#define MULTI_RETURN	1  /* BPF_F_UPROBE_MULTI_RETURN */
+#define CMD_LINK_CREATE 28 /* BPF_LINK_CREATE */
+
+int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool returns,
+		      const uint64_t *offsets, const uint64_t *cookies, uint32_t n)
+{
+	struct multi_attr attr = {
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = attach_type,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.cookies = (uintptr_t)cookies,
+		.count = n,
+		.multi_flags = returns ? MULTI_RETURN : 0,
+	};
+	int fd = (int)syscall(SYS_bpf, CMD_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A library takes a descriptor for each kind of probe, and a job may map many. */
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int attach_new(struct attach **ret, bool multi, struct pins *pins)
+{
+	struct attach *at = calloc(1, sizeof(*at));
+
+	if (!at)
+		return -ENOMEM;
+	descriptors_raise();
+	at->multi = multi;
+	at->pins = pins;
+	*ret = at;
+	return 0;
+}
+
+static void link_close(const struct link *link)
+{
+	if (link->object)
+		bpf_link__destroy(link->object);
+	else
+		close(link->fd);
+}
+
+/* Room is made before the link, so that no link can be without an owner. */
+static int link_room(struct attach *at)
+{
+	size_t room = at->room ? at->room * 2 : 32;
+	struct link *links;
+
+	if (at->count < at->room)
+		return 0;
+	links = reallocarray(at->links, room, sizeof(*links));
+	if (!links)
+		return -ENOMEM;
+	at->links = links;
+	at->room = room;
+	return 0;
+}
+
+int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers)
+{
+	int err = link_room(at);
+
+	if (err)
+		bpf_link__destroy(link);
+	else
+		at->links[at->count++] = (struct link){
+			.tag = TAG_ADOPTED, .lingers = lingers, .object = link};
+	return err;
+}
+
+int attach_adopt_fd(struct attach *at, int link_fd, bool lingers)
+{
+	int err = link_room(at);
+
+	if (err)
+		close(link_fd);
+	else
+		at->links[at->count++] = (struct link){
+			.tag = TAG_ADOPTED, .lingers = lingers, .fd = link_fd};
+	return err;
+}
+
+struct request { /* what all sites of one call share */
+	struct attach *at;
+	const struct attach_set *set;
+	const char *path;
+};
+
+/* A link's name says all that it does, so that a successor who wants the same finds it, and one who
+ * wants anything else does not. */
+static void link_name(const struct request *rq, const struct attach_site *sites, size_t n,
+		      char name[PIN_NAME_MAX])
+{
+	uint64_t h = HASH_START;
+
+	for (size_t i = 0; i < n; i++) {
+		h = hash_word(h, sites[i].offset);
+		h = hash_word(h ^ h >> 29, sites[i].cookie);
+	}
+	snprintf(name, PIN_NAME_MAX, "%s-%zu-%016lx", rq->set->name, n, (unsigned long)h);
+}
+
+/* Room was made. A link that gets no name works all the same; it only dies with us. */
+static void link_add(const struct request *rq, struct bpf_link *object, int fd,
+		     const struct attach_site *sites, size_t n, bool pinned)
+{
+	struct attach *at = rq->at;
+	struct link *link = &at->links[at->count++];
+	int err = 0;
+
+	*link = (struct link){
+		.tag = rq->set->tag, .group = rq->set->group, .object = object, .fd = fd};
+	if (!at->pins || !rq->set->name)
+		return;
+	link_name(rq, sites, n, link->pin);
+	if (!pinned)
+		err = pins_put(at->pins, link->pin, object ? bpf_link__fd(object) : fd);
+	if (!err)
+		return;
+	log_warn("a link could not be pinned (%s): its probes end when gp-bpf does",
+		 strerror(-err));
+	link->pin[0] = 0;
+}
+
+static int site_attach_perf(const struct request *rq, const struct attach_site *site)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->cookie,
+		    .retprobe = rq->set->returns);
+	struct bpf_link *link;
+	int err = link_room(rq->at);
+
+	if (err)
+		return err;
+	link = bpf_program__attach_uprobe_opts(rq->set->prog, -1, rq->path, site->offset, &opts);
+	if (!link)
+		return -errno;
+	link_add(rq, link, -1, site, 1, false);
+	return 0;
+}
+
+static int sites_attach_multi(const struct request *rq, const struct attach_site *sites, size_t n)
+{
+	uint64_t *offsets = calloc(2 * n, sizeof(*offsets));
+	int fd, err = link_room(rq->at);
+
+	if (!offsets || err) {
+		free(offsets);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		offsets[i] = sites[i].offset;
+		offsets[n + i] = sites[i].cookie;
+	}
+	fd = attach_multi_link(bpf_program__fd(rq->set->prog), ATTACH_UPROBE_MULTI, rq->path,
+			       rq->set->returns, offsets, offsets + n, (uint32_t)n);
+	free(offsets);
+	if (fd < 0)
+		return fd;
+	link_add(rq, NULL, fd, sites, n, false);
+	return 0;
+}
+
+/* Depth is log2(n): both halves of a refused set are tried on their own. */
+static void sites_bisect(const struct request *rq, struct attach_site *sites, size_t n)
+{
+	int err = n == 1 && !rq->at->multi ? site_attach_perf(rq, sites)
+		  : rq->at->multi	   ? sites_attach_multi(rq, sites, n)
+					   : -EINVAL;
+
+	if (err != -EINVAL || n == 1) {
+		for (size_t i = 0; i < n; i++)
+			sites[i].error = err;
+		return;
+	}
+	sites_bisect(rq, sites, n / 2);
+	sites_bisect(rq, sites + n / 2, n - n / 2);
+}
+
+static bool sites_claim(const struct request *rq, const struct attach_site *sites, size_t n)
+{
+	char name[PIN_NAME_MAX];
+	int fd;
+
+	if (link_room(rq->at))
+		return false;
+	link_name(rq, sites, n, name);
+	fd = pins_claim(rq->at->pins, name);
+	if (fd < 0)
+		return false;
+	link_add(rq, NULL, fd, sites, n, true);
+	return true;
+}
+
+/* Takes over what a predecessor attached, whole or in the halves that it had to make, and attaches
+ * what it did not get to. */
+static void sites_take_over(const struct request *rq, struct attach_site *sites, size_t n)
+{
+	if (sites_claim(rq, sites, n)) {
+		for (size_t i = 0; i < n; i++)
+			sites[i].error = 0;
+	} else if (n == 1 || !pins_waiting(rq->at->pins, rq->set->name)) {
+		sites_bisect(rq, sites, n);
+	} else {
+		sites_take_over(rq, sites, n / 2);
+		sites_take_over(rq, sites + n / 2, n - n / 2);
+	}
+}
+
+int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
+		 size_t n)
+{
+	char path[32];
+	struct request rq = {at, set, path};
+
+	if (!n)
+		return 0;
+	/* By descriptor: the file is the one that was looked at, whatever its path names by now. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
+	if (!at->pins || !set->name || !pins_waiting(at->pins, set->name)) {
+		sites_bisect(&rq, sites, n);
+		return 0;
+	}
+	sites_take_over(&rq, sites, n);
+	pins_drop_waiting(at->pins, set->name); /* not what is wanted now: the file has changed */
+	return 0;
+}
+
+/* Seconds that it takes to close that many links, each of one probe: the kernel lets go of one at a
+ * time, for which it waits 60 to 110 ms (measured on 6.1 and 6.18). Nothing to speak of with multi
+ * links. */
+static size_t close_s(const struct attach *at, size_t links)
+{
+	return at->multi ? 0 : links / 12;
+}
+
+void attach_tell_slow(const struct attach *at)
+{
+	size_t s = close_s(at, at->count);
+
+	if (s)
+		log_warn(
+			"without feature multi each of %zu probe%s has a link of its own: detaching them will take about %zu s",
+			at->count, plural(at->count), s);
+}
+
+struct closing {
+	const struct link *links;
+	size_t count;
+	uint64_t told_ns; /* 0: it takes no time worth telling */
+};
+
+static void closing_tell(void *ctx, size_t begun)
+{
+	struct closing *c = ctx;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!c->told_ns || begun >= c->count || now_ns - c->told_ns < CLOSING_TELL_NS)
+		return;
+	c->told_ns = now_ns;
+	log_warn("%zu of %zu probes are still to be detached", c->count - begun, c->count);
+}
+
+static void closing_close(void *ctx, size_t i)
+{
+	const struct closing *c = ctx;
+
+	link_close(&c->links[i]);
+}
+
+static void links_close(const struct attach *at, const struct link *links, size_t count)
+{
+	size_t s = close_s(at, count);
+	struct closing c = {.links = links, .count = count, .told_ns = s ? clock_mono_ns() : 0};
+
+	if (s)
+		log_warn("detaching %zu probe%s one by one takes about %zu s", count, plural(count),
+			 s);
+	together(count, closing_close, closing_tell, &c);
+}
+
+/* The names go first: a link without one is gone when we are. */
+static void links_drop(struct attach *at, bool (*chosen)(const struct link *link, const void *ctx),
+		       const void *ctx)
+{
+	size_t kept = 0, gone;
+	struct link swap;
+
+	for (size_t i = 0; i < at->count; i++) {
+		if (chosen(&at->links[i], ctx)) {
+			if (at->links[i].pin[0])
+				pins_remove(at->pins, at->links[i].pin);
+			continue;
+		}
+		swap = at->links[kept];
+		at->links[kept++] = at->links[i];
+		at->links[i] = swap;
+	}
+	gone = at->count - kept;
+	at->count = kept;
+	links_close(at, at->links + kept, gone);
+}
+
+static bool link_has_tag(const struct link *link, const void *ctx)
+{
+	return link->tag == ((const struct attach_set *)ctx)->tag;
+}
+
+static bool link_has_group(const struct link *link, const void *ctx)
+{
+	return link_has_tag(link, ctx) && link->group == ((const struct attach_set *)ctx)->group;
+}
+
+static bool link_is_aged(const struct link *link, const void *old)
+{
+	return link->tag != TAG_ADOPTED && link->old == *(const bool *)old;
+}
+
+static bool link_is_any(const struct link *link, const void *ctx)
+{
+	(void)link;
+	(void)ctx;
+	return true;
+}
+
+void attach_drop(struct attach *at, uint64_t tag)
+{
+	links_drop(at, link_has_tag, &(struct attach_set){.tag = tag});
+}
+
+void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group)
+{
+	links_drop(at, link_has_group, &(struct attach_set){.tag = tag, .group = group});
+}
+
+void attach_age(struct attach *at)
+{
+	for (size_t i = 0; i < at->count; i++)
+		at->links[i].old = at->links[i].tag != TAG_ADOPTED;
+}
+
+void attach_drop_aged(struct attach *at, bool old)
+{
+	links_drop(at, link_is_aged, &old);
+}
+
+static int link_fd(const struct link *link)
+{
+	return link->object ? bpf_link__fd(link->object) : link->fd;
+}
+
+/* Those that are refused are waited for. */
+static void links_drop_all(struct attach *at)
+{
+	int folder = linger_open();
+
+	for (size_t i = 0; folder >= 0 && i < at->count; i++)
+		if (at->links[i].lingers)
+			linger_add(folder, i, link_fd(&at->links[i]));
+	links_drop(at, link_is_any, NULL);
+	if (folder >= 0)
+		close(folder);
+}
+
+void attach_free(struct attach *at, bool keep)
+{
+	if (!at)
+		return;
+	/* Destroying a perf link would disable its event first, pinned or not; the exit only lets
+	 * go of it. */
+	if (keep)
+		for (size_t i = 0; i < at->count; i++)
+			if (at->links[i].object)
+				bpf_link__disconnect(at->links[i].object);
+	if (!keep)
+		links_drop_all(at);
+	else
+		links_close(at, at->links, at->count);
+	free(at->links);
+	free(at);
+}

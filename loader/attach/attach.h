@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attach.h - owns every link. Uses one multi link for many offsets of a file where the kernel can,
+ * otherwise one perf link for each offset; callers need not know which. */
+#ifndef LOADER_ATTACH_H
+#define LOADER_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attach; /* all links */
+struct bpf_link;
+struct bpf_program;
+struct pins;
+
+struct attach_site {
+	uint64_t offset; /* file offset */
+	uint64_t cookie;
+	int error; /* out: 0, or -errno of the kernel */
+};
+
+/* pins: gives names to links so that they outlive this process; NULL: no names. Borrowed. Returns 0
+ * or -errno. */
+int attach_new(struct attach **ret, bool multi, struct pins *pins);
+/* Closes all links in parallel, and returns when all are gone except those with deferred close.
+ * keep: links with a name stay attached. NULL is allowed. */
+void attach_free(struct attach *at, bool keep);
+
+/* Links that are attached and removed together. */
+struct attach_set {
+	uint64_t tag;	    /* of the file; see attach_drop() */
+	unsigned int group; /* see attach_drop_group() */
+	const char *name;   /* unique, and the same in a successor; NULL: never pinned */
+	const struct bpf_program *prog; /* runs at every site */
+	bool returns;
+	int fd; /* of the file; may be closed afterwards */
+};
+
+/* Attaches to every site, or takes over the link left by a predecessor. One bad offset makes the
+ * kernel refuse a whole multi link, so a refused set is halved until the bad offsets are alone.
+ * Returns 0, also when some sites failed (site.error); -errno: none was tried. */
+int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
+		 size_t n);
+/* Takes ownership of a link made elsewhere, also when it fails (then the link is closed); its pin
+ * stays with the caller. lingers: deferred close, nothing waits for it (linger.h). Return 0 or
+ * -errno. */
+int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers);
+int attach_adopt_fd(struct attach *at, int link_fd, bool lingers);
+/* Close every link of the tag (and group); return when the last one is gone. */
+void attach_drop(struct attach *at, uint64_t tag);
+void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group);
+/* Marks all present links as old, in order to replace them. */
+void attach_age(struct attach *at);
+/* Closes the old links, or (old false) the newer ones; adopted links are kept. */
+void attach_drop_aged(struct attach *at, bool old);
+
+#define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI, newer than the headers used */
+#define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION, likewise */
+
+/* Logs one warning when detaching will take seconds. */
+void attach_tell_slow(const struct attach *at);
+
+/* Makes a multi link. Returns its descriptor, or -errno. Also used to test the feature. */
+int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool returns,
+		      const uint64_t *offsets, const uint64_t *cookies, uint32_t n);
+
+#endif

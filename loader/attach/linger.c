@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "loader/attach/linger.h"
+#include "loader/attach/mount.h"
+
+static bool tried;
+static int prepared; /* or why not */
+
+void linger_prepare(void)
+{
+	if (!tried)
+		prepared = mount_detached("bpf");
+	tried = true;
+}
+
+int linger_open(void)
+{
+	int folder = prepared;
+
+	if (!tried)
+		return mount_detached("bpf");
+	prepared = -EPERM; /* there is one */
+	return folder;
+}
+
+int linger_add(int folder, size_t i, int link_fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%zu", folder, i);
+	return bpf_obj_pin(link_fd, path);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pin.h - links and maps that outlive this process, as names in a folder of the BPF file system.
+ *
+ * A name says what the object is, so a successor asks for exactly what it would make itself; what
+ * it does not ask for is removed. Not thread-safe. */
+#ifndef LOADER_PIN_H
+#define LOADER_PIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PIN_ROOT     "/sys/fs/bpf/gp-bpf"
+#define PIN_NAME_MAX 96
+
+/* Prefix of names that a successor may not ask for before it has seen the call which gives the
+ * address. */
+#define PIN_FOLLOWED "follow-"
+
+struct pins;
+
+/* Makes sure that a BPF file system is mounted at /sys/fs/bpf. Returns 0, or -errno after a line in
+ * the log. */
+int pins_mount(void);
+/* Opens the folder of a state directory (any path; the folder is named by its hash): mounts the BPF
+ * file system if it is missing, notes what is pinned, and locks the folder. Returns 0, or -errno
+ * after a line in the log; -EBUSY: another process holds the lock. */
+int pins_open(struct pins **ret, const char *state_dir);
+/* Keeps what is pinned. NULL is allowed. */
+void pins_close(struct pins *p);
+
+/* Returns a descriptor of the object with this name, which counts as asked for; or -ENOENT. */
+int pins_claim(struct pins *p, const char *name);
+/* Pins an object; replaces one of the same name. Returns 0 or -errno. */
+int pins_put(struct pins *p, const char *name, int fd);
+void pins_remove(struct pins *p, const char *name);
+/* The same in the folder of a state directory that another process holds; does not count as asking.
+ */
+int pins_peek(const char *state_dir, const char *name);
+/* Returns the number of names with this prefix that existed at the start and were not asked for
+ * yet. */
+size_t pins_waiting(const struct pins *p, const char *prefix);
+/* Removes these. That may drop the last reference to a link. */
+void pins_drop_waiting(struct pins *p, const char *prefix);
+/* Removes those with other prefixes. */
+void pins_drop_waiting_but(struct pins *p, const char *prefix);
+/* Removes everything and the folder. */
+void pins_clear(struct pins *p);
+
+/* In pins_each(): returns true when another process holds the folder; locks it otherwise. */
+bool pins_busy(const struct pins *p);
+
+/* Calls fn for each folder of PIN_ROOT. Returns their number, or -errno (-ENOENT: no PIN_ROOT). */
+typedef void pins_each_fn(void *ctx, struct pins *p, const char *folder);
+int pins_each(pins_each_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* budget.h - limits what observation may cost a process, and decides which probes to remove when it
+ * costs more.
+ *
+ * Pure: no system call, no clock; budget_second() tells that a second has passed. Probes are
+ * removed by unit: a runtime, whose links are shared by all processes that use it, so the most
+ * expensive process decides for all. Probes that find steps (group marker, and protected groups)
+ * and rare necessary ones (group fault) are never removed and do not count against the limit; the
+ * cost of the marker is reported instead.
+ *
+ * Over the limit for some seconds: one level down, and again while that lasts. Group bulk (how many
+ * launches) is worth less than the other records (what the host waits for), so it is removed first,
+ * alone. After a pause: one level up if the forecast is well below the limit. Probes that are only
+ * counted are still measured; removed ones are assumed to be as hot as before, and half as hot
+ * after each pause. The pause doubles whenever going up was a mistake. */
+#ifndef LOADER_BUDGET_H
+#define LOADER_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+
+#define BUDGET_UNITS 32
+/* How long a process has to be over the limit before a level down. */
+#define BUDGET_SUSTAINED_NS 3000000000ull
+#define BUDGET_PAUSE_MAX_NS 3600000000000ull /* the longest pause */
+
+/* Each level includes those before it. */
+enum budget_level {
+	BUDGET_ALL,	   /* as the rows say */
+	BUDGET_NO_BULK,	   /* bulk is detached: counting would save little, as it is hot */
+	BUDGET_COUNT,	   /* ... and confirm is counted instead of sent */
+	BUDGET_NO_CONFIRM, /* ... and confirm is detached */
+};
+
+enum budget_event {
+	BUDGET_GIVEN_UP,
+	BUDGET_CAME_BACK,
+	/* The marker alone is over the limit: reported once while that lasts. */
+	BUDGET_MARKER,
+};
+
+struct budget_change {
+	enum budget_event what;
+	uint32_t unit;
+	enum budget_level from, to;
+	uint32_t pid; /* process whose cost decided; 0 for a level up */
+	/* Its cost in a second: of limited probes, or of the marker. */
+	uint64_t cost_ns;
+};
+
+enum budget_hits {
+	BUDGET_COUNTED,
+	/* Sent as records; counting them would be cheaper in group confirm. */
+	BUDGET_SENT,
+	BUDGET_KEPT, /* used to find steps: never removed */
+};
+
+typedef void budget_fn(void *ctx, const struct budget_change *change);
+
+struct budget;
+
+/* limit_ns: cost allowed in a second of any process; 0: no limit. pause_ns: first pause. Returns
+ * NULL when there is no memory. */
+struct budget *budget_new(uint64_t limit_ns, uint64_t pause_ns);
+void budget_free(struct budget *b);
+
+/* Adds cost of a process in the current second, for hits of a group of a unit. Returns 0 or
+ * -ENOMEM. */
+int budget_add(struct budget *b, uint32_t pid, uint32_t unit, enum gp_group group, uint64_t cost_ns,
+	       enum budget_hits hits);
+/* Ends the current second, which took elapsed_ns; reports changes to fn. */
+void budget_second(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx);
+void budget_forget(struct budget *b, uint32_t pid);
+/* Keeps a group (confirm, bulk) of a unit attached, because steps are found by it; protect false:
+ * no longer. */
+void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect);
+enum budget_level budget_level(const struct budget *b, uint32_t unit);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/budget/cost.h"
+#include "loader/budget/tally.h"
+#include "userspace/base/log.h"
+#include "userspace/base/table.h"
+
+struct probe { /* what a hash stands for */
+	const struct probe_row *row;
+	uint32_t unit, price_ns;
+};
+
+struct cost {
+	struct budget *budget;
+	struct tally *tally;
+	struct table *probes; /* hash -> struct probe */
+	const char *unit[BUDGET_UNITS];
+	uint32_t units;
+	uint64_t protected; /* bit per role */
+	uint32_t chosen;    /* hash of the row that the user named to find steps; 0: none */
+	uint64_t limit_ns, second_ns;
+};
+
+static uint32_t unit_of(struct cost *c, const char *runtime)
+{
+	uint32_t u = 0;
+
+	while (u < c->units && strcmp(c->unit[u], runtime))
+		u++;
+	if (u == c->units && u < BUDGET_UNITS)
+		c->unit[c->units++] = runtime;
+	return u; /* BUDGET_UNITS: one too many, which is never given up */
+}
+
+static int probes_index(struct cost *c, const struct probe_table *probes)
+{
+	for (size_t i = 0; i < probe_table_count(probes); i++) {
+		const struct probe_row *row = probe_table_row(probes, i);
+		struct probe *p = calloc(1, sizeof(*p));
+
+		if (!p || table_put(c->probes, row->hash, p)) {
+			free(p);
+			return -ENOMEM;
+		}
+		*p = (struct probe){.row = row, .unit = unit_of(c, row->runtime)};
+	}
+	return 0;
+}
+
+int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit_ns,
+	     uint64_t pause_ns)
+{
+	struct cost *c = calloc(1, sizeof(*c));
+	int err = -ENOMEM;
+
+	if (!c)
+		return err;
+	c->limit_ns = limit_ns;
+	c->budget = budget_new(limit_ns, pause_ns);
+	c->tally = tally_new();
+	c->probes = table_new();
+	if (c->budget && c->tally && c->probes)
+		err = probes_index(c, probes);
+	if (err)
+		cost_free(c);
+	else
+		*ret = c;
+	return err;
+}
+
+void cost_free(struct cost *c)
+{
+	if (!c)
+		return;
+	budget_free(c->budget);
+	tally_free(c->tally);
+	table_free(c->probes, free);
+	free(c);
+}
+
+void cost_price(struct cost *c, uint32_t probe, uint32_t price_ns)
+{
+	struct probe *p = table_get(c->probes, probe);
+
+	if (p && price_ns > p->price_ns)
+		p->price_ns = price_ns;
+}
+
+void cost_records(struct cost *c, const void *records, size_t len)
+{
+	tally_records(c->tally, records, len);
+}
+
+void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits)
+{
+	tally_count(c->tally, (uint32_t)pid, probe, hits);
+}
+
+void cost_forget(struct cost *c, pid_t pid)
+{
+	budget_forget(c->budget, (uint32_t)pid);
+}
+
+static unsigned row_group(const struct cost *c, const struct probe_row *row)
+{
+	return row->hash == c->chosen ? GP_GROUP_marker : row->group;
+}
+
+static bool row_protected(const struct cost *c, const struct probe_row *row)
+{
+	return c->protected >> row->role & 1;
+}
+
+bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
+{
+	bool protect[BUDGET_UNITS + 1][GP_GROUP_fault + 1] = {{false}};
+	const struct probe *p;
+
+	if (roles == c->protected && chosen == c->chosen)
+		return false;
+	c->protected = roles;
+	c->chosen = chosen;
+	for (size_t i = 0; (p = table_next(c->probes, &i, NULL));)
+		protect[p->unit][p->row->group] |= row_protected(c, p->row) ||
+						   p->row->hash == chosen; /* links are by group */
+	for (uint32_t u = 0; u < c->units; u++) {
+		budget_protect(c->budget, u, GP_GROUP_confirm, protect[u][GP_GROUP_confirm]);
+		budget_protect(c->budget, u, GP_GROUP_bulk, protect[u][GP_GROUP_bulk]);
+	}
+	return true;
+}
+
+enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
+{
+	const struct probe *p = table_get(c->probes, row->hash);
+	unsigned group = row_group(c, row);
+	enum budget_level level = p ? budget_level(c->budget, p->unit) : BUDGET_ALL;
+
+	if (group == GP_GROUP_bulk && level >= BUDGET_NO_BULK && !row_protected(c, row))
+		return COST_DETACHED;
+	if (group == GP_GROUP_confirm && level >= BUDGET_NO_CONFIRM)
+		return COST_DETACHED;
+	if (group == GP_GROUP_confirm && !row->count && level >= BUDGET_COUNT &&
+	    !row_protected(c, row))
+		return COST_COUNTED;
+	return COST_SENT;
+}
+
+/* ---- a second -------------------------------------------------------------------------------- */
+
+#define ASKED 256 /* processes; two in one place ask again */
+
+struct second {
+	struct cost *cost;
+	bool (*watched)(void *ctx, pid_t pid);
+	cost_fn *fn;
+	void *ctx;
+	struct {
+		uint32_t pid; /* 0: nobody */
+		bool watched;
+	} asked[ASKED];
+};
+
+/* A process has many rows, and whether it is watched is a question to the kernel. */
+static bool cost_is_watched(struct second *s, uint32_t pid)
+{
+	uint32_t at = pid % ASKED;
+
+	if (s->asked[at].pid != pid) {
+		s->asked[at].watched = s->watched(s->ctx, (pid_t)pid);
+		s->asked[at].pid = pid;
+	}
+	return s->asked[at].watched;
+}
+
+static void cost_on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent, uint64_t counted)
+{
+	struct second *s = ctx;
+	const struct probe *p = table_get(s->cost->probes, probe);
+	enum budget_hits hits;
+	unsigned group;
+
+	if (!p || !p->price_ns || !cost_is_watched(s, pid))
+		return;
+	hits = row_protected(s->cost, p->row) ? BUDGET_KEPT : BUDGET_SENT;
+	group = row_group(s->cost, p->row);
+	if (sent)
+		budget_add(s->cost->budget, pid, p->unit, group, sent * p->price_ns, hits);
+	hits = hits == BUDGET_KEPT ? hits : BUDGET_COUNTED;
+	if (counted)
+		budget_add(s->cost->budget, pid, p->unit, group, counted * p->price_ns, hits);
+}
+
+static double cost_percent(uint64_t ns)
+{
+	return (double)ns / 1e7; /* of a second */
+}
+
+static void cost_on_change(void *ctx, const struct budget_change *change)
+{
+	static const char *const down[] = {"", "bulk is detached", "confirm is counted, not sent",
+					   "confirm is detached"};
+	static const char *const up[] = {"", "bulk is attached", "confirm is sent",
+					 "confirm is attached"};
+	const struct second *s = ctx;
+	const char *runtime;
+
+	if (change->what == BUDGET_MARKER) {
+		log_info(
+			"overhead: what finds the steps of process %u costs %.3f %% of its time, over the budget of %.3g %%; it is kept",
+			change->pid, cost_percent(change->cost_ns),
+			cost_percent(s->cost->limit_ns));
+		return;
+	}
+	runtime = s->cost->unit[change->unit];
+	if (change->what == BUDGET_GIVEN_UP)
+		log_warn(
+			"overhead: probes beyond the marker cost %.3f %% of process %u (budget %.3g %%): %s %s",
+			cost_percent(change->cost_ns), change->pid, cost_percent(s->cost->limit_ns),
+			runtime, down[change->to]);
+	else
+		log_warn("overhead: within the budget again: %s %s again", runtime,
+			 up[change->from]);
+	s->fn(s->ctx);
+}
+
+void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid_t pid),
+		 cost_fn *fn, void *ctx)
+{
+	struct second s = {.cost = c, .watched = watched, .fn = fn, .ctx = ctx};
+	uint64_t elapsed_ns = c->second_ns ? now_ns - c->second_ns : 0;
+
+	c->second_ns = now_ns;
+	tally_take(c->tally, cost_on_hits, &s);
+	budget_second(c->budget, elapsed_ns, cost_on_change, &s);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cost.h - cost of observation by process: hits times hit cost, fed to the budget; logs the
+ * decisions of the budget. Knows the probe table; the links belong to the caller. */
+#ifndef LOADER_COST_H
+#define LOADER_COST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "loader/budget/budget.h"
+#include "loader/probe/probe_file.h"
+
+struct cost;
+
+/* As budget_new(). probes: borrowed. Returns 0 or -errno. */
+int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit_ns,
+	     uint64_t pause_ns);
+void cost_free(struct cost *c);
+
+/* Sets the hit cost of an attached probe; where it is attached several times the highest one
+ * counts. */
+void cost_price(struct cost *c, uint32_t probe, uint32_t price_ns);
+/* Adds records read from a ring, and hits that were counted. */
+void cost_records(struct cost *c, const void *records, size_t len);
+void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits);
+void cost_forget(struct cost *c, pid_t pid);
+/* Protects roles (bit 1ull << enum gp_role) by which steps are found now: their rows are neither
+ * counted only nor detached, and cost as a marker does. chosen: hash of the row named by the user
+ * instead, 0: none. Returns true when results of cost_row() may have changed. */
+bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen);
+
+/* Called when results of cost_row() have changed. */
+typedef void cost_fn(void *ctx);
+/* Call about once a second: logs a change, then calls fn. watched: tells whether a process still
+ * exists, so that the last hits of ended ones are ignored. */
+void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid_t pid),
+		 cost_fn *fn, void *ctx);
+
+enum cost_state { COST_SENT, COST_COUNTED, COST_DETACHED };
+/* Returns what the budget wants a row to be now. */
+enum cost_state cost_row(const struct cost *c, const struct probe_row *row);
+
+#endif

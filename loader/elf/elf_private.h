@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_private.h - shared by the elf_*.c files: where the tables of a file are, after checks. */
+#ifndef LOADER_ELF_PRIVATE_H
+#define LOADER_ELF_PRIVATE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loader/elf/elf_symbol.h"
+
+#define ELF_SEGMENTS_MAX 64
+
+struct elf_segment { /* a PT_LOAD segment, the part in the file */
+	uint64_t vaddr, offset, size;
+	bool executable, writable;
+};
+
+/* Symbols of one table; the largest known library has a quarter of it. */
+#define ELF_SYMBOLS_MAX (4u << 20)
+#define ELF_NAME_MAX	1024 /* bytes of a name that are examined */
+/* Reads of one file: at most a second; the largest known library needs 2000. */
+#define ELF_READS_MAX (1u << 18)
+
+/* A symbol table and its strings, all within the file; count 0: there is none. */
+struct elf_table {
+	uint64_t symbols, count;
+	uint64_t strings, strings_size;
+};
+
+struct elf_file {
+	int fd;
+	uint64_t size;
+	uint16_t machine;
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	size_t segments_count;
+	struct elf_table dynamic, full; /* .dynsym, .symtab */
+	uint64_t hash;			/* file offset of DT_GNU_HASH; 0: none */
+	/* File offset of the name, and bytes of strings from there; 0: none. */
+	uint64_t soname, soname_room;
+	/* Points to reads_done, so that reads count where the file is const. */
+	uint32_t *reads, reads_done;
+};
+
+/* Reads exactly len bytes. Returns 0; -EBADMSG: the file ends before; -E2BIG: too many reads; or
+ * -errno. */
+int elf_read_exactly(const struct elf_file *ef, uint64_t offset, void *buf, size_t len);
+/* Returns true when [offset, offset + len) lies in the file. */
+bool elf_holds(const struct elf_file *ef, uint64_t offset, uint64_t len);
+/* Finds the file offset of a virtual address; false: none. */
+bool elf_offset_of(const struct elf_file *ef, uint64_t vaddr, bool executable, uint64_t *ret);
+/* Finds the virtual address of a file offset in an executable segment; false: none. */
+bool elf_address_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret);
+
+/* Returns true for a function symbol that can be probed; *ret_offset: its file offset. */
+bool elf_symbol_usable(const struct elf_file *ef, const Elf64_Sym *sym, uint64_t *ret_offset);
+
+/* Receives a usable symbol: index in the table, and the bytes from the beginning of its name, which
+ * may lack an end: at most ELF_NAME_MAX, less at the end of the strings. A return value other than
+ * 0 ends the scan. */
+typedef int elf_name_fn(void *ctx, uint32_t index, const char *name, size_t len);
+/* Scans a table, reading the strings in their order. Takes 8 bytes of memory for each symbol.
+ * Returns 0, the value returned by named(), or -errno. */
+int elf_names_scan(const struct elf_file *ef, const struct elf_table *table, elf_name_fn *named,
+		   void *ctx);
+
+/* Calls found(ctx, symbol) for each entry of .dynsym with this name, by DT_GNU_HASH. Returns 0;
+ * what found() returned; or -ENOENT: the hash table is missing or damaged, so scan all symbols
+ * instead. */
+int elf_hash_lookup(const struct elf_file *ef, const char *name,
+		    int (*found)(void *ctx, const Elf64_Sym *sym), void *ctx);
+/* Returns the number of symbols in .dynsym according to the hash table, for files without section
+ * headers; 0: unknown. */
+uint64_t elf_hash_count(const struct elf_file *ef);
+
+#endif

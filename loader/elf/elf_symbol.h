@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_symbol.h - finds file offsets of functions by name in an ELF file. The file is hostile: it is
+ * read by pread only, never mapped, every size is checked against the file and a bound; time is
+ * linear. */
+#ifndef LOADER_ELF_SYMBOL_H
+#define LOADER_ELF_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file; /* an open file: headers, segments, positions of its tables */
+
+/* fd stays with the caller and must outlive the result. Returns 0; -ENOEXEC: not an ELF64 file of
+ * this byte order; -EBADMSG: inconsistent. */
+int elf_file_open(struct elf_file **ret, int fd);
+void elf_file_close(struct elf_file *ef);
+int elf_file_machine(const struct elf_file *ef); /* EM_X86_64, EM_AARCH64... */
+
+/* Reads the name that the file gives itself (DT_SONAME). Returns 0; -ENOENT: it has none, or the
+ * name does not fit; -errno. */
+int elf_file_soname(const struct elf_file *ef, char *ret, size_t cap);
+
+struct elf_want {
+	const char *name;
+	bool prefix;
+};
+struct elf_found {
+	size_t want;	 /* index of the want that matched */
+	uint64_t offset; /* file offset */
+	uint64_t size;	 /* st_size, 0 when unknown */
+};
+
+/* Finds every defined function that matches a want, in .dynsym (exact names by DT_GNU_HASH,
+ * prefixes by one pass) and, for what is still missing, in .symtab. IFUNC, undefined and
+ * zero-valued symbols are ignored; one (want, offset) is reported once. Returns the number found
+ * (*ret is malloc'd, the caller frees it) or -errno; -E2BIG: more than max_found. */
+int elf_symbols_find(struct elf_file *ef, const struct elf_want *wants, size_t n, size_t max_found,
+		     struct elf_found **ret);
+
+/* Returns 0 when a function begins at this file offset according to the unwind table of the file;
+ * -ENOENT: none does; -ENODATA: there is no such table; -errno. */
+int elf_function_at(const struct elf_file *ef, uint64_t offset);
+
+/* Reads up to len bytes at a file offset in an executable segment. Returns the bytes read, or
+ * -errno. */
+int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t len);
+
+/* Like elf_symbols_find(), with a cache on disk. Key: device, inode, size, mtime and ctime of the
+ * file, and a hash of the wants. dir is made (0700) when missing, its parent is not. A damaged
+ * entry is a miss, and a directory that others can write to is not used. dir NULL: no cache. */
+int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n,
+		      size_t max_found, struct elf_found **ret);
+/* The same for other questions that a file alone answers. what: identifies the question; look():
+ * answers it where the cache does not (count, array by malloc; -errno is not cached). In answers,
+ * want must be less than n, and offset must lie in the file. */
+typedef int symbol_cache_fn(const void *ctx, int fd, struct elf_found **ret);
+int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
+		     symbol_cache_fn *look, const void *ctx, struct elf_found **ret);
+
+#endif

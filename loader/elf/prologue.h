@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prologue.h - chooses the cheapest instruction at which a function can still be probed. Pure:
+ * bytes in, answer out. Decodes with capstone. */
+#ifndef LOADER_PROLOGUE_H
+#define LOADER_PROLOGUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+
+struct prologue {
+	uint16_t skip;	/* attach at symbol + skip */
+	int16_t pushed; /* bytes by which sp has moved down there: add to stack argument offsets */
+	enum gp_insn insn;	    /* class of the instruction there */
+	enum gp_insn insn_at_entry; /* class of the first instruction, for `check` */
+	char text[32];		    /* text of the instruction there, "push rbp" */
+};
+
+/* Bytes of a function that are examined. */
+#define PROLOGUE_BYTES 256
+
+/* code: the first PROLOGUE_BYTES of the function, fewer when it is smaller. machine: EM_*. Never
+ * fails: code that cannot be decoded is attached at +0 as GP_INSN_stepped. Skips only instructions
+ * that write neither an argument register nor sp (a leading endbr64 always); never passes a branch
+ * target within the bytes given, a call or a jump. */
+void prologue_choose(int machine, const uint8_t *code, size_t len, struct prologue *ret);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* feature.h - what the running kernel allows, for the rest of loader/. Call loader_features()
+ * first. */
+#ifndef LOADER_FEATURE_H
+#define LOADER_FEATURE_H
+
+#include <stdbool.h>
+
+enum feature_id {
+	FEATURE_BPF,
+	FEATURE_COOKIE,
+	FEATURE_BTF,
+	FEATURE_TP_BTF,
+	FEATURE_TASK_VMA,
+	FEATURE_MULTI,
+	FEATURE_SESSION,
+	FEATURE_TRACEFS,
+	FEATURE_SYSCALL_TP,
+	FEATURE_KERNEL_READ,
+	FEATURE_FILE,
+	FEATURE_BPFFS,
+	FEATURE_COUNT
+};
+
+bool feature_have(enum feature_id id);
+/* Returns true when the kernel's BTF has a function of that name. */
+bool feature_kernel_function(const char *name);
+/* Returns 0, or -EPERM, -ENOSYS, -EINVAL after a line in the log that says what is missing and the
+ * remedy. */
+int feature_able(const char *features_off);
+/* The same; also logs a line for each optional feature that is missing. */
+int feature_check(const char *features_off);
+/* Detaches what the tests attached, in a thread of its own: call it when the programs of the loader
+ * are attached, and the first libraries, which would wait for the kernel meanwhile. */
+void feature_tests_end(void);
+
+#endif

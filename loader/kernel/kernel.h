@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.h - the loaded kernel side: programs by kind, maps in shared memory, and the programs that
+ * follow process life. It owns what it opens; with pins, maps and links also have names, by which a
+ * successor finds them. */
+#ifndef LOADER_KERNEL_H
+#define LOADER_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+#include "bpf/gp_private.h"
+#include "loader/attach/attach.h"
+
+/* In the order of attaching: ends before begins and returns before entries, so that nothing opens
+ * that cannot close. */
+enum kernel_program {
+	KERNEL_RANGE_END,
+	KERNEL_COUNT,
+	KERNEL_HIT,
+	KERNEL_NAMED,
+	KERNEL_MONITOR,
+	KERNEL_LEAVE,
+	KERNEL_ENTER,
+	KERNEL_RANGE_BEGIN,
+	KERNEL_EMPTY, /* for measuring the hit cost */
+	KERNEL_PROGRAMS
+};
+
+struct pins;
+
+struct kernel {
+	const struct bpf_program *program[KERNEL_PROGRAMS];
+	const struct bpf_program *vmas; /* NULL: no task_vma */
+	struct gp_row *rows;		/* GP_ROWS_MAX entries, shared with the kernel */
+	uint64_t *return_rows;		/* GP_RETURN_ROWS_MAX */
+	uint64_t *slot_owner;		/* GP_SLOTS entries: pid of the owner */
+	uint64_t *watched_fast;		/* GP_FAST_MAX */
+	const uint64_t *counters;	/* GP_LANES * GP_LANE_COUNTERS */
+	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
+	uint64_t *told; /* GP_SLOTS * GP_HOT_ROWS: how much of each counter was reported */
+	struct gp_meta *meta;
+	int rates_fd, unsent_told_fd, names_fd;
+	int watched_fd, free_slots_fd, open_calls_fd, threads_fd, threads_fast_fd;
+	int ring_call_fd, ring_life_fd;
+	size_t ring_call_bytes, ring_life_bytes;
+	bool adopted;	   /* the maps were made by a predecessor, and their content continues */
+	uint64_t programs; /* hash of the loaded programs */
+	bool programs_changed;		/* the links of a predecessor run other programs */
+	struct kernel_objects *objects; /* private */
+};
+
+/* Returns a hash of the sizes and numbers of everything in the maps, which must be equal in a
+ * predecessor and its successor. */
+uint64_t kernel_abi_hash(void);
+
+/* Loads the programs of probes, makes the maps, and begins to load the other programs in a thread
+ * of its own, until kernel_open() or kernel_close(). Sizes in bytes, 0: default; adopted rings keep
+ * theirs. pins: NULL when nothing outlives this process. ahead: from kernel_ahead(), or NULL; used
+ * if the maps of the predecessor are still the same, and freed otherwise. Returns 0, or -errno
+ * after a line in the log. */
+int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_call_bytes,
+		 size_t ring_life_bytes, struct kernel_objects *ahead);
+/* Waits until all programs are loaded, and attaches those that follow process life. Their links are
+ * added to links, as all open links close in parallel. Returns 0, or -errno after a line in the
+ * log: then k is closed. */
+int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
+/* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
+ * directory and keeps using. Returns NULL when there are none, or of another version. */
+struct kernel_objects *kernel_ahead(const char *state_dir);
+/* Program KERNEL_EMPTY. */
+const struct bpf_program *kernel_ahead_empty(const struct kernel_objects *o);
+void kernel_ahead_free(struct kernel_objects *o); /* NULL is allowed */
+/* Ends the kernel side for good: a successor does not take it over, and programs that still run
+ * send nothing. */
+void kernel_retire(struct kernel *k);
+void kernel_close(struct kernel *k);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_private.h - shared by kernel.c (maps, programs of probes) and kernel_life.c (programs of
+ * tracepoints). */
+#ifndef LOADER_KERNEL_PRIVATE_H
+#define LOADER_KERNEL_PRIVATE_H
+
+#include <pthread.h>
+
+#include "loader/kernel/kernel.h"
+#include "skel/call.skel.h"
+#include "skel/life.skel.h"
+
+struct kernel_objects {
+	struct call_bpf *call;
+	struct life_bpf *life; /* NULL: none of its programs is used */
+	bool life_loading;     /* by this thread ... */
+	pthread_t thread;
+	int life_error; /* ... with this result */
+};
+
+/* Opens the object of the programs that kernel_life_open() attaches and of the iterator over
+ * mappings, as far as the kernel can, with the maps of the call object. It can then be loaded in
+ * parallel to that one. Returns 0 or -errno. */
+int kernel_life_prepare(struct kernel_objects *o);
+/* Attaches the programs that follow process life and, where the kernel can, files. Returns 0 or
+ * -errno. */
+int kernel_life_open(struct kernel *k, struct attach *links, struct pins *pins);
+
+/* Attaches one of these: the predecessor's link if it runs the same program, else a new one with
+ * this name. While both exist a fork is reported by the first of them (gp_forked()). tracepoint:
+ * name of a system call's tracepoint, or NULL where the program names its own. Returns 0 or -errno.
+ */
+int kernel_life_attach(const struct kernel *k, struct attach *links, struct pins *pins,
+		       struct bpf_program *prog, const char *name, const char *tracepoint);
+/* Makes obj use the maps of the call object where both declare a map. Returns 0 or -errno. */
+int kernel_maps_reuse(const struct bpf_object *obj, const struct bpf_object *call);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vmlinux.h - types of the running kernel, from its BTF: several MB that take long to read, so it
+ * is read once for all callers during a start. Not thread-safe. */
+#ifndef LOADER_VMLINUX_H
+#define LOADER_VMLINUX_H
+
+/* Returns the number of the type with that name and kind (BTF_KIND_*). -ENOENT: there is none;
+ * other -errno: BTF cannot be read, which is tried again at the next call. */
+int vmlinux_type(const char *name, unsigned kind);
+/* Frees the BTF; call it when no more types are needed. */
+void vmlinux_forget(void);
+
+#endif

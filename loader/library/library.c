@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* library.c - libraries of watched processes: found, attached, polled, forgotten. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/library/library.h"
+#include "loader/library/library_follow.h"
+#include "loader/library/library_look.h"
+#include "loader/library/library_private.h"
+#include "loader/library/library_tell.h"
+#include "loader/library/library_user.h"
+#include "loader/reader/mapping.h"
+#include "loader/reader/reader.h"
+#include "loader/site/site.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/table.h"
+
+#define IDLE_NS	      5000000000ull /* without users before a library is detached ... */
+#define IDLE_MANY_NS  1000000000ull /* ... where half of those that may be probed at once are */
+#define JUDGE_NS      5000000ull    /* of one look that may go into names of files */
+#define NEW_MANY      4		    /* files whose names are read by one call, not each by itself */
+#define ANSWERS_MAX   2		    /* libraries attached in one turn: the rings wait meanwhile */
+#define DROPS_MAX     4		    /* ... and detached */
+#define AGAIN_MAX     16	    /* processes asked in one turn for a file that another had */
+#define FAILURES_TOLD 100
+#define SILENT_NS     1000000000ull /* at most, while more is to be attached */
+
+void libraries_free(struct libraries *ls)
+{
+	if (!ls)
+		return;
+	table_free(ls->asked, NULL);
+	table_free(ls->again, NULL);
+	table_free(ls->idle, NULL);
+	table_free(ls->due, NULL);
+	table_free(ls->closed_devs, NULL);
+	table_free(ls->files, library_free);
+	follows_free(ls->follows);
+	users_free(ls->users);
+	free(ls->linked);
+	free(ls);
+}
+
+static int linked_new(struct libraries *ls)
+{
+	const struct probe_table *t = ls->deps->probes;
+
+	ls->linked = calloc(probe_table_count(t) + 1, sizeof(*ls->linked));
+	for (size_t i = 0; ls->linked && i < probe_table_count(t) && ls->linked_count < GP_ROWS_MAX;
+	     i++)
+		if (probe_table_row(t, i)->linked)
+			ls->linked[ls->linked_count++] = i;
+	return ls->linked ? 0 : -ENOMEM;
+}
+
+int libraries_new(struct libraries **ret, const struct library_deps *deps)
+{
+	struct libraries *ls = calloc(1, sizeof(*ls));
+	int err;
+
+	if (!ls)
+		return -ENOMEM;
+	ls->deps = deps;
+	ls->files = table_new();
+	ls->users = users_new();
+	ls->asked = table_new();
+	ls->again = table_new();
+	ls->idle = table_new();
+	ls->due = table_new();
+	ls->closed_devs = table_new();
+	looks_new(ls);
+	err = linked_new(ls);
+	ls->follows = follows_new(deps->probes);
+	if (err || !ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle || !ls->due ||
+	    !ls->closed_devs || !ls->follows) {
+		libraries_free(ls);
+		return -ENOMEM;
+	}
+	*ret = ls;
+	return 0;
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static void library_fail(struct libraries *ls, const struct library *lib, int err)
+{
+	bool closed = err == -EACCES || err == -GP_ERROR_CLOSED;
+
+	/* What may not be read is a matter of its file system: the others there are no news. */
+	if (closed && table_get(ls->closed_devs, lib->dev))
+		log_debug("%s: cannot be probed: %s", lib->name, library_error_text(err));
+	else if (ls->failures++ < FAILURES_TOLD)
+		log_warn("%s: cannot be probed: %s%s", lib->name, library_error_text(err),
+			 closed ? " (further such libraries of that file system are not reported)"
+				: "");
+	if (closed)
+		table_put(ls->closed_devs, lib->dev, ls);
+	if (ls->failures == FAILURES_TOLD)
+		log_warn("further libraries that cannot be probed are not told here");
+	for (size_t i = 0; i < lib->row_count; i++)
+		library_tell_site(ls->deps, lib,
+				  &(struct site){.row = lib->rows[i],
+						 .state = GP_ATTACH_failed,
+						 .error = err});
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+static void library_leave(struct libraries *ls, struct library *lib, pid_t pid)
+{
+	user_remove(ls->users, lib, pid);
+	follows_left(ls->follows, lib, pid);
+	library_idle(ls, lib);
+}
+
+static void library_detach(struct libraries *ls, struct library *lib)
+{
+	attach_drop(ls->deps->attach, lib->tag);
+	for (size_t i = 0; i < lib->site_count; i++) {
+		if (!site_linked(&lib->sites[i]) && lib->sites[i].state != GP_ATTACH_given_up)
+			continue;
+		lib->sites[i].state = GP_ATTACH_detached;
+		library_tell_site(ls->deps, lib, &lib->sites[i]);
+	}
+}
+
+/* A process that ends within milliseconds is never scanned, so it is a user of nothing; its calls
+ * show that idle libraries are still mapped. */
+void libraries_used(struct libraries *ls, const void *records, size_t len)
+{
+	uint64_t now_ns = clock_mono_ns();
+	const struct gp_rec *rec;
+	struct library *lib;
+	uint32_t known = 0; /* most records are of the process before */
+
+	if (!table_count(ls->idle) || ls->treated >= LIBRARY_TREATED_MAX / 2)
+		return;
+	for (size_t at = 0; (rec = gp_rec_next(records, len, &at));) {
+		if (!rec->probe || rec->pid == known)
+			continue;
+		known = rec->pid;
+		if (user_known(ls->users, (pid_t)known))
+			continue;
+		for (size_t i = 0; (lib = table_next(ls->idle, &i, NULL));)
+			lib->idle_ns = now_ns;
+		return;
+	}
+}
+
+/* The next process that maps it may be a moment away (a restart, a launcher): then nothing is
+ * missed, and nothing has to be attached again. */
+void libraries_reap(struct libraries *ls)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t idle_ns = ls->treated < LIBRARY_TREATED_MAX / 2 ? IDLE_NS : IDLE_MANY_NS;
+	struct library *lib;
+	struct gp_vma file;
+	int dropped = 0;
+
+	follows_second(ls);
+	for (size_t i = 0; dropped < DROPS_MAX && (lib = table_next(ls->idle, &i, NULL));) {
+		if (lib->state == LIBRARY_ASKED || lib->following || lib->looking ||
+		    now_ns - lib->idle_ns < idle_ns)
+			continue;
+		if (lib->state == LIBRARY_TREATED) {
+			ls->treated--;
+			library_detach(ls, lib);
+			dropped++;
+		}
+		table_take(ls->idle, lib->tag);
+		table_take(ls->again, lib->tag);
+		table_take(ls->due, lib->tag);
+		file = library_file(lib);
+		table_take(ls->files, library_key(&file));
+		library_free(lib);
+	}
+}
+
+/* ---- attaching ------------------------------------------------------------------------------- */
+
+static void library_attach(struct libraries *ls, struct library *lib, struct reader_answer *a)
+{
+	const struct library_deps *d = ls->deps;
+	struct gp_vma file = library_file(lib);
+
+	free(lib->sites);
+	lib->sites = a->sites;
+	lib->site_count = a->sites_count;
+	a->sites = NULL;
+	lib->fd = a->fd;
+	a->fd = -1;
+	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file,
+		     lib->tag, lib->fd);
+	for (size_t i = 0; i < lib->site_count; i++) {
+		const struct probe_row *row = probe_table_row(d->probes, lib->sites[i].row);
+
+		if (lib->sites[i].state == GP_ATTACH_attached && row->role == GP_ROLE_range_end)
+			rows_runtime_set_ends(d->rows, row->runtime);
+		if (lib->program && lib->sites[i].state == GP_ATTACH_absent)
+			lib->sites[i].error = -GP_ERROR_LINKED;
+		if (!site_open(&lib->sites[i])) /* may be found yet */
+			library_tell_site(ls->deps, lib, &lib->sites[i]);
+	}
+	library_tell_uncached(lib);
+	if (d->cost)
+		library_settle(d, lib, d->cost);
+	if (!ls->fresh_ns)
+		ls->fresh_ns = clock_mono_ns();
+}
+
+static void library_ask(struct libraries *ls, struct library *lib, pid_t pid,
+			const struct gp_vma *vma)
+{
+	struct reader_ask ask = {
+		.ticket = lib->tag, .pid = pid, .vma = *vma, .rows_count = lib->row_count};
+
+	if (library_path(ls, pid, vma, ask.path))
+		return;
+	memcpy(ask.rows, lib->rows, lib->row_count * sizeof(*lib->rows));
+	if (!table_put(ls->asked, lib->tag, lib) && !reader_ask(ls->deps->reader, &ask)) {
+		lib->state = LIBRARY_ASKED;
+		return;
+	}
+	table_take(ls->asked, lib->tag);
+	table_put(ls->again, lib->tag, lib);
+}
+
+/* One file of a process; 1: it was not met in this process before. */
+static int library_meet(struct libraries *ls, struct library *lib, pid_t pid,
+			const struct gp_vma *vma, bool judge)
+{
+	bool renamed = lib->state == LIBRARY_FOREIGN && lib->judged_name != vma->name;
+	int fresh = 0;
+
+	if (lib->state == LIBRARY_NEW || renamed) {
+		if (!judge) {
+			ls->unfinished = true;
+			return 1; /* there will be another look */
+		}
+		fresh = !renamed;
+		if (library_judge(ls, lib, pid, vma))
+			return 0;
+	}
+	if (lib->state == LIBRARY_FOREIGN)
+		return fresh;
+	if (!user_has(lib, pid)) {
+		library_enter(ls, lib, pid);
+		library_look_due(ls, lib);
+		fresh = 1;
+	}
+	if (lib->state == LIBRARY_WANTED && user_has(lib, pid))
+		library_ask(ls, lib, pid, vma);
+	return fresh;
+}
+
+/* The program is what is mapped lowest. */
+static int program_meet(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
+{
+	struct library *lib = ls->unfinished ? NULL : library_get(ls, vma);
+
+	if (!lib || lib->state != LIBRARY_FOREIGN || lib->following ||
+	    !library_judge_program(ls, lib, pid, vma))
+		return 0;
+	return library_meet(ls, lib, pid, vma, true);
+}
+
+bool libraries_unfinished(const struct libraries *ls)
+{
+	return ls->unfinished;
+}
+
+/* Whether most names are to be read: a program that is met for the first time maps a hundred files,
+ * and each question to the helper process waits for a CPU. */
+static bool libraries_many_new(struct libraries *ls, const struct gp_vma *vmas, int n)
+{
+	const struct library *lib;
+	int count = 0;
+
+	for (int i = 0; i < n && count < NEW_MANY; i++) {
+		lib = library_get(ls, &vmas[i]);
+		count += lib && lib->state == LIBRARY_NEW;
+	}
+	return count == NEW_MANY;
+}
+
+static int libraries_meet(struct libraries *ls, pid_t pid, const struct gp_vma *vmas, int n)
+{
+	uint64_t until_ns = clock_mono_ns() + JUDGE_NS;
+	struct library *lib;
+	int fresh = 0;
+
+	ls->look++;
+	ls->closed = 0;
+	ls->unfinished = false;
+	for (int i = 0; i < n && !ls->closed; i++) {
+		lib = library_get(ls, &vmas[i]);
+		if (!lib || lib->seen == ls->look)
+			continue;
+		lib->seen = ls->look;
+		fresh += library_meet(ls, lib, pid, &vmas[i], clock_mono_ns() < until_ns);
+	}
+	if (ls->closed)
+		return ls->closed;
+	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
+		if (lib->seen != ls->look)
+			library_leave(ls, lib, pid);
+	return fresh + (n ? program_meet(ls, pid, &vmas[0]) : 0);
+}
+
+int libraries_scan(struct libraries *ls, pid_t pid)
+{
+	struct mapping_paths paths = {0};
+	struct gp_vma *vmas = NULL;
+	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &vmas), fresh;
+
+	if (n < 0)
+		return n;
+	if (libraries_many_new(ls, vmas, n) &&
+	    !mapping_paths_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &paths))
+		ls->paths = &paths;
+	fresh = libraries_meet(ls, pid, vmas, n);
+	ls->paths = NULL;
+	free(paths.data);
+	free(vmas);
+	return fresh;
+}
+
+void libraries_settle(struct libraries *ls)
+{
+	struct library *lib;
+
+	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
+		if (lib->state == LIBRARY_TREATED)
+			library_settle(ls->deps, lib, ls->deps->cost);
+}
+
+void libraries_forked(struct libraries *ls, pid_t parent, pid_t child)
+{
+	users_copy(ls->users, parent, child);
+}
+
+void libraries_forget(struct libraries *ls, pid_t pid)
+{
+	struct library *lib;
+
+	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
+		library_leave(ls, lib, pid);
+	user_forget(ls->users, pid);
+	follows_forget(ls->follows, pid);
+}
+
+/* The process asked has lost the file; another may have it. */
+static void library_retry_later(struct libraries *ls, struct library *lib, pid_t pid)
+{
+	struct library *own;
+
+	if (user_swapped(ls->users, pid)) {
+		log_warn(
+			"process %d: what it maps is gone, or another file, whenever it is opened: no more of its libraries are probed",
+			pid);
+		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
+			if (own->state != LIBRARY_TREATED)
+				library_leave(ls, own, pid);
+	}
+	table_put(ls->again, lib->tag, lib);
+}
+
+static void library_take_answer(struct libraries *ls, struct reader_answer *a)
+{
+	struct library *lib = table_take(ls->asked, a->ticket);
+
+	if (a->by_path && !ls->by_path_told) {
+		log_info(
+			"mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
+		ls->by_path_told = true;
+	}
+	if (!lib)
+		return;
+	if (a->ticket & LIBRARY_LOOKING) {
+		library_looked(ls, lib, a);
+		return;
+	}
+	if (a->ticket & LIBRARY_FOLLOWING) {
+		library_followed(ls, lib, a);
+		return;
+	}
+	lib->state = LIBRARY_WANTED;
+	if (!library_users(lib))
+		return; /* reaped in a while, unless somebody comes */
+	switch (a->error) {
+	case -ESRCH:
+	case -ENOENT:
+	case -ESTALE:
+		library_retry_later(ls, lib, a->pid);
+		return;
+	case 0:
+		if (ls->treated < LIBRARY_TREATED_MAX)
+			library_attach(ls, lib, a);
+		else
+			library_fail(ls, lib, -ENFILE);
+		break;
+	default:
+		library_fail(ls, lib, a->error);
+	}
+	lib->state = LIBRARY_TREATED;
+	ls->treated++;
+	library_look_due(ls, lib);
+}
+
+static void libraries_ask_again(struct libraries *ls)
+{
+	int asked = 0, err;
+	struct library *lib;
+	pid_t pid;
+
+	for (size_t i = 0; asked < AGAIN_MAX && (lib = table_next(ls->again, &i, NULL)); asked++) {
+		pid = user_any(lib);
+		table_take(ls->again, lib->tag);
+		if (!pid || lib->state != LIBRARY_WANTED)
+			continue;
+		err = libraries_scan(ls, pid);
+		if (err == -ESRCH)
+			libraries_forget(ls, pid);
+		else if (err == -ETIMEDOUT || err == -EBUSY)
+			library_leave(ls, lib,
+				      pid); /* another one may have it; it comes back when it can */
+		if (lib->state == LIBRARY_WANTED && library_users(lib))
+			table_put(ls->again, lib->tag, lib);
+	}
+}
+
+size_t libraries_poll(struct libraries *ls)
+{
+	struct reader_answer a;
+
+	for (int i = 0;
+	     i < ANSWERS_MAX && reader_next(ls->deps->reader, ls->deps->kernel->vmas, &a); i++) {
+		library_take_answer(ls, &a);
+		free(a.sites);
+		if (a.fd >= 0)
+			close(a.fd);
+	}
+	libraries_ask_again(ls);
+	follows_turn(ls);
+	/* All together, but for one that nobody can read the others do not wait. */
+	if (ls->fresh_ns &&
+	    (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
+		rows_speak(ls->deps->rows);
+		library_tell_silent(ls->deps, ls->files);
+		if (!ls->slow_told)
+			attach_tell_slow(ls->deps->attach);
+		ls->slow_told = true;
+		ls->fresh_ns = 0;
+	}
+	looks_turn(ls);
+	return table_count(ls->asked) + table_count(ls->again) + looks_waiting(ls);
+}
+
+static int library_relink(struct libraries *ls, struct library *lib)
+{
+	const struct library_deps *d = ls->deps;
+	struct gp_vma file = library_file(lib);
+
+	if (lib->fd < 0)
+		return -EBADF;
+	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file,
+		     lib->tag, lib->fd);
+	return 0;
+}
+
+int libraries_relink(struct libraries *ls)
+{
+	struct library *lib;
+	int err = 0, one;
+
+	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));) {
+		one = lib->state == LIBRARY_TREATED ? library_relink(ls, lib) : 0;
+		err = err ? err : one;
+	}
+	return err;
+}

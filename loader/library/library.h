@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* library.h - the libraries that watched processes map, by inode: each is probed once, for as long
+ * as a watched process uses it. Files are read by other processes (reader.h): nothing here waits
+ * for a file. */
+#ifndef LOADER_LIBRARY_H
+#define LOADER_LIBRARY_H
+
+#include "loader/attach/attach.h"
+#include "loader/budget/cost.h"
+#include "loader/kernel/kernel.h"
+#include "loader/loader.h"
+#include "loader/budget/price.h"
+#include "loader/reader/reader.h"
+#include "loader/probe/rows.h"
+
+struct libraries;
+
+struct library_deps { /* all borrowed */
+	const struct probe_table *probes;
+	const struct kernel *kernel;
+	const struct price *price;
+	struct rows *rows;
+	struct attach *attach;
+	struct reader *reader;
+	struct aside *aside;	 /* NULL: processes are inspected in this process */
+	struct pins *pins;	 /* NULL: nothing outlives this process */
+	const struct cost *cost; /* NULL: everything is attached */
+	loader_attach_fn *on_attach;
+	void *ctx;
+};
+
+/* deps is read at every call: it may change between calls. Returns 0 or -errno. */
+int libraries_new(struct libraries **ret, const struct library_deps *deps);
+void libraries_free(struct libraries *ls); /* links belong to the attach module */
+
+/* See loader_scan(). */
+int libraries_scan(struct libraries *ls, pid_t pid);
+/* Returns true when the last scan ran out of time: scan again soon. */
+bool libraries_unfinished(const struct libraries *ls);
+/* See loader_poll(). */
+size_t libraries_poll(struct libraries *ls);
+/* A child starts with the mappings of its parent. */
+void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
+/* The process is gone, or not watched any more. */
+void libraries_forget(struct libraries *ls, pid_t pid);
+/* Takes records read from a ring: some give the address of a function that a row follows. */
+void libraries_spent(struct libraries *ls, const void *records, size_t len);
+/* Likewise: libraries called by processes not scanned yet stay attached. */
+void libraries_used(struct libraries *ls, const void *records, size_t len);
+/* Attaches every library again, besides its present links. Returns 0, or -errno of the first
+ * failure. */
+int libraries_relink(struct libraries *ls);
+/* Attaches, detaches and counts as the budget has decided. */
+void libraries_settle(struct libraries *ls);
+/* Detaches libraries that had no users for some seconds. */
+void libraries_reap(struct libraries *ls);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the budget gives up and takes back, in one library. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/library/library.h"
+#include "loader/library/library_private.h"
+#include "loader/library/library_tell.h"
+#include "userspace/base/log.h"
+
+static bool site_governed(const struct site *site)
+{
+	return site_linked(site) || site->state == GP_ATTACH_given_up;
+}
+
+static enum gp_attach_state site_wants(const struct library_deps *d, const struct site *site,
+				       const struct cost *cost)
+{
+	static const enum gp_attach_state states[] = {
+		[COST_SENT] = GP_ATTACH_attached,
+		[COST_COUNTED] = GP_ATTACH_counted,
+		[COST_DETACHED] = GP_ATTACH_given_up,
+	};
+
+	return states[cost_row(cost, probe_table_row(d->probes, site->row))];
+}
+
+static bool site_returns(const struct library_deps *d, const struct site *site, enum gp_group group,
+			 const struct cost *cost)
+{
+	return site->state == GP_ATTACH_given_up &&
+	       probe_table_row(d->probes, site->row)->group == group &&
+	       site_wants(d, site, cost) != GP_ATTACH_given_up;
+}
+
+static int group_attach(const struct library_deps *d, struct library *lib, enum gp_group group,
+			const struct cost *cost)
+{
+	struct gp_vma file = {.dev = lib->dev, .ino = lib->ino, .generation = lib->generation};
+	struct site *again = calloc(lib->site_count + 1, sizeof(*again));
+	size_t n = 0;
+
+	if (!again)
+		return -ENOMEM;
+	for (size_t i = 0; i < lib->site_count; i++) {
+		if (!site_returns(d, &lib->sites[i], group, cost))
+			continue;
+		again[n] = lib->sites[i];
+		again[n++].state = GP_ATTACH_attached;
+	}
+	sites_attach(again, n, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag, lib->fd);
+	for (size_t i = lib->site_count; i > 0; i--)
+		if (site_returns(d, &lib->sites[i - 1], group, cost))
+			lib->sites[i - 1] = again[--n];
+	free(again);
+	return 0;
+}
+
+/* Links are by group: all of it go together, and what is wanted comes back. */
+static void group_settle(const struct library_deps *d, struct library *lib, enum gp_group group,
+			 const struct cost *cost)
+{
+	bool drop = false;
+	int err;
+
+	for (size_t i = 0; i < lib->site_count; i++) {
+		const struct site *site = &lib->sites[i];
+
+		drop |= site_linked(site) &&
+			probe_table_row(d->probes, site->row)->group == group &&
+			site_wants(d, site, cost) == GP_ATTACH_given_up;
+	}
+	if (drop)
+		attach_drop_group(d->attach, lib->tag, group);
+	for (size_t i = 0; drop && i < lib->site_count; i++)
+		if (site_governed(&lib->sites[i]) &&
+		    probe_table_row(d->probes, lib->sites[i].row)->group == group)
+			lib->sites[i].state = GP_ATTACH_given_up;
+	err = group_attach(d, lib, group, cost);
+	if (err)
+		log_warn("%s: probes that were given up cannot be attached again: %s", lib->name,
+			 strerror(-err));
+}
+
+void library_settle(const struct library_deps *d, struct library *lib, const struct cost *cost)
+{
+	enum gp_attach_state *was = calloc(lib->site_count + 1, sizeof(*was));
+
+	if (!was)
+		return;
+	for (size_t i = 0; i < lib->site_count; i++)
+		was[i] = lib->sites[i].state;
+	group_settle(d, lib, GP_GROUP_bulk, cost);
+	group_settle(d, lib, GP_GROUP_confirm, cost);
+	for (size_t i = 0; i < lib->site_count; i++) {
+		struct site *site = &lib->sites[i];
+
+		if (site_linked(site)) {
+			site->state = site_wants(d, site, cost);
+			rows_set_unsent(d->rows, site->row, site->state == GP_ATTACH_counted);
+		}
+		if (site->state != was[i])
+			library_tell_site(d, lib, site);
+	}
+	free(was);
+}

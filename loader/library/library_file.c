@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files there are, and what each is to us. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/library/library.h"
+#include "loader/library/library_private.h"
+#include "loader/library/library_user.h"
+#include "loader/reader/mapping.h"
+#include "loader/probe/probe_match.h"
+#include "userspace/base/log.h"
+
+#define FILES_MAX     (1 << 16) /* files remembered as not ours */
+#define NAMELESS_TOLD 20
+
+uint64_t library_key(const struct gp_vma *vma)
+{
+	/* Mixed as in splitmix64 (Steele, Lea, Flood 2014), so that two devices rarely meet. */
+	uint64_t z = vma->ino + vma->dev * 0x9e3779b97f4a7c15ull + vma->generation;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+struct gp_vma library_file(const struct library *lib)
+{
+	return (struct gp_vma){.dev = lib->dev, .ino = lib->ino, .generation = lib->generation};
+}
+
+static bool library_is(const struct library *lib, const struct gp_vma *vma)
+{
+	return lib->dev == vma->dev && lib->ino == vma->ino && lib->generation == vma->generation;
+}
+
+void library_free(void *value)
+{
+	struct library *lib = value;
+
+	table_free(lib->users, NULL);
+	free(lib->rows);
+	free(lib->sites);
+	if (lib->fd >= 0)
+		close(lib->fd);
+	free(lib);
+}
+
+/* Also those that nobody got to look at: whoever maps them may have ended. None is held while
+ * another is got. */
+static void files_trim(struct libraries *ls)
+{
+	struct library *lib;
+	uint64_t key;
+
+	if (table_count(ls->files) < FILES_MAX)
+		return;
+	for (size_t i = 0; (lib = table_next(ls->files, &i, &key));)
+		if (lib->state <= LIBRARY_FOREIGN && !lib->following && !lib->looking)
+			library_free(table_take(ls->files, key));
+}
+
+struct library *library_get(struct libraries *ls, const struct gp_vma *vma)
+{
+	struct library *lib = table_get(ls->files, library_key(vma));
+
+	if (lib)
+		return library_is(lib, vma) ? lib : NULL;
+	files_trim(ls);
+	lib = calloc(1, sizeof(*lib));
+	if (!lib)
+		return NULL;
+	*lib = (struct library){.dev = vma->dev,
+				.ino = vma->ino,
+				.generation = vma->generation,
+				.tag = ++ls->tags,
+				.fd = -1};
+	if (!table_put(ls->files, library_key(vma), lib))
+		return lib;
+	free(lib);
+	return NULL;
+}
+
+int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char path[PATH_MAX])
+{
+	const char *known = ls->paths ? mapping_paths_get(ls->paths, vma->start) : NULL;
+	int err;
+
+	if (known) {
+		snprintf(path, PATH_MAX, "%s", known);
+		return 0;
+	}
+	err = mapping_path_aside(ls->deps->aside, pid, vma, path, PATH_MAX);
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		ls->closed = err;
+	return err;
+}
+
+static void library_tell_nameless(struct libraries *ls, pid_t pid, const char *name)
+{
+	if (ls->nameless++ < NAMELESS_TOLD)
+		log_warn(
+			"process %d: code in memory (memfd:%s) is not probed: it has no soname, or CAP_CHECKPOINT_RESTORE is missing",
+			pid, name);
+}
+
+static int library_want(struct library *lib, const size_t *rows, size_t n, const char *name)
+{
+	lib->rows = reallocarray(NULL, n, sizeof(*lib->rows));
+	if (!lib->rows)
+		return -ENOMEM;
+	memcpy(lib->rows, rows, n * sizeof(*rows));
+	lib->row_count = n;
+	lib->state = LIBRARY_WANTED;
+	memcpy(lib->name, name, sizeof(lib->name));
+	return 0;
+}
+
+int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
+{
+	size_t rows[GP_ROWS_MAX], n;
+	char path[PATH_MAX];
+	char name[sizeof(lib->name)];
+	const char *base;
+	bool nameless;
+	int err = library_path(ls, pid, vma, path);
+
+	if (err)
+		return err;
+	nameless = mapping_in_memory(path) && path[strlen(path) - 1] == '/';
+	base = mapping_base(path);
+	log_escape(name, sizeof(name), base, strlen(base));
+	n = probe_rows_for(ls->deps->probes, base, rows);
+	lib->judged_name = vma->name;
+	lib->state = LIBRARY_FOREIGN;
+	if (!n && nameless)
+		library_tell_nameless(ls, pid, name);
+	if (!n)
+		return 0;
+	return library_want(lib, rows, n, name);
+}
+
+/* ---- runtimes that are linked into a program ------------------------------------------------- */
+
+/* The process maps a library of the row's runtime, and none that has the row itself. */
+static bool row_linked(const struct libraries *ls, pid_t pid, size_t row)
+{
+	const struct probe_table *t = ls->deps->probes;
+	const char *runtime = probe_table_row(t, row)->runtime;
+	const struct library *lib;
+	bool used = false;
+
+	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));) {
+		for (size_t r = 0; r < lib->row_count; r++) {
+			if (lib->rows[r] == row)
+				return false;
+			used |= !strcmp(probe_table_row(t, lib->rows[r])->runtime, runtime);
+		}
+	}
+	return used;
+}
+
+static bool path_is_program(pid_t pid, const char *path)
+{
+	char name[64], program[PATH_MAX];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+	n = readlink(name, program, sizeof(program) - 1);
+	return n > 0 && (size_t)n == strlen(path) && !memcmp(program, path, (size_t)n);
+}
+
+bool library_judge_program(struct libraries *ls, struct library *lib, pid_t pid,
+			   const struct gp_vma *vma)
+{
+	char path[PATH_MAX], name[sizeof(lib->name)];
+	size_t rows[GP_ROWS_MAX], n = 0;
+	const char *base;
+
+	for (size_t i = 0; i < ls->linked_count; i++)
+		if (row_linked(ls, pid, ls->linked[i]))
+			rows[n++] = ls->linked[i];
+	if (!n || library_path(ls, pid, vma, path) || !path_is_program(pid, path))
+		return false;
+	base = mapping_base(path);
+	if (probe_name_forbidden(base))
+		return false;
+	log_escape(name, sizeof(name), base, strlen(base));
+	lib->program = true;
+	return !library_want(lib, rows, n, name);
+}

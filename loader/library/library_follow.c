@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/library/library_follow.h"
+#include "loader/library/library_look.h"
+#include "loader/library/library_tell.h"
+#include "loader/library/library_user.h"
+#include "loader/reader/mapping.h"
+#include "loader/attach/pin.h"
+#include "loader/probe/probe_match.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define SOURCES_MAX 8
+#define PLACES_MAX                                                                                 \
+	16	       /* addresses of one process that are remembered, and functions of one file  \
+			*/
+#define TRIES_MAX   64 /* of one process, ever: each is a look at its mappings */
+#define WAITING_MAX 64
+#define HAD_MAX	    16
+#define TURN_MAX    2
+#define RETRY_NS    10000000ull
+#define DOUBLINGS   6
+#define TOLD_MAX    20
+#define UNCLAIMED_S 10
+
+struct source { /* a row that follows */
+	uint32_t probe;
+	int capture;
+	int own;       /* capture that is to be what ... */
+	uint32_t with; /* ... this probe had lately, 0: none ... */
+	int its;       /* ... as this capture */
+	size_t row;
+};
+
+struct told {
+	pid_t pid;
+	size_t row;
+	uint64_t address;
+};
+
+struct teller { /* a process */
+	struct told known[PLACES_MAX];
+	size_t count;
+	unsigned int tries;
+	uint64_t next_ns;      /* not before */
+	uint64_t had[HAD_MAX]; /* what the probe that is joined with had last */
+	unsigned int at;
+};
+
+struct follows {
+	struct source sources[SOURCES_MAX];
+	size_t sources_count;
+	struct table *tellers; /* pid -> struct teller */
+	struct told waiting[WAITING_MAX];
+	size_t waiting_count;
+	unsigned int refused;
+	int seconds;
+};
+
+/* false: another folder's rows have taken the place of those that are followed. */
+static bool follow_source_fill(struct source *s, const struct probe_table *probes, size_t row)
+{
+	const struct probe_row *r = probe_table_row(probes, row);
+	size_t none = probe_table_count(probes), at;
+
+	*s = (struct source){.row = row};
+	at = probe_table_capture(probes, r->runtime, r->follow, r->follow_capture, &s->capture);
+	if (at == none)
+		return false;
+	s->probe = probe_table_row(probes, at)->hash;
+	if (!r->join)
+		return true;
+	if (probe_table_capture(probes, r->runtime, r->follow, r->join, &s->own) == none)
+		return false;
+	at = probe_table_capture(probes, r->runtime, r->join_with, r->join, &s->its);
+	if (at == none)
+		return false;
+	s->with = probe_table_row(probes, at)->hash;
+	return true;
+}
+
+struct follows *follows_new(const struct probe_table *probes)
+{
+	struct follows *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->tellers = table_new();
+	if (!f || !f->tellers) {
+		free(f);
+		return NULL;
+	}
+	for (size_t i = 0; i < probe_table_count(probes) && f->sources_count < SOURCES_MAX; i++)
+		if (probe_table_row(probes, i)->follow &&
+		    follow_source_fill(&f->sources[f->sources_count], probes, i))
+			f->sources_count++;
+	return f;
+}
+
+void follows_free(struct follows *f)
+{
+	if (!f)
+		return;
+	table_free(f->tellers, free);
+	free(f);
+}
+
+/* ---- what calls told ------------------------------------------------------------------------- */
+
+static struct teller *teller_get(struct follows *f, pid_t pid)
+{
+	struct teller *t = table_get(f->tellers, (uint64_t)pid);
+
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t || !table_put(f->tellers, (uint64_t)pid, t))
+		return t;
+	free(t);
+	return NULL;
+}
+
+static void address_told(struct follows *f, const struct told *told)
+{
+	struct teller *t;
+
+	if (!told->address || f->waiting_count == WAITING_MAX)
+		return;
+	t = teller_get(f, told->pid);
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->known[i].address == told->address && t->known[i].row == told->row)
+			return;
+	if (t->count == PLACES_MAX || t->tries == TRIES_MAX || clock_mono_ns() < t->next_ns)
+		return;
+	t->tries++;
+	t->known[t->count++] = *told;
+	f->waiting[f->waiting_count++] = *told;
+}
+
+static void value_had(struct follows *f, pid_t pid, uint64_t value)
+{
+	struct teller *t = value ? teller_get(f, pid) : NULL;
+
+	if (t)
+		t->had[t->at++ % HAD_MAX] = value;
+}
+
+/* Each value once: what has its number later is another. */
+static bool value_joins(struct follows *f, pid_t pid, uint64_t value)
+{
+	struct teller *t = table_get(f->tellers, (uint64_t)pid);
+
+	for (size_t i = 0; t && value && i < HAD_MAX; i++) {
+		if (t->had[i] != value)
+			continue;
+		t->had[i] = 0;
+		return true;
+	}
+	return false;
+}
+
+static void record_told(struct follows *f, const struct gp_rec *rec, const uint64_t *args,
+			int count)
+{
+	pid_t pid = (pid_t)rec->pid;
+
+	for (size_t i = 0; i < f->sources_count; i++) {
+		const struct source *s = &f->sources[i];
+
+		if (s->with && rec->probe == s->with && s->its < count)
+			value_had(f, pid, args[s->its]);
+		if (rec->probe == s->probe && s->capture < count &&
+		    (!s->with || (s->own < count && value_joins(f, pid, args[s->own]))))
+			address_told(f, &(struct told){pid, s->row, args[s->capture]});
+	}
+}
+
+void libraries_spent(struct libraries *ls, const void *records, size_t len)
+{
+	struct follows *f = ls->follows;
+	const struct gp_rec *rec;
+
+	looks_spent(ls, records, len);
+	for (size_t at = 0; f->sources_count && (rec = gp_rec_next(records, len, &at));) {
+		struct gp_call call;
+		struct gp_hit hit;
+
+		if (rec->kind == GP_KIND_call && rec->len == sizeof(*rec) + sizeof(call)) {
+			memcpy(&call, rec + 1, sizeof(call));
+			record_told(f, rec, (const uint64_t *)call.arg, GP_ARGS);
+		} else if (rec->kind == GP_KIND_hit && rec->len == sizeof(*rec) + sizeof(hit)) {
+			memcpy(&hit, rec + 1, sizeof(hit));
+			record_told(f, rec, (const uint64_t[]){hit.arg[0], hit.arg[1], hit.sp}, 3);
+		}
+	}
+}
+
+/* The next call that tells of it is listened to again, in a while. */
+static void told_again(struct follows *f, const struct told *told)
+{
+	struct teller *t = table_get(f->tellers, (uint64_t)told->pid);
+	size_t i = 0;
+
+	if (!t)
+		return;
+	while (i < t->count &&
+	       (t->known[i].address != told->address || t->known[i].row != told->row))
+		i++;
+	if (i < t->count)
+		t->known[i] = t->known[--t->count];
+	t->next_ns = clock_mono_ns() + (RETRY_NS << (t->tries < DOUBLINGS ? t->tries : DOUBLINGS));
+}
+
+void follows_forget(struct follows *f, pid_t pid)
+{
+	free(table_take(f->tellers, (uint64_t)pid));
+}
+
+/* Facts about it may be outdated. */
+static void teller_listen(struct follows *f, pid_t pid)
+{
+	struct teller *t = table_get(f->tellers, (uint64_t)pid);
+
+	if (t)
+		t->count = 0;
+}
+
+void follows_left(struct follows *f, const struct library *lib, pid_t pid)
+{
+	for (size_t i = 0; i < lib->site_count; i++)
+		if (lib->sites[i].followed)
+			teller_listen(f, pid);
+}
+
+static void told_refused(struct libraries *ls, const struct told *told, const char *why)
+{
+	struct follows *f = ls->follows;
+
+	if (f->refused++ < TOLD_MAX)
+		log_warn("process %d: %s is not attached where a call says: %s", told->pid,
+			 probe_table_row(ls->deps->probes, told->row)->id, why);
+	if (f->refused == TOLD_MAX)
+		log_warn("further such places are not told here");
+}
+
+/* ---- where that is --------------------------------------------------------------------------- */
+
+static bool place_known(const struct library *lib, size_t row, uint64_t offset, size_t *ret_count)
+{
+	*ret_count = 0;
+	for (size_t i = 0; i < lib->site_count; i++) {
+		if (lib->sites[i].row == row && lib->sites[i].followed == offset)
+			return true;
+		*ret_count += lib->sites[i].followed != 0;
+	}
+	return false;
+}
+
+static void follow_place_ask(struct libraries *ls, struct library *lib, const struct told *told,
+			     const struct reader_ask *ask)
+{
+	/* It stays what it is to us, but is looked after like one that has probes. */
+	if (lib->state == LIBRARY_FOREIGN) {
+		if (ls->treated >= LIBRARY_TREATED_MAX) {
+			told_refused(ls, told, library_error_text(-ENFILE));
+			return;
+		}
+		lib->state = LIBRARY_TREATED;
+		ls->treated++;
+	}
+	library_enter(ls, lib, told->pid);
+	if (!user_has(lib, told->pid))
+		return;
+	if (!table_put(ls->asked, ask->ticket, lib) && !reader_ask(ls->deps->reader, ask)) {
+		lib->following = true;
+		return;
+	}
+	table_take(ls->asked, ask->ticket);
+	told_again(ls->follows, told);
+}
+
+/* It lies in a file: whether that is one where the row may be. */
+static void place_judge(struct libraries *ls, const struct told *told, const struct gp_vma *vma,
+			uint64_t offset)
+{
+	const struct probe_row *row = probe_table_row(ls->deps->probes, told->row);
+	struct library *lib = library_get(ls, vma);
+	struct reader_ask ask = {
+		.pid = told->pid, .vma = *vma, .rows_count = 1, .followed = offset};
+	const char *base;
+	size_t count;
+
+	if (!lib || (lib->state != LIBRARY_FOREIGN && lib->state != LIBRARY_TREATED) ||
+	    lib->following || library_path(ls, told->pid, vma, ask.path)) {
+		told_again(ls->follows, told);
+		return;
+	}
+	base = mapping_base(ask.path);
+	if (!lib->name[0])
+		log_escape(lib->name, sizeof(lib->name), base, strlen(base));
+	if (place_known(lib, told->row, offset, &count)) {
+		library_enter(ls, lib, told->pid);
+	} else if (!offset || probe_name_forbidden(base) || !probe_row_names(row, base)) {
+		told_refused(ls, told, "the file there is none of the row's libraries");
+	} else if (count >= PLACES_MAX) {
+		told_refused(ls, told, "too many functions of that file are probed");
+	} else {
+		ask.ticket = lib->tag | LIBRARY_FOLLOWING;
+		ask.rows[0] = told->row;
+		follow_place_ask(ls, lib, told, &ask);
+	}
+}
+
+static void told_find(struct libraries *ls, const struct told *told)
+{
+	struct gp_vma *vmas = NULL;
+	const struct gp_vma *vma;
+	uint64_t offset;
+	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, told->pid, &vmas);
+
+	if (n == -ESRCH) {
+		follows_forget(ls->follows, told->pid);
+		return;
+	}
+	if (n < 0) {
+		told_again(ls->follows, told);
+		return;
+	}
+	vma = mapping_at(vmas, n, told->address, &offset);
+	if (vma)
+		place_judge(ls, told, vma, offset);
+	else
+		told_refused(ls, told, "no file is mapped there to be run");
+	free(vmas);
+}
+
+void follows_turn(struct libraries *ls)
+{
+	struct follows *f = ls->follows;
+
+	for (int i = 0; i < TURN_MAX && f->waiting_count; i++) {
+		struct told told = f->waiting[0];
+
+		memmove(f->waiting, f->waiting + 1, --f->waiting_count * sizeof(*f->waiting));
+		told_find(ls, &told);
+	}
+}
+
+/* ---- attaching ------------------------------------------------------------------------------- */
+
+/* A row at the same place that runs the same program would tell each call twice. */
+static bool site_taken(const struct libraries *ls, const struct library *lib,
+		       const struct site *site)
+{
+	bool string = probe_table_row(ls->deps->probes, site->row)->string != PROBE_STRING_NONE;
+
+	for (size_t i = 0; i < lib->site_count; i++) {
+		const struct probe_row *row = probe_table_row(ls->deps->probes, lib->sites[i].row);
+
+		if (lib->sites[i].offset == site->offset && site_linked(&lib->sites[i]) &&
+		    !row->returns && (row->string != PROBE_STRING_NONE) == string)
+			return true;
+	}
+	return false;
+}
+
+static int site_add(struct libraries *ls, struct library *lib, struct reader_answer *a)
+{
+	const struct library_deps *d = ls->deps;
+	struct gp_vma file = library_file(lib);
+	struct site *sites = reallocarray(lib->sites, lib->site_count + 1, sizeof(*sites)), *site;
+
+	if (!sites)
+		return -ENOMEM;
+	lib->sites = sites;
+	site = &sites[lib->site_count];
+	*site = a->sites[0];
+	if (lib->fd < 0) {
+		lib->fd = a->fd;
+		a->fd = -1;
+	}
+	if (site_taken(ls, lib, site)) {
+		site->state = GP_ATTACH_refused;
+		site->error = -EEXIST;
+	}
+	lib->site_count++;
+	sites_attach(site, 1, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag, lib->fd);
+	library_tell_site(d, lib, site);
+	if (d->cost)
+		library_settle(d, lib, d->cost);
+	if (!ls->fresh_ns)
+		ls->fresh_ns = clock_mono_ns();
+	return 0;
+}
+
+void library_followed(struct libraries *ls, struct library *lib, struct reader_answer *a)
+{
+	struct told told = {.pid = a->pid};
+	int err = a->error;
+
+	lib->following = false;
+	if (!library_users(lib))
+		return; /* reaped in a while */
+	if (!err && a->sites_count == 1)
+		err = site_add(ls, lib, a);
+	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
+		teller_listen(ls->follows, a->pid);
+	else if (err)
+		log_warn("%s: cannot be probed where a call says: %s", lib->name,
+			 library_error_text(err));
+	else if (lib->sites[lib->site_count - 1].state == GP_ATTACH_refused) {
+		told.row = lib->sites[lib->site_count - 1].row;
+		told_refused(ls, &told,
+			     lib->sites[lib->site_count - 1].error == -EEXIST
+				     ? "another probe is there"
+				     : "no function is known to begin there");
+	}
+}
+
+void follows_second(struct libraries *ls)
+{
+	uint64_t pid;
+
+	/* What a process did last may be read when its end was. */
+	for (size_t i = 0; table_next(ls->follows->tellers, &i, &pid);)
+		if (kill((pid_t)pid, 0) && errno == ESRCH)
+			follows_forget(ls->follows, (pid_t)pid);
+	if (ls->deps->pins && ++ls->follows->seconds == UNCLAIMED_S)
+		pins_drop_waiting(ls->deps->pins, PIN_FOLLOWED);
+}

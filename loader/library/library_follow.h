@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* library_follow.h - functions that only a call shows, not a file: callbacks passed to a framework
+ * (`follow` in probes/README.md). The address comes from the job, so it is used only where a file
+ * that the row names is mapped executable, and a function begins there. At most 16 for each
+ * process, and for each file. */
+#ifndef LOADER_LIBRARY_FOLLOW_H
+#define LOADER_LIBRARY_FOLLOW_H
+
+#include "loader/library/library.h"
+#include "loader/library/library_private.h"
+
+/* Bit in a reader's ticket, besides the library's tag. */
+#define LIBRARY_FOLLOWING (1ull << 63)
+
+struct follows;
+
+struct follows *follows_new(const struct probe_table *probes); /* NULL: no memory */
+void follows_free(struct follows *f);
+
+/* Looks up what records reported, a little at a time. */
+void follows_turn(struct libraries *ls);
+/* Takes a reader's answer; keeps nothing of it. */
+void library_followed(struct libraries *ls, struct library *lib, struct reader_answer *a);
+/* The process does not map the library any more: the function may come back at another address. */
+void follows_left(struct follows *f, const struct library *lib, pid_t pid);
+void follows_forget(struct follows *f, pid_t pid);
+/* Call once a second: removes links of a predecessor that no call has reported. */
+void follows_second(struct libraries *ls);
+
+#endif

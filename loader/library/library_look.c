@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/library/library_look.h"
+#include "loader/library/library_tell.h"
+#include "loader/library/library_user.h"
+#include "loader/reader/mapping.h"
+#include "loader/reader/reader.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define TURN_MAX 4
+#define LOOKS_FREE                                                                                 \
+	64 /* of one library; then there is one a second: who asks for more is up to something */
+#define PAUSE_NS  1000000000ull
+#define TRIES_MAX 12 /* of a file that is read slowly: a minute of its disk */
+
+#define TABLES_MAX (sizeof(((struct libraries *)0)->tables) / sizeof(uint32_t))
+
+void looks_new(struct libraries *ls)
+{
+	const struct probe_table *t = ls->deps->probes;
+	size_t n = 0;
+
+	for (size_t i = 0; i < probe_table_count(t) && n < TABLES_MAX; i++)
+		if (probe_table_row(t, i)->role == GP_ROLE_table)
+			ls->tables[n++] = probe_table_row(t, i)->hash;
+}
+
+static bool library_open(const struct library *lib)
+{
+	for (size_t i = 0; i < lib->site_count; i++)
+		if (site_open(&lib->sites[i]))
+			return true;
+	return false;
+}
+
+void library_look_due(struct libraries *ls, struct library *lib)
+{
+	if (lib->state != LIBRARY_TREATED || !library_open(lib))
+		return;
+	lib->look_pos = 0;
+	table_put(ls->due, lib->tag, lib);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static size_t rows_open(const struct library *lib, size_t *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < lib->site_count && n < GP_ROWS_MAX; i++)
+		if (site_open(&lib->sites[i]))
+			rows[n++] = lib->sites[i].row;
+	return n;
+}
+
+/* memory: in that of pid, else in the file that it maps. */
+static void library_look(struct libraries *ls, struct library *lib, pid_t pid, bool memory,
+			 uint64_t table)
+{
+	struct reader_ask ask = {
+		.ticket = lib->tag | LIBRARY_LOOKING, .pid = pid, .memory = memory, .table = table};
+	struct gp_vma *vmas = NULL;
+	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &vmas), at = 0;
+
+	while (at < n && (vmas[at].dev != lib->dev || vmas[at].ino != lib->ino ||
+			  vmas[at].generation != lib->generation))
+		at++;
+	lib->look_file = !memory;
+	if (at < n) {
+		ask.vma = vmas[at];
+		ask.rows_count = rows_open(lib, ask.rows);
+		lib->looking = !library_path(ls, pid, &ask.vma, ask.path) &&
+			       !table_put(ls->asked, ask.ticket, lib) &&
+			       !reader_ask(ls->deps->reader, &ask);
+		if (!lib->looking)
+			table_take(ls->asked, ask.ticket);
+	}
+	free(vmas);
+}
+
+/* What was read of a slow file is in memory now, and the next try gets further. */
+static bool library_retry_slow(struct libraries *ls, struct library *lib)
+{
+	bool slow = false;
+
+	for (size_t i = 0; i < lib->site_count && !slow; i++)
+		slow = site_open(&lib->sites[i]) && lib->sites[i].error == -GP_TABLE_slow;
+	if (!slow || lib->tries >= TRIES_MAX)
+		return false;
+	lib->tries++;
+	library_look(ls, lib, user_any(lib), false, 0);
+	return true;
+}
+
+/* Everybody was looked at. */
+static void look_over(struct libraries *ls, struct library *lib)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < lib->site_count && !err; i++)
+		err = site_open(&lib->sites[i]) ? lib->sites[i].error : 0;
+	if (err == lib->look_told)
+		return;
+	lib->look_told = err;
+	for (size_t i = 0; i < lib->site_count; i++)
+		if (site_open(&lib->sites[i]))
+			library_tell_site(ls->deps, lib, &lib->sites[i]);
+	if (err == -GP_TABLE_unseen)
+		log_info(
+			"%s: some of its functions are found when a process next asks for its table",
+			lib->name);
+	else if (err)
+		log_warn("%s: %s", lib->name, library_error_text(err));
+}
+
+/* true: it is done with. */
+static bool library_turn(struct libraries *ls, struct library *lib)
+{
+	uint64_t pid = (uint64_t)lib->table_pid, table = lib->table;
+
+	if (lib->state != LIBRARY_TREATED || !library_users(lib))
+		return true;
+	if (!library_open(lib)) {
+		if (lib->shown_by)
+			log_info("%s: functions are probed where the table of process %d has them",
+				 lib->name, lib->shown_by);
+		return true;
+	}
+	lib->table = 0;
+	if (!table && !table_next(lib->users, &lib->look_pos, &pid)) {
+		if (library_retry_slow(ls, lib))
+			return false;
+		look_over(ls, lib);
+		return true;
+	}
+	if (++lib->looks > LOOKS_FREE)
+		lib->look_ns = clock_mono_ns() + PAUSE_NS;
+	library_look(ls, lib, (pid_t)pid, true, table);
+	return false;
+}
+
+void looks_turn(struct libraries *ls)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct library *lib;
+	int done = 0;
+
+	/* While its probes are silent the call that returns the table would not be heard. */
+	for (size_t i = 0;
+	     !ls->fresh_ns && done < TURN_MAX && (lib = table_next(ls->due, &i, NULL));) {
+		if (lib->looking || lib->look_ns > now_ns)
+			continue;
+		done++;
+		if (library_turn(ls, lib))
+			table_take(ls->due, lib->tag);
+	}
+}
+
+size_t looks_waiting(const struct libraries *ls)
+{
+	uint64_t now_ns = clock_mono_ns();
+	const struct library *lib;
+	size_t n = 0;
+
+	for (size_t i = 0; (lib = table_next(ls->due, &i, NULL));)
+		n += lib->look_ns <= now_ns;
+	return n;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* A fact that is unknown now may have been known before, and said more. What a process shows says
+ * nothing of the file. */
+static bool site_better(const struct site *now, const struct site *then, bool file)
+{
+	if (file || then->error == -GP_TABLE_slow)
+		return file;
+	return now->error != -GP_TABLE_unseen || then->error == -GP_TABLE_unseen;
+}
+
+static void sites_take(struct libraries *ls, struct library *lib, const struct reader_answer *a)
+{
+	const struct site *found = a->sites;
+	size_t n = a->sites_count;
+	const struct library_deps *d = ls->deps;
+	struct gp_vma file = library_file(lib);
+	struct site *fresh = calloc(n + 1, sizeof(*fresh));
+	size_t *of = calloc(n + 1, sizeof(*of)), count = 0;
+
+	for (size_t i = 0; fresh && of && i < n; i++) {
+		for (size_t s = 0; s < lib->site_count; s++) {
+			if (lib->sites[s].row != found[i].row || !site_open(&lib->sites[s]))
+				continue;
+			if (!site_open(&found[i])) {
+				of[count] = s;
+				fresh[count++] = found[i];
+			} else if (site_better(&found[i], &lib->sites[s], lib->look_file)) {
+				lib->sites[s] = found[i];
+			}
+			break;
+		}
+	}
+	if (count)
+		sites_attach(fresh, count, d->probes, d->rows, d->kernel, d->attach, &file,
+			     lib->tag, lib->fd);
+	for (size_t i = 0; i < count; i++) {
+		lib->sites[of[i]] = fresh[i];
+		library_tell_site(d, lib, &fresh[i]);
+	}
+	if (count && d->cost)
+		library_settle(d, lib, d->cost);
+	if (count && !lib->look_file)
+		lib->shown_by = a->pid;
+	if (count && !ls->fresh_ns)
+		ls->fresh_ns = clock_mono_ns();
+	free(fresh);
+	free(of);
+}
+
+void library_looked(struct libraries *ls, struct library *lib, const struct reader_answer *a)
+{
+	lib->looking = false;
+	if (lib->state != LIBRARY_TREATED || !library_users(lib))
+		return; /* reaped in a while */
+	if (a->error)
+		log_debug("%s: process %d does not show its table: %s", lib->name, a->pid,
+			  strerror(-a->error));
+	else
+		sites_take(ls, lib, a);
+}
+
+static bool table_returned(const struct libraries *ls, const struct gp_rec *rec)
+{
+	for (size_t i = 0; i < TABLES_MAX && ls->tables[i]; i++)
+		if (ls->tables[i] == rec->probe)
+			return rec->kind == GP_KIND_call &&
+			       rec->len == sizeof(*rec) + sizeof(struct gp_call);
+	return false;
+}
+
+void looks_spent(struct libraries *ls, const void *records, size_t len)
+{
+	const struct gp_rec *rec;
+	struct library *lib;
+	struct gp_call call;
+
+	for (size_t at = 0; ls->tables[0] && (rec = gp_rec_next(records, len, &at));) {
+		if (!table_returned(ls, rec))
+			continue;
+		memcpy(&call, rec + 1, sizeof(call));
+		for (size_t i = 0; (lib = user_next(ls->users, (pid_t)rec->pid, &i));) {
+			if (lib->state != LIBRARY_TREATED || !library_open(lib))
+				continue;
+			lib->table_pid = (pid_t)rec->pid;
+			lib->table = (uint64_t)call.ret;
+			table_put(ls->due, lib->tag, lib);
+		}
+	}
+}

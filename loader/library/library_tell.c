@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+
+#include "loader/library/library_tell.h"
+#include "userspace/base/confine.h"
+#include "userspace/base/log.h"
+#include "userspace/base/table.h"
+
+void library_tell_site(const struct library_deps *deps, const struct library *lib,
+		       const struct site *site)
+{
+	const struct probe_row *row = probe_table_row(deps->probes, site->row);
+	const uint32_t *price = row->returns ? deps->price->return_ns : deps->price->enter_ns;
+	struct gp_attach a = {
+		.dev = lib->dev,
+		.ino = lib->ino,
+		.offset = site->offset,
+		.price_ns = price[site->insn],
+		.error = site->error,
+		.insn = (uint8_t)site->insn,
+		.state = (uint8_t)site->state,
+	};
+
+	memcpy(a.library, lib->name, sizeof(a.library));
+	if (deps->on_attach)
+		deps->on_attach(deps->ctx, row->hash, &a);
+}
+
+void library_tell_uncached(const struct library *lib)
+{
+	size_t n = 0, unknown = 0;
+
+	for (size_t i = 0; i < lib->site_count; i++) {
+		n += lib->sites[i].state == GP_ATTACH_failed && lib->sites[i].error == -EAGAIN;
+		unknown += lib->sites[i].state == GP_ATTACH_failed &&
+			   lib->sites[i].error == -ENODATA;
+	}
+	if (unknown)
+		log_warn(
+			"%s: cannot ask whether its file system (FUSE) keeps it in memory: CAP_FOWNER missing: %zu of its probes are not attached",
+			lib->name, unknown);
+	if (n)
+		log_warn(
+			"%s: its file system does not keep it in memory: %zu of its probes are not attached",
+			lib->name, n);
+}
+
+void library_tell_silent(const struct library_deps *deps, const struct table *files)
+{
+	const struct library *lib;
+
+	for (size_t i = 0; (lib = table_next(files, &i, NULL));) {
+		for (size_t s = 0; s < lib->site_count; s++) {
+			const struct probe_row *row = probe_table_row(deps->probes,
+								      lib->sites[s].row);
+
+			if (lib->sites[s].state == GP_ATTACH_attached &&
+			    row->role == GP_ROLE_range_begin && !row->anonymous &&
+			    !rows_runtime_ends(deps->rows, row->runtime))
+				log_info("%s: %s waits for a library that ends its ranges",
+					 lib->name, row->id);
+		}
+	}
+}
+
+const char *library_error_text(int err)
+{
+	switch (err) {
+#define X(id, name, text)                                                                          \
+	case -id:                                                                                  \
+		return text;
+		GP_TABLE_ERRORS(X)
+#undef X
+	case -ETIMEDOUT:
+		return "does not answer reads; its probes are not attached";
+	case -ENFILE:
+		return "too many libraries are probed already";
+	case -ENOLINK:
+		return "it was deleted since, or is in memory only: CAP_CHECKPOINT_RESTORE missing";
+	case -ENODATA:
+		return "cannot ask whether its file system (FUSE) keeps it in memory: CAP_FOWNER missing";
+	case -E2BIG:
+		return "too much to read to find its functions";
+	case -EACCES:
+		if (confine_has(CONFINE_CAP(CAP_DAC_READ_SEARCH) | CONFINE_CAP(CAP_SYS_PTRACE)))
+			return "its file system lets its user alone read it (FUSE without allow_other, NFS with root_squash): give gp-bpf CAP_SETUID and CAP_SETGID, to read it as that user";
+		return "no permission to read it: CAP_DAC_READ_SEARCH or CAP_SYS_PTRACE missing";
+	case -GP_ERROR_LINKED:
+		return "not a symbol of the program: its library is linked in stripped, or into another library, or not used; its calls are not seen";
+	case -GP_ERROR_CLOSED:
+		return "its file system refuses root and the user of its process (FUSE of another user, or of a user namespace that may not be joined): mount it with allow_other in the host's user namespace, or load a copy from another file system";
+	default:
+		return strerror(-err);
+	}
+}

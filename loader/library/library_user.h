@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* library_user.h - which process maps which library, in both directions, so that the work for a
+ * process that comes or goes depends on its own libraries only. */
+#ifndef LOADER_LIBRARY_USER_H
+#define LOADER_LIBRARY_USER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "loader/library/library_private.h"
+
+struct users; /* all processes */
+
+struct users *users_new(void); /* NULL: no memory */
+void users_free(struct users *us);
+
+/* Returns true when the process uses the library. */
+bool user_has(const struct library *lib, pid_t pid);
+/* Adds a user. Returns 0; -EMFILE: the process has too many libraries; -EEXIST: the same, already
+ * reported; -ENOMEM. */
+int user_add(struct users *us, struct library *lib, pid_t pid);
+/* Returns true when the process uses any library, as far as it was scanned. */
+bool user_known(const struct users *us, pid_t pid);
+/* Removes the process from the users of the library. */
+void user_remove(struct users *us, struct library *lib, pid_t pid);
+/* The child gets the libraries of its parent. */
+void users_copy(struct users *us, pid_t parent, pid_t child);
+/* Iterates over the libraries of a process; start with *pos 0. The current one may be removed. */
+struct library *user_next(const struct users *us, pid_t pid, size_t *pos);
+/* Returns a user of the library, 0: none. */
+pid_t user_any(const struct library *lib);
+/* What the process had mapped was gone, or another file, when it was to be read. Returns true,
+ * once, for a process that does that too often: it does not count as a user from then on. */
+bool user_swapped(struct users *us, pid_t pid);
+/* The process is gone; call after its last library was removed. */
+void user_forget(struct users *us, pid_t pid);
+
+/* The process maps the library. Logs a process that has too many. */
+void library_enter(struct libraries *ls, struct library *lib, pid_t pid);
+/* Notes the time from which the library has no user, if it has none. */
+void library_idle(struct libraries *ls, struct library *lib);
+
+#endif

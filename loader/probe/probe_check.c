@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <elf.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "loader/probe/probe_check.h"
+
+#define MAX_HZ_MAX  1000000
+#define HIT_ARGS    2  /* struct gp_hit and gp_named carry two */
+#define TABLE_FIRST 40 /* PJRT_Api: what comes before the first function (pjrt_c_api.h) */
+#define TABLE_LAST  4096
+
+bool probe_name_ok(const char *name, size_t size)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return len && !name[len] && len < size;
+}
+
+static int probe_check_fault(struct probe_fault *f, const char *field, const char *what)
+{
+	f->field = field;
+	snprintf(f->what, sizeof(f->what), "%s", what);
+	return -EINVAL;
+}
+
+/* A probe in one of these is paid by every process of the host. */
+static const char *const everyones[] = {
+	"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libstdc++.so.6",
+	"libm.so.6", "libpthread.so.0",	     "libgcc_s.so.1",	      "libdl.so.2"};
+
+static int check_libraries(const struct probe_row *row, struct probe_fault *f)
+{
+	for (size_t i = 0; row->libraries[i]; i++) {
+		if (strchr(row->libraries[i], '/'))
+			return probe_check_fault(f, "libraries",
+						 "is matched against file names, not paths");
+		for (size_t j = 0; j < sizeof(everyones) / sizeof(everyones[0]); j++)
+			if (!fnmatch(row->libraries[i], everyones[j], 0))
+				return probe_check_fault(
+					f, "libraries",
+					"matches a library that every process maps");
+	}
+	return 0;
+}
+
+static int check_symbol(const struct probe_row *row, struct probe_fault *f)
+{
+	bool mangled = !strncmp(row->symbol, "_Z", 2);
+	const char *field = row->prefix ? "prefix" : "symbol";
+
+	if (row->follow && row->slot)
+		return probe_check_fault(f, "slot", "does not go with follow");
+	if (row->follow && row->variants[0])
+		return probe_check_fault(f, "variants", "go with an exact symbol only");
+	if (row->follow && row->returns) /* who can say what language it is in? */
+		return probe_check_fault(
+			f, "return",
+			"does not go with follow: an exception through it would end the job");
+	if (row->follow)
+		return 0;
+	if (strlen(row->symbol) < 3)
+		return probe_check_fault(f, field, "is too short to mean one function");
+	if (strpbrk(row->symbol, "@*? "))
+		return probe_check_fault(f, field, "is a plain name: no version, no pattern");
+	if (row->prefix && row->variants[0])
+		return probe_check_fault(f, "variants", "go with an exact symbol only");
+	if (row->slot && (row->slot < TABLE_FIRST || row->slot > TABLE_LAST || row->slot % 8))
+		return probe_check_fault(
+			f, "slot", "is a byte offset of a function in the table: 40 to 4096, by 8");
+	if (row->slot && row->abi != PROBE_ABI_C)
+		return probe_check_fault(f, "abi", "is c for what is in a table of functions");
+	if (row->slot)
+		return 0;
+	if (mangled && row->abi == PROBE_ABI_C)
+		return probe_check_fault(f, "abi", "must be itanium or cxx_sret for a C++ symbol");
+	/* Unwinding through a return-probed frame ends in std::terminate. */
+	if (row->returns && (mangled || row->abi != PROBE_ABI_C))
+		return probe_check_fault(
+			f, "return",
+			"is refused on C++: an exception through it would end the job");
+	return 0;
+}
+
+/* Its program walks through the event that its one capture is: nothing else fits in its records. */
+static int check_monitor(const struct probe_row *row, struct probe_fault *f)
+{
+	if (row->role != GP_ROLE_monitor)
+		return 0;
+	if (row->captures != 1 || row->capture[0].derefs)
+		return probe_check_fault(f, "captures",
+					 "role: monitor has one, the argument that is the event");
+	if (row->string != PROBE_STRING_NONE)
+		return probe_check_fault(f, "string", "does not go with role: monitor");
+	if (row->returns)
+		return probe_check_fault(f, "return", "does not go with role: monitor");
+	if (row->count)
+		return probe_check_fault(f, "emit", "a monitor's events are sent");
+	if (row->wake)
+		return probe_check_fault(f, "wake", "does not go with role: monitor");
+	if (!row->max_hz)
+		return probe_check_fault(f, "max_hz",
+					 "role: monitor needs one: how often is the job's to say");
+	return 0;
+}
+
+static int check_count(const struct probe_row *row, struct probe_fault *f)
+{
+	if (!row->count)
+		return 0;
+	if (row->returns)
+		return probe_check_fault(f, "return", "a counted probe has none");
+	if (row->captures)
+		return probe_check_fault(f, "captures", "a counted probe sends none");
+	if (row->string != PROBE_STRING_NONE)
+		return probe_check_fault(f, "string", "a counted probe sends none");
+	if (row->max_hz)
+		return probe_check_fault(f, "max_hz", "a counted probe sends nothing");
+	return 0;
+}
+
+static int check_emit(const struct probe_row *row, struct probe_fault *f)
+{
+	bool range = row->role == GP_ROLE_range_begin;
+
+	if (row->may_block && !row->returns)
+		return probe_check_fault(f, "may_block", "needs return: true");
+	if (row->unless_of && !row->returns)
+		return probe_check_fault(f, "unless", "needs return: true");
+	if (row->unless_of < 0)
+		return probe_check_fault(f, "unless", "of is return, or the name of a capture");
+	if (row->wake && (row->count || range))
+		return probe_check_fault(f, "wake", "goes with records, and not with ranges");
+	if (row->linked &&
+	    (row->follow || row->slot || row->prefix || !strncmp(row->symbol, "_Z", 2)))
+		return probe_check_fault(f, "linked", "goes with the exact symbol of a C function");
+	if (row->only_names && (range || row->string == PROBE_STRING_NONE))
+		return probe_check_fault(f, "only_names",
+					 "goes with a string, and not with ranges");
+	if (row->once && (row->count || row->returns || range || row->string != PROBE_STRING_NONE))
+		return probe_check_fault(f, "once", "goes with records of plain hits");
+	if (row->returns && row->string != PROBE_STRING_NONE)
+		return probe_check_fault(f, "string", "does not go with return: true");
+	if (row->returns && (range || row->role == GP_ROLE_range_end))
+		return probe_check_fault(f, "return", "a range is told by its begin and its end");
+	if (range && row->anonymous == (row->string != PROBE_STRING_NONE))
+		return probe_check_fault(f, "string",
+					 "a range has either a name or anonymous: true");
+	if (row->anonymous && !range)
+		return probe_check_fault(f, "anonymous", "goes with role: range_begin only");
+	if (row->keep[0] && !row->only_names && (!range || row->anonymous))
+		return probe_check_fault(f, "keep", "goes with named ranges only");
+	if (row->keep[0] && !row->only_names && !row->max_hz)
+		return probe_check_fault(f, "keep", "means nothing without max_hz");
+	if (row->max_hz > MAX_HZ_MAX)
+		return probe_check_fault(f, "max_hz", "is over 1000000");
+	if (check_monitor(row, f))
+		return -EINVAL;
+	return check_count(row, f);
+}
+
+static int check_capture(const struct probe_capture *c, const char *field, struct probe_fault *f)
+{
+	if (c->width != 1 && c->width != 2 && c->width != 4 && c->width != 8)
+		return probe_check_fault(f, field, "width is 1, 2, 4 or 8 bytes");
+	if (c->derefs > 3)
+		return probe_check_fault(f, field, "deref is at most 3");
+	if (c->offset[0] && !c->derefs && strcmp(field, "string"))
+		return probe_check_fault(f, field, "offset means nothing without deref");
+	for (int i = 0; i < GP_DEREFS_MAX; i++)
+		if (c->offset[i] < INT16_MIN || c->offset[i] > INT16_MAX)
+			return probe_check_fault(f, field, "offset is out of range");
+	return 0;
+}
+
+static int check_captures(const struct probe_row *row, struct probe_fault *f)
+{
+	bool range = row->role == GP_ROLE_range_begin || row->role == GP_ROLE_range_end;
+	int err = row->has_only ? check_capture(&row->only, "only", f) : 0;
+	struct gp_row unused;
+
+	if (!err && row->string != PROBE_STRING_NONE)
+		err = check_capture(&row->text, "string", f);
+	for (int i = 0; i < row->captures && !err; i++) {
+		err = check_capture(&row->capture[i], "captures", f);
+		if (!err && row->capture[i].late && !row->returns)
+			err = probe_check_fault(f, "captures", "late needs return: true");
+	}
+	if (err)
+		return err;
+	if (row->captures && range)
+		return probe_check_fault(f, "captures", "a range sends none");
+	if (row->captures >
+		    HIT_ARGS + (row->role == GP_ROLE_on_ready || row->role == GP_ROLE_execute) &&
+	    !row->returns)
+		return probe_check_fault(f, "captures", "are at most 2 without return: true");
+	/* Both machines, so that a file which loads here loads everywhere. */
+	if (probe_row_compile_for(EM_X86_64, row, 0, &unused) ||
+	    probe_row_compile_for(EM_AARCH64, row, 0, &unused))
+		return probe_check_fault(f,
+					 row->captures	 ? "captures"
+					 : row->has_only ? "only"
+							 : "string",
+					 "arg is out of reach");
+	return 0;
+}
+
+int probe_row_check(const struct probe_row *row, struct probe_fault *ret)
+{
+	int err = check_libraries(row, ret);
+
+	if (!err)
+		err = check_symbol(row, ret);
+	if (!err)
+		err = check_emit(row, ret);
+	if (!err)
+		err = check_captures(row, ret);
+	return err;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe_file.h - the probe table: rows read from YAML files (format: probes/README.md), immutable
+ * after loading. The text comes from gp-bpf or the administrator, and is treated as hostile all the
+ * same: bounded, and each error is one line "FILE:LINE: FIELD: what is wrong". */
+#ifndef LOADER_PROBE_FILE_H
+#define LOADER_PROBE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+
+enum probe_abi { PROBE_ABI_C, PROBE_ABI_ITANIUM, PROBE_ABI_CXX_SRET };
+/* A capture that reads nothing: it keeps the position of those after it. */
+#define PROBE_ARG_NONE -1
+enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
+
+struct probe_capture {
+	const char *name; /* shown by `gp-bpf probes`; the model uses the position */
+	/* Position among the C arguments, without the hidden result pointer; or PROBE_ARG_NONE. */
+	int arg;
+	/* The same on arm64 where the ABI makes a difference, else equal to arg. */
+	int arg_arm64;
+	int derefs, width;	   /* pointers followed; bytes of the value */
+	int offset[GP_DEREFS_MAX]; /* added before the dereference with that number */
+	bool late;		   /* of a call: followed when it returns */
+};
+
+struct probe_row {
+	const char *id;	     /* stable, "runtime.name", less than 48 bytes */
+	const char *runtime; /* torch, cuda... */
+	/* Globs of file names, NULL-terminated ("libtorch_cpu.so*"). */
+	const char *const *libraries;
+	const char *symbol; /* exact name or prefix; "": no symbol, see follow */
+	/* Name of a row of the same runtime whose calls give the address of the function. */
+	const char *follow;
+	/* Name of the capture of row `follow` that is the address. NULL: this row has a symbol. */
+	const char *follow_capture;
+	/* A call of row `follow` counts only if its capture `join` is the value that row
+	 * `join_with` has just had in its capture of that name, in the same process. NULL: it
+	 * always counts. */
+	const char *join, *join_with;
+	/* Suffixes also tried on an exact symbol ("_ptsz"), NULL-terminated. */
+	const char *const *variants;
+	/* Prefixes of names exempt from max_hz, NULL-terminated; with only_names: the only names
+	 * sent. */
+	const char *const *keep;
+	const char *versions; /* versions of the runtime that this row is for, text */
+	const char *why;
+	const char *file; /* file and line of the row */
+	int line;
+	int folder;    /* number of the folder it is from, from 1 */
+	uint32_t hash; /* gp_probe_hash(id) */
+	uint32_t max_hz;
+	enum probe_abi abi;
+	enum gp_group group;
+	enum gp_role role;
+	enum probe_string string;
+	struct probe_capture text; /* where the string is */
+	struct probe_capture capture[GP_ARGS];
+	struct probe_capture only; /* hits with another value are ignored in the kernel */
+	uint64_t only_value;
+	int captures;
+	bool has_only;
+	bool prefix;  /* symbol is a prefix: attach to all matches */
+	bool count;   /* hits are counted instead of sent */
+	bool returns; /* entry and return; only for ABI C */
+	bool may_block;
+	bool anonymous; /* beginning of a range without a name */
+	bool wake;	/* user space reads its records at once */
+	bool linked;	/* also searched in programs that the library may be linked into */
+	/* Sent once after each backward pass, and after each range with a name in keep. */
+	bool once;
+	bool only_names; /* only names that begin with a prefix in keep are sent */
+	int unless_of;	 /* GP_UNLESS_* */
+	int unless[GP_UNLESS], unless_count;
+	/* Byte offset in the runtime's table of functions; 0: not in one. Rows with a slot have ABI
+	 * C, whatever their symbol. */
+	unsigned slot;
+	/* What the return value means; ok: codes that are not failures. */
+	enum gp_returns result;
+	int64_t ok[GP_OKS][2];
+	int noks;
+	bool verified;
+	bool replaces; /* replaces a row of an earlier folder */
+};
+
+struct probe_table; /* opaque: rows and their memory */
+
+/* Reads every *.yaml of dir in alphabetical order. Returns 0, -ENOENT, or -EINVAL after logging the
+ * first error of each file. The index of a row is the low half of its cookie. */
+int probe_table_load(struct probe_table **ret, const char *dir);
+/* Adds another folder: a row with a known id replaces the one before. Returns as
+ * probe_table_load(); after an error the table may only be freed. */
+int probe_table_add(struct probe_table *t, const char *dir);
+/* Exempts ranges whose names begin with prefix (its first 8 bytes) from the bounds of all rows that
+ * send names of ranges. Returns 0, -ENOMEM, or -ENOSPC: a row has no room for another one. */
+int probe_table_keep(struct probe_table *t, const char *prefix);
+void probe_table_free(struct probe_table *t);
+size_t probe_table_count(const struct probe_table *t);
+/* Returns row i, or NULL. */
+const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
+/* Returns the index of the row with this hash, or the number of rows. */
+size_t probe_table_index(const struct probe_table *t, uint32_t hash);
+
+/* Codes that calls return, with their names, by runtime. */
+size_t probe_table_codes(const struct probe_table *t);
+const struct gp_code *probe_table_code(const struct probe_table *t, size_t i);
+
+/* Returns the index of the row with this name of a runtime, and the index of one of its captures;
+ * the number of rows when there is none. */
+size_t probe_table_capture(const struct probe_table *t, const char *runtime, const char *name,
+			   const char *capture, int *ret_capture);
+
+/* A quick test whether rows are for a file of some name. Immutable; t must outlive it. */
+struct probe_names;
+int probe_names_new(struct probe_names **ret, const struct probe_table *t); /* 0 or -ENOMEM */
+void probe_names_free(struct probe_names *n);
+bool probe_names_have(const struct probe_names *n, const char *name); /* name: without folder */
+
+/* Fills the kernel's view of a row for this architecture. pushed_bytes: how far sp has moved before
+ * the probed instruction (prologue.h). Returns 0, or -EINVAL: an argument cannot be read. */
+int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_row *ret);
+/* The same for another machine (EM_X86_64, EM_AARCH64). */
+int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes,
+			  struct gp_row *ret);
+/* Writes the indexes of the rows for a file of this name (without folder) to rows. Returns their
+ * number; 0 for files that every process maps. Rows that follow another row are for no file until
+ * that row reports an address. */
+size_t probe_rows_for(const struct probe_table *probes, const char *name, size_t rows[GP_ROWS_MAX]);
+
+#endif

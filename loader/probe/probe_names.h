@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe_names.h - the names of probe_names (probe_file.h) as prefixes, for the kernel side. */
+#ifndef LOADER_PROBE_NAMES_H
+#define LOADER_PROBE_NAMES_H
+
+#include "bpf/gp_private.h"
+#include "loader/probe/probe_file.h"
+
+/* Letters of a prefix; shorter ones would match many unrelated files. */
+#define PROBE_PREFIX_LEAST 4
+
+/* Writes the fixed beginning of a glob to *ret. */
+void probe_prefix(const char *glob, struct gp_prefix *ret);
+/* Returns the number of prefixes, at most GP_PREFIXES_MAX; *ret belongs to n. */
+size_t probe_names_prefixes(const struct probe_names *n, const struct gp_prefix **ret);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe_row.c - a row of a probe file as the kernel part needs it: arguments, what is kept. */
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "bpf/gp_private.h"
+#include "loader/probe/probe_file.h"
+
+#if defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
+
+/* System V AMD64 psABI 3.2.3: rdi rsi rdx rcx r8 r9, the rest from 8(%rsp), as the return address
+ * lies at 0. AAPCS64 6.8.2: x0-x7, the rest from [sp]. */
+struct convention {
+	int machine;
+	int registers;	  /* that carry integer arguments */
+	int stack_first;  /* bytes from sp to the first argument in memory */
+	bool sret_shifts; /* the hidden result pointer takes an argument register (arm64 has x8 for
+			     it) */
+};
+
+static const struct convention conventions[] = {
+	{EM_X86_64, 6, 8, true},
+	{EM_AARCH64, 8, 0, false},
+};
+
+#define STACK_SLOTS_MAX 64
+
+static int place_argument(const struct convention *cv, const struct probe_row *row, int arg,
+			  int pushed_bytes, struct gp_capture *ret)
+{
+	int position = arg + (row->abi == PROBE_ABI_CXX_SRET && cv->sret_shifts);
+
+	if (arg < 0 || position >= cv->registers + STACK_SLOTS_MAX || pushed_bytes < 0 ||
+	    pushed_bytes > 4096)
+		return -EINVAL;
+	ret->source = (uint8_t)position;
+	ret->stack = 0;
+	if (position >= cv->registers) {
+		ret->source = GP_SRC_STACK;
+		ret->stack = (int16_t)(cv->stack_first + 8 * (position - cv->registers) +
+				       pushed_bytes);
+	}
+	return 0;
+}
+
+static int capture_arg(const struct convention *cv, const struct probe_capture *c)
+{
+	return cv->machine == EM_AARCH64 ? c->arg_arm64 : c->arg;
+}
+
+static int compile_capture(const struct convention *cv, const struct probe_row *row,
+			   const struct probe_capture *c, int pushed_bytes, struct gp_capture *ret)
+{
+	struct gp_capture out = {.derefs = (uint8_t)c->derefs, .width = (uint8_t)c->width};
+	int err = place_argument(cv, row, capture_arg(cv, c), pushed_bytes, &out);
+
+	if (err)
+		return err;
+	if (c->derefs < 0 || c->derefs > GP_DEREFS_MAX)
+		return -EINVAL;
+	for (int i = 0; i < GP_DEREFS_MAX; i++) {
+		if (c->offset[i] < INT16_MIN || c->offset[i] > INT16_MAX)
+			return -EINVAL;
+		out.offset[i] = (int16_t)c->offset[i];
+	}
+	if (c->width != 1 && c->width != 2 && c->width != 4 && c->width != 8)
+		return -EINVAL;
+	out.flags = c->late ? GP_CAPTURE_LATE : 0;
+	*ret = out;
+	return 0;
+}
+
+static int compile_captures(const struct convention *cv, const struct probe_row *row,
+			    int pushed_bytes, struct gp_row *out)
+{
+	int err = 0;
+
+	if (row->string != PROBE_STRING_NONE)
+		err = compile_capture(cv, row, &row->text, pushed_bytes, &out->name);
+	for (int i = 0; i < row->captures && !err; i++)
+		if (capture_arg(cv, &row->capture[i]) != PROBE_ARG_NONE)
+			err = compile_capture(cv, row, &row->capture[i], pushed_bytes,
+					      &out->arg[i]);
+	if (row->has_only && !err)
+		err = compile_capture(cv, row, &row->only, pushed_bytes, &out->only);
+	return err;
+}
+
+/* The kernel side compares the first eight bytes as one word, so a longer prefix counts by
+ * those. */
+static int compile_keep(const struct probe_row *row, struct gp_row *out)
+{
+	for (int i = 0; row->keep[i]; i++) {
+		size_t len = strnlen(row->keep[i], sizeof(out->keep[i].value));
+
+		if (i == GP_KEEP || !len)
+			return -EINVAL;
+		memcpy(&out->keep[i].value, row->keep[i], len);
+		memset(&out->keep[i].mask, 0xff, len);
+		out->nkeep = (uint8_t)(i + 1);
+	}
+	return 0;
+}
+
+/* What rows with once are told once in. */
+static bool row_arms(const struct probe_row *row)
+{
+	return row->role == GP_ROLE_backward ||
+	       (row->role == GP_ROLE_range_begin && !row->anonymous);
+}
+
+int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes,
+			  struct gp_row *ret)
+{
+	const struct gp_capture none = {.source = GP_SRC_NONE};
+	const struct convention *cv = conventions;
+	struct gp_row out = {0};
+	int err;
+
+	while (cv->machine != machine)
+		if (++cv == conventions + sizeof(conventions) / sizeof(conventions[0]))
+			return -EINVAL;
+	out.probe = row->hash;
+	out.max_hz = row->max_hz;
+	out.flags = (row->count ? GP_ROW_COUNT : 0) | (row->may_block ? GP_ROW_MAY_BLOCK : 0) |
+		    (row->anonymous ? GP_ROW_ANON : 0) | (row->wake ? GP_ROW_WAKE : 0) |
+		    (row->only_names ? GP_ROW_KEPT_ONLY : 0) | (row->once ? GP_ROW_ONCE : 0) |
+		    (row_arms(row) ? GP_ROW_ARMS : 0);
+	out.nargs = (uint8_t)row->captures;
+	out.unless_of = (uint8_t)row->unless_of;
+	out.nunless = (uint8_t)row->unless_count;
+	memcpy(out.unless, row->unless, sizeof(out.unless));
+	out.string = row->string == PROBE_STRING_STD ? 2 : row->string == PROBE_STRING_CHARS;
+	out.name = out.only = none;
+	for (int i = 0; i < GP_ARGS; i++)
+		out.arg[i] = none;
+	out.only_value = row->only_value;
+	err = compile_captures(cv, row, pushed_bytes, &out);
+	if (!err)
+		err = compile_keep(row, &out);
+	if (!err)
+		*ret = out;
+	return err;
+}
+
+int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_row *ret)
+{
+	return probe_row_compile_for(MACHINE, row, pushed_bytes, ret);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe_yaml.h - the content of one probe file: shape and types are checked, meanings are not.
+ * Private to probe_file. */
+#ifndef LOADER_PROBE_YAML_H
+#define LOADER_PROBE_YAML_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct yaml_capture {
+	char *name;
+	int arg;
+	int *arm64;	       /* NULL: not given */
+	unsigned deref, width; /* width 0: not given */
+	int offset;
+	int *path; /* NULL: not given */
+	unsigned path_count;
+	int late;
+	uint64_t equals; /* only in `only` */
+};
+
+struct yaml_string {
+	int arg;
+	unsigned deref;
+	int offset;
+	int as; /* enum probe_string */
+};
+
+struct yaml_unless {
+	char *of;
+	int *is;
+	unsigned is_count;
+};
+
+struct yaml_follow {
+	char *probe, *capture, *join, *with; /* join, with: NULL when absent */
+};
+
+struct yaml_code {
+	char *code, *name;
+	int fault; /* enum gp_fault_kind */
+};
+
+struct yaml_list {
+	char **entry;
+	unsigned count;
+};
+
+struct yaml_result {
+	int is;		     /* enum gp_returns */
+	struct yaml_list ok; /* "0", "1003..1004" */
+};
+
+struct yaml_probe { /* optional texts are NULL when absent */
+	char *id, *symbol, *prefix, *versions, *why;
+	struct yaml_list libraries, variants, keep, only_names;
+	int abi, group, role, emit, returns, may_block, anonymous, wake, linked, once, status;
+	unsigned max_hz, slot;
+	struct yaml_unless *unless;
+	struct yaml_follow *follow;
+	struct yaml_result *result; /* NULL: that of the file */
+	struct yaml_string *string;
+	struct yaml_capture *captures;
+	unsigned captures_count;
+	struct yaml_capture *only;
+};
+
+struct yaml_probes {
+	char *runtime;
+	struct yaml_list libraries;
+	struct yaml_result *result; /* NULL: not given */
+	struct yaml_code *codes;
+	unsigned codes_count;
+	struct yaml_probe *probes;
+	unsigned probes_count;
+};
+
+struct yaml_file; /* opaque: text, positions of keys, parsed values */
+
+/* Reads a regular file of at most 1 MiB. Returns 0, or -errno after logging the first error. */
+int yaml_file_load(struct yaml_file **ret, const char *path);
+void yaml_file_free(struct yaml_file *f);
+const struct yaml_probes *yaml_file_probes(const struct yaml_file *f);
+const char *yaml_file_path(const struct yaml_file *f);
+
+/* Returns the line of a key of probe i; of the probe itself when it has no such key or field is
+ * NULL. i < 0: a key of the file. */
+int yaml_file_line(const struct yaml_file *f, int i, const char *field);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/probe/rows.h"
+
+#define GENERATION_FIRST 1 /* 0 means silent */
+#define RUNTIMES_MAX	 32
+
+struct place {
+	size_t row;
+	struct gp_row compiled; /* as probe_row_compile() made it */
+	bool unsent;		/* has ever been counted only */
+};
+
+struct rows {
+	struct kernel *kernel;
+	const struct probe_table *probes;
+	struct place places[GP_ROWS_MAX];
+	size_t count, returns, hot_count, ends_count;
+	uint32_t generation; /* of new cookies, and of every row that speaks unless links are being
+				swapped */
+	bool swapping, swapped;
+	uint32_t hot_probe[GP_HOT_ROWS];
+	const char *ends[RUNTIMES_MAX];
+};
+
+static void hot_take_over(struct rows *r, const struct gp_row *kept)
+{
+	r->hot_probe[kept->hot] = kept->probe;
+	if (r->hot_count <= kept->hot)
+		r->hot_count = kept->hot + 1u;
+}
+
+/* What we may have been killed in the middle of: links of both generations are there and one of
+ * them counts; if any row had gone over, all the new links were there, so all rows go over. */
+static void swap_take_over(struct rows *r)
+{
+	uint32_t newest = GENERATION_FIRST;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->kernel->rows[i].gen > newest)
+			newest = r->kernel->rows[i].gen;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->kernel->rows[i].gen)
+			__atomic_store_n(&r->kernel->rows[i].gen, newest, __ATOMIC_RELEASE);
+	r->generation = newest;
+	r->swapping = r->swapped = true; /* until rows_swapped() */
+}
+
+/* A budget starts anew: what a predecessor only counted is sent. */
+static void unsent_take_over(struct rows *r, size_t place)
+{
+	struct place *p = &r->places[place];
+
+	p->unsent = p->compiled.flags & GP_ROW_UNSENT;
+	p->compiled.flags &= (uint8_t)~GP_ROW_UNSENT;
+	__atomic_store_n(&r->kernel->rows[place].flags, p->compiled.flags, __ATOMIC_RELAXED);
+}
+
+static void rows_take_over(struct rows *r)
+{
+	for (size_t i = 0; i < GP_ROWS_MAX && r->kernel->rows[i].probe; i++) {
+		const struct gp_row *kept = &r->kernel->rows[i];
+		size_t row = probe_table_index(r->probes, kept->probe);
+
+		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
+			row = SIZE_MAX; /* half written when its writer died: the place stays
+					 * empty */
+		r->places[r->count] = (struct place){.row = row, .compiled = *kept};
+		r->places[r->count].compiled.gen = r->places[r->count].compiled.next = 0;
+		unsent_take_over(r, r->count);
+		r->count++;
+		if (row != SIZE_MAX && kept->flags & GP_ROW_COUNT)
+			hot_take_over(r, kept);
+	}
+	while (r->returns < GP_RETURN_ROWS_MAX && r->kernel->return_rows[r->returns])
+		r->returns++;
+	swap_take_over(r);
+}
+
+int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes)
+{
+	struct rows *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->kernel = k;
+	r->probes = probes;
+	r->generation = GENERATION_FIRST;
+	if (k->adopted)
+		rows_take_over(r);
+	*ret = r;
+	return 0;
+}
+
+void rows_free(struct rows *r)
+{
+	free(r);
+}
+
+uint32_t rows_hot_probe(const struct rows *r, size_t hot)
+{
+	return hot < r->hot_count ? r->hot_probe[hot] : 0;
+}
+
+bool rows_runtime_ends(const struct rows *r, const char *runtime)
+{
+	for (size_t i = 0; i < r->ends_count; i++)
+		if (!strcmp(r->ends[i], runtime))
+			return true;
+	return false;
+}
+
+static bool row_waits(const struct rows *r, const struct probe_row *row)
+{
+	return row->role == GP_ROLE_range_begin && !row->anonymous && !row->count &&
+	       !row->returns && !rows_runtime_ends(r, row->runtime);
+}
+
+/* The generation is what makes a row count, so it is written last. */
+static void row_speak(const struct rows *r, size_t place)
+{
+	__atomic_store_n(&r->kernel->rows[place].gen, r->generation, __ATOMIC_RELEASE);
+}
+
+void rows_swap_begin(struct rows *r)
+{
+	r->generation++;
+	r->swapping = true;
+	for (size_t i = 0; i < r->count; i++)
+		__atomic_store_n(&r->kernel->rows[i].next, r->generation, __ATOMIC_RELEASE);
+}
+
+void rows_swap(struct rows *r)
+{
+	r->swapped = true;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->kernel->rows[i].gen)
+			row_speak(r, i);
+}
+
+void rows_swapped(struct rows *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		__atomic_store_n(&r->kernel->rows[i].next, 0, __ATOMIC_RELEASE);
+	r->generation -= r->swapping && !r->swapped; /* it was given up */
+	r->swapping = r->swapped = false;
+}
+
+void rows_runtime_set_ends(struct rows *r, const char *runtime)
+{
+	if (!rows_runtime_ends(r, runtime) && r->ends_count < RUNTIMES_MAX)
+		r->ends[r->ends_count++] = runtime;
+}
+
+void rows_speak(struct rows *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->places[i].row != SIZE_MAX && !r->kernel->rows[i].gen &&
+		    !row_waits(r, probe_table_row(r->probes, r->places[i].row)))
+			row_speak(r, i);
+}
+
+/* One counter a row, whatever number of places it takes. */
+static int hot_assign(struct rows *r, const struct probe_row *row, struct gp_row *compiled)
+{
+	size_t hot = 0;
+
+	if (!row->count)
+		return 0;
+	while (hot < r->hot_count && r->hot_probe[hot] != row->hash)
+		hot++;
+	if (hot == GP_HOT_ROWS)
+		return -ENOSPC;
+	if (hot == r->hot_count)
+		r->hot_probe[r->hot_count++] = row->hash;
+	compiled->hot = (uint8_t)hot;
+	return 0;
+}
+
+static bool place_is(const struct place *p, size_t row, const struct gp_row *compiled)
+{
+	return p->row == row && memcmp(&p->compiled, compiled, sizeof(*compiled)) == 0;
+}
+
+int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
+{
+	const struct probe_row *source = probe_table_row(r->probes, row);
+	struct gp_row compiled = {0};
+	size_t at = 0;
+	int err = probe_row_compile(source, pushed, &compiled);
+
+	if (!err)
+		err = hot_assign(r, source, &compiled);
+	if (err)
+		return err;
+	compiled.gen = 0;
+	while (at < r->count && !place_is(&r->places[at], row, &compiled))
+		at++;
+	if (at == GP_ROWS_MAX ||
+	    (at == r->count && source->returns && r->returns == GP_RETURN_ROWS_MAX))
+		return -ENOSPC;
+	if (at == r->count) {
+		r->places[r->count++] = (struct place){.row = row, .compiled = compiled};
+		compiled.next = r->swapping && !r->swapped ? r->generation : 0;
+		r->kernel->rows[at] = compiled;
+		if (source->returns)
+			__atomic_store_n(&r->kernel->return_rows[r->returns++], at + 1,
+					 __ATOMIC_RELEASE);
+	}
+	*ret_cookie = GP_COOKIE(at, r->generation);
+	return 0;
+}
+
+static uint32_t row_ends(const struct rows *r, const struct probe_row *begin)
+{
+	if (begin->role != GP_ROLE_range_begin || begin->anonymous)
+		return 0;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct probe_row *row;
+
+		if (r->places[i].row == SIZE_MAX)
+			continue;
+		row = probe_table_row(r->probes, r->places[i].row);
+		if (row->role == GP_ROLE_range_end && !strcmp(row->runtime, begin->runtime))
+			return row->hash;
+	}
+	return 0;
+}
+
+uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends)
+{
+	const struct probe_row *row;
+
+	*ret_ends = 0;
+	if (place >= r->count || r->places[place].row == SIZE_MAX)
+		return 0;
+	row = probe_table_row(r->probes, r->places[place].row);
+	*ret_ends = row_ends(r, row);
+	return row->hash;
+}
+
+bool rows_next_bounded(const struct rows *r, size_t *place)
+{
+	while (*place < r->count && !r->places[*place].compiled.max_hz && !r->places[*place].unsent)
+		++*place;
+	return *place < r->count;
+}
+
+void rows_set_unsent(struct rows *r, size_t row, bool unsent)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		uint8_t flags = r->places[i].compiled.flags | (unsent ? GP_ROW_UNSENT : 0);
+
+		if (r->places[i].row != row)
+			continue;
+		r->places[i].unsent |= unsent;
+		__atomic_store_n(&r->kernel->rows[i].flags, flags, __ATOMIC_RELAXED);
+	}
+}

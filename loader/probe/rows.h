@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows.h - gives probe rows an entry in the kernel's table gp_rows. A row takes one entry, or
+ * several when the arguments of its function are at different stack offsets in different libraries.
+ */
+#ifndef LOADER_ROWS_H
+#define LOADER_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loader/kernel/kernel.h"
+#include "loader/probe/probe_file.h"
+
+struct rows; /* opaque */
+
+/* Continues with the entries of a predecessor where the kernel side was taken over. Returns 0 or
+ * -errno. */
+int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes);
+void rows_free(struct rows *r);
+
+/* Replacing every link under load: cookies requested after rows_swap_begin() belong to the next
+ * generation, whose hits are ignored until rows_swap() makes them count instead of the old ones;
+ * each hit counts exactly once. Call rows_swapped() once the old links are closed (or, without
+ * rows_swap(), the new ones). */
+void rows_swap_begin(struct rows *r);
+void rows_swap(struct rows *r);
+void rows_swapped(struct rows *r);
+
+/* Computes the cookie for a probe of row (index in the table) at an instruction where sp has moved
+ * by pushed bytes. Returns 0; -ENOSPC: no room for more hot, returning or stack rows; -EINVAL: an
+ * argument cannot be read. */
+int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
+
+/* Makes all rows send. Rows are silent when they get their entry: where each probe has a link of
+ * its own, a job makes many steps while these are attached one by one, and half of the calls would
+ * show other steps than all of them. Begins of ranges stay silent until an end of the same runtime
+ * is attached: a begin without an end would shift every later range of its thread. */
+void rows_speak(struct rows *r);
+/* Returns true when begins of ranges of the runtime may be sent. */
+bool rows_runtime_ends(const struct rows *r, const char *runtime);
+/* An end of ranges of the runtime is attached. */
+void rows_runtime_set_ends(struct rows *r, const char *runtime);
+
+/* Returns the probe hash of a hot counter, 0 when it is unused. */
+uint32_t rows_hot_probe(const struct rows *r, size_t hot);
+
+/* Returns the probe hash of an entry in gp_rows, 0: unused. *ret_ends: hash of the probe that ends
+ * the ranges begun by this one; 0: it begins none, or nothing ends them. */
+uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends);
+/* Makes hits of a row (index in the table) counted instead of sent, or sent again. Only for rows
+ * that are sent. */
+void rows_set_unsent(struct rows *r, size_t row, bool unsent);
+/* Finds the next entry from *place on whose hits are not all sent. Returns false when there is
+ * none. */
+bool rows_next_bounded(const struct rows *r, size_t *place);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mapping.h - files that a process maps executable, and descriptors of them. That process controls
+ * everything about them: names, contents, when they vanish. */
+#ifndef LOADER_MAPPING_H
+#define LOADER_MAPPING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "bpf/gp_private.h"
+
+struct aside;
+struct bpf_program;
+
+/* Size of an answer from the helper process: 65536 mappings; vm.max_map_count is 65530 by default.
+ */
+#define MAPPING_ASIDE_BYTES (65536 * sizeof(struct gp_vma))
+
+/* Lists the mappings of a process by address: from the kernel (vmas) or, where that is NULL, from
+ * /proc/PID/maps, whose numbers an overlay file system may have changed. Returns the number (*ret
+ * is malloc'd, the caller frees it), or -errno such as -ESRCH. */
+int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret);
+
+/* Parses a line of /proc/PID/maps. Returns false when it is not an executable mapping of a file. */
+bool mapping_parse(const char *line, struct gp_vma *ret);
+
+/* Returns the mapping that contains an address, and the offset in its file; NULL: none. */
+const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t address,
+				uint64_t *ret_offset);
+
+/* Finds the full path as the process named it when it mapped the file, without " (deleted)". A
+ * library in memory (memfd_create(2)) is given as /memfd:NAME/SONAME, or /memfd:NAME/ if its soname
+ * is missing or cannot be read. Returns 0 or -errno. */
+int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len);
+
+/* Returns the file name in such a path. The path of a library in memory without soname is cut. */
+const char *mapping_base(char *path);
+
+/* Returns true when such a path is of a file in memory. */
+static inline bool mapping_in_memory(const char *path)
+{
+	return !strncmp(path, "/memfd:", 7);
+}
+
+/* Returns true when both are mappings of one file. */
+static inline bool mapping_same_file(const struct gp_vma *a, const struct gp_vma *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->generation == b->generation;
+}
+
+/* mapping_list() and mapping_path() through a helper process, for processes that may hold their
+ * address space locked. a keeps the descriptor of vmas; NULL: no helper process. -ETIMEDOUT:
+ * locked. */
+int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
+		       struct gp_vma **ret);
+int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, char *path,
+		       size_t len);
+
+/* The paths of all files that a process maps, from one call of the helper process. */
+struct mapping_paths {
+	char *data; /* by address: start of a mapping (uint64_t), path of its file, 0 */
+	size_t len, at;
+};
+/* Reads as many as take 5 ms, each as mapping_path_aside() would. Returns 0 or -errno; the caller
+ * frees ret->data. */
+int mapping_paths_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
+			struct mapping_paths *ret);
+/* Returns the path of the file whose first mapping begins at start; NULL: not read. Ask in rising
+ * order: each step back reads from the beginning. */
+const char *mapping_paths_get(struct mapping_paths *p, uint64_t start);
+
+/* Opens a descriptor that only names the mapped file (O_PATH). path is used where map_files is not
+ * accessible (*ret_by_path is set then), and may name another file by now: the caller has to map
+ * the file and compare. Returns the descriptor or -errno; -ENOLINK: the file was deleted, or is in
+ * memory only, and cannot be opened by path. May wait for the file system forever. */
+int mapping_name(pid_t pid, const struct gp_vma *vma, const char *path, bool *ret_by_path);
+/* Opens the same file for reading. Returns a descriptor or -errno; -EINVAL: not a regular file;
+ * -EACCES: its file system lets only other users read it. May wait like mapping_name(). */
+int mapping_reopen(int path_fd);
+
+#endif

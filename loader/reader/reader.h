@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader.h - reads libraries of watched processes, in separate processes (readers).
+ *
+ * A file may never answer (a dead network file system, FUSE controlled by a job), and a process
+ * that waits for it cannot even be killed. That must not happen to the process that drains the
+ * rings, holds the links and has to end when it is told to.
+ *
+ * At most 4 readers work at once. One that does not return within seconds is killed, and abandoned
+ * when that fails; there may be 4 such readers more. The result of a file is its sites and a
+ * descriptor that only names it (O_PATH: opening, using and closing it needs nothing of its file
+ * system).
+ *
+ * A file system may let only one user read it, not root (FUSE without allow_other, NFS with
+ * root_squash). Then the reader permanently takes the user and groups of the process that maps the
+ * file, reads that one file, and ends. */
+#ifndef LOADER_READER_H
+#define LOADER_READER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/gp_private.h"
+#include "loader/probe/probe_file.h"
+#include "loader/site/site.h"
+
+struct bpf_program;
+struct reader;
+
+struct reader_ask {
+	uint64_t ticket; /* identifies the request to the caller */
+	pid_t pid;
+	struct gp_vma vma; /* a file mapped by pid */
+	/* Reported begin of a function of rows[0]; 0: functions are found by name. */
+	uint64_t followed;
+	bool memory;	/* read functions from a table in the memory of pid */
+	uint64_t table; /* address of the table; 0: unknown */
+	size_t rows_count;
+	size_t rows[GP_ROWS_MAX]; /* rows to find sites for */
+	char path[PATH_MAX];	  /* see mapping_name() */
+};
+
+struct reader_answer {
+	uint64_t ticket;
+	pid_t pid;
+	/* 0; -ESRCH, -ENOENT, -ESTALE: the process or its mapping is gone (another process may
+	 * still have it); -ETIMEDOUT: the file does not answer; -EACCES: this process may not read
+	 * it; -GP_ERROR_CLOSED: nor may the user of the process that maps it; otherwise, what is
+	 * wrong with the file. */
+	int error;
+	bool by_path;	    /* map_files was not accessible */
+	struct site *sites; /* malloc'd, owned by the caller */
+	size_t sites_count;
+	int fd; /* O_PATH, owned by the caller; -1 on error */
+};
+
+/* Starts the first reader, which inherits what this process holds: call it before there are links.
+ * Both arguments are borrowed. Returns 0 or -errno. */
+int reader_new(struct reader **ret, const struct probe_table *probes, const char *cache_dir);
+/* Does not wait for readers that cannot be killed. NULL is allowed. */
+void reader_free(struct reader *r);
+
+/* Queues a request. Returns 0, or -EBUSY: too many are waiting. */
+int reader_ask(struct reader *r, const struct reader_ask *ask);
+/* Returns 1 and an answer, or 0 when there is none now. Never blocks. Verifies by the kernel's own
+ * numbers that the file read is the one mapped (vmas: as for mapping_list()). */
+int reader_next(struct reader *r, const struct bpf_program *vmas, struct reader_answer *ret);
+/* Waits until there may be an answer, or room for a request. */
+void reader_wait(struct reader *r, int timeout_ms);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader_private.h - messages between the two sides of the reader: requests are a struct
+ * reader_ask; answers are a struct reader_reply followed by its sites, together with a descriptor.
+ */
+#ifndef LOADER_READER_PRIVATE_H
+#define LOADER_READER_PRIVATE_H
+
+#include "loader/reader/reader.h"
+
+struct reader_reply {
+	uint64_t map_start; /* where the reader maps the file: lets the kernel tell which file it is
+			     */
+	int32_t error;
+	uint16_t by_path;
+	uint16_t last; /* the reader has dropped its privileges: no more answers follow */
+	uint64_t count;
+};
+
+/* Sites in an answer: a message takes one piece of the socket's buffer. */
+#define READER_SITES_MAX (SITES_FOUND_MAX + GP_ROWS_MAX)
+
+/* Answers requests from the socket until its other end is closed; does not return. */
+_Noreturn void reader_serve(int fd, const struct probe_table *probes, const char *cache_dir);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table is filled, when the plugin is first asked for it, by straight-line code of one function
+ * (pjrt::CreatePjrtApi). Compilers write its constants next to each other:
+ *	movq $1144, (%rax)  ...  movq $24, 0x10(%rax)  ...  lea f(%rip), %r9; mov %r9, 0x28(%rax)
+ * so the 24 is looked for, the size before it, and what follows is followed as far as it is that
+ *simple. Code that fills it otherwise (vector constants, another function's body) gives no table,
+ *never a wrong one. */
+#include <capstone/capstone.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/gp_abi.h"
+#include "loader/elf/elf_private.h"
+#include "loader/site/pjrt.h"
+#include "userspace/base/clock.h"
+
+#define CHUNK_BYTES    (1u << 20)
+#define LOOK_BACK      64 /* from the 24 to the size */
+#define OVERLAP	       80
+#define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* of the unoptimised kind */
+#define CANDIDATES_MAX 4096		     /* real files have one */
+#define ADDRESSES_MIN  60 /* stored: then it is a table, if one that is refused */
+#define TRY_NS                                                                                     \
+	5000000000ull /* of the 8 s that a reader has; a cold disk may need several tries          \
+		       */
+#define CPU_NS                                                                                     \
+	4000000000ull /* real files take a second of a slow CPU: who takes more is up to something \
+		       */
+#define FRAME_BYTES 4 /* mov disp8(%rbp), %reg */
+#define COPY_BYTES  3 /* mov %reg, %reg */
+
+enum value_kind { VALUE_UNKNOWN, VALUE_TABLE, VALUE_ADDRESS, VALUE_NUMBER };
+
+struct value {
+	enum value_kind kind;
+	uint64_t number;
+};
+
+struct machine {
+	struct value reg[16];
+	struct pjrt_table table;
+	size_t addresses;
+	bool spilled; /* the table's address is in the frame, at: */
+	int64_t spill;
+};
+
+static const x86_reg registers[16] = {X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX,
+				      X86_REG_RSP, X86_REG_RBP, X86_REG_RSI, X86_REG_RDI,
+				      X86_REG_R8,  X86_REG_R9,	X86_REG_R10, X86_REG_R11,
+				      X86_REG_R12, X86_REG_R13, X86_REG_R14, X86_REG_R15};
+static const x86_reg halves[16] = {X86_REG_EAX,	 X86_REG_ECX,  X86_REG_EDX,  X86_REG_EBX,
+				   X86_REG_ESP,	 X86_REG_EBP,  X86_REG_ESI,  X86_REG_EDI,
+				   X86_REG_R8D,	 X86_REG_R9D,  X86_REG_R10D, X86_REG_R11D,
+				   X86_REG_R12D, X86_REG_R13D, X86_REG_R14D, X86_REG_R15D};
+
+/* NULL: of no interest. */
+static struct value *reg_of(struct machine *m, x86_reg reg)
+{
+	for (size_t i = 0; i < 16; i++)
+		if (registers[i] == reg || halves[i] == reg)
+			return &m->reg[i];
+	return NULL;
+}
+
+static bool pjrt_decode_in_frame(const x86_op_mem *mem)
+{
+	return (mem->base == X86_REG_RBP || mem->base == X86_REG_RSP) &&
+	       mem->index == X86_REG_INVALID;
+}
+
+static bool pjrt_decode_in_table(struct machine *m, const x86_op_mem *mem)
+{
+	const struct value *base = reg_of(m, mem->base);
+
+	return base && base->kind == VALUE_TABLE && mem->index == X86_REG_INVALID &&
+	       mem->disp >= 0 && mem->disp < PJRT_SIZE_MAX;
+}
+
+static void table_store(struct machine *m, uint64_t at, struct value v, uint8_t bytes)
+{
+	struct pjrt_table *t = &m->table;
+
+	if (at >= PJRT_HEAD_BYTES) {
+		if (at % 8 || bytes != 8)
+			return;
+		m->addresses += v.kind == VALUE_ADDRESS;
+		t->slot[at / 8] = v.kind == VALUE_ADDRESS ? v.number : 0;
+		return;
+	}
+	if (v.kind != VALUE_NUMBER)
+		return;
+	if (at == 0)
+		t->size = v.number;
+	else if (at == 16)
+		t->version_size = v.number;
+	else if (at == 32)
+		t->major = (int32_t)v.number;
+	if (at == 32 && bytes == 8)
+		t->minor = (int32_t)(v.number >> 32);
+	else if (at == 36)
+		t->minor = (int32_t)v.number;
+}
+
+static bool step_store(struct machine *m, const cs_x86_op *to, const cs_x86_op *from)
+{
+	struct value v = {VALUE_NUMBER, (uint64_t)from->imm};
+
+	if (from->type == X86_OP_REG) {
+		const struct value *reg = reg_of(m, from->reg);
+
+		v = reg ? *reg : (struct value){VALUE_UNKNOWN, 0};
+	}
+	if (pjrt_decode_in_table(m, &to->mem)) {
+		table_store(m, (uint64_t)to->mem.disp, v, to->size);
+		return true;
+	}
+	return pjrt_decode_in_frame(&to->mem);
+}
+
+static bool step_load(struct machine *m, struct value *to, const x86_op_mem *from)
+{
+	if (!pjrt_decode_in_frame(from))
+		return false;
+	*to = (struct value){m->spilled && from->disp == m->spill ? VALUE_TABLE : VALUE_UNKNOWN, 0};
+	return true;
+}
+
+static bool step_mov(struct machine *m, const cs_x86 *x86)
+{
+	const cs_x86_op *to = &x86->operands[0], *from = &x86->operands[1];
+	const struct value *source;
+	struct value *target;
+
+	if (to->type == X86_OP_MEM)
+		return step_store(m, to, from);
+	target = to->type == X86_OP_REG ? reg_of(m, to->reg) : NULL;
+	if (!target)
+		return false;
+	if (from->type == X86_OP_IMM)
+		*target = (struct value){VALUE_NUMBER, (uint64_t)from->imm};
+	else if (from->type == X86_OP_MEM)
+		return step_load(m, target, &from->mem);
+	else {
+		source = reg_of(m, from->reg);
+		*target = source && to->size == 8 ? *source : (struct value){VALUE_UNKNOWN, 0};
+	}
+	return true;
+}
+
+static bool step_lea(struct machine *m, const cs_insn *insn)
+{
+	const cs_x86_op *op = insn->detail->x86.operands;
+	struct value *target = reg_of(m, op[0].reg);
+
+	if (!target || op[1].mem.base != X86_REG_RIP)
+		return false;
+	*target = (struct value){VALUE_ADDRESS,
+				 insn->address + insn->size + (uint64_t)op[1].mem.disp};
+	return true;
+}
+
+static bool step_zero(struct machine *m, const cs_x86 *x86)
+{
+	struct value *target = reg_of(m, x86->operands[0].reg);
+
+	if (!target || x86->operands[1].type != X86_OP_REG ||
+	    x86->operands[0].reg != x86->operands[1].reg)
+		return false;
+	*target = (struct value){VALUE_NUMBER, 0};
+	return true;
+}
+
+/* false: nothing that such code consists of. */
+static bool pjrt_decode_step(struct machine *m, const cs_insn *insn)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+	struct value *target;
+
+	switch (insn->id) {
+	case X86_INS_MOV:
+	case X86_INS_MOVABS:
+		return x86->op_count == 2 && step_mov(m, x86);
+	case X86_INS_LEA:
+		return x86->op_count == 2 && step_lea(m, insn);
+	case X86_INS_XOR:
+		return x86->op_count == 2 && step_zero(m, x86);
+	case X86_INS_POP:
+		target = x86->op_count == 1 ? reg_of(m, x86->operands[0].reg) : NULL;
+		if (target)
+			*target = (struct value){VALUE_UNKNOWN, 0};
+		return target;
+	case X86_INS_PUSH:
+	case X86_INS_NOP:
+	case X86_INS_ENDBR64:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- finding the code ------------------------------------------------------------------------ */
+
+struct search {
+	const struct elf_file *ef;
+	uint64_t start_ns, cpu_ns;
+	csh cs;
+	cs_insn *insn;
+	uint8_t *chunk, *code;
+	size_t candidates, good;
+	int why; /* a table that was refused */
+	struct pjrt_slots slots;
+};
+
+static bool pjrt_decode_place(void *ctx, uint64_t address, uint64_t *ret)
+{
+	return elf_offset_of(ctx, address, true, ret);
+}
+
+/* Where the table's address is when its size is stored. */
+struct bases {
+	int base, copy;	     /* registers; copy -1: none */
+	const int8_t *frame; /* it was loaded from there; NULL: not */
+};
+
+/* code: from the store of the size on. */
+static void code_follow(struct search *s, uint64_t vaddr, size_t len, const struct bases *b)
+{
+	struct machine m = {.spilled = b->frame, .spill = b->frame ? *b->frame : 0};
+	const uint8_t *at = s->code;
+	struct pjrt_slots slots;
+	size_t here;
+	int err;
+
+	m.reg[b->base].kind = VALUE_TABLE;
+	if (b->copy >= 0)
+		m.reg[b->copy].kind = VALUE_TABLE;
+	while (cs_disasm_iter(s->cs, &at, &len, &vaddr, s->insn) && pjrt_decode_step(&m, s->insn))
+		;
+	err = pjrt_table_judge(&m.table, pjrt_decode_place, (void *)s->ef, &slots, &here);
+	if (!err && !s->good++)
+		s->slots = slots;
+	if (err && m.addresses > ADDRESSES_MIN && !s->why)
+		s->why = err;
+}
+
+static int candidate_follow(struct search *s, const struct elf_segment *seg, uint64_t offset,
+			    const struct bases *b)
+{
+	int n;
+
+	if (++s->candidates > CANDIDATES_MAX)
+		return -E2BIG;
+	n = elf_file_read(s->ef, offset, s->code, CODE_BYTES);
+	if (n < 0)
+		return n;
+	code_follow(s, seg->vaddr + (offset - seg->offset), (size_t)n, b);
+	return 0;
+}
+
+/* movq $SIZE, (%base): its length without the number, 0: it is none. */
+static size_t size_store(const uint8_t *at, size_t len, int base)
+{
+	uint8_t low = (uint8_t)(base & 7);
+	size_t n = 3;
+	uint32_t size;
+
+	if (len < 12 || at[0] != (0x48 | base >> 3) || at[1] != 0xc7)
+		return 0;
+	if (low == 4) { /* rsp, r12: with a byte of its own behind */
+		if (at[2] != 0x04 || at[3] != 0x24)
+			return 0;
+		n = 4;
+	} else if (at[2] == (0x40 | low) && !at[3]) {
+		n = 4;
+	} else if (at[2] != low || low == 5) {
+		return 0;
+	}
+	memcpy(&size, at + n, sizeof(size));
+	return size >= PJRT_SIZE_MIN && size <= PJRT_SIZE_MAX && size % 8 == 0 ? n : 0;
+}
+
+/* mov disp8(%rbp), %base right before. */
+static const int8_t *frame_load(const uint8_t *chunk, size_t at, int base)
+{
+	const uint8_t *b = chunk + at - FRAME_BYTES;
+
+	if (at < FRAME_BYTES || b[0] != (0x48 | (base >> 3) << 2) || b[1] != 0x8b ||
+	    b[2] != (0x45 | (base & 7) << 3))
+		return NULL;
+	return (const int8_t *)b + 3;
+}
+
+/* mov between %base and another register right before: that one has the table's address, too. -1:
+ * none. */
+static int register_copy(const uint8_t *chunk, size_t at, int base)
+{
+	const uint8_t *b = chunk + at - COPY_BYTES;
+	int from, to;
+
+	if (at < COPY_BYTES || (b[0] & 0xfa) != 0x48 || b[1] != 0x89 || b[2] < 0xc0)
+		return -1;
+	from = (b[2] >> 3 & 7) | (b[0] & 4) << 1;
+	to = (b[2] & 7) | (b[0] & 1) << 3;
+	return from == base ? to : to == base ? from : -1;
+}
+
+/* The 24 at chunk[at]: the displacement and number of movq $24, 0x10(%base). */
+static int anchor_follow(struct search *s, const struct elf_segment *seg, uint64_t chunk_offset,
+			 size_t at, size_t len)
+{
+	const uint8_t *c = s->chunk;
+	size_t back = at >= 4 && c[at - 1] == 0x24 && c[at - 2] == 0x44 ? 4 : 3, from;
+	uint8_t rex, modrm;
+	int base;
+
+	if (at < back)
+		return 0;
+	rex = c[at - back];
+	modrm = c[at - back + 2];
+	if ((rex != 0x48 && rex != 0x49) || c[at - back + 1] != 0xc7 || (modrm & 0xf8) != 0x40 ||
+	    ((modrm & 7) == 4) != (back == 4))
+		return 0;
+	base = (modrm & 7) | (rex & 1) << 3;
+	from = at - back;
+	for (size_t i = 1; i <= LOOK_BACK && i <= from; i++) {
+		if (!size_store(c + from - i, len - (from - i), base))
+			continue;
+		return candidate_follow(s, seg, chunk_offset + from - i,
+					&(struct bases){base, register_copy(c, from - i, base),
+							frame_load(c, from - i, base)});
+	}
+	return 0;
+}
+
+/* The next displacement and number of movq $24, 0x10(...). The 24 is the rarest of its bytes in
+ * code, and a search for one byte is five times as fast as for several. */
+static const uint8_t *anchor_next(const uint8_t *at, const uint8_t *end)
+{
+	static const uint8_t anchor[] = {0x10, PJRT_VERSION_SIZE, 0, 0, 0};
+
+	while (end - at >= (ptrdiff_t)sizeof(anchor)) {
+		at = memchr(at + 1, PJRT_VERSION_SIZE, (size_t)(end - at) - (sizeof(anchor) - 1));
+		if (!at)
+			return NULL;
+		if (!memcmp(at - 1, anchor, sizeof(anchor)))
+			return at - 1;
+	}
+	return NULL;
+}
+
+static int chunk_search(struct search *s, const struct elf_segment *seg, uint64_t offset,
+			size_t len, size_t from)
+{
+	const uint8_t *at = s->chunk + from, *end = s->chunk + len;
+	int err = 0;
+
+	while (!err && (at = anchor_next(at, end))) {
+		err = anchor_follow(s, seg, offset, (size_t)(at - s->chunk), len);
+		at++;
+	}
+	return err;
+}
+
+static int time_check(const struct search *s)
+{
+	if (clock_thread_ns() - s->cpu_ns > CPU_NS)
+		return -E2BIG;
+	return clock_mono_ns() - s->start_ns > TRY_NS ? -ETIMEDOUT : 0;
+}
+
+static int segment_search(struct search *s, const struct elf_segment *seg)
+{
+	uint64_t done = 0;
+	size_t n, from = 0;
+	int err = 0;
+
+	while (!err && done < seg->size) {
+		n = seg->size - done < CHUNK_BYTES ? (size_t)(seg->size - done) : CHUNK_BYTES;
+		err = elf_read_exactly(s->ef, seg->offset + done, s->chunk, n);
+		if (!err)
+			err = chunk_search(s, seg, seg->offset + done, n, from);
+		if (done + n == seg->size)
+			break;
+		done += n - OVERLAP;
+		from = OVERLAP - 4; /* what begins before was seen */
+		if (!err)
+			err = time_check(s);
+	}
+	return err;
+}
+
+static int search_open(struct search *s)
+{
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &s->cs))
+		return -ENOMEM;
+	cs_option(s->cs, CS_OPT_DETAIL, CS_OPT_ON);
+	s->insn = cs_malloc(s->cs);
+	s->chunk = malloc(CHUNK_BYTES);
+	s->code = malloc(CODE_BYTES);
+	return s->insn && s->chunk && s->code ? 0 : -ENOMEM;
+}
+
+static void search_close(struct search *s)
+{
+	if (s->insn)
+		cs_free(s->insn, 1);
+	if (s->cs)
+		cs_close(&s->cs);
+	free(s->chunk);
+	free(s->code);
+}
+
+int pjrt_decode(const struct elf_file *ef, struct pjrt_slots *ret)
+{
+	struct search *s;
+	int err;
+
+	if (ef->machine != EM_X86_64)
+		return -GP_TABLE_unseen;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->ef = ef;
+	s->start_ns = clock_mono_ns();
+	s->cpu_ns = clock_thread_ns();
+	err = search_open(s);
+	for (size_t i = 0; !err && i < ef->segments_count; i++)
+		if (ef->segments[i].executable)
+			err = segment_search(s, &ef->segments[i]);
+	if (!err && s->good > 1)
+		err = -GP_TABLE_two;
+	if (!err && !s->good)
+		err = s->why ? s->why : -GP_TABLE_unseen;
+	if (!err)
+		*ret = s->slots;
+	search_close(s);
+	free(s);
+	return err;
+}

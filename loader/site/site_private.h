@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* site_private.h - shared by the site*.c files. */
+#ifndef LOADER_SITE_PRIVATE_H
+#define LOADER_SITE_PRIVATE_H
+
+#include "loader/elf/elf_symbol.h"
+#include "loader/site/site.h"
+
+/* Chooses instruction and state for a function that was found. */
+void site_choose(struct elf_file *ef, const struct probe_row *row, const struct elf_found *found,
+		 struct site *site);
+/* Attaches a followed function by a link of its own, whose name does not depend on what else is
+ * attached to the file. */
+void site_attach_followed(struct site *site, const struct probe_table *probes,
+			  const struct kernel *k, struct attach *at, const struct gp_vma *file,
+			  uint64_t tag, int fd);
+/* Returns whether to keep the site. Aliases of one function are one probe; of two rows that want
+ * the same program at the same place the first one gets it, as each call would be reported twice.
+ */
+bool site_first(const struct probe_table *probes, const struct site *sites, size_t n,
+		struct site *site);
+/* Adds sites of rows with a slot that have none yet, as far as the file shows (see sites_find()).
+ * Returns the new number of sites; there is room for one for each row. */
+int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t n,
+		    const char *cache_dir, int fd, struct elf_file *ef, struct site *sites,
+		    int count);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_cache.c - a cache on disk of where the symbols of a file are. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "loader/elf/elf_symbol.h"
+#include "userspace/base/hash.h"
+#include "userspace/base/log.h"
+#include "userspace/base/path.h"
+
+#define CACHE_MAGIC  "gpsym01" /* a new number for a new layout or new rules of the search */
+#define ENTRIES_MAX  512       /* files in the directory before it is emptied */
+#define SYMBOLS_MAX  65536
+#define NAME_PATTERN "%016llx.sym"
+#define NAME_LEN     32
+
+/* ctime is there because a job can set back the mtime of its own file. */
+struct cache_head {
+	char magic[8];
+	uint64_t dev, ino, size;
+	int64_t mtime_s, mtime_ns, ctime_s, ctime_ns;
+	uint64_t wants; /* hash of names and kinds */
+	uint64_t count;
+	uint64_t sum; /* of the entries */
+};
+
+struct cache_entry {
+	uint64_t want, offset, size;
+};
+
+static uint64_t sum_wants(const struct elf_want *wants, size_t n)
+{
+	uint64_t sum = HASH_START;
+
+	for (size_t i = 0; i < n; i++) {
+		sum = hash_bytes(sum, wants[i].name, strlen(wants[i].name) + 1);
+		sum = hash_bytes(sum, wants[i].prefix ? "*" : "=", 1);
+	}
+	return sum;
+}
+
+static int head_make(int fd, uint64_t wants, struct cache_head *ret)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	*ret = (struct cache_head){
+		.magic = CACHE_MAGIC,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.mtime_s = st.st_mtim.tv_sec,
+		.mtime_ns = st.st_mtim.tv_nsec,
+		.ctime_s = st.st_ctim.tv_sec,
+		.ctime_ns = st.st_ctim.tv_nsec,
+		.wants = wants,
+	};
+	return 0;
+}
+
+static void head_name(const struct cache_head *head, char name[NAME_LEN])
+{
+	snprintf(name, NAME_LEN, NAME_PATTERN,
+		 (unsigned long long)hash_bytes(HASH_START, head, sizeof(*head)));
+}
+
+/* A directory that others may write to is as good as none. */
+static int cache_open_dir(const char *dir)
+{
+	struct stat st;
+	int fd;
+
+	fd = path_make(dir, 0700);
+	fd = fd ? fd : path_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 022))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+/* ---- reading: whatever does not add up is a miss */
+
+static bool entries_plausible(const struct cache_entry *entries, uint64_t count,
+			      const struct cache_head *head, size_t n)
+{
+	for (uint64_t i = 0; i < count; i++)
+		if (entries[i].want >= n || entries[i].offset >= head->size)
+			return false;
+	return hash_bytes(HASH_START, entries, count * sizeof(*entries)) == head->sum;
+}
+
+static int entries_convert(const struct cache_entry *entries, size_t count, struct elf_found **ret)
+{
+	struct elf_found *found = calloc(count + 1, sizeof(*found));
+
+	if (!found)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		found[i] = (struct elf_found){.want = entries[i].want,
+					      .offset = entries[i].offset,
+					      .size = entries[i].size};
+	*ret = found;
+	return (int)count;
+}
+
+static int entry_read(int fd, const struct cache_head *want, size_t n, size_t max_found,
+		      struct elf_found **ret)
+{
+	struct cache_entry *entries = NULL;
+	struct cache_head head, expected = *want;
+	int err = -EBADMSG;
+	struct stat st;
+	size_t bytes;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || read(fd, &head, sizeof(head)) != sizeof(head))
+		return -EBADMSG;
+	expected.count = head.count;
+	expected.sum = head.sum;
+	if (memcmp(&head, &expected, sizeof(head)) != 0 || head.count > max_found ||
+	    head.count > SYMBOLS_MAX)
+		return -EBADMSG;
+	bytes = head.count * sizeof(*entries);
+	if ((uint64_t)st.st_size != sizeof(head) + bytes)
+		return -EBADMSG;
+	entries = malloc(bytes + 1);
+	if (!entries)
+		return -ENOMEM;
+	if (read(fd, entries, bytes) == (ssize_t)bytes &&
+	    entries_plausible(entries, head.count, &head, n))
+		err = entries_convert(entries, head.count, ret);
+	free(entries);
+	return err;
+}
+
+static int cache_read(int dir, const struct cache_head *head, size_t n, size_t max_found,
+		      struct elf_found **ret)
+{
+	char name[NAME_LEN];
+	int fd, err;
+
+	head_name(head, name);
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	err = entry_read(fd, head, n, max_found, ret);
+	close(fd);
+	return err;
+}
+
+/* ---- writing: a failure costs the next start a search, no more */
+
+static bool symbol_cache_is_entry(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && !strcmp(name + len - 4, ".sym");
+}
+
+/* Libraries come and go with every image; without a bound the directory would keep them all. */
+static void cache_trim(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	size_t count = 0;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(d)))
+		count += symbol_cache_is_entry(entry->d_name);
+	if (count >= ENTRIES_MAX) {
+		rewinddir(d);
+		while ((entry = readdir(d)))
+			if (symbol_cache_is_entry(entry->d_name))
+				unlinkat(dir, entry->d_name, 0);
+	}
+	closedir(d);
+}
+
+static int entry_write(int fd, struct cache_head head, const struct elf_found *found, size_t count)
+{
+	struct cache_entry *entries = calloc(count + 1, sizeof(*entries));
+	size_t bytes = count * sizeof(*entries);
+	int err = 0;
+
+	if (!entries)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		entries[i] = (struct cache_entry){found[i].want, found[i].offset, found[i].size};
+	head.count = count;
+	head.sum = hash_bytes(HASH_START, entries, bytes);
+	if (write(fd, &head, sizeof(head)) != sizeof(head) ||
+	    write(fd, entries, bytes) != (ssize_t)bytes)
+		err = -EIO;
+	free(entries);
+	return err;
+}
+
+static void cache_write(int dir, const struct cache_head *head, const struct elf_found *found,
+			size_t count)
+{
+	char name[NAME_LEN], partial[NAME_LEN + 16];
+	int fd, err;
+
+	if (count > SYMBOLS_MAX)
+		return;
+	cache_trim(dir);
+	head_name(head, name);
+	snprintf(partial, sizeof(partial), ".%s.%d", name, (int)getpid());
+	unlinkat(dir, partial, 0);
+	fd = openat(dir, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	err = entry_write(fd, *head, found, count);
+	close(fd);
+	if (err || renameat(dir, partial, dir, name))
+		unlinkat(dir, partial, 0);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
+		     symbol_cache_fn *look, const void *ctx, struct elf_found **ret)
+{
+	struct cache_head head;
+	int count, dirfd = -1;
+
+	count = head_make(fd, what, &head);
+	if (count)
+		return count;
+	if (dir) {
+		dirfd = cache_open_dir(dir);
+		if (dirfd < 0)
+			log_debug("symbol cache %s is not used: %s", dir, strerror(-dirfd));
+	}
+	count = dirfd < 0 ? -ENOENT : cache_read(dirfd, &head, n, max_found, ret);
+	if (count >= 0)
+		goto out;
+	count = look(ctx, fd, ret);
+	if (count >= 0 && dirfd >= 0)
+		cache_write(dirfd, &head, *ret, (size_t)count);
+out:
+	if (dirfd >= 0)
+		close(dirfd);
+	return count;
+}
+
+struct search {
+	const struct elf_want *wants;
+	size_t n, max_found;
+};
+
+static int symbol_cache_search(const void *ctx, int fd, struct elf_found **ret)
+{
+	const struct search *s = ctx;
+	struct elf_file *ef;
+	int err = elf_file_open(&ef, fd);
+
+	if (err)
+		return err;
+	err = elf_symbols_find(ef, s->wants, s->n, s->max_found, ret);
+	elf_file_close(ef);
+	return err;
+}
+
+int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n,
+		      size_t max_found, struct elf_found **ret)
+{
+	struct search s = {wants, n, max_found};
+
+	return symbol_cache_ask(dir, fd, sum_wants(wants, n), n, max_found, symbol_cache_search, &s,
+				ret);
+}

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gates_test.py: the gates of `make check` (sizes.sh, circles.py, private_headers.sh, wire_layout.py, doc_names.py) fail when they should. TAP."""
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+
+TOOLS = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(TOOLS))
+
+
+def write(folder: str, name: str, text: str) -> str:
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def gate(status: int, tool: str, *arguments: str, says: str = "") -> None:
+    run = subprocess.run([os.path.join(TOOLS, tool), *arguments], capture_output=True, text=True, check=False)
+    said = run.stdout + run.stderr
+    assert run.returncode == status and says in said, f"{tool}: status {run.returncode}, not {status} with '{says}':\n{said}"
+
+
+def function(lines: int) -> str:
+    return "int f(void)\n{\n" + "\tg();\n" * (lines - 1) + "\treturn 0;\n}\n"
+
+
+def sizes(folder: str, short: int, long: int) -> tuple[str, str]:
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    for number in range(short + long):
+        write(folder, f"loader/f{number}.c", function(46 if number < long else 45))
+    subprocess.run(["git", "-C", folder, "add", "."], check=True)
+    return "sizes.sh", folder
+
+
+def test_sizes_one_long_function_in_ten_passes(folder: str) -> None:
+    gate(0, *sizes(folder, 9, 1))
+
+
+def test_sizes_two_long_functions_in_ten_fail(folder: str) -> None:
+    gate(1, *sizes(folder, 8, 2), says="loader/f0.c:2: a function of 46 lines")
+
+
+def test_sizes_a_function_of_101_lines_fails(folder: str) -> None:
+    write(folder, "loader/long.c", function(101))
+    gate(1, *sizes(folder, 20, 0), says="loader/long.c:2: a function of 101 lines")
+
+
+def test_sizes_a_file_of_1001_lines_fails(folder: str) -> None:
+    write(folder, "tests/long.py", "\n" * 1001)
+    gate(1, *sizes(folder, 20, 0), says="tests/long.py: 1001 lines")
+
+
+def circles(folder: str, allowed: str) -> list[str]:
+    uses = {"a": "b", "b": "c", "c": "a", "d": "a"}
+    for name, other in uses.items():
+        source = write(folder, f"userspace/{name}.c", f"void {other}(void);\nvoid {name}(void);\nvoid {name}(void)\n{{\n\t{other}();\n}}\n")
+        os.makedirs(os.path.join(folder, "build/userspace"), exist_ok=True)
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-c", source, "-o", os.path.join(folder, f"build/userspace/{name}.o")], check=True)
+    return ["--sources", folder, "--objects", os.path.join(folder, "build"), "--exceptions", write(folder, "circles.list", allowed)]
+
+
+ABC = "userspace/a.c userspace/b.c userspace/c.c"
+
+
+def test_circles_one_that_is_listed_passes(folder: str) -> None:
+    gate(0, "circles.py", *circles(folder, f"# comment\n{ABC}\n"))
+
+
+def test_circles_one_that_is_not_listed_fails(folder: str) -> None:
+    options = circles(folder, "")
+    gate(1, "circles.py", *options, says=f"circle of 3 files: {ABC}\n    userspace/a.c needs userspace/b.c: b\n")
+
+
+def test_circles_one_that_grew_fails(folder: str) -> None:
+    gate(1, "circles.py", *circles(folder, "userspace/a.c userspace/b.c\n"), says=f"circle of 3 files: {ABC}")
+
+
+def test_circles_a_line_that_no_longer_applies_fails(folder: str) -> None:
+    options = circles(folder, f"{ABC}\nuserspace/a.c userspace/d.c\n")
+    gate(1, "circles.py", *options, says="not a circle any more, remove or shorten: userspace/a.c userspace/d.c")
+
+
+def test_circles_a_source_without_an_object_fails(folder: str) -> None:
+    options = circles(folder, f"{ABC}\n")
+    write(folder, "userspace/new.c", "")
+    gate(1, "circles.py", *options, says="build them first")
+
+
+def headers(folder: str, *names: str) -> tuple[str, str]:
+    for part in ("bpf", "loader", "userspace"):
+        os.makedirs(os.path.join(folder, part), exist_ok=True)
+    for name in names:
+        write(folder, name, "")
+    return "private_headers.sh", folder
+
+
+def test_private_headers_one_a_folder_passes(folder: str) -> None:
+    gate(0, *headers(folder, "loader/a_private.h", "userspace/x/b_private.h"))
+
+
+def test_private_headers_a_second_one_fails(folder: str) -> None:
+    gate(1, *headers(folder, "loader/a_private.h", "loader/b_private.h"), says="loader/b_private.h: loader has another")
+
+
+def test_private_headers_an_include_guard_that_does_not_fit_its_path_fails(folder: str) -> None:
+    for path, guard in (("bpf/gp_a.h", "GP_A_H"), ("loader/elf/a.h", "LOADER_A_H"), ("userspace/model/job/a.h", "MODEL_A_H"), ("tests/unit/a.h", "TESTS_UNIT_A_H")):
+        write(folder, path, f"/* a */\n#ifndef {guard}\n#define {guard}\n#endif\n")
+    options = headers(folder)
+    gate(0, *options)
+    write(folder, "userspace/report/b.h", "#ifndef VIEW_B_H\n#define VIEW_B_H\n#endif\n")
+    gate(1, *options, says="userspace/report/b.h:1: the include guard VIEW_B_H is to be REPORT_B_H")
+
+
+def test_private_headers_an_include_guard_of_two_files_fails(folder: str) -> None:
+    options = headers(folder)
+    for path in ("userspace/model/job/a.h", "userspace/model/time/a.h"):
+        write(folder, path, "#ifndef MODEL_A_H\n#define MODEL_A_H\n#endif\n")
+    gate(1, *options, says="userspace/model/time/a.h:1: the include guard MODEL_A_H is that of userspace/model/job/a.h too")
+
+
+def wire(folder: str, old: str, new: str) -> list[str]:
+    shutil.copytree(os.path.join(ROOT, "bpf"), os.path.join(folder, "bpf"))
+    path = os.path.join(folder, "bpf/gp_abi.h")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    assert old in text
+    write(folder, "bpf/gp_abi.h", text.replace(old, new, 1))
+    golden = shutil.copy(os.path.join(ROOT, "tests/golden/wire_layout.txt"), folder)
+    return ["--tree", folder, "--golden", golden]
+
+
+def test_wire_layout_two_fields_of_one_size_that_change_places_fail(folder: str) -> None:
+    options = wire(folder, "\t__u64 dev, ino;", "\t__u64 ino, dev;")
+    gate(1, "wire_layout.py", *options, says="+     0 ino: __u64")
+    gate(0, "wire_layout.py", "--write", *options)
+    gate(0, "wire_layout.py", *options)
+
+
+def test_wire_layout_a_renumbered_kind_fails(folder: str) -> None:
+    gate(1, "wire_layout.py", *wire(folder, "X(24, met, struct gp_met)", "X(25, met, struct gp_met)"), says="+    25 GP_KIND_met")
+
+
+def documents(folder: str, text: str) -> list[str]:
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    write(folder, "loader/a.c", "int a_open(void)\n{\n\treturn A_MAX;\n}\n")
+    write(folder, "loader/b.c", "")
+    write(folder, "docs/page.md", text)
+    return ["--tree", folder]
+
+
+def test_doc_names_those_that_exist_pass(folder: str) -> None:
+    gate(0, "doc_names.py", *documents(folder, "`loader/{a,b}.c`, `loader/`, `A_MAX`, `a_open()` (`loader/a.c`), [b](../loader/b.c#part)\n"))
+
+
+def test_doc_names_a_file_that_is_gone_fails(folder: str) -> None:
+    gate(1, "doc_names.py", *documents(folder, "`loader/{a,gone}.c`\n"), says="docs/page.md: no file loader/{a,gone}.c")
+
+
+def test_doc_names_a_function_that_is_gone_or_elsewhere_fails(folder: str) -> None:
+    options = documents(folder, "`a_close()`\n`a_open()`\n (`loader/b.c`)\n")
+    gate(1, "doc_names.py", *options, says="no a_close()")
+    gate(1, "doc_names.py", *options, says="a_open() is not in loader/b.c")
+
+
+def test_doc_names_a_link_to_nothing_fails(folder: str) -> None:
+    gate(1, "doc_names.py", *documents(folder, "[gone](gone.md)\n"), says="no file gone.md")
+
+
+def test_doc_names_a_link_to_a_heading_that_is_gone_fails(folder: str) -> None:
+    text = "# A page\n## Runs, `make` & more\n[a](#a-page) [runs](page.md#runs-make--more)\n"
+    gate(0, "doc_names.py", *documents(folder, text))
+    gate(1, "doc_names.py", *documents(folder, text + "[gone](#gone)\n"), says="docs/page.md: no heading #gone")
+    gate(1, "doc_names.py", *documents(folder, text + "[gone](page.md#gone)\n"), says="no heading page.md#gone")
+    gate(1, "doc_names.py", *documents(folder, "```\n# gone\n```\n[gone](#gone)\n"), says="no heading #gone")
+
+
+def test_doc_names_the_readme_is_a_document(folder: str) -> None:
+    write(folder, "README.md", "`loader/gone.c`\n")
+    gate(1, "doc_names.py", *documents(folder, ""), says="README.md: no file loader/gone.c")
+
+
+def test_doc_names_a_comment_that_names_a_file_which_is_gone_fails(folder: str) -> None:
+    options = documents(folder, "")
+    write(folder, "loader/x/c.h", "/* c.h - a comment (loader/a.c, x/c, x/c.h,\n * b.c; kernel/fork.c is the kernel's) */\nchar *s = \"gone.h\"; // zlib.h\n")
+    gate(0, "doc_names.py", *options)
+    for name in ("gone.h", "x/a.c", "x/gone", "loader/gone.bpf.c"):
+        write(folder, "loader/x/d.c", f"int d;\n/* a comment\n * ({name}) */\n")
+        gate(1, "doc_names.py", *options, says=f"loader/x/d.c:3: no file {name}")
+
+
+def test_doc_names_a_comment_that_points_outside_the_tree_fails(folder: str) -> None:
+    options = documents(folder, "")
+    for text in ("design §9", "design\n * §4.1", "design, 6", "design, section 7", "recipe H"):
+        write(folder, "loader/d.c", f"/* a rule ({text}) */\n")
+        gate(1, "doc_names.py", *options, says="is not in the tree")
+
+
+def main() -> int:
+    tests: list[tuple[str, Callable[[str], None]]] = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    failed = 0
+    print(f"1..{len(tests)}")
+    for number, (name, test) in enumerate(tests, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                test(folder)
+                print(f"ok {number} {name[5:].replace('_', ' ')}")
+            except AssertionError as error:
+                failed += 1
+                print(f"not ok {number} {name[5:].replace('_', ' ')}")
+                print("\n".join(f"# {line}" for line in str(error).splitlines()))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

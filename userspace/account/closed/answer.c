@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was settled, as parts: of the whole, of windows, of what exclusions leave. */
+#include "userspace/account/closed/closed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sums {
+	uint64_t ns[BUCKET_COUNT];
+	struct ledger_type types[LEDGER_TYPES];
+	uint32_t ntypes;
+};
+
+static const enum bucket bucket_of_badput[BADPUTS] = {
+	[BADPUT_INIT] = BUCKET_ACCELERATOR_INIT,
+	[BADPUT_PREP] = BUCKET_TRAINING_PREP,
+	[BADPUT_STARTUP] = BUCKET_PROGRAM_STARTUP,
+	[BADPUT_LOAD_SYNC] = BUCKET_DATA_LOADING,
+	[BADPUT_LOAD_ASYNC] = BUCKET_COUNT,
+	[BADPUT_SAVE] = BUCKET_CHECKPOINT_SAVE,
+	[BADPUT_RESTORE] = BUCKET_CHECKPOINT_RESTORE,
+	[BADPUT_WASTED] = BUCKET_WASTED,
+	[BADPUT_RECOVERY] = BUCKET_RECOVERY,
+	[BADPUT_CUSTOM] = BUCKET_CUSTOM,
+	[BADPUT_OTHER] = BUCKET_OTHER,
+	[BADPUT_SLICE_DOWN] = BUCKET_SLICE_DOWN,
+	[BADPUT_SCALE_UP] = BUCKET_SCALE_UP,
+	[BADPUT_REINIT] = BUCKET_REINIT,
+	[BADPUT_HANG] = BUCKET_HANG,
+	[BADPUT_UNOBSERVED] = BUCKET_UNOBSERVED,
+};
+
+static int64_t closed_clamp_us(int64_t us, int64_t low_us, int64_t high_us)
+{
+	return us < low_us ? low_us : us > high_us ? high_us : us;
+}
+
+static void sums_type(struct sums *s, uint32_t name, uint64_t ns)
+{
+	uint32_t i = 0;
+
+	while (i < s->ntypes && s->types[i].name != name)
+		i++;
+	if (i == s->ntypes)
+		s->types[s->ntypes++]
+			.name = name; /* the ledger tells no more than LEDGER_TYPES apart */
+	s->types[i].ns += ns;
+}
+
+static void sums_add(const struct closed_work *w, struct sums *s, int64_t from_us, int64_t to_us)
+{
+	uint64_t from_ns = (uint64_t)from_us * 1000, to_ns = (uint64_t)to_us * 1000;
+
+	for (size_t i = goodput_piece_at(w->pieces, w->npieces, from_ns);
+	     i < w->npieces && w->pieces[i].from_ns < to_ns; i++) {
+		const struct goodput_piece *p = &w->pieces[i];
+		uint64_t a_ns = p->from_ns > from_ns ? p->from_ns : from_ns;
+		uint64_t b_ns = p->to_ns < to_ns ? p->to_ns : to_ns;
+
+		s->ns[p->bucket] += b_ns - a_ns;
+		if (p->bucket == BUCKET_CUSTOM)
+			sums_type(s, p->name, b_ns - a_ns);
+	}
+}
+
+/* ---- steps, slices --------------------------------------------------------------------------- */
+
+/* After the last step of run r that had begun by to_us. */
+static size_t run_begun(const struct closed_work *w, size_t r, int64_t to_us)
+{
+	size_t low = w->c->runs[r].base, high = low + closed_steps_of(w->c, r);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->c->steps[middle].time_us <= to_us)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The last step of run r that was done by to_us, after from_us; -1: none. */
+static int64_t run_max_step(const struct closed_work *w, size_t r, int64_t from_us, int64_t to_us)
+{
+	const struct closed_end *end = &w->ends[r];
+	size_t begun = run_begun(w, r, to_us);
+
+	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
+		return end->number;
+	/* That one has begun: those before it are done. */
+	if (begun < w->c->runs[r].base + 2 || w->c->steps[begun - 1].time_us <= from_us)
+		return -1;
+	return w->c->steps[begun - 1].number - 1;
+}
+
+static int64_t max_step(const struct closed_work *w, int64_t from_us, int64_t to_us)
+{
+	int64_t max = -1;
+
+	for (size_t r = w->c->nruns; r-- > 0 && max < 0;)
+		max = run_max_step(w, r, from_us, to_us);
+	return max < 0 ? 0 : max;
+}
+
+/* The last step record by to_us of those that still count. */
+static int64_t last_step(const struct closed_work *w, int64_t to_us)
+{
+	for (size_t r = w->c->nruns; r-- > 0;) {
+		size_t begun = run_begun(w, r, to_us);
+
+		if (begun > w->c->runs[r].base)
+			return w->c->steps[begun - 1].number;
+	}
+	return 0;
+}
+
+static int sample_order(const void *a, const void *b)
+{
+	const struct closed_sample *x = a, *y = b;
+
+	if (x->time_us != y->time_us)
+		return x->time_us < y->time_us ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static void closed_slice_efficiency(const struct closed_work *w, struct goodput_part *p,
+				    int64_t from_us, int64_t to_us)
+{
+	const struct closed_sample *s = w->c->samples;
+	double active = 0, available = 0;
+
+	p->has_slices = w->c->query->elastic || w->c->nsamples;
+	for (size_t i = 0; i < w->c->nsamples; i++) {
+		int64_t a_us = closed_clamp_us(s[i].time_us, from_us, to_us);
+		int64_t b_us = i + 1 < w->c->nsamples
+				       ? closed_clamp_us(s[i + 1].time_us, from_us, to_us)
+				       : to_us;
+
+		if (!s[i].total)
+			continue;
+		active += (double)(b_us - a_us) * s[i].active / s[i].total;
+		available += (double)(b_us - a_us) * s[i].available / s[i].total;
+	}
+	if (to_us > from_us) {
+		p->stepping_efficiency = active / (double)(to_us - from_us);
+		p->available_efficiency = available / (double)(to_us - from_us);
+	}
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static double closed_seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static bool badput_shown(const struct closed_work *w, int i, uint64_t ns)
+{
+	if (i == BADPUT_SLICE_DOWN || i == BADPUT_SCALE_UP || i == BADPUT_REINIT)
+		return ns || w->c->query->elastic;
+	return true;
+}
+
+static int part_customs(const struct sums *s, double whole, struct goodput_part *p)
+{
+	p->custom = s->ntypes ? calloc(s->ntypes, sizeof(*p->custom)) : NULL;
+	if (s->ntypes && !p->custom)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->ntypes; i++) {
+		double ns = (double)s->types[i].ns;
+
+		if (s->types[i].ns)
+			p->custom[p->custom_count++] = (struct goodput_custom){
+				s->types[i].name, ns / 1e9, whole > 0 ? 100 * ns / whole : 0};
+	}
+	return 0;
+}
+
+/* total: of what the sums are. */
+static int part_fill(const struct closed_work *w, const struct sums *s, uint64_t total_ns,
+		     struct goodput_part *p)
+{
+	double whole = (double)total_ns;
+	uint64_t left_ns = total_ns;
+
+	for (int i = 0; i < BUCKET_COUNT; i++)
+		left_ns -= s->ns[i];
+	p->residual_s = (double)(int64_t)left_ns / 1e9;
+	p->productive_s = closed_seconds(s->ns[BUCKET_GOODPUT]);
+	p->goodput_pct = whole > 0 ? 100 * (double)s->ns[BUCKET_GOODPUT] / whole : 0;
+	for (int i = 0; i < BADPUTS; i++) {
+		enum bucket b = bucket_of_badput[i];
+		uint64_t ns = b < BUCKET_COUNT ? s->ns[b] : 0;
+
+		p->badput_s[i] = closed_seconds(ns);
+		p->badput_pct[i] = whole > 0 ? 100 * (double)ns / whole : 0;
+		p->has_s |= (uint32_t)badput_shown(w, i, ns) << i;
+	}
+	p->has_pct = p->has_s;
+	return part_customs(s, whole, p);
+}
+
+/* Those that came in [from, to), at the very end of what is asked about too: of windows side by
+ * side one has it. A run whose clock is behind was not disturbed before those that came before
+ * it. */
+static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us, int64_t to_us)
+{
+	int64_t edge_us = w->start_us, at_us;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < w->ndisruptions; i++) {
+		at_us = (int64_t)(w->disruptions[i].at_ns / 1000);
+		edge_us = at_us > edge_us ? at_us : edge_us;
+		if (edge_us == w->now_us)
+			n += from_us < edge_us && to_us >= edge_us;
+		else
+			n += edge_us >= from_us && edge_us < to_us && edge_us < w->now_us;
+	}
+	return n;
+}
+
+/* [from, to) as it was asked for; of that, what the job lived through. */
+static int part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
+		       struct goodput_part *p)
+{
+	int64_t a_us = closed_clamp_us(from_us, w->start_us, w->now_us),
+		b_us = closed_clamp_us(to_us, a_us, w->now_us);
+	struct sums s = {0};
+
+	p->from_us = from_us;
+	p->to_us = to_us;
+	p->total_s = (double)(b_us - a_us) / 1e6;
+	p->adjusted_s = p->total_s;
+	sums_add(w, &s, a_us, b_us);
+	if (w->c->nruns) {
+		p->max_productive_step = max_step(w, a_us, b_us);
+		p->last_recorded_step = last_step(w, b_us);
+		p->disruptions = closed_disruptions(w, from_us, to_us);
+		closed_slice_efficiency(w, p, a_us, b_us);
+	}
+	return part_fill(w, &s, (uint64_t)(b_us - a_us) * 1000, p);
+}
+
+static int span_order(const void *a, const void *b)
+{
+	const struct goodput_span *x = a, *y = b;
+
+	return x->from_us < y->from_us ? -1 : x->from_us > y->from_us;
+}
+
+/* The whole, less the union of the exclusions. */
+static int part_excluded(const struct closed_work *w, const struct goodput_part *whole,
+			 struct goodput_part *p)
+{
+	const struct goodput_query *q = w->c->query;
+	struct goodput_span *cut = calloc(q->exclude_count, sizeof(*cut));
+	int64_t at_us = w->start_us, kept_us = 0;
+	struct sums s = {0};
+
+	if (!cut)
+		return -ENOMEM;
+	memcpy(cut, q->excludes, q->exclude_count * sizeof(*cut));
+	qsort(cut, q->exclude_count, sizeof(*cut), span_order);
+	*p = *whole;
+	p->custom = NULL;
+	p->custom_count = 0;
+	for (size_t i = 0; i <= q->exclude_count; i++) {
+		int64_t to_us = i < q->exclude_count
+					? closed_clamp_us(cut[i].from_us, at_us, w->now_us)
+					: w->now_us;
+
+		if (to_us > at_us) {
+			sums_add(w, &s, at_us, to_us);
+			kept_us += to_us - at_us;
+		}
+		if (i < q->exclude_count)
+			at_us = closed_clamp_us(cut[i].to_us, at_us, w->now_us);
+	}
+	free(cut);
+	p->adjusted_s = (double)kept_us / 1e6;
+	p->excluded_s = (double)(w->now_us - w->start_us - kept_us) / 1e6;
+	return part_fill(w, &s, (uint64_t)kept_us * 1000, p);
+}
+
+static int closed_windows(const struct closed_work *w, struct goodput_answer *ret)
+{
+	const struct goodput_query *q = w->c->query;
+	int err = 0;
+
+	ret->windows = q->window_count ? calloc(q->window_count, sizeof(*ret->windows)) : NULL;
+	if (q->window_count && !ret->windows)
+		return -ENOMEM;
+	ret->window_count = q->window_count;
+	for (size_t i = 0; i < q->window_count && !err; i++)
+		err = part_window(w, q->windows[i].from_us, q->windows[i].to_us, &ret->windows[i]);
+	return err;
+}
+
+int closed_answers(struct closed_work *w, struct goodput_answer *ret)
+{
+	struct closed *c = (struct closed *)w->c; /* putting samples in order changes no answer */
+	int err;
+
+	if (c->samples_mixed)
+		qsort(c->samples, c->nsamples, sizeof(*c->samples), sample_order);
+	c->samples_mixed = false;
+	err = part_window(w, w->start_us, w->now_us, &ret->cumulative);
+	if (!err)
+		err = closed_windows(w, ret);
+	if (!err && c->query->exclude_count) {
+		ret->has_excluded = true;
+		err = part_excluded(w, &ret->cumulative, &ret->excluded);
+	}
+	ret->cumulative.disruptions = closed_disruptions(w, INT64_MIN, INT64_MAX);
+	ret->excluded.disruptions = ret->cumulative.disruptions;
+	ret->disruptions = w->disruptions;
+	ret->disruption_count = w->ndisruptions < DISRUPTIONS_KEPT ? w->ndisruptions
+								   : DISRUPTIONS_KEPT;
+	w->disruptions = NULL;
+	return err;
+}
+
+/* ---- what was settled, as a timeline --------------------------------------------------------- */
+
+static int64_t closed_later_us(int64_t a_us, int64_t b_us)
+{
+	return a_us > b_us ? a_us : b_us;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void closed_done_add(struct goodput_history *h, int64_t end_us, int64_t each_us,
+			    uint64_t count)
+{
+	h->done[h->ndone++] = (struct goodput_done){end_us, each_us, count};
+}
+
+static void history_steps(const struct closed_work *w, size_t r, struct goodput_history *h)
+{
+	const struct closed_end *end = &w->ends[r];
+	size_t cover = w->first_cover[r];
+	struct goodput_run *run = &h->runs[h->nruns - 1];
+	struct closed_stretch t;
+
+	for (size_t i = 0; closed_stretch(w, r, i, &cover, &t); i++) {
+		closed_done_add(h, t.to_us, t.net_us / (int64_t)t.count, t.count);
+		run->max_step = closed_later_us(run->max_step, t.number + (int64_t)t.count - 1);
+	}
+	/* The step in flight, where something shows that it was done. */
+	if (w->c->runs[r].waste == GOODPUT_UNKNOWN && end->at_us != GOODPUT_UNKNOWN) {
+		closed_done_add(h, end->at_us, GOODPUT_UNKNOWN, 1);
+		run->max_step = closed_later_us(run->max_step, end->number);
+	}
+	run->dones = h->ndone - run->first_done;
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+static void history_saved(const struct closed_work *w, const struct closed_event *e,
+			  struct goodput_history *h)
+{
+	int64_t from_us = closed_later_us(e->time_us, w->c->runs[e->run].begin_us);
+	int64_t to_us = e->time_us + e->duration_us, until_us = closed_run_until(w, e->run);
+	struct goodput_run *run = &h->runs[h->nruns - 1];
+	struct goodput_saved *last = run->saves ? &h->saved[h->nsaved - 1] : NULL;
+	bool restore = e->kind != GOODPUT_SAVE;
+
+	to_us = closed_later_us(from_us, to_us < until_us ? to_us : until_us);
+	if (last && last->restore == restore && last->number == e->number &&
+	    from_us <= last->to_us) {
+		last->to_us = closed_later_us(last->to_us, to_us);
+		last->copies++;
+		return;
+	}
+	h->saved[h->nsaved++] = (struct goodput_saved){from_us, to_us, e->number, 1, restore};
+	run->saves++;
+}
+
+static void history_checkpoints(const struct closed_work *w, size_t r, size_t *event,
+				struct goodput_history *h)
+{
+	const struct closed *c = w->c;
+
+	for (; *event < c->nevents && c->events[*event].run <= r; ++*event) {
+		uint8_t kind = c->events[*event].kind;
+
+		if (kind == GOODPUT_SAVE || kind == GOODPUT_RESTORE ||
+		    kind == GOODPUT_EMERGENCY_RESTORE)
+			history_saved(w, &c->events[*event], h);
+	}
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void history_run(const struct closed_work *w, size_t r, struct goodput_history *h,
+			struct goodput_run *runs)
+{
+	const struct closed_run *run = &w->c->runs[r];
+	struct goodput_run *last = h->nruns ? &runs[h->nruns - 1] : NULL;
+	bool more = r + 1 < w->c->nruns;
+	int64_t until_us = more ? closed_sign_us(w->c, r) : w->now_us;
+
+	if (!last || run->started) {
+		int64_t from_us = last ? closed_later_us(last->until_us, run->begin_us)
+				       : w->start_us;
+
+		last = &runs[h->nruns++];
+		*last = (struct goodput_run){
+			.from_us = from_us, .first_done = h->ndone, .first_saved = h->nsaved};
+	}
+	if (more && w->ends[r].at_us != GOODPUT_UNKNOWN)
+		until_us = closed_later_us(until_us, w->ends[r].at_us);
+	last->until_us = closed_later_us(last->from_us,
+					 until_us < w->now_us ? until_us : w->now_us);
+	last->graceful = run->end_us != GOODPUT_UNKNOWN;
+	last->over = more || w->ended;
+}
+
+int closed_history(struct closed_work *w, struct goodput_answer *ret)
+{
+	const struct closed *c = w->c;
+	struct goodput_history *h = calloc(1, sizeof(*h));
+	struct goodput_run *runs = calloc(c->nruns + 1, sizeof(*runs));
+	size_t event = 0;
+
+	ret->history = h;
+	if (!h)
+		free(runs);
+	if (!h)
+		return -ENOMEM;
+	h->runs = runs;
+	h->done = calloc(c->nsteps + c->nruns + 1, sizeof(*h->done));
+	h->saved = calloc(c->nevents + 1, sizeof(*h->saved));
+	if (!runs || !h->done || !h->saved)
+		return -ENOMEM;
+	for (size_t r = 0; r < c->nruns; r++) {
+		history_run(w, r, h, runs);
+		history_steps(w, r, h);
+		history_checkpoints(w, r, &event, h);
+	}
+	h->pieces = w->pieces;
+	h->npieces = w->npieces;
+	w->pieces = NULL;
+	w->npieces = 0;
+	return 0;
+}
+
+size_t goodput_piece_at(const struct goodput_piece *pieces, size_t n, uint64_t at_ns)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pieces[middle].to_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void goodput_history_free(struct goodput_history *h)
+{
+	if (!h)
+		return;
+	free(h->pieces);
+	free(h->done);
+	free(h->runs);
+	free(h->saved);
+	free(h);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answer.h - what is asked about a job's log, and what is answered (gp-bpf account).
+ *
+ * Seconds and percent are doubles here and nowhere before: engines add integers. Names of badput
+ * are the goodput library's, in its order. */
+#ifndef ACCOUNT_ANSWER_H
+#define ACCOUNT_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/model/job/disruption.h"
+#include "userspace/account/log/history.h"
+
+#define GOODPUT_BADPUTS(X) /* id, name */                                                          \
+	X(INIT, "TPU_INITIALIZATION")                                                              \
+	X(PREP, "TRAINING_PREP")                                                                   \
+	X(STARTUP, "PROGRAM_STARTUP")                                                              \
+	X(LOAD_SYNC, "DATA_LOADING_SYNC")                                                          \
+	X(LOAD_ASYNC, "DATA_LOADING_ASYNC") /* beside the sum */                                   \
+	X(SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME")                                               \
+	X(RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME")                                         \
+	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION")                                               \
+	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION")                                     \
+	X(CUSTOM, "CUSTOM_BADPUT_EVENTS") /* the sum; by type in `custom` */                       \
+	X(OTHER, "OTHER")                                                                          \
+	X(SLICE_DOWN, "ELASTIC_SLICE_DOWN")                                                        \
+	X(SCALE_UP, "ELASTIC_SCALE_UP")                                                            \
+	X(REINIT, "ELASTIC_REINITIALIZATION")                                                      \
+	X(HANG, "HANG")		    /* closed semantics only */                                    \
+	X(UNOBSERVED, "UNOBSERVED") /* closed semantics only */
+
+enum goodput_badput {
+#define X(id, name) BADPUT_##id,
+	GOODPUT_BADPUTS(X)
+#undef X
+		BADPUTS
+};
+extern const char *const badput_name[BADPUTS];
+
+struct goodput_span { /* epoch, microseconds; from <= to */
+	int64_t from_us, to_us;
+};
+
+enum goodput_semantics { GOODPUT_CLOSED, GOODPUT_LIBRARY };
+
+struct goodput_query {
+	enum goodput_semantics semantics;
+	bool elastic;	  /* the elastic calculator */
+	int64_t ideal_us; /* configured; 0: found */
+	int64_t now_us;	  /* GOODPUT_UNKNOWN: the last record's time */
+	const struct goodput_span *windows, *excludes;
+	const int64_t *at_us;
+	size_t window_count, exclude_count, at_count;
+	bool history; /* closed semantics */
+};
+
+struct goodput_custom {
+	uint32_t name; /* number in the log's names */
+	double s, pct;
+};
+
+/* For the whole job, for a window, for the time that exclusions leave, or at an instant. */
+struct goodput_part {
+	int64_t from_us, to_us; /* the window asked for; cumulative: start of the job and the
+				   instant asked about */
+	const char *error,
+		*error_type; /* library semantics, where the library raises and tells nothing:
+				the numbers are then those without its check. NULL: they are
+				the library's own. Static text; times are left out. */
+	double goodput_pct, total_s, productive_s;
+	double badput_s[BADPUTS], badput_pct[BADPUTS];
+	uint32_t has_s, has_pct;       /* by 1 << enum goodput_badput: the rest is absent */
+	struct goodput_custom *custom; /* owned */
+	size_t custom_count;
+	int64_t max_productive_step, last_recorded_step;
+	uint64_t disruptions;
+	double residual_s;
+	double excluded_s, adjusted_s; /* with exclusions */
+	bool has_ideal, has_deviation;
+	double ideal_s, deviation_mean_s, deviation_cumulative_s, deviation_interval_s;
+	bool has_slices;
+	double stepping_efficiency, available_efficiency;
+	/* For a window, library semantics: over the part of it in which the job lived, like its
+	 * other numbers. */
+	double span_stepping, span_available;
+};
+
+struct goodput_step_time { /* in order of first appearance */
+	int64_t number;
+	double s;
+};
+
+/* Things that a reader of the numbers has to know, counted. */
+#define GOODPUT_WARNINGS(X) /* id, words after the count */                                        \
+	X(DUPLICATE, "records that repeat another")                                                \
+	X(DISORDER, "records out of order of time")                                                \
+	X(WRITERS, "steps told by a second writer")                                                \
+	X(GAPS, "steps without a record of their own")                                             \
+	X(SKEW, "runs whose clock is behind that of the run before")                               \
+	X(OPEN, "phases that have no end")                                                         \
+	X(ORPHANS, "ends without a start")                                                         \
+	X(NULLS, "checkpoints without a duration")                                                 \
+	X(STALE_END, "job ends that later records disprove")                                       \
+	X(NO_START, "jobs without a start record")                                                 \
+	X(INSANE, "values that cannot be")                                                         \
+	X(MERGED, "event types beyond those that are told apart")                                  \
+	X(CROWDED, "events in one step, too many to keep their places")
+
+enum goodput_warning {
+#define X(id, words) WARN_##id,
+	GOODPUT_WARNINGS(X)
+#undef X
+		WARNINGS
+};
+extern const char *const goodput_warning_words[WARNINGS];
+
+struct goodput_answer {
+	uint32_t job;	/* number in the log's names */
+	int64_t now_us; /* what was taken for now */
+	bool ended;
+	struct goodput_part cumulative, excluded; /* excluded: if there are exclusions */
+	struct goodput_part *windows, *at;	  /* owned, as many as were asked for */
+	size_t window_count, at_count;
+	bool has_excluded;
+	struct goodput_step_time *step_times, *deviations; /* owned */
+	size_t step_time_count, deviation_count;
+	struct disruption *disruptions; /* owned; closed semantics; in order of time, the first
+					   DISRUPTIONS_KEPT of them */
+	size_t disruption_count;
+	struct goodput_history *history; /* owned; where it was asked for */
+	uint64_t warnings[WARNINGS];
+};
+
+void goodput_answer_free(struct goodput_answer *a); /* what it owns; not itself */
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/account/log/deviation_batch.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECENT	   100
+#define BASELINE   1000
+#define DIGIT_BITS 11 /* 6 digits of a double; their counts stay in the nearest cache */
+
+/* A question: about times of at least `least`, their distance from `center`, or the times
+ * themselves. */
+struct sample {
+	const double *values;
+	size_t count;
+	double least, center;
+	bool distance;
+};
+
+/* The order of doubles is that of these numbers. */
+static uint64_t batch_rank_of(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | 1ull << 63;
+}
+
+static double batch_value_of(uint64_t rank)
+{
+	uint64_t bits = rank >> 63 ? rank & ~(1ull << 63) : ~rank;
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static bool sample_value(const struct sample *s, size_t i, double *ret)
+{
+	if (s->values[i] < s->least)
+		return false;
+	*ret = s->distance ? fabs(s->values[i] - s->center) : s->values[i];
+	return true;
+}
+
+/* The k-th smallest, from 0: digit by digit, so that no order of the values makes it slow. */
+static double select_kth(const struct sample *s, size_t k)
+{
+	uint32_t counts[1 << DIGIT_BITS];
+	uint64_t prefix = 0, known = 0;
+	double v;
+
+	for (int shift = 64; shift > 0;) {
+		int bits = shift < DIGIT_BITS ? shift : DIGIT_BITS;
+		uint64_t digit = 0;
+
+		shift -= bits;
+		memset(counts, 0, sizeof(counts));
+		for (size_t i = 0; i < s->count; i++) {
+			uint64_t rank;
+
+			if (!sample_value(s, i, &v))
+				continue;
+			rank = batch_rank_of(v);
+			if ((rank & known) == prefix)
+				counts[rank >> shift & ((1u << bits) - 1)]++;
+		}
+		while (k >= counts[digit])
+			k -= counts[digit++];
+		prefix |= digit << shift;
+		known |= (uint64_t)((1u << bits) - 1) << shift;
+	}
+	return batch_value_of(prefix);
+}
+
+static double batch_median(const struct sample *s)
+{
+	double low, high = INFINITY, v;
+	size_t n = 0, upto = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		n += sample_value(s, i, &v);
+	if (!n)
+		return 0;
+	low = select_kth(s, (n - 1) / 2);
+	if (n % 2)
+		return low;
+	for (size_t i = 0; i < s->count; i++) {
+		if (!sample_value(s, i, &v))
+			continue;
+		if (v <= low)
+			upto++;
+		else if (v < high)
+			high = v;
+	}
+	return (low + (upto > n / 2 ? low : high)) / 2;
+}
+
+bool deviation_batch_ideal(const double *times_s, size_t count, double least_s, double *ret_ideal_s)
+{
+	struct sample s = {.values = times_s, .count = count, .least = least_s};
+	double mid, limit, sum = 0, v;
+	size_t n = 0;
+
+	mid = batch_median(&s);
+	s.center = mid;
+	s.distance = true;
+	limit = mid + batch_median(&s) * 3;
+	s.distance = false;
+	for (size_t i = 0; i < count; i++) {
+		if (!sample_value(&s, i, &v) || v > limit)
+			continue;
+		sum += v;
+		n++;
+	}
+	if (!n)
+		return false;
+	*ret_ideal_s = sum / (double)n;
+	return true;
+}
+
+double deviation_batch_mean(const double *values, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += values[i];
+	return count ? sum / (double)count : 0;
+}
+
+static int batch_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double deviation_batch_metric(const double *deviations_s, size_t count, bool interval)
+{
+	double recent[RECENT], baseline[BASELINE], at, spike, sum = 0;
+	struct sample s = {.values = baseline, .count = BASELINE, .least = -INFINITY};
+	size_t low;
+
+	if (count < RECENT) {
+		for (size_t i = 0; i < count; i++)
+			sum += fabs(deviations_s[i]);
+		return count ? sum / (double)count : 0;
+	}
+	for (size_t i = 0; i < RECENT; i++)
+		recent[i] = fabs(deviations_s[count - RECENT + i]);
+	qsort(recent, RECENT, sizeof(*recent), batch_compare);
+	at = (RECENT - 1) * (90 / 100.0);
+	low = (size_t)at;
+	spike = recent[low] + (recent[low + 1] - recent[low]) * (at - (double)low);
+	if (interval || count < RECENT + BASELINE)
+		return spike;
+	for (size_t i = 0; i < BASELINE; i++)
+		baseline[i] = fabs(deviations_s[count - RECENT - BASELINE + i]);
+	return spike - batch_median(&s);
+}

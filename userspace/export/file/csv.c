@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables for spreadsheets and data frames: --export csv:DIR. Steps, checkpoints and disruptions, a
+ * row for each fact, with the fields of its JSON line. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/aside.h"
+#include "userspace/base/csv_text.h"
+#include "userspace/base/json_text.h"
+#include "userspace/base/log.h"
+#include "userspace/base/path.h"
+#include "userspace/export/exporter.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/export/file/outlet.h"
+#include "userspace/export/file/sink.h"
+
+#define SAVE_NS 500000000ull /* that a save of the state waits for a slow disk */
+
+enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
+
+#define HEADER_MAX 1024
+#define ASIDE_MAX  99 /* files of other versions beside a table */
+
+#define CSV_HEAD "seq,time,mono_ns,job,rank,pid,"
+
+static const struct {
+	const char *file;
+	enum fact_type type;
+	const char *columns;
+} tables[CSV_TABLES] = {
+	[CSV_STEPS] =
+		{"steps.csv", FACT_STEP,
+		 CSV_HEAD
+		 "loop,step,run_step,start_ns,end_ns,duration_ns,tier,boundary,series,micro_batches,updates,flags,data_ns,forward_ns,backward_ns,update_ns,zero_grad_ns,sync_ns,collective_ns,transfer_ns,compile_ns,host_ns,ranges"},
+	[CSV_CHECKPOINTS] =
+		{"checkpoints.csv", FACT_CHECKPOINT,
+		 CSV_HEAD
+		 "op,mode,start_ns,end_ns,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated"},
+	[CSV_DISRUPTIONS] =
+		{"disruptions.csv", FACT_DISRUPTION,
+		 CSV_HEAD
+		 "disruption,over,cause,fault,graceful,exit_code,signal,sender,sender_comm,at_ns,step,starts,resumed_step,wasted_ns,recovery_ns,down_ns,recovery,scheduling,estimated,how"},
+};
+
+struct csv_export {
+	char *dir;
+	struct csv_file {
+		struct sink *sink; /* NULL: it is not open */
+		bool numbered;	   /* resumed: facts up to this number are in the file */
+		uint64_t last;
+		uint64_t rows;
+	} files[CSV_TABLES];
+	int64_t flushed_ns;
+	bool replay;
+};
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void csv_rank(struct buffer *b, int value)
+{
+	if (value < 0)
+		csv_none(b);
+	else
+		csv_int(b, value);
+}
+
+static void csv_head(struct buffer *b, const struct fact *f)
+{
+	csv_uint(b, f->number);
+	csv_time(b, f->real_ns);
+	csv_uint(b, f->mono_ns);
+	csv_text(b, f->job);
+	csv_rank(b, f->rank);
+	csv_nonzero(b, f->pid);
+}
+
+/* An object of JSON in one cell; empty where there is nothing. */
+static void csv_parts(struct buffer *b, struct buffer *object)
+{
+	if (object->len)
+		json_close(object, '}');
+	csv_text(b, object->data);
+	b->failed |= object->failed;
+	buffer_free(object);
+}
+
+static void csv_part(struct buffer *object, const char *name, uint64_t ns)
+{
+	if (!object->len)
+		json_open(object, NULL, '{');
+	json_uint(object, name, ns);
+}
+
+static void csv_flags(struct buffer *b, uint32_t flags)
+{
+	char text[128] = "";
+	size_t len = 0;
+
+#define X(bit, name)                                                                               \
+	if (flags & (1u << (bit)))                                                                 \
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? " " : "",    \
+					#name);
+	STEP_FLAGS(X)
+#undef X
+	csv_text(b, text);
+}
+
+static void csv_step(struct buffer *b, const struct fact_step *fs)
+{
+	const struct step *s = &fs->step;
+	struct buffer ranges = {0};
+
+	csv_uint(b, s->loop);
+	csv_uint(b, s->number);
+	csv_uint(b, fs->run_step);
+	csv_uint(b, s->start_ns);
+	csv_uint(b, s->end_ns);
+	csv_uint(b, s->end_ns - s->start_ns);
+	csv_text(b, tier_name[s->tier]);
+	csv_text(b, s->boundary ? boundary_name[s->boundary] : NULL);
+	csv_text(b, series_name[s->series]);
+	csv_uint(b, s->micro_batches);
+	csv_uint(b, s->updates);
+	csv_flags(b, s->flags);
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (fs->phases_known & (1u << i))
+			csv_uint(b, fs->phase_ns[i]);
+		else
+			csv_none(b);
+	if (fs->device_known)
+		csv_uint(b, fs->host_ns);
+	else
+		csv_none(b);
+	for (uint32_t i = 0; fs->ranges && i < fs->ranges->nparts; i++)
+		csv_part(&ranges, fs->ranges->part[i].name, fs->ranges->part[i].ns);
+	csv_parts(b, &ranges);
+}
+
+static void csv_checkpoint(struct buffer *b, const struct fact_checkpoint *c)
+{
+	csv_text(b, c->restore ? "restore" : "save");
+	csv_text(b, c->restore ? NULL : c->async ? "async" : "sync");
+	csv_uint(b, c->start_ns);
+	if (c->closed) {
+		csv_uint(b, c->end_ns);
+		csv_uint(b, c->end_ns - c->start_ns);
+	} else {
+		csv_none(b);
+		csv_none(b);
+	}
+	csv_nonzero(b, c->bytes);
+	csv_uint(b, c->files);
+	csv_nonzero(b, c->step);
+	csv_nonzero(b, c->run_step);
+	csv_text(b, c->file);
+	csv_nonzero(b, c->match ? c->match->step : 0);
+	csv_text(b, c->match ? checkpoint_how_name[c->match->how] : NULL);
+	if (c->match)
+		csv_real(b, c->match->confidence);
+	else
+		csv_none(b);
+	csv_bool(b, c->match ? checkpoint_estimated(c->match) : c->estimated);
+}
+
+static void csv_disruption(struct buffer *b, const struct job_disruption *disruption)
+{
+	const uint64_t cost_ns[] = {disruption->d.wasted_ns, disruption->d.recovery_ns,
+				    disruption->d.down_ns};
+	const struct job_cause *why = &disruption->why;
+	const struct disruption *d = &disruption->d;
+	struct buffer split = {0};
+
+	csv_uint(b, disruption->number);
+	csv_bool(b, disruption->over);
+	csv_text(b, why->cause);
+	csv_text(b, why->fault);
+	csv_bool(b, d->graceful);
+	csv_rank(b, why->exit_code);
+	csv_nonzero(b, (uint64_t)why->signal);
+	csv_nonzero(b, why->sender);
+	csv_text(b, why->sender_comm);
+	csv_uint(b, d->at_ns);
+	csv_nonzero(b, d->step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->step);
+	csv_uint(b, d->starts);
+	csv_nonzero(b, d->resumed_step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->resumed_step);
+	for (int i = 0; i < 3; i++)
+		if (disruption->over)
+			csv_uint(b, cost_ns[i]);
+		else
+			csv_none(b);
+	for (int i = 0; disruption->over && i < BUCKET_COUNT; i++)
+		if (disruption->split_ns[i])
+			csv_part(&split, bucket_name[i], disruption->split_ns[i]);
+	csv_parts(b, &split);
+	for (int i = 0; disruption->scheduling.known && i < SCHEDULE_COUNT; i++)
+		csv_part(&split, schedule_name[i], disruption->scheduling.ns[i]);
+	csv_parts(b, &split);
+	csv_bool(b, disruption->estimated);
+	csv_text(b, disruption->how);
+}
+
+static void export_csv_fact(void *state, const struct fact *f)
+{
+	struct csv_export *c = state;
+	struct csv_file *file = NULL;
+	struct buffer *b;
+
+	for (int i = 0; i < CSV_TABLES; i++)
+		if (tables[i].type == f->type)
+			file = &c->files[i];
+	if (!file || (file->numbered ? f->number <= file->last : f->told))
+		return;
+	b = sink_buffer(file->sink);
+	csv_head(b, f);
+	if (f->type == FACT_STEP)
+		csv_step(b, f->step);
+	else if (f->type == FACT_CHECKPOINT)
+		csv_checkpoint(b, f->checkpoint);
+	else
+		csv_disruption(b, f->disruption);
+	csv_row(b);
+	file->rows++;
+	sink_line(file->sink);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static char *file_path(const struct csv_export *c, int table)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", c->dir, tables[table].file) < 0 ? NULL : path;
+}
+
+/* The number that the last row begins with; a header alone: 0. */
+static int csv_resume(struct csv_file *file, const char *path)
+{
+	uint64_t bytes;
+	char *tail, *at;
+	int err = sink_tail(path, NULL, &tail, &bytes);
+
+	if (err)
+		return err;
+	at = *tail ? memrchr(tail, '\n', strlen(tail) - 1) : NULL;
+	file->last = strtoull(at ? at + 1 : tail, NULL, 10);
+	free(tail);
+	return bytes ? 0 : -ENOENT;
+}
+
+static bool columns_are(int folder, const char *name, const char *columns)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	size_t len = strlen(columns);
+	char had[HEADER_MAX];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, had, sizeof(had) - 1);
+	close(fd);
+	had[n > 0 ? n : 0] = '\0';
+	had[strcspn(had, "\n")] = '\0';
+	return !strncmp(had, columns, len) && !had[len + strspn(had + len, "\r")];
+}
+
+struct columns_ask {
+	const char *path, *columns;
+};
+
+/* Rows of two versions in one table would be under the wrong names: a file of other columns is
+ * renamed to FILE.N. The answer: N, 0 where the columns are the same. */
+static ssize_t columns_there(const void *arg, void *ret, size_t cap)
+{
+	const struct columns_ask *a = arg;
+	char to[NAME_MAX + 1];
+	unsigned n = 0;
+	const char *name;
+	int folder = cap < sizeof(n) ? -ENOBUFS : path_parent(a->path, &name), err = 0;
+
+	if (folder < 0)
+		return folder;
+	if (!columns_are(folder, name, a->columns)) {
+		do
+			snprintf(to, sizeof(to), "%s.%u", name, ++n);
+		while (n < ASIDE_MAX && !faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW));
+		err = n == ASIDE_MAX ? -EEXIST : renameat(folder, name, folder, to) ? -errno : 0;
+	}
+	close(folder);
+	memcpy(ret, &n, sizeof(n));
+	return err ? err : (ssize_t)sizeof(n);
+}
+
+/* *ret_other: the file had other columns, and is another one's now. */
+static int columns_settle(const char *path, int table, bool *ret_other)
+{
+	struct columns_ask ask = {path, tables[table].columns};
+	unsigned n = 0;
+	ssize_t err = aside_once(columns_there, &ask, sizeof(ask), &n, sizeof(n), OUTLET_OPEN_MS);
+	char shown[256];
+
+	log_escape(shown, sizeof(shown), path, strlen(path));
+	if (err < 0)
+		log_error(
+			"export to %s: its columns are another version's, and it cannot be set aside: %s; move it",
+			shown, path_why((int)err));
+	else if (n)
+		log_warn(
+			"export to %s: its columns were another version's: that is %s.%u now, and a new one goes on from it",
+			shown, tables[table].file, n);
+	*ret_other = n;
+	return err < 0 ? (int)err : 0;
+}
+
+static int csv_open_file(struct csv_export *c, int table, const struct export_options *opt)
+{
+	struct csv_file *file = &c->files[table];
+	char *path = file_path(c, table);
+	bool append, other = false;
+	struct buffer *b;
+	int err;
+
+	if (!path)
+		return -ENOMEM;
+	err = opt->resume ? csv_resume(file, path) : -ENOENT;
+	file->numbered = !err;
+	err = file->numbered ? columns_settle(path, table, &other) : err == -ENOENT ? 0 : err;
+	append = file->numbered && !other;
+	if (!err && !opt->replay)
+		err = sink_open_aside(&file->sink, path, append, NULL, NULL);
+	else if (!err)
+		err = append ? sink_open_append(&file->sink, path) : sink_open(&file->sink, path);
+	free(path);
+	if (err || append)
+		return err;
+	b = sink_buffer(file->sink);
+	buffer_add(b, tables[table].columns, strlen(tables[table].columns));
+	csv_row(b);
+	sink_flush(file->sink);
+	return 0;
+}
+
+static int export_csv_close(void *state)
+{
+	struct csv_export *c = state;
+	int err = 0, lost;
+	uint64_t bytes;
+	char *path, *tail;
+
+	for (int i = 0; i < CSV_TABLES; i++) {
+		lost = sink_close(c->files[i].sink);
+		path = lost && c->replay ? file_path(c, i) : NULL;
+		if (path && !sink_tail(path, NULL, &tail, &bytes)) /* a torn row */
+			free(tail);
+		free(path);
+		err = err ? err : lost;
+	}
+	free(c->dir);
+	free(c);
+	return err;
+}
+
+static int export_csv_check(const char *arg, const struct export_options *opt)
+{
+	(void)opt;
+	if (arg && *arg)
+		return 0;
+	log_error("--export csv: no folder is named; give csv:DIR");
+	return -EINVAL;
+}
+
+static ssize_t folder_there(const void *arg, void *ret, size_t cap)
+{
+	(void)ret;
+	(void)cap;
+	return path_make(*(const char *const *)arg, 0755);
+}
+
+static int export_csv_open(void **ret_state, const char *arg, const struct export_options *opt)
+{
+	struct csv_export *c;
+	char shown[256];
+	int err = 0;
+
+	err = (int)aside_once(folder_there, &arg, sizeof(arg), NULL, 0, OUTLET_OPEN_MS);
+	if (err) {
+		log_error("export to %s: %s", log_escape(shown, sizeof(shown), arg, strlen(arg)),
+			  err == -ETIMEDOUT ? "its disk does not answer" : path_why(err));
+		return err;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->replay = opt->replay;
+	c->dir = strdup(arg);
+	err = c->dir ? 0 : -ENOMEM;
+	for (int i = 0; !err && i < CSV_TABLES; i++)
+		err = csv_open_file(c, i, opt);
+	if (err) {
+		export_csv_close(c);
+		return err;
+	}
+	*ret_state = c;
+	return 0;
+}
+
+static void export_csv_snapshot(void *state, struct snapshot *s)
+{
+	struct csv_export *c = state;
+	bool up = true;
+
+	for (int i = 0; i < CSV_TABLES; i++) {
+		sink_flush(c->files[i].sink);
+		up = up && !sink_trouble(c->files[i].sink);
+	}
+	if (up)
+		c->flushed_ns = s->real_ns;
+}
+
+static void export_csv_save(void *state)
+{
+	struct csv_export *c = state;
+
+	for (int i = 0; i < CSV_TABLES; i++)
+		sink_save(c->files[i].sink, SAVE_NS / CSV_TABLES);
+}
+
+static void export_csv_archive(void *state, struct archive *a)
+{
+	struct csv_export *c = state;
+	uint64_t bytes;
+
+	for (int i = 0; i < CSV_TABLES; i++) {
+		sink_archive(c->files[i].sink, a, !c->files[i].numbered);
+		if (archive_reads(a))
+			c->files[i].rows = sink_waiting(c->files[i].sink, &bytes);
+	}
+}
+
+static void export_csv_look(void *state, struct export_view *ret)
+{
+	const struct csv_export *c = state;
+	uint64_t rows = 0, slow = 0, failed = 0, bytes, not_sent;
+
+	*ret = (struct export_view){
+		.name = "csv", .up = true, .last_ns = c->flushed_ns, .ndropped = 2};
+	for (int i = 0; i < CSV_TABLES; i++) {
+		const struct sink *s = c->files[i].sink;
+		const char *trouble = sink_trouble(s);
+
+		rows += c->files[i].rows;
+		slow += sink_lost(s);
+		failed += sink_failed(s);
+		ret->waiting += sink_waiting(s, &bytes);
+		ret->waiting_bytes += bytes;
+		if (!trouble)
+			continue;
+		ret->up = false;
+		snprintf(ret->trouble, sizeof(ret->trouble), "%s: %s", tables[i].file, trouble);
+	}
+	not_sent = slow + failed + ret->waiting;
+	ret->sent = rows > not_sent ? rows - not_sent : 0;
+	ret->dropped[0].cause = "reader";
+	ret->dropped[0].count = slow;
+	ret->dropped[1].cause = "write";
+	ret->dropped[1].count = failed;
+}
+
+static uint64_t export_csv_told(void *state)
+{
+	const struct csv_export *c = state;
+	uint64_t last = 0;
+
+	for (int i = 0; i < CSV_TABLES; i++)
+		last = c->files[i].last > last ? c->files[i].last : last;
+	return last;
+}
+
+static void export_csv_end(void *state, bool soon)
+{
+	struct csv_export *c = state;
+
+	for (int i = 0; i < CSV_TABLES; i++)
+		sink_end(c->files[i].sink, soon);
+}
+
+const struct exporter export_csv = {
+	.name = "csv",
+	.help = "steps, checkpoints and disruptions as tables, to files in DIR",
+	.spec = {"csv:DIR"},
+	.place = EXPORT_TO_FOLDER,
+	.check = export_csv_check,
+	.open = export_csv_open,
+	.fact = export_csv_fact,
+	.snapshot = export_csv_snapshot,
+	.save = export_csv_save,
+	.archive = export_csv_archive,
+	.look = export_csv_look,
+	.told = export_csv_told,
+	.end = export_csv_end,
+	.close = export_csv_close,
+};

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON lines: --export json[:FILE[,size=SIZE][,keep=N]|-]. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/json_text.h"
+#include "userspace/base/log.h"
+#include "userspace/export/exporter.h"
+#include "userspace/export/file/json_line.h"
+#include "userspace/export/file/sink.h"
+
+#define KEEP_USUAL   3
+#define KEEP_MOST    1000
+#define SERVICE_SIZE (256ull << 20) /* of a service whose --export names none */
+#define LINES_BYTES  65536	    /* read of each end of a file */
+#define SAVE_NS	     500000000ull   /* that a save of the state waits for a slow disk */
+
+struct json_export {
+	struct sink *sink;
+	bool numbered; /* resumed: facts up to this number are in the file */
+	uint64_t last;
+	uint64_t lines; /* handed over; the last one's: */
+	uint64_t seq, mono_ns;
+	int64_t real_ns;
+	int64_t flushed_ns; /* of the last snapshot at which all was well, UTC; 0: none */
+	bool ended;	    /* the end was told, but its sums come with the last snapshot */
+	struct fact end_fact;
+	struct gp_end end;
+};
+
+static uint64_t json_seq(const char *line)
+{
+	const char *at = strstr(line, "\"seq\":");
+
+	return at ? strtoull(at + 6, NULL, 10) : 0;
+}
+
+/* Lines of a whole file: they are numbered. */
+static uint64_t json_lines_in(int fd)
+{
+	static char text[LINES_BYTES + 1];
+	uint64_t first, last;
+	struct stat st;
+	ssize_t n;
+	char *at;
+
+	n = pread(fd, text, LINES_BYTES, 0);
+	text[n > 0 ? n : 0] = '\0';
+	first = json_seq(text);
+	if (fstat(fd, &st) || !first)
+		return 0;
+	n = pread(fd, text, LINES_BYTES, st.st_size > LINES_BYTES ? st.st_size - LINES_BYTES : 0);
+	text[n > 0 ? n : 0] = '\0';
+	if (n > 0)
+		text[n - 1] = '\0'; /* the last line feed */
+	at = strrchr(text, '\n');
+	last = json_seq(at ? at + 1 : text);
+	return last >= first ? last - first + 1 : 0;
+}
+
+/* Cuts the settings off spec, which is the path then. bound->bytes 0: no bound. */
+static int json_settings(char *spec, const struct export_options *opt, struct outlet_bound *bound)
+{
+	char *size = NULL, *keep = NULL, *value, *end;
+	unsigned long n;
+
+	*bound = (struct outlet_bound){.keep = KEEP_USUAL, .lines = json_lines_in};
+	while ((value = sink_setting(spec, "size")) || (value = sink_setting(spec, "keep")))
+		*(value[-5] == 's' ? &size : &keep) = value;
+	if (size && strcmp(size, "none") != 0 && sink_size(size, &bound->bytes)) {
+		log_error("--export json: size=%s: expected a size from 1M to 1024G, or none",
+			  size);
+		return -EINVAL;
+	}
+	n = keep ? strtoul(keep, &end, 10) : KEEP_USUAL;
+	if (keep && (*keep < '0' || *keep > '9' || *end || n > KEEP_MOST)) {
+		log_error("--export json: keep=%s: expected a number of files from 0 to %d", keep,
+			  KEEP_MOST);
+		return -EINVAL;
+	}
+	bound->keep = (uint32_t)n;
+	if (!size && (opt->service || keep))
+		bound->bytes = SERVICE_SIZE;
+	if (opt->replay && (size || keep))
+		log_warn("--export json: size= and keep= have no effect in a replay");
+	if (opt->replay || !strcmp(spec, "-"))
+		bound->bytes = 0;
+	return 0;
+}
+
+static uint64_t json_last(char *tail)
+{
+	char *at = tail[0] ? memrchr(tail, '\n', strlen(tail) - 1) : NULL;
+	uint64_t last = json_seq(at ? at : tail);
+
+	free(tail);
+	return last;
+}
+
+/* A bounded file that was about to begin has its last line in the one before it. 0; -ENOENT: there
+ * is no file to continue; -errno after one line. */
+static int json_resume(const char *path, bool bounded, uint64_t *ret_last)
+{
+	uint64_t bytes = 0, bytes_before;
+	char *tail;
+	int err = sink_tail(path, NULL, &tail, &bytes), before;
+
+	if (!err)
+		*ret_last = json_last(tail);
+	if (!bounded || bytes || (err && err != -ENOENT))
+		return err;
+	before = sink_tail_before(path, &tail, &bytes_before);
+	if (!before)
+		*ret_last = json_last(tail);
+	return before == -ENOENT ? err : before;
+}
+
+static void export_json_gap(void *ctx, struct buffer *out, uint64_t lines)
+{
+	const struct json_export *j = ctx;
+
+	json_open(out, NULL, '{');
+	json_string(out, "type", "loss");
+	json_uint(out, "seq", j->seq);
+	json_time(out, "time", j->real_ns);
+	json_uint(out, "mono_ns", j->mono_ns);
+	json_string(out, "source", "export");
+	json_uint(out, "count", lines);
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
+}
+
+/* For a replay open() logs it, with its warning. */
+static int export_json_check(const char *arg, const struct export_options *opt)
+{
+	char *path = strdup(arg && *arg ? arg : "-");
+	struct outlet_bound bound;
+	int err = !path ? -ENOMEM : opt->replay ? 0 : json_settings(path, opt, &bound);
+
+	free(path);
+	return err;
+}
+
+static int export_json_open(void **ret_state, const char *arg, const struct export_options *opt)
+{
+	struct json_export *j = calloc(1, sizeof(*j));
+	char *path = strdup(arg && *arg ? arg : "-");
+	struct outlet_bound bound;
+	int err = j && path ? json_settings(path, opt, &bound) : -ENOMEM;
+
+	if (!err && opt->resume) {
+		err = json_resume(path, bound.bytes, &j->last);
+		j->numbered = !err;
+		j->seq = j->last;
+		err = err == -ENOENT ? 0 : err;
+	}
+	if (!err && !opt->replay)
+		err = sink_open_aside(&j->sink, path, j->numbered, export_json_gap, j);
+	else if (!err)
+		err = j->numbered ? sink_open_append(&j->sink, path) : sink_open(&j->sink, path);
+	free(path);
+	if (err) {
+		free(j);
+		return err;
+	}
+	sink_limit(j->sink, bound.bytes ? &bound : NULL);
+	*ret_state = j;
+	return 0;
+}
+
+static void export_json_line(struct json_export *j, const struct fact *f,
+			     const struct snapshot *last)
+{
+	j->seq = f->number;
+	j->mono_ns = f->mono_ns;
+	j->real_ns = f->real_ns;
+	json_line(sink_buffer(j->sink), f, last);
+	sink_line(j->sink);
+	j->lines++;
+}
+
+static void export_json_end(struct json_export *j, const struct snapshot *last)
+{
+	if (!j->ended)
+		return;
+	j->ended = false;
+	j->end_fact.end = &j->end;
+	j->end_fact.job = "";
+	export_json_line(j, &j->end_fact, last);
+}
+
+static void export_json_fact(void *state, const struct fact *f)
+{
+	struct json_export *j = state;
+
+	if (j->numbered ? f->number <= j->last : f->told)
+		return;
+	if (f->type != FACT_END) {
+		export_json_line(j, f, NULL);
+		return;
+	}
+	j->end_fact = *f;
+	j->end = *f->end;
+	j->ended = true;
+}
+
+static void export_json_snapshot(void *state, struct snapshot *s)
+{
+	struct json_export *j = state;
+
+	export_json_end(j, s);
+	sink_flush(j->sink);
+	if (!sink_trouble(j->sink))
+		j->flushed_ns = s->real_ns;
+}
+
+static void export_json_save(void *state)
+{
+	sink_save(((struct json_export *)state)->sink, SAVE_NS);
+}
+
+static void export_json_archive(void *state, struct archive *a)
+{
+	struct json_export *j = state, was = *j;
+	uint64_t bytes;
+
+	archive_number(a, &was.seq);
+	archive_number(a, &was.mono_ns);
+	archive_number(a, &was.real_ns);
+	if (archive_reads(a) && was.seq > j->seq) {
+		j->seq = was.seq;
+		j->mono_ns = was.mono_ns;
+		j->real_ns = was.real_ns;
+	}
+	sink_archive(j->sink, a, false);
+	if (archive_reads(a))
+		j->lines = sink_waiting(j->sink, &bytes);
+}
+
+/* Every fact is a line. */
+static void export_json_missed(void *state, uint64_t upto)
+{
+	struct json_export *j = state;
+	uint64_t lines;
+
+	if (!j->numbered || upto <= j->seq)
+		return;
+	lines = upto - j->seq;
+	j->seq = upto;
+	j->mono_ns = clock_mono_ns();
+	j->real_ns = clock_real_ns();
+	sink_missed(j->sink, lines);
+}
+
+static void export_json_look(void *state, struct export_view *ret)
+{
+	const struct json_export *j = state;
+	uint64_t slow = sink_lost(j->sink), failed = sink_failed(j->sink), bytes,
+		 waiting = sink_waiting(j->sink, &bytes), not_sent = slow + failed + waiting;
+	const char *trouble = sink_trouble(j->sink);
+
+	*ret = (struct export_view){
+		.name = "json",
+		.up = !trouble,
+		.sent = j->lines > not_sent ? j->lines - not_sent : 0,
+		.waiting = waiting,
+		.waiting_bytes = bytes,
+		.last_ns = j->flushed_ns,
+		.ndropped = 3,
+		.dropped = {{"reader", slow}, {"write", failed}, {"size", sink_removed(j->sink)}},
+	};
+	if (trouble)
+		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", trouble);
+}
+
+static uint64_t export_json_told(void *state)
+{
+	return ((struct json_export *)state)->last;
+}
+
+static void export_json_stop(void *state, bool soon)
+{
+	sink_end(((struct json_export *)state)->sink, soon);
+}
+
+static int export_json_close(void *state)
+{
+	struct json_export *j = state;
+	int err;
+
+	export_json_end(j, NULL);
+	err = sink_close(j->sink);
+	free(j);
+	return err;
+}
+
+const struct exporter export_json = {
+	.name = "json",
+	.help = "every fact as a line of JSON, to FILE[,size=SIZE][,keep=N] or - (standard output); gp-bpf schema describes them",
+	.spec = {"json:FILE"},
+	.place = EXPORT_TO_FILE,
+	.setting = {",size=", ",keep="},
+	.check = export_json_check,
+	.open = export_json_open,
+	.fact = export_json_fact,
+	.snapshot = export_json_snapshot,
+	.save = export_json_save,
+	.archive = export_json_archive,
+	.missed = export_json_missed,
+	.look = export_json_look,
+	.told = export_json_told,
+	.end = export_json_stop,
+	.close = export_json_close,
+};

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/file/json_line.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "userspace/base/json_text.h"
+#include "userspace/ingest/event.h"
+
+static const char *const fact_name[] = {
+	[FACT_START] = "start",	  [FACT_RANK] = "rank",
+	[FACT_STEP] = "step",	  [FACT_CHECKPOINT] = "checkpoint",
+	[FACT_RANGE] = "range",	  [FACT_DISRUPTION] = "disruption",
+	[FACT_LEDGER] = "ledger", [FACT_HEALTH] = "health",
+	[FACT_LOSS] = "loss",	  [FACT_END] = "end",
+	[FACT_PROBE] = "probe",	  [FACT_MONITOR] = "monitor",
+};
+
+static const char *const cause_name[GP_LOSS_CAUSE_COUNT] = {
+#define X(id, name, attributes) [id] = #name,
+	GP_LOSS_CAUSES(X)
+#undef X
+};
+
+static const char *const end_name[] = {
+	[GP_END_TARGETS_GONE] = "targets_gone",
+	[GP_END_USER] = "user",
+	[GP_END_TIME] = "time",
+	[GP_END_ERROR] = "error",
+};
+
+static const char *const job_from_name[GP_JOB_FROM_COUNT] = {
+#define X(id, name) [id] = #name,
+	GP_JOB_FROM(X)
+#undef X
+};
+
+static void line_rank_number(struct buffer *out, const char *key, int value)
+{
+	if (value < 0)
+		json_null(out, key);
+	else
+		json_int(out, key, value);
+}
+
+static void line_start(struct buffer *out, const struct gp_session *s)
+{
+	json_uint(out, "schema", JSON_SCHEMA_VERSION);
+	json_string(out, "version", s->version);
+	json_string(out, "kernel", s->kernel);
+	json_string(out, "command", s->command);
+}
+
+/* Where the process runs; a rank that nothing is known of has them all, null. */
+static void line_place(struct buffer *out, const struct gp_place *p)
+{
+	static const struct gp_place none = {.attempt = -1};
+
+	p = p ? p : &none;
+	json_known(out, "namespace", p->namespace);
+	json_known(out, "pod", p->pod);
+	json_known(out, "container", *p->container_name ? p->container_name : p->container_id);
+	json_known(out, "node", p->node);
+	line_rank_number(out, "attempt", p->attempt);
+	json_known(out, "job_uid", p->job_uid);
+	json_string(out, "job_from", p->job_from ? job_from_name[p->job_from] : NULL);
+}
+
+/* Empty: not known. */
+static void line_scheduling(struct buffer *out, const struct scheduling *s)
+{
+	json_open(out, "scheduling", '{');
+	for (int i = 0; s && i < SCHEDULE_COUNT; i++)
+		json_uint(out, schedule_name[i], s->ns[i]);
+	json_close(out, '}');
+}
+
+static void line_rank(struct buffer *out, const struct fact *f)
+{
+	const struct step_state *st = f->state;
+
+	json_string(out, "state", step_state_name[st->state]);
+	json_known(out, "tier", tier_name[st->tier]);
+	json_known(out, "marker", st->marker);
+	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
+	json_string(out, "unit", st->tier ? unit_name[st->unit] : NULL);
+	json_string(out, "series", st->tier ? series_name[st->series] : NULL);
+	json_known(out, "ratios", st->ratios);
+	json_real(out, "confidence", st->confidence);
+	json_known(out, "reason", st->reason);
+	json_uint(out, "loop", st->loop);
+	json_uint(out, "loops", st->loops);
+	json_string(out, "numbering",
+		    st->undercounted   ? "undercounted"
+		    : st->since_attach ? "since_attach"
+				       : "process_start");
+	json_uint(out, "steps", st->steps);
+	json_uint(out, "updates", st->updates);
+	json_nonzero(out, "period", st->period);
+	if (st->compiled || st->cached) {
+		json_open(out, "programs", '{');
+		json_uint(out, "compiled", st->compiled);
+		json_uint(out, "cached", st->cached);
+		json_close(out, '}');
+	}
+	line_rank_number(out, "world_size", f->world_size);
+	line_place(out, f->place);
+	line_scheduling(out, f->life ? f->life->scheduling : NULL);
+}
+
+static void line_flags(struct buffer *out, uint32_t flags)
+{
+	json_open(out, "flags", '[');
+#define X(bit, name)                                                                               \
+	if (flags & (1u << (bit)))                                                                 \
+		json_string(out, NULL, #name);
+	STEP_FLAGS(X)
+#undef X
+	json_close(out, ']');
+}
+
+static void line_ranges(struct buffer *out, const struct share_view *v)
+{
+	if (!v || !v->nparts)
+		return;
+	json_open(out, "ranges", '{');
+	for (uint32_t i = 0; i < v->nparts; i++)
+		json_uint(out, v->part[i].name, v->part[i].ns);
+	json_close(out, '}');
+}
+
+static void line_step(struct buffer *out, const struct fact_step *fs)
+{
+	const struct step *s = &fs->step;
+
+	json_uint(out, "loop", s->loop);
+	json_uint(out, "step", s->number);
+	json_uint(out, "run_step", fs->run_step);
+	json_uint(out, "start_ns", s->start_ns);
+	json_uint(out, "end_ns", s->end_ns);
+	json_uint(out, "duration_ns", s->end_ns - s->start_ns);
+	json_known(out, "tier", tier_name[s->tier]);
+	json_string(out, "boundary", s->boundary ? boundary_name[s->boundary] : NULL);
+	json_string(out, "series", series_name[s->series]);
+	json_uint(out, "micro_batches", s->micro_batches);
+	json_uint(out, "updates", s->updates);
+	line_flags(out, s->flags);
+	json_open(out, "phases", '{');
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (fs->phases_known & (1u << i))
+			json_uint(out, phase_name[i], fs->phase_ns[i]);
+	if (fs->device_known)
+		json_uint(out, "host", fs->host_ns);
+	json_close(out, '}');
+	line_ranges(out, fs->ranges);
+}
+
+static void line_checkpoint(struct buffer *out, const struct fact_checkpoint *c)
+{
+	json_string(out, "op", c->restore ? "restore" : "save");
+	if (c->restore)
+		json_null(out, "mode");
+	else
+		json_string(out, "mode", c->async ? "async" : "sync");
+	json_uint(out, "start_ns", c->start_ns);
+	if (c->closed) {
+		json_uint(out, "end_ns", c->end_ns);
+		json_uint(out, "duration_ns", c->end_ns - c->start_ns);
+	} else {
+		json_null(out, "end_ns");
+		json_null(out, "duration_ns");
+	}
+	json_nonzero(out, "bytes", c->bytes);
+	json_uint(out, "files", c->files);
+	json_nonzero(out, "step", c->step);
+	json_nonzero(out, "run_step", c->run_step);
+	json_known(out, "file", c->file);
+	json_bool(out, "estimated", c->match ? checkpoint_estimated(c->match) : c->estimated);
+	if (!c->restore)
+		return;
+	if (!c->match) {
+		json_null(out, "saved_step");
+		json_null(out, "match");
+		json_null(out, "confidence");
+		return;
+	}
+	json_nonzero(out, "saved_step", c->match->step);
+	json_string(out, "match", checkpoint_how_name[c->match->how]);
+	json_real(out, "confidence", c->match->confidence);
+}
+
+static void line_range(struct buffer *out, const struct fact_range *r,
+		       const struct type_names *types)
+{
+	char bucket[LEDGER_NAME_MAX];
+
+	snprintf(bucket, sizeof(bucket), "%s%s%s", bucket_name[r->bucket], r->type ? "." : "",
+		 r->type ? types->name[r->type] : "");
+	json_string(out, "name", r->name ? r->name : "");
+	json_string(out, "bucket", bucket);
+	json_bool(out, "async", r->async);
+	json_uint(out, "start_ns", r->start_ns);
+	json_uint(out, "end_ns", r->end_ns);
+	json_uint(out, "duration_ns", r->end_ns - r->start_ns);
+}
+
+/* Fields that are unknown while the disruption lasts, or because the job was not resumed, are null.
+ */
+static void line_disruption(struct buffer *out, const struct job_disruption *disruption)
+{
+	const struct job_cause *why = &disruption->why;
+	const struct disruption *d = &disruption->d;
+
+	json_uint(out, "disruption", disruption->number);
+	json_bool(out, "over", disruption->over);
+	json_string(out, "cause", why->cause);
+	json_known(out, "fault", why->fault);
+	json_bool(out, "graceful", d->graceful);
+	line_rank_number(out, "exit_code", why->exit_code);
+	json_nonzero(out, "signal", (uint64_t)why->signal);
+	json_nonzero(out, "sender", why->sender);
+	json_known(out, "sender_comm", why->sender_comm);
+	json_uint(out, "at_ns", d->at_ns);
+	json_nonzero(out, "step", d->step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->step);
+	json_uint(out, "starts", d->starts);
+	json_nonzero(out, "resumed_step",
+		     d->resumed_step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->resumed_step);
+	if (disruption->over) {
+		json_uint(out, "wasted_ns", d->wasted_ns);
+		json_uint(out, "recovery_ns", d->recovery_ns);
+		json_uint(out, "down_ns", d->down_ns);
+	} else {
+		json_null(out, "wasted_ns");
+		json_null(out, "recovery_ns");
+		json_null(out, "down_ns");
+	}
+	json_open(out, "recovery", '{');
+	for (int i = 0; disruption->over && i < BUCKET_COUNT; i++)
+		if (disruption->split_ns[i])
+			json_uint(out, bucket_name[i], disruption->split_ns[i]);
+	json_close(out, '}');
+	line_scheduling(out, disruption->scheduling.known ? &disruption->scheduling : NULL);
+	json_bool(out, "estimated", disruption->estimated);
+	json_known(out, "how", disruption->how);
+}
+
+static void line_window(struct buffer *out, const struct window_view *w,
+			const struct type_names *types)
+{
+	static const char *const cumulative[] = {
+		"productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged",
+		"disruptions"};
+	char name[16], room[LEDGER_NAME_MAX];
+	const char *part;
+	uint64_t ns;
+
+	json_uint(out, "elapsed_ns", window_elapsed(w));
+	json_uint(out, "excluded_ns", w->ns[BUCKET_EXCLUDED]);
+	json_open(out, "buckets", '{');
+	for (uint32_t i = 0; (part = window_part(w, types, i, room, &ns)); i++)
+		json_uint(out, part, ns);
+	json_close(out, '}');
+	json_open(out, "async", '{');
+	json_close(out, '}');
+	json_uint(out, "unsettled_ns", w->unsettled_ns);
+	for (size_t i = 0; i < sizeof(cumulative) / sizeof(cumulative[0]); i++)
+		json_null(out, cumulative[i]);
+	json_string(out, "window", window_name(name, w->length_ns));
+	json_uint(out, "from_ns", w->from_ns);
+	json_bool(out, "final", false);
+}
+
+static void line_ledger(struct buffer *out, const struct fact *f)
+{
+	const struct ledger_view *l = f->ledger;
+	char room[LEDGER_NAME_MAX];
+	const char *name;
+	uint64_t ns;
+
+	json_uint(out, "elapsed_ns", ledger_elapsed(l));
+	json_uint(out, "excluded_ns", l->ns[BUCKET_EXCLUDED]);
+	json_open(out, "buckets", '{');
+	for (uint32_t i = 0; (name = ledger_part(l, f->types, i, room, &ns)); i++)
+		json_uint(out, name, ns);
+	json_close(out, '}');
+	json_open(out, "async", '{');
+	json_close(out, '}');
+	json_uint(out, "unsettled_ns", l->unsettled_ns);
+	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
+	json_string(out, "unit", unit_name[f->unit]);
+	json_uint(out, "steps", l->steps);
+	json_nonzero(out, "max_productive_step", l->max_step);
+	json_uint(out, "late_ns", l->late_ns);
+	json_uint(out, "merged", l->merged);
+	json_uint(out, "disruptions", l->disruptions);
+	json_string(out, "window", "cumulative");
+	json_bool(out, "final", l->ended);
+}
+
+static void line_health(struct buffer *out, const struct fact_health *h)
+{
+	json_string(out, "kind", h->kind);
+	json_uint(out, "onset_ns", h->onset_ns);
+	json_uint(out, "size", h->size_ns);
+	json_bool(out, "over", h->over);
+	json_string(out, "why", h->why);
+	json_known(out, "phase", h->phase);
+	json_known(out, "evidence", h->evidence);
+	if (h->name) {
+		json_string(out, "name", h->name);
+		json_int(out, "code", h->code);
+		json_string(out, "origin", h->origin);
+	}
+	if (h->name || h->step)
+		json_nonzero(out, "step", h->step);
+	if (h->ratio <= 0)
+		return;
+	json_uint(out, "loop", h->loop);
+	json_real(out, "ratio", h->ratio);
+	json_nonzero(out, "period", h->period);
+	json_uint(out, "onset_step", h->onset_step);
+	json_nonzero(out, "end_ns", h->end_ns);
+	json_nonzero(out, "end_step", h->end_step);
+}
+
+static void line_loss(struct buffer *out, const struct gp_loss *l)
+{
+	json_string(out, "source",
+		    l->cause < GP_LOSS_CAUSE_COUNT ? cause_name[l->cause] : "unknown");
+	json_uint(out, "count", l->count);
+}
+
+static void line_probe(struct buffer *out, const struct attach_view *a)
+{
+	json_string(out, "probe", a->id);
+	json_string(out, "library", a->at.library);
+	json_string(out, "group", event_group_name(a->group));
+	json_string(out, "state", event_attach_state_name(a->at.state));
+}
+
+static void line_entry(struct buffer *out, const struct monitor_entry *e)
+{
+	switch (e->type) {
+	case GP_MONITOR_TEXT:
+		json_string(out, e->key, e->text);
+		break;
+	case GP_MONITOR_DOUBLE:
+		json_double(out, e->key, monitor_double(e->value));
+		break;
+	case GP_MONITOR_INT:
+		json_int(out, e->key, (int64_t)e->value);
+		break;
+	default:
+		json_bool(out, e->key, e->value != 0);
+		break;
+	}
+}
+
+/* A loss that is no number any more is news, and JSON has no word for it. */
+static void line_not_finite(struct buffer *out, const struct monitor_event *ev)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < ev->nentries; i++) {
+		const struct monitor_entry *e = &ev->entry[i];
+		double value = monitor_double(e->value);
+
+		if (e->type != GP_MONITOR_DOUBLE || isfinite(value))
+			continue;
+		if (!any)
+			json_open(out, "not_finite", '{');
+		any = true;
+		json_string(out, e->key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+	}
+	if (any)
+		json_close(out, '}');
+}
+
+static void line_monitor(struct buffer *out, const struct monitor_event *ev)
+{
+	json_string(out, "name", ev->name);
+	json_time(out, "wall_time", ev->wall_ns);
+	json_open(out, "data", '{');
+	for (uint32_t i = 0; i < ev->nentries; i++)
+		line_entry(out, &ev->entry[i]);
+	json_close(out, '}');
+	line_not_finite(out, ev);
+	json_bool(out, "truncated", ev->truncated);
+}
+
+static void line_end(struct buffer *out, const struct gp_end *e, const struct snapshot *last)
+{
+	uint64_t hits = 0, cost_ns = 0;
+
+	json_string(out, "reason",
+		    e->reason < sizeof(end_name) / sizeof(end_name[0]) ? end_name[e->reason]
+								       : NULL);
+	if (e->status == -1)
+		json_null(out, "status");
+	else
+		json_int(out, "status", e->status);
+	if (!last) {
+		json_null(out, "losses");
+		json_null(out, "overhead");
+		return;
+	}
+	for (int data = 1; data >= 0; data--) {
+		json_open(out, data ? "losses" : "noted", '{');
+		for (unsigned i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
+			if (last->lost[i] && event_loss_of_data(i) == data)
+				json_uint(out, cause_name[i], last->lost[i]);
+		json_close(out, '}');
+	}
+	for (uint32_t i = 0; i < last->nranks; i++) {
+		hits += last->ranks[i].hits;
+		cost_ns += last->ranks[i].overhead.sum.all_ns;
+	}
+	json_open(out, "overhead", '{');
+	json_uint(out, "hits", hits);
+	json_uint(out, "cost_ns", cost_ns);
+	json_bool(out, "estimated", true);
+	json_close(out, '}');
+	json_uint(out, "events", last->events);
+}
+
+static void line_head(struct buffer *out, const struct fact *f)
+{
+	bool about_process = f->pid || f->type == FACT_RANK || f->type == FACT_DISRUPTION;
+
+	json_open(out, NULL, '{');
+	json_string(out, "type", fact_name[f->type]);
+	json_uint(out, "seq", f->number);
+	json_time(out, "time", f->real_ns);
+	json_uint(out, "mono_ns", f->mono_ns);
+	if (f->job && *f->job)
+		json_string(out, "job", f->job);
+	else if (about_process)
+		json_null(out, "job");
+	if (!about_process)
+		return;
+	line_rank_number(out, "rank", f->pid ? f->rank : -1);
+	if (f->pid)
+		json_uint(out, "pid", f->pid);
+	else
+		json_null(out, "pid"); /* of another node's process */
+}
+
+void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last)
+{
+	if ((size_t)f->type >= sizeof(fact_name) / sizeof(fact_name[0]) || !fact_name[f->type])
+		return;
+	line_head(out, f);
+	switch (f->type) {
+	case FACT_START:
+		line_start(out, f->start);
+		break;
+	case FACT_RANK:
+		line_rank(out, f);
+		break;
+	case FACT_STEP:
+		line_step(out, f->step);
+		break;
+	case FACT_CHECKPOINT:
+		line_checkpoint(out, f->checkpoint);
+		break;
+	case FACT_RANGE:
+		line_range(out, f->range, f->types);
+		break;
+	case FACT_DISRUPTION:
+		line_disruption(out, f->disruption);
+		break;
+	case FACT_LEDGER:
+		if (f->window)
+			line_window(out, f->window, f->types);
+		else
+			line_ledger(out, f);
+		break;
+	case FACT_LOSS:
+		line_loss(out, f->loss);
+		break;
+	case FACT_END:
+		line_end(out, f->end, last);
+		break;
+	case FACT_PROBE:
+		line_probe(out, f->probe);
+		break;
+	case FACT_HEALTH:
+		line_health(out, f->health);
+		break;
+	case FACT_MONITOR:
+		line_monitor(out, f->monitor);
+		break;
+	}
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/file/outlet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/aside.h"
+#include "userspace/base/clock.h"
+#include "userspace/base/path.h"
+
+#define NS_PER_MS 1000000ull
+
+struct outlet {
+	struct aside *aside;
+	char *path;   /* there since before the other process was begun; as text */
+	char *text;   /* shared with it: what is on its way */
+	size_t going; /* of it; 0: nothing is */
+	off_t size;   /* of the file, as it was told last */
+	struct outlet_bound bound;
+	bool made;  /* by outlet_open() */
+	bool again; /* the process that had it is gone: another one has it now */
+};
+
+/* ---- over there ------------------------------------------------------------------------------ */
+
+struct outlet_ask {
+	const char *path, *text;
+	size_t len;
+	off_t size; /* of the file before it */
+	bool keep;
+	struct outlet_bound bound;
+};
+
+struct answer {
+	struct outlet_told told;
+	off_t size;
+	bool made;
+};
+
+/* In the process that writes. */
+static struct {
+	int fd;
+	off_t torn_at, torn; /* a part of a line that could not be cut off: from, to; 0: none */
+} there = {.fd = -1};
+
+static ssize_t whole_lines(const char *text, size_t len)
+{
+	const char *end = len ? memrchr(text, '\n', len) : NULL;
+
+	return end ? end + 1 - text : 0;
+}
+
+static int outlet_begin(const struct outlet_ask *a, int how, struct stat *st, bool *ret_made)
+{
+	int err;
+
+	prctl(PR_SET_NAME, "gp-bpf-write");
+	/* A pipe's reader would be told of its end by the close that follows. */
+	if (!stat(a->path, st) && !S_ISREG(st->st_mode))
+		return -ENOTSUP;
+	there.fd = path_open(a->path, O_WRONLY | O_APPEND | how, 0644);
+	*ret_made = there.fd == -ENOENT;
+	if (*ret_made)
+		there.fd = path_open(a->path, O_WRONLY | O_CREAT | O_APPEND | how, 0644);
+	if (there.fd < 0)
+		return there.fd;
+	err = fstat(there.fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOTSUP;
+	if (err) {
+		close(there.fd);
+		there.fd = -1;
+	}
+	return err;
+}
+
+static ssize_t outlet_open_there(const void *arg, void *ret, size_t cap)
+{
+	const struct outlet_ask *a = arg;
+	struct answer *answer = ret;
+	struct stat st;
+	bool made;
+	int err = cap < sizeof(*answer) ? -ENOBUFS
+					: outlet_begin(a, a->keep ? 0 : O_TRUNC, &st, &made);
+
+	if (err)
+		return err;
+	*answer = (struct answer){.size = st.st_size, .made = made};
+	return sizeof(*answer);
+}
+
+/* Nothing is behind `to`. What cannot be cut is cut before the next line, where nobody else has. */
+static void outlet_cut(off_t to, off_t size)
+{
+	if (!ftruncate(there.fd, to))
+		return;
+	there.torn_at = to;
+	there.torn = size;
+}
+
+/* 0, or why nothing can be written. */
+static int outlet_mend(struct stat *st)
+{
+	if (fstat(there.fd, st))
+		return -errno;
+	if (there.torn && st->st_size == there.torn) {
+		if (ftruncate(there.fd, there.torn_at))
+			return -errno;
+		st->st_size = there.torn_at;
+	}
+	there.torn = 0;
+	return 0;
+}
+
+/* The predecessor wrote the same text up to there. */
+static size_t begin_again(const struct outlet_ask *a, struct stat *st, int *ret_err)
+{
+	off_t more;
+	size_t had = 0;
+	bool made;
+
+	*ret_err = outlet_begin(a, 0, st, &made);
+	more = *ret_err ? 0 : st->st_size - a->size;
+	if (more < 0 && a->bound.bytes)
+		more = st->st_size; /* it is a new file, which begins with this text */
+	if (more <= 0 || more > (off_t)a->len)
+		return 0;
+	had = (size_t)more == a->len ? a->len : (size_t)whole_lines(a->text, (size_t)more);
+	if ((off_t)had < more)
+		outlet_cut(st->st_size - more + (off_t)had, st->st_size);
+	return had;
+}
+
+/* FILE.n of the file that is bounded; 0: the file itself. */
+static void bounded_name(char out[NAME_MAX + 1], const char *name, uint32_t n)
+{
+	if (n)
+		snprintf(out, NAME_MAX + 1, "%.240s.%u", name, n);
+	else
+		snprintf(out, NAME_MAX + 1, "%s", name);
+}
+
+/* Opens FILE.keep to count its lines, and removes it. */
+static int files_drop(const struct outlet_bound *b, int folder, const char *name,
+		      uint64_t *ret_removed)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	uint64_t lines = fd >= 0 && b->lines ? b->lines(fd) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (unlinkat(folder, name, 0))
+		return -EXDEV;
+	*ret_removed = lines;
+	return 0;
+}
+
+/* Moves each file to the next number, up to the first number that is free; where none is, the
+ * oldest file is removed. A failed call is repeated every second, so it must not move or remove
+ * files again. */
+static int files_shift(const struct outlet_bound *b, int folder, const char *name,
+		       uint64_t *ret_removed)
+{
+	char from[NAME_MAX + 1], to[NAME_MAX + 1];
+	uint32_t n = 0;
+	struct stat st;
+	int err = 0;
+
+	do {
+		bounded_name(to, name, n);
+		if (fstatat(folder, to, &st, AT_SYMLINK_NOFOLLOW))
+			break;
+		if (!S_ISREG(st.st_mode))
+			return -EXDEV;
+	} while (++n <= b->keep);
+	if (n > b->keep)
+		err = files_drop(b, folder, to, ret_removed);
+	for (n = n > b->keep ? b->keep : n; !err && n > 0; n--) {
+		bounded_name(from, name, n - 1);
+		bounded_name(to, name, n);
+		err = renameat(folder, from, folder, to) ? -EXDEV : 0;
+	}
+	return err;
+}
+
+void outlet_target(const char *path, char *ret, size_t len)
+{
+	char target[PATH_MAX], link[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	ssize_t n;
+
+	if (realpath(path, target)) {
+		snprintf(ret, len, "%s", target);
+		return;
+	}
+	n = readlink(path, link, sizeof(link) - 1); /* its target may not be there yet */
+	link[n > 0 ? n : 0] = '\0';
+	if (n <= 0)
+		snprintf(ret, len, "%s", path);
+	else if (link[0] == '/' || !slash)
+		snprintf(ret, len, "%s", link);
+	else
+		snprintf(ret, len, "%.*s/%s", (int)(slash - path), path, link);
+}
+
+/* Begins a new file. A file that has another name by now stays as it is. */
+static int outlet_rotate(const struct outlet_ask *a, struct stat *st, uint64_t *ret_removed)
+{
+	char target[PATH_MAX];
+	const char *name;
+	struct stat is;
+	int folder, fd, was, err = 0;
+
+	outlet_target(a->path, target, sizeof(target));
+	folder = path_parent(target, &name);
+	if (folder < 0)
+		return folder;
+	if (!fstatat(folder, name, &is, AT_SYMLINK_NOFOLLOW) && is.st_ino == st->st_ino &&
+	    is.st_dev == st->st_dev)
+		err = files_shift(&a->bound, folder, name, ret_removed);
+	close(folder);
+	if (err)
+		return err;
+	fd = path_open(a->path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &is))
+		err = -errno;
+	else if (!S_ISREG(is.st_mode))
+		err = -ENOTSUP;
+	else if (is.st_ino == st->st_ino && is.st_dev == st->st_dev)
+		err = -EXDEV;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	was = there.fd;
+	there.fd = fd;
+	*st = is;
+	return close(was) ? -errno : 0; /* network disks and quotas report failed writes here */
+}
+
+static ssize_t outlet_write_there(const void *arg, void *ret, size_t cap)
+{
+	const struct outlet_ask *a = arg;
+	struct answer *answer = ret;
+	struct stat st;
+	uint64_t removed = 0;
+	size_t at = 0, whole;
+	ssize_t n = 0;
+	int err = 0;
+
+	if (cap < sizeof(*answer))
+		return -ENOBUFS;
+	if (there.fd < 0)
+		at = begin_again(a, &st, &err);
+	err = err ? err : outlet_mend(&st);
+	if (!err && a->bound.bytes && !at && st.st_size &&
+	    (uint64_t)st.st_size + a->len > a->bound.bytes)
+		err = outlet_rotate(a, &st, &removed);
+	if (err) {
+		*answer = (struct answer){.told = {0, err, removed}, .size = a->size};
+		return sizeof(*answer);
+	}
+	st.st_size -= (off_t)at;
+	while (at < a->len) {
+		n = write(there.fd, a->text + at, a->len - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+	}
+	err = at == a->len ? 0 : n < 0 ? -errno : -EIO;
+	whole = at == a->len ? at : (size_t)whole_lines(a->text, at);
+	if (whole < at)
+		outlet_cut(st.st_size + (off_t)whole, st.st_size + (off_t)at);
+	*answer = (struct answer){.told = {whole, err, removed}, .size = st.st_size + (off_t)whole};
+	return sizeof(*answer);
+}
+
+static ssize_t close_there(const void *arg, void *ret, size_t cap)
+{
+	int fd = there.fd;
+
+	(void)arg;
+	(void)ret;
+	(void)cap;
+	there.fd = -1;
+	return fd >= 0 && close(fd) ? -errno : 0;
+}
+
+/* ---- here ------------------------------------------------------------------------------------ */
+
+static int outlet_ask(struct outlet *o, aside_fn *fn, bool keep)
+{
+	struct outlet_ask a;
+	int err;
+
+	memset(&a, 0, sizeof(a)); /* it is sent as it lies, with what pads it */
+	a.path = o->path;
+	a.text = o->text;
+	a.len = o->going;
+	a.size = o->size;
+	a.keep = keep;
+	a.bound = o->bound;
+	err = aside_ask(o->aside, fn, &a, sizeof(a));
+	return err == -EAGAIN ? -EBUSY : err; /* no process can be had */
+}
+
+/* -EAGAIN: not within that time; else as aside_answer(). */
+static ssize_t outlet_answer_of(struct outlet *o, int wait_ms, struct answer *ret)
+{
+	const void *answer;
+	ssize_t n = aside_await(o->aside, wait_ms, &answer);
+
+	if (n > 0)
+		memcpy(ret, answer, sizeof(*ret));
+	return n;
+}
+
+static void outlet_free(struct outlet *o)
+{
+	aside_free(o->aside);
+	if (o->text)
+		munmap(o->text, OUTLET_TEXT_MAX);
+	free(o->path);
+	free(o);
+}
+
+static bool only_here(const char *path)
+{
+	return !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/dev/std", 8) ||
+	       !strncmp(path, "/proc/", 6);
+}
+
+int outlet_open(struct outlet **ret, const char *path, bool keep)
+{
+	struct answer answer = {0};
+	struct outlet *o;
+	ssize_t n;
+	int err;
+
+	if (only_here(path))
+		return -ENOTSUP;
+	o = calloc(1, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	o->path = strdup(path);
+	o->text = mmap(NULL, OUTLET_TEXT_MAX, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (o->text == MAP_FAILED)
+		o->text = NULL;
+	err = o->path && o->text ? aside_new(&o->aside, sizeof(struct answer)) : -ENOMEM;
+	if (!err)
+		err = outlet_ask(o, outlet_open_there, keep);
+	n = err ? err : outlet_answer_of(o, OUTLET_OPEN_MS, &answer);
+	if (n < 0) {
+		if (n == -EAGAIN)
+			aside_drop(o->aside);
+		outlet_free(o);
+		return n == -EAGAIN ? -ETIMEDOUT : (int)n;
+	}
+	o->size = answer.size;
+	o->made = answer.made;
+	*ret = o;
+	return 0;
+}
+
+size_t outlet_give(struct outlet *o, const char *text, size_t len)
+{
+	size_t whole;
+
+	if (len > OUTLET_TEXT_MAX) {
+		whole = (size_t)whole_lines(text, OUTLET_TEXT_MAX);
+		len = whole ? whole : OUTLET_TEXT_MAX; /* a line that is longer goes in parts */
+	}
+	memcpy(o->text, text, len);
+	o->going = len;
+	o->again = false;
+	if (outlet_ask(o, outlet_write_there, true))
+		o->going = 0;
+	return o->going;
+}
+
+int outlet_take(struct outlet *o, int wait_ms, struct outlet_told *ret)
+{
+	uint64_t until_ns = clock_mono_ns() + (uint64_t)wait_ms * NS_PER_MS, now_ns;
+	struct answer answer = {.size = o->size};
+	ssize_t n = outlet_answer_of(o, wait_ms, &answer);
+
+	if (n == -EIO && !o->again) {
+		o->again = true;
+		now_ns = clock_mono_ns();
+		wait_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) : 0;
+		n = outlet_ask(o, outlet_write_there, true);
+		n = n ? n : outlet_answer_of(o, wait_ms, &answer);
+	}
+	if (n == -EAGAIN)
+		return -EAGAIN;
+	if (n < 0)
+		answer.told.err = (int)n;
+	o->going = 0;
+	o->size = answer.size;
+	*ret = answer.told;
+	return 0;
+}
+
+const char *outlet_why(int err)
+{
+	switch (err) {
+	case -EBUSY:
+		return "the process that writes it cannot be started (a limit of processes?)";
+	case -EXDEV:
+		return "it has reached its size, but cannot be renamed; FILE must not be a mount point, and FILE.1 and so on must not be folders or links";
+	default:
+		return path_why(err);
+	}
+}
+
+void outlet_limit(struct outlet *o, const struct outlet_bound *bound)
+{
+	o->bound = *bound;
+}
+
+bool outlet_made(const struct outlet *o)
+{
+	return o->made;
+}
+
+uint64_t outlet_bytes(const struct outlet *o)
+{
+	return (uint64_t)o->size;
+}
+
+int outlet_close(struct outlet *o, int wait_ms)
+{
+	struct answer answer;
+	ssize_t n = o && o->going ? -EAGAIN : 0;
+
+	if (!o)
+		return 0;
+	if (!n) {
+		n = outlet_ask(o, close_there, true);
+		n = n ? n : outlet_answer_of(o, wait_ms, &answer);
+	}
+	if (n == -EAGAIN)
+		aside_drop(o->aside);
+	outlet_free(o);
+	return n == -EAGAIN ? -ETIMEDOUT : (int)n;
+}

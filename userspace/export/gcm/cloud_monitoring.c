@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cloud Monitoring: --export cloud-monitoring. gcm/ has the series, cloud/ the identity of the
+ * machine; this file joins both with a snapshot, on a thread of its own. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/log.h"
+#include "userspace/cloud/google.h"
+#include "userspace/cloud/web.h"
+#include "userspace/export/exporter.h"
+#include "userspace/export/file/sink.h"
+#include "userspace/export/worker.h"
+#include "userspace/export/gcm/request.h"
+#include "userspace/export/gcm/rows.h"
+#include "userspace/export/gcm/sender.h"
+
+#define NS_PER_MS	  1000000ull
+#define NS_PER_S	  1000000000ll
+#define INTERVAL_NS	  (30 * NS_PER_S) /* the goodput library's */
+#define INTERVAL_LEAST_NS (SENDER_SPACING_MS * (int64_t)NS_PER_MS)
+#define INTERVAL_STAND_NS NS_PER_S	  /* of a stand-in on this machine, which no quota guards */
+#define FLUSH_NS	  (10 * NS_PER_S) /* the goodput library's */
+#define PLACE_TRIES	  10		  /* intervals that a metadata server may take to come up */
+
+struct cloud_monitoring {
+	struct export_options opt; /* its texts are the caller's */
+	char project[64];	   /* of the exporter's argument; "": none */
+	struct gcm_identity id;
+	struct gcm_options rows;
+	struct web *web;
+	struct google *google;
+	struct sender *sender; /* NULL: the project is not known yet, or nothing is sent */
+	struct sink *dry;      /* NULL: requests are sent */
+	unsigned place_tries;
+	uint64_t unsent[SENDER_DROP_COUNT]; /* points, while there was nobody to send them */
+	int64_t least_ns;		    /* between two writes */
+	int64_t written_ns;		    /* of the last snapshot that was, UTC; 0: none */
+	char spool[PATH_MAX];
+	struct worker *worker;
+};
+
+static const char *own_prefix(const struct cloud_monitoring *m)
+{
+	return m->opt.prefix && !strcmp(m->opt.prefix, "workload") ? SERIES_WORK_PREFIX
+								   : SERIES_OWN_PREFIX;
+}
+
+/* ---- who we are ------------------------------------------------------------------------------ */
+
+/* The first that says something stays. */
+static void identity_set_once(char *to, size_t len, const char *text)
+{
+	if (!*to && text)
+		snprintf(to, len, "%s", text);
+}
+
+static void identity_told(struct cloud_monitoring *m)
+{
+	struct gcm_identity *id = &m->id;
+
+	identity_set_once(id->project, sizeof(id->project), m->project);
+	identity_set_once(id->project, sizeof(id->project), m->opt.project);
+	identity_set_once(id->location, sizeof(id->location), m->opt.location);
+	identity_set_once(id->cluster, sizeof(id->cluster), m->opt.cluster);
+	identity_set_once(id->replica, sizeof(id->replica), m->opt.replica);
+	identity_set_once(id->replica, sizeof(id->replica), "0");
+	identity_set_once(id->accelerator, sizeof(id->accelerator), m->opt.accelerator);
+	identity_set_once(id->node, sizeof(id->node), getenv("NODE_NAME"));
+	if (!*id->node && gethostname(id->node, sizeof(id->node) - 1))
+		id->node[0] = '\0';
+}
+
+/* All that series are written with was told: who else could be asked may be away for ever, as the
+ * metadata server is to a pod that a network policy keeps from it. */
+static bool identity_whole(const struct cloud_monitoring *m)
+{
+	const struct gcm_identity *id = &m->id;
+
+	return *id->project && *id->location && *id->cluster && *id->node &&
+	       (*id->accelerator || !m->rows.library);
+}
+
+/* What the machine itself knows. -EAGAIN: not yet; last: then what is known has to do. */
+static int identity_found(struct cloud_monitoring *m, bool last)
+{
+	struct google_place place = {0};
+	struct gcm_identity *id = &m->id;
+	struct buffer header = {0};
+	char why[200];
+
+	if (identity_whole(m))
+		return 0;
+	if (google_place(m->google, &place) == -EAGAIN && ++m->place_tries < PLACE_TRIES && !last)
+		return -EAGAIN;
+	if (!*id->project) /* the credentials that a token is asked with name one */
+		google_token(m->google, &header, why, sizeof(why));
+	buffer_free(&header);
+	identity_set_once(id->project, sizeof(id->project), google_project(m->google));
+	identity_set_once(id->project, sizeof(id->project), place.project);
+	identity_set_once(id->location, sizeof(id->location), place.location);
+	identity_set_once(id->cluster, sizeof(id->cluster), place.cluster);
+	identity_set_once(id->instance_id, sizeof(id->instance_id), place.instance_id);
+	if (*place.machine_type)
+		identity_set_once(id->accelerator, sizeof(id->accelerator),
+				  google_accelerator(place.machine_type));
+	return 0;
+}
+
+/* ---- a write --------------------------------------------------------------------------------- */
+
+static void series_of(const struct cloud_monitoring *m, const struct snapshot *s,
+		      struct series_set *ret)
+{
+	series_set_init(ret);
+	gcm_own(ret, s, &m->id);
+	if (m->rows.library)
+		gcm_library(ret, s, &m->id, &m->rows);
+}
+
+static void monitoring_tell(const struct cloud_monitoring *m, struct export_view *told)
+{
+	struct sender_stats is = {.up = false};
+
+	_Static_assert((int)SENDER_DROP_COUNT < EXPORT_CAUSES, "a place for each cause");
+	if (m->sender)
+		sender_stats(m->sender, &is);
+	told->up = is.up;
+	told->sent = is.written;
+	told->waiting = is.spooled;
+	told->waiting_bytes = is.spool_bytes;
+	told->last_ns = is.last_ns;
+	told->ndropped = SENDER_DROP_COUNT;
+	for (uint32_t i = 0; i < SENDER_DROP_COUNT; i++) {
+		told->dropped[i].cause = sender_drop_name[i];
+		told->dropped[i].count = is.dropped[i] + m->unsent[i];
+	}
+	told->dropped[told->ndropped]
+		.cause = "damaged"; /* on disk; of unknown size, each counts as one */
+	told->dropped[told->ndropped++].count = is.damaged;
+	if (m->sender) /* else that was said where it was found */
+		memcpy(told->trouble, is.trouble, sizeof(told->trouble));
+}
+
+static void cloud_monitoring_write_dry(struct cloud_monitoring *m, const struct series_set *set,
+				       struct export_view *told)
+{
+	struct buffer path = {0}, body = {0};
+	uint32_t at = 0, n;
+
+	request_path(&path, m->id.project);
+	while (!path.failed && request_next(set, own_prefix(m), NULL, &at, &body, NULL, &n)) {
+		request_line(sink_buffer(m->dry), path.data, &body);
+		sink_line(m->dry);
+		told->sent += n;
+		buffer_clear(&body);
+	}
+	sink_flush(m->dry);
+	told->up = !path.failed && !body.failed;
+	buffer_free(&path);
+	buffer_free(&body);
+}
+
+/* Logs a line if the user asked for the library's series where there can be none. */
+static void cloud_monitoring_report_no_place(const struct cloud_monitoring *m)
+{
+	if (m->rows.library && !*m->id.location)
+		log_warn(
+			"--gcm-workload-metrics: nothing of compute.googleapis.com/workload is written, as the service takes no point without a location: say --gcm-location ZONE");
+}
+
+/* Where several write each has a folder of its own: their points are of different projects. */
+static void spool_place(struct cloud_monitoring *m)
+{
+	const char *dir = m->opt.state_dir, *project = m->id.project;
+
+	if (dir && !m->opt.several)
+		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring", dir);
+	else if (dir && gcm_project_valid(project))
+		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring-%s", dir, project);
+}
+
+/* false: there is nobody to write to, which told says; what is not written counts as *ret_cause. */
+static bool sender_ready(struct cloud_monitoring *m, bool last, struct export_view *told,
+			 enum sender_drop *ret_cause)
+{
+	struct sender_options o = {
+		.endpoint = m->opt.endpoint,
+		.project = m->id.project,
+		.prefix = own_prefix(m),
+		.spacing_ms = (uint32_t)(m->least_ns / (int64_t)NS_PER_MS),
+	};
+
+	if (m->sender)
+		return true;
+	if (identity_found(m, last)) {
+		snprintf(told->trouble, sizeof(told->trouble),
+			 "the metadata server does not answer yet");
+		*ret_cause = SENDER_DROP_superseded; /* the next ones stand for them */
+		return false;
+	}
+	if (!*m->id.project) {
+		if (!*told->trouble)
+			log_error(
+				"--export cloud-monitoring: no project to write to: the credentials and this machine name none; say --gcm-project ID");
+		snprintf(told->trouble, sizeof(told->trouble), "no project to write to");
+		*ret_cause = SENDER_DROP_missing;
+		return false;
+	}
+	*told->trouble = '\0';
+	spool_place(m);
+	o.spool = *m->spool ? m->spool : NULL;
+	*ret_cause = SENDER_DROP_unkept;
+	if (sender_open(&m->sender, &o, m->web, m->google))
+		return false;
+	cloud_monitoring_report_no_place(m);
+	sender_begin(m->sender);
+	return true;
+}
+
+static bool cloud_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
+		       struct export_view *told)
+{
+	struct cloud_monitoring *m = ctx;
+	enum sender_drop cause;
+	struct series_set set;
+	bool ready;
+
+	if (!last && s->real_ns - m->written_ns < m->least_ns && s->real_ns >= m->written_ns)
+		return false;
+	ready = m->dry || sender_ready(m, last, told, &cause);
+	m->written_ns = s->real_ns;
+	series_of(m, s, &set);
+	if (!ready) {
+		m->unsent[cause] += set.count + set.unkept;
+		monitoring_tell(m, told);
+	} else if (m->dry) {
+		cloud_monitoring_write_dry(m, &set, told);
+	} else {
+		sender_send(m->sender, &set, s->real_ns, deadline_ns / NS_PER_MS, last);
+		monitoring_tell(m, told);
+	}
+	series_set_free(&set);
+	return true;
+}
+
+static bool cloud_idle(void *ctx, uint64_t until_ns, struct export_view *told)
+{
+	struct cloud_monitoring *m = ctx;
+	bool more;
+
+	if (!m->sender)
+		return false;
+	more = sender_wait(m->sender, until_ns / NS_PER_MS);
+	monitoring_tell(m, told);
+	return more;
+}
+
+static void cloud_cancel(void *ctx)
+{
+	struct cloud_monitoring *m = ctx;
+
+	if (m->web)
+		web_cancel(m->web);
+}
+
+/* ---- the exporter ---------------------------------------------------------------------------- */
+
+static void cloud_free(struct cloud_monitoring *m)
+{
+	if (!m)
+		return;
+	sender_close(m->sender);
+	google_close(m->google);
+	web_close(m->web);
+	if (m->dry)
+		sink_close(m->dry);
+	free(m);
+}
+
+static int cloud_argument(struct cloud_monitoring *m, const char *arg)
+{
+	if (!arg || !*arg)
+		return 0;
+	if (strncmp(arg, "project=", 8) != 0 || strlen(arg + 8) >= sizeof(m->project)) {
+		log_error("--export cloud-monitoring:%s: the argument is project=ID", arg);
+		return -EINVAL;
+	}
+	snprintf(m->project, sizeof(m->project), "%s", arg + 8);
+	return 0;
+}
+
+/* As the service wants it; a stand-in on this machine may be told of less. */
+static int cloud_interval(struct cloud_monitoring *m)
+{
+	bool stand_in = m->opt.endpoint && !strncmp(m->opt.endpoint, "http:", 5);
+	int64_t told_ns = m->opt.interval_ns;
+
+	m->least_ns = INTERVAL_LEAST_NS;
+	if (!told_ns || told_ns >= INTERVAL_LEAST_NS)
+		return 0;
+	if (!stand_in || told_ns < INTERVAL_STAND_NS) {
+		log_error(
+			"--gcm-interval: 5 s at least, the service takes no more points of a series");
+		return -EINVAL;
+	}
+	m->least_ns = told_ns;
+	return 0;
+}
+
+static int cloud_settings(struct cloud_monitoring *m, const char *arg)
+{
+	const struct export_options *o = &m->opt;
+	int err = cloud_argument(m, arg);
+
+	if (err)
+		return err;
+	if (o->endpoint && strncmp(o->endpoint, "https://", 8) != 0 &&
+	    (strncmp(o->endpoint, "http://", 7) != 0 || !web_is_loopback(o->endpoint))) {
+		log_error(
+			"--gcm-endpoint %.*s: a URL, https://HOST; http:// to this machine alone, as a token goes there",
+			(int)web_told(o->endpoint), o->endpoint);
+		return -EINVAL;
+	}
+	err = cloud_interval(m);
+	if (err)
+		return err;
+	m->rows.library = o->workload_metrics;
+	if (o->rolling && gcm_rolling_read(o->rolling, &m->rows)) {
+		log_error("--rolling %s: no list of different seconds", o->rolling);
+		return -EINVAL;
+	}
+	identity_told(m);
+	if (*m->id.project && !gcm_project_valid(m->id.project)) {
+		log_error("--gcm-project %s: no project has such an id", m->id.project);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int cloud_check(const char *arg, const struct export_options *opt)
+{
+	struct cloud_monitoring m = {.opt = *opt};
+
+	return cloud_settings(&m, arg);
+}
+
+static int cloud_backend(struct cloud_monitoring *m)
+{
+	int err;
+
+	if (m->opt.dry_run) {
+		if (!*m->id.project) {
+			log_error(
+				"--dry-run asks nobody which project this is: say --gcm-project ID");
+			return -EINVAL;
+		}
+		cloud_monitoring_report_no_place(m);
+		return sink_open(&m->dry, "-");
+	}
+	err = web_open(&m->web);
+	return err ? err : google_open(&m->google, m->web);
+}
+
+static int cloud_open(void **ret_state, const char *arg, const struct export_options *opt)
+{
+	struct cloud_monitoring *m = calloc(1, sizeof(*m));
+	struct worker_job job = {
+		.name = export_cloud_monitoring.name, .ctx = m, .flush_ns = FLUSH_NS};
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->opt = *opt;
+	err = cloud_settings(m, arg);
+	if (!err)
+		err = cloud_backend(m);
+	job.interval_ns = (uint64_t)(opt->interval_ns ? opt->interval_ns : INTERVAL_NS);
+	job.work = cloud_work;
+	job.idle = cloud_idle;
+	job.cancel = cloud_cancel;
+	if (!err)
+		err = worker_open(&m->worker, &job);
+	if (err) {
+		cloud_free(m);
+		return err;
+	}
+	*ret_state = m;
+	return 0;
+}
+
+static void cloud_snapshot(void *state, struct snapshot *s)
+{
+	worker_snapshot(((struct cloud_monitoring *)state)->worker, s);
+}
+
+static void cloud_look(void *state, struct export_view *ret)
+{
+	worker_look(((struct cloud_monitoring *)state)->worker, ret);
+}
+
+static void cloud_end(void *state, bool soon)
+{
+	worker_end(((struct cloud_monitoring *)state)->worker, soon);
+}
+
+/* What could not be sent was told when it could not; points kept on disk are not lost. */
+static int cloud_close(void *state)
+{
+	struct cloud_monitoring *m = state;
+	struct export_view told;
+
+	worker_close(m->worker, &told);
+	if (*told.trouble)
+		log_warn("--export cloud-monitoring: at the end: %s", told.trouble);
+	cloud_free(m);
+	return 0;
+}
+
+const struct exporter export_cloud_monitoring = {
+	.name = "cloud-monitoring",
+	.help = "Google Cloud Monitoring; project=ID",
+	.spec = {"cloud-monitoring"},
+	.check = cloud_check,
+	.open = cloud_open,
+	.snapshot = cloud_snapshot,
+	.look = cloud_look,
+	.end = cloud_end,
+	.close = cloud_close,
+};

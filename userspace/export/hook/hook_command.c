@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/hook/hook_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define NICE	  5
+#define NAME_ROOM 320 /* of a variable */
+#define KEPT	  200 /* bytes of what it wrote that are shown */
+#define FIRST_FD  10  /* out of the way of 0, 1 and 2 */
+#define NS_PER_MS 1000000ull
+
+/* ---- whom it runs as ------------------------------------------------------------------------- */
+
+int hook_user_find(struct hook_user *ret, const char *name)
+{
+	const char *sudo_uid = getenv("SUDO_UID");
+	uid_t sudo = sudo_uid && *sudo_uid ? (uid_t)strtoul(sudo_uid, NULL, 10) : 0;
+	const struct passwd *pw;
+
+	*ret = (struct hook_user){.uid = geteuid(), .gid = getegid()};
+	pw = name ? getpwnam(name) : geteuid() ? NULL : sudo ? getpwuid(sudo) : getpwnam("nobody");
+	if (!pw && (name || !geteuid())) {
+		log_error("--on: no such user '%s': give one with --hook-user", name   ? name
+										: sudo ? sudo_uid
+										       : "nobody");
+		return -EINVAL;
+	}
+	if (!pw || (geteuid() && pw->pw_uid == geteuid()))
+		return 0;
+	if (geteuid()) {
+		log_error("--hook-user %s: only root can run a hook as another user", name);
+		return -EPERM;
+	}
+	ret->change = true;
+	ret->uid = pw->pw_uid;
+	ret->gid = pw->pw_gid;
+	ret->ngroups = HOOK_GROUPS;
+	if (getgrouplist(pw->pw_name, pw->pw_gid, ret->groups, &ret->ngroups) < 0)
+		ret->ngroups = HOOK_GROUPS; /* in more than these: the first */
+	return 0;
+}
+
+/* ---- the child: nothing but system calls ----------------------------------------------------- */
+
+struct start {
+	const struct hook_command *c;
+	char *const *environment;
+	int body, output;
+};
+
+static int settle_descriptors(const struct start *s)
+{
+	int body = fcntl(s->body, F_DUPFD, FIRST_FD), output = fcntl(s->output, F_DUPFD, FIRST_FD);
+
+	if (body < 0 || output < 0 || dup2(body, STDIN_FILENO) < 0 ||
+	    dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
+		return -1;
+	return (int)syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
+}
+
+static void settle_signals(void)
+{
+	/* The kernel's struct sigaction, all zero: SIG_DFL. The C library keeps its hands on two
+	 * signals of its own, which a parent may have us ignore all the same. */
+	static const unsigned long dfl[8];
+	sigset_t none;
+
+	for (int i = 1; i < _NSIG; i++)
+		syscall(SYS_rt_sigaction, i, dfl, NULL, _NSIG / 8);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The C library's calls would have threads follow that are not here. */
+static int settle_user(const struct hook_user *u)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	/* Where these are refused, what follows leaves no way to what they take away. */
+	for (unsigned long cap = 0; cap < 64 && !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
+		;
+	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (u->change && (syscall(SYS_setgroups, u->ngroups, u->groups) ||
+			  syscall(SYS_setresgid, u->gid, u->gid, u->gid) ||
+			  syscall(SYS_setresuid, u->uid, u->uid, u->uid)))
+		return -1;
+	if (syscall(SYS_capset, &head, none))
+		return -1;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+static _Noreturn void start_failed(const char *what)
+{
+	const char *why = strerrordesc_np(errno);
+	ssize_t n = write(STDERR_FILENO, what, strlen(what));
+
+	if (n > 0 && why)
+		n = write(STDERR_FILENO, why, strlen(why));
+	_exit(n > 0 ? 127 : 126);
+}
+
+static _Noreturn void hook_command_exec(const struct start *s)
+{
+	const struct rlimit none = {0};
+
+	setsid();
+	settle_signals();
+	if (settle_descriptors(s))
+		_exit(126);
+	nice(NICE);
+	setrlimit(RLIMIT_CORE, &none);
+	umask(022);
+	if (chdir("/"))
+		start_failed("cannot go to /: ");
+	if (settle_user(s->c->user))
+		start_failed("its privileges cannot be lowered: ");
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would end it: of the thread that waits for it */
+	execve(s->c->path, s->c->words, s->environment);
+	start_failed("cannot be run: ");
+}
+
+/* ---- waiting for it -------------------------------------------------------------------------- */
+
+struct running {
+	pid_t pid;
+	int pidfd, output;
+	char text[KEPT];
+	size_t ntext, nread;
+	enum hook_end end;
+	int stage;	  /* signals sent */
+	uint64_t next_ns; /* when the next is */
+};
+
+static void output_read(struct running *r)
+{
+	char piece[4096];
+	ssize_t n;
+
+	while (r->output >= 0 && (n = read(r->output, piece, sizeof(piece))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return;
+		for (ssize_t i = 0; i < n && r->ntext < KEPT; i++)
+			r->text[r->ntext++] = piece[i];
+		r->nread += (size_t)n;
+		if (r->nread > HOOK_OUTPUT)
+			break;
+	}
+	if (r->output >= 0)
+		close(r->output); /* who writes on is told so by SIGPIPE */
+	r->output = -1;
+}
+
+static void signal_next(struct running *r, uint64_t now_ns)
+{
+	int signo = r->stage++ ? SIGKILL : SIGTERM;
+
+	if (signo == SIGTERM)
+		r->end = HOOK_TIMEOUT;
+	kill(-r->pid, signo);
+	kill(r->pid, signo); /* not yet in a group of its own */
+	r->next_ns = now_ns + HOOK_GRACE_NS;
+}
+
+/* True: it ended. False: not even SIGKILL ends it. */
+static bool hook_command_await(struct running *r, const struct hook_command *c)
+{
+	uint64_t limit_ns = r->next_ns;
+
+	for (bool closed = false, cut;;) {
+		struct pollfd fds[] = {{.fd = r->pidfd, .events = POLLIN},
+				       {.fd = r->output, .events = POLLIN},
+				       {.fd = closed ? -1 : c->wake_fd, .events = POLLIN}};
+		uint64_t now_ns = clock_mono_ns(), closed_ns;
+
+		if (now_ns < r->next_ns)
+			poll(fds, 3, (int)((r->next_ns - now_ns) / NS_PER_MS) + 1);
+		output_read(r);
+		if (fds[0].revents)
+			return true;
+		now_ns = clock_mono_ns();
+		closed_ns = *c->closed_ns;
+		closed = closed_ns != 0;
+		cut = closed && !r->stage && closed_ns < limit_ns;
+		if (cut)
+			r->next_ns = closed_ns;
+		if (now_ns < r->next_ns)
+			continue;
+		if (r->stage == 2)
+			return false;
+		if (cut) { /* it had its time: no word before the end */
+			r->end = HOOK_CLOSED;
+			r->stage = 1;
+		}
+		signal_next(r, now_ns);
+	}
+}
+
+/* One line of what it wrote. */
+static void hook_command_first_line(const struct running *r, char *out, size_t len)
+{
+	size_t n = 0;
+
+	while (n < r->ntext && r->text[n] != '\n')
+		n++;
+	log_escape(out, len, r->text, n);
+}
+
+static enum hook_end hook_command_judge(const struct running *r, uint64_t limit_ns, bool ended,
+					int status, char why[HOOK_WHY_MAX])
+{
+	char line[KEPT + 1], limit[16];
+
+	hook_command_first_line(r, line, sizeof(line));
+	if (!ended)
+		snprintf(why, HOOK_WHY_MAX, "does not end, not even by SIGKILL");
+	else if (r->end == HOOK_TIMEOUT)
+		snprintf(why, HOOK_WHY_MAX, "had not ended after %s and was told to%s%s",
+			 clock_duration(limit, sizeof(limit), limit_ns), *line ? ": " : "", line);
+	else if (r->end == HOOK_CLOSED)
+		snprintf(why, HOOK_WHY_MAX, "had not ended when gp-bpf did, and was killed");
+	else if (r->nread > HOOK_OUTPUT)
+		snprintf(why, HOOK_WHY_MAX, "wrote more than 1 MiB, which nobody reads");
+	else if (WIFSIGNALED(status))
+		snprintf(why, HOOK_WHY_MAX, "ended by signal %d%s%s", WTERMSIG(status),
+			 *line ? ": " : "", line);
+	else if (WEXITSTATUS(status))
+		snprintf(why, HOOK_WHY_MAX, "exit status %d%s%s", WEXITSTATUS(status),
+			 *line ? ": " : "", line);
+	else
+		snprintf(why, HOOK_WHY_MAX, "%s", line);
+	if (r->end != HOOK_DONE || !ended)
+		return r->end == HOOK_DONE ? HOOK_FAILED : r->end;
+	return r->nread > HOOK_OUTPUT || status ? HOOK_FAILED : HOOK_DONE;
+}
+
+static int body_file(const char *body, size_t len)
+{
+	int fd = memfd_create("gp-bpf-hook", MFD_CLOEXEC);
+
+	while (fd >= 0 && len) {
+		ssize_t n = write(fd, body, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			close(fd);
+			return -1;
+		}
+		body += n;
+		len -= (size_t)n;
+	}
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static enum hook_end run_and_wait(const struct hook_command *c, const struct start *s, int output,
+				  char *why)
+{
+	struct running r = {.output = output, .next_ns = clock_mono_ns() + c->limit_ns};
+	int status = 0, err;
+	siginfo_t info;
+	bool ended;
+
+	r.pid = fork();
+	if (!r.pid)
+		hook_command_exec(s);
+	err = errno;
+	close(s->output);
+	r.pidfd = r.pid > 0 ? (int)syscall(SYS_pidfd_open, r.pid, 0) : -1;
+	if (r.pidfd < 0) {
+		snprintf(why, HOOK_WHY_MAX, "cannot be started: %s",
+			 strerror(r.pid > 0 ? errno : err));
+		if (r.pid > 0) {
+			kill(r.pid, SIGKILL);
+			waitpid(r.pid, NULL, 0);
+		}
+		close(output);
+		return HOOK_FAILED;
+	}
+	ended = hook_command_await(&r, c);
+	if (ended) {
+		/* While it is not reaped its number is nobody else's. */
+		waitid(P_PID, (id_t)r.pid, &info, WEXITED | WNOWAIT);
+		kill(-r.pid, SIGKILL);
+		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	output_read(&r);
+	if (r.output >= 0)
+		close(r.output);
+	close(r.pidfd);
+	return hook_command_judge(&r, c->limit_ns, ended, status, why);
+}
+
+enum hook_end hook_command_run(const struct hook_command *c, char why[HOOK_WHY_MAX])
+{
+	char event[NAME_ROOM], job[NAME_ROOM], name[NAME_ROOM - sizeof("GP_BPF_JOB=")];
+	char *const environment[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+		event, job, NULL};
+	struct start s = {.c = c, .environment = environment};
+	enum hook_end end = HOOK_FAILED;
+	int pipe[2];
+
+	snprintf(event, sizeof(event), "GP_BPF_EVENT=%s", c->event);
+	log_escape(name, sizeof(name), c->job, strlen(c->job));
+	snprintf(job, sizeof(job), "GP_BPF_JOB=%s", name);
+	s.body = body_file(c->body, c->len);
+	if (s.body < 0 || pipe2(pipe, O_CLOEXEC)) {
+		snprintf(why, HOOK_WHY_MAX, "cannot be started: %s", strerror(errno));
+	} else {
+		fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+		s.output = pipe[1];
+		end = run_and_wait(c, &s, pipe[0], why);
+	}
+	if (s.body >= 0)
+		close(s.body);
+	return end;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hooks (hook.h): --on. Each has a thread of its own, so one that hangs holds up nobody else, least
+ * of all who tells of the event. What a predecessor was told is not told again. */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/json_text.h"
+#include "userspace/base/log.h"
+#include "userspace/cloud/web.h"
+#include "userspace/export/exporter.h"
+#include "userspace/export/hook/hook.h"
+#include "userspace/export/hook/hook_command.h"
+#include "userspace/export/hook/hook_file.h"
+#include "userspace/export/hook/hook_queue.h"
+#include "userspace/export/file/json_line.h"
+
+#define NS_PER_S  1000000000ull
+#define NS_PER_MS 1000000ull
+#define CLOSE_NS  (5 * NS_PER_S) /* what runs, and waits, at the end */
+#define SOON_NS	  (NS_PER_S / 2) /* ... where a successor waits for that */
+
+struct hook_thread {
+	struct hooks *hooks;
+	struct hook hook;
+	char program[PATH_MAX]; /* of a command: without links, as it was at the start */
+	struct web *web;	/* of a URL */
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock; /* of all below; never held while it runs */
+	pthread_cond_t news;
+	struct hook_queue queue;
+	uint64_t sent, failed, timeout, closing;
+	int64_t last_ns;
+	bool broken; /* the last one was not delivered */
+	char trouble[200];
+	bool ended;
+};
+
+struct hooks {
+	struct hook_thread *thread;
+	int count;
+	struct hook_user user;
+	char host[64];
+	int wake_fd;
+	_Atomic uint64_t closed_ns; /* CLOCK_MONOTONIC; 0: the end has not come */
+	struct buffer line;
+};
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* The fact's line, without its end, goes on with what is known of the hook. */
+static void body_of(const struct hook_thread *t, const struct hook_item *item, struct buffer *ret)
+{
+	buffer_add(ret, item->line, item->len);
+	json_open(ret, "hook", '{');
+	json_string(ret, "event", hook_event_name[item->event]);
+	json_string(ret, "host", t->hooks->host);
+	json_string(ret, "version", GP_VERSION);
+	json_uint(ret, "suppressed", item->suppressed);
+	json_close(ret, '}');
+	json_close(ret, '}');
+	buffer_add(ret, "\n", 1);
+}
+
+static enum hook_end run_command(struct hook_thread *t, const struct hook_item *item,
+				 const struct buffer *body, char why[HOOK_WHY_MAX])
+{
+	const struct hook_command c = {
+		.path = t->program,
+		.words = t->hook.words,
+		.event = hook_event_name[item->event],
+		.job = item->job,
+		.body = body->data,
+		.len = body->len,
+		.user = &t->hooks->user,
+		.limit_ns = HOOK_LIMIT_NS,
+		.closed_ns = &t->hooks->closed_ns,
+		.wake_fd = t->hooks->wake_fd,
+	};
+	char real[PATH_MAX];
+
+	if (hook_file_program(t->program, t->hooks->user.uid, real, why, HOOK_WHY_MAX))
+		return HOOK_FAILED;
+	return hook_command_run(&c, why);
+}
+
+static enum hook_end hooks_post(struct hook_thread *t, const struct buffer *body,
+				char why[HOOK_WHY_MAX])
+{
+	struct web_request rq = {.method = "POST",
+				 .url = t->hook.url,
+				 .headers = t->hook.headers,
+				 .body = body->data,
+				 .len = body->len,
+				 .timeout_ms = HOOK_LIMIT_NS / NS_PER_MS};
+	uint64_t closed_ns = t->hooks->closed_ns, now_ns = clock_mono_ns();
+	struct web_reply reply = {0};
+	enum hook_end end = HOOK_DONE;
+	int err;
+
+	if (closed_ns)
+		rq.timeout_ms = closed_ns > now_ns ? (closed_ns - now_ns) / NS_PER_MS + 1 : 1;
+	err = web_send(t->web, &rq, &reply);
+	*why = '\0';
+	if (err) {
+		end = reply.failure == WEB_CANCELLED ? HOOK_CLOSED
+		      : reply.failure == WEB_TIMEOUT ? HOOK_TIMEOUT
+						     : HOOK_FAILED;
+		snprintf(why, HOOK_WHY_MAX, "%s", *reply.why ? reply.why : strerror(-err));
+	} else if (reply.status < 200 || reply.status > 299) {
+		end = HOOK_FAILED;
+		snprintf(why, HOOK_WHY_MAX, "answers %ld", reply.status);
+	}
+	web_reply_free(&reply);
+	return end;
+}
+
+static enum hook_end hooks_tell(struct hook_thread *t, const struct hook_item *item)
+{
+	const char *event = hook_event_name[item->event];
+	char why[HOOK_WHY_MAX] = "out of memory";
+	enum hook_end end = HOOK_FAILED;
+	struct buffer body = {0};
+
+	body_of(t, item, &body);
+	if (!body.failed)
+		end = t->web ? hooks_post(t, &body, why) : run_command(t, item, &body, why);
+	buffer_free(&body);
+	if (end != HOOK_DONE)
+		log_warn("--on %s: %s: %s", event, t->hook.label, why);
+	else
+		log_debug("--on %s: %s: done%s%s", event, t->hook.label, *why ? ": " : "", why);
+	pthread_mutex_lock(&t->lock);
+	t->sent += end == HOOK_DONE;
+	t->failed += end == HOOK_FAILED;
+	t->timeout += end == HOOK_TIMEOUT;
+	t->closing += end == HOOK_CLOSED;
+	t->broken = end != HOOK_DONE;
+	if (end == HOOK_DONE)
+		t->last_ns = clock_real_ns();
+	snprintf(t->trouble, sizeof(t->trouble), "%s%s%.80s", t->broken ? event : "",
+		 t->broken ? ": " : "", t->broken ? why : "");
+	pthread_mutex_unlock(&t->lock);
+	return end;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* Locked before and after. False: nothing waits, and nothing will come. */
+static bool hooks_await(struct hook_thread *t)
+{
+	uint64_t due_ns = hook_queue_due(&t->queue);
+	struct timespec ts = {.tv_sec = (time_t)(due_ns / NS_PER_S),
+			      .tv_nsec = (long)(due_ns % NS_PER_S)};
+
+	if (t->hooks->closed_ns)
+		return t->queue.waiting; /* there may be more now that nobody waits for a minute */
+	if (due_ns == UINT64_MAX)
+		pthread_cond_wait(&t->news, &t->lock);
+	else
+		pthread_cond_timedwait(&t->news, &t->lock, &ts);
+	return true;
+}
+
+static void *hooks_run(void *arg)
+{
+	struct hook_thread *t = arg;
+	struct hook_item item;
+	uint64_t now_ns, closed_ns;
+
+	pthread_mutex_lock(&t->lock);
+	do {
+		while (closed_ns = t->hooks->closed_ns, now_ns = clock_mono_ns(),
+		       hook_queue_take(&t->queue, now_ns, closed_ns, &item)) {
+			if (closed_ns && now_ns >= closed_ns) {
+				t->closing++;
+			} else {
+				pthread_mutex_unlock(&t->lock);
+				hooks_tell(t, &item);
+				pthread_mutex_lock(&t->lock);
+			}
+			free(item.line);
+		}
+	} while (hooks_await(t));
+	t->ended = true;
+	pthread_cond_broadcast(&t->news);
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+static int hooks_start(struct hook_thread *t)
+{
+	sigset_t all, was;
+	int err;
+
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	err = -pthread_create(&t->thread, NULL, hooks_run, t);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (err) {
+		log_error("--on %s: its thread does not start: %s", t->hook.label, strerror(-err));
+		return err;
+	}
+	t->started = true;
+	pthread_setname_np(t->thread, "hook");
+	return 0;
+}
+
+/* ---- the exporter ---------------------------------------------------------------------------- */
+
+static int thread_open(struct hooks *hs, struct hook_thread *t, const char *spec)
+{
+	pthread_condattr_t attr;
+	char why[HOOK_WHY_MAX];
+	int err;
+
+	t->hooks = hs;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->news, &attr);
+	pthread_condattr_destroy(&attr);
+	hs->count++; /* what there is of it is closed with the others */
+	err = hook_parse(&t->hook, spec);
+	if (err)
+		return err;
+	if (t->hook.url) {
+		err = web_open(&t->web);
+	} else if (hook_file_program(t->hook.words[0], hs->user.uid, t->program, why,
+				     sizeof(why))) {
+		log_error("--on %.*s=%s: %s", (int)strcspn(spec, "="), spec, t->hook.label, why);
+		err = -EINVAL;
+	}
+	return err ? err : hooks_start(t);
+}
+
+/* Those that were told to end have so long. */
+static void thread_await(struct hook_thread *t, uint64_t until_ns)
+{
+	struct timespec ts = {.tv_sec = (time_t)(until_ns / NS_PER_S),
+			      .tv_nsec = (long)(until_ns % NS_PER_S)};
+
+	pthread_mutex_lock(&t->lock);
+	while (!t->ended && pthread_cond_timedwait(&t->news, &t->lock, &ts) != ETIMEDOUT)
+		;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void hooks_end(void *state, bool soon)
+{
+	struct hooks *hs = state;
+	uint64_t one = 1;
+
+	if (hs->closed_ns)
+		return;
+	hs->closed_ns = clock_mono_ns() + (soon ? SOON_NS : CLOSE_NS);
+	if (write(hs->wake_fd, &one, sizeof(one)) != sizeof(one))
+		log_debug("--on: %s", strerror(errno)); /* each ends at its limit, then */
+	for (int i = 0; i < hs->count; i++) {
+		pthread_mutex_lock(&hs->thread[i].lock);
+		pthread_cond_broadcast(&hs->thread[i].news);
+		pthread_mutex_unlock(&hs->thread[i].lock);
+	}
+}
+
+static int hooks_close(void *state)
+{
+	struct hooks *hs = state;
+
+	hooks_end(hs, false);
+	for (int i = 0; i < hs->count; i++) {
+		struct hook_thread *t = &hs->thread[i];
+
+		if (t->started) {
+			thread_await(t, hs->closed_ns);
+			if (t->web)
+				web_cancel(t->web);
+			pthread_join(t->thread, NULL);
+		}
+		web_close(t->web);
+		hook_queue_free(&t->queue);
+		hook_free(&t->hook);
+		pthread_cond_destroy(&t->news);
+		pthread_mutex_destroy(&t->lock);
+	}
+	if (hs->wake_fd >= 0)
+		close(hs->wake_fd);
+	buffer_free(&hs->line);
+	free(hs->thread);
+	free(hs);
+	return 0;
+}
+
+static int hooks_open(void **ret_state, const char *arg, const struct export_options *opt)
+{
+	struct hooks *hs = calloc(1, sizeof(*hs));
+	int err;
+
+	(void)arg;
+	if (!hs)
+		return -ENOMEM;
+	hs->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	hs->thread = calloc((size_t)opt->nhooks, sizeof(*hs->thread));
+	err = hs->wake_fd < 0 || !hs->thread ? -ENOMEM : 0;
+	if (gethostname(hs->host, sizeof(hs->host) - 1))
+		hs->host[0] = '\0';
+	if (!err && opt->nhooks > HOOKS_MAX) {
+		log_error("--on: more than %d", HOOKS_MAX);
+		err = -EINVAL;
+	}
+	if (!err)
+		err = hook_user_find(&hs->user, opt->hook_user);
+	for (int i = 0; !err && i < opt->nhooks; i++)
+		err = thread_open(hs, &hs->thread[i], opt->hooks[i]);
+	if (err) {
+		hooks_close(hs);
+		return err == -EPERM ? -EINVAL
+				     : err; /* what was asked for is wrong; no privilege lacks */
+	}
+	*ret_state = hs;
+	return 0;
+}
+
+static void hooks_fact(void *state, const struct fact *f)
+{
+	enum hook_event event = f->told ? HOOK_EVENTS : hook_event_of(f);
+	const char *job = f->job ? f->job : "";
+	struct hooks *hs = state;
+	uint64_t now_ns;
+	bool over;
+
+	if (event == HOOK_EVENTS)
+		return;
+	over = f->type == FACT_HEALTH && f->health->over;
+	now_ns = clock_mono_ns();
+	buffer_clear(&hs->line);
+	json_line(&hs->line, f, NULL);
+	if (hs->line.failed || hs->line.len < 2)
+		return;
+	hs->line.len -= 2; /* "}\n" */
+	for (int i = 0; i < hs->count; i++) {
+		struct hook_thread *t = &hs->thread[i];
+
+		if (!(t->hook.events & 1u << event))
+			continue;
+		pthread_mutex_lock(&t->lock);
+		hook_queue_put(&t->queue, now_ns, event, job, over, hs->line.data, hs->line.len);
+		pthread_cond_broadcast(&t->news);
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+static void hooks_look(void *state, struct export_view *ret)
+{
+	static const char *const cause[] = {"rate", "queue", "failed", "timeout", "closing"};
+	uint64_t count[] = {0, 0, 0, 0, 0};
+	struct hooks *hs = state;
+
+	_Static_assert(sizeof(cause) / sizeof(cause[0]) <= EXPORT_CAUSES, "a place for each cause");
+	*ret = (struct export_view){.name = export_hooks.name,
+				    .up = true,
+				    .ndropped = sizeof(cause) / sizeof(cause[0])};
+	for (int i = 0; i < hs->count; i++) {
+		struct hook_thread *t = &hs->thread[i];
+
+		pthread_mutex_lock(&t->lock);
+		ret->up &= !t->broken;
+		ret->sent += t->sent;
+		ret->waiting += t->queue.waiting;
+		ret->last_ns = t->last_ns > ret->last_ns ? t->last_ns : ret->last_ns;
+		count[0] += t->queue.superseded;
+		count[1] += t->queue.full;
+		count[2] += t->failed;
+		count[3] += t->timeout;
+		count[4] += t->closing;
+		if (t->broken)
+			snprintf(ret->trouble, sizeof(ret->trouble), "%.80s: %.100s", t->hook.label,
+				 t->trouble);
+		pthread_mutex_unlock(&t->lock);
+	}
+	for (uint32_t i = 0; i < ret->ndropped; i++) {
+		ret->dropped[i].cause = cause[i];
+		ret->dropped[i].count = count[i];
+	}
+}
+
+const struct exporter export_hooks = {
+	.name = "hooks",
+	.help = "what --on says",
+	.open = hooks_open,
+	.fact = hooks_fact,
+	.look = hooks_look,
+	.end = hooks_end,
+	.close = hooks_close,
+};

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/otlp/otlp_config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/base/log.h"
+#include "userspace/cloud/web.h"
+
+#define NS_PER_S       1000000000ull
+#define INTERVAL_S     10
+#define INTERVAL_MAX_S 3600
+#define SAMPLE	       100
+#define TIMEOUT_MS     10000 /* the specification's */
+#define TIMEOUT_MAX_MS 300000
+#define VALUE_MAX      4096
+#define WRONG	       "the argument is [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]"
+
+const char *const otlp_signal_name[OTLP_SIGNALS] = {
+	[OTLP_TRACES] = "traces", [OTLP_METRICS] = "metrics"};
+
+/* ---- the argument ---------------------------------------------------------------------------- */
+
+struct argument {
+	char *url; /* NULL: not given */
+	bool gzip;
+};
+
+static bool otlp_config_number(const char *text, uint64_t most, const char *unit, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !errno && !strcmp(end, unit) && *ret >= 1 &&
+	       *ret <= most;
+}
+
+static int argument_key(struct otlp_config *c, struct argument *a, const char *key)
+{
+	uint64_t value;
+
+	if (!strncmp(key, "interval=", 9)) {
+		if (!otlp_config_number(key + 9, INTERVAL_MAX_S, "s", &value)) {
+			log_error("--export otlp: %s: 1s to 3600s", key);
+			return -EINVAL;
+		}
+		c->interval_ns = value * NS_PER_S;
+		return 0;
+	}
+	if (!strncmp(key, "sample=", 7)) {
+		if (!otlp_config_number(key + 7, OTLP_SAMPLE_MAX, "", &value)) {
+			log_error("--export otlp: %s: 1 (every step) to %u", key, OTLP_SAMPLE_MAX);
+			return -EINVAL;
+		}
+		c->sample = (uint32_t)value;
+		return 0;
+	}
+	if (!strcmp(key, "compression=gzip")) {
+		a->gzip = true;
+		return 0;
+	}
+	log_error("--export otlp: %.*s is no key of it; " WRONG, (int)strcspn(key, "="), key);
+	return -EINVAL;
+}
+
+static bool otlp_config_is_url(const char *text)
+{
+	return !strncmp(text, "http://", 7) || !strncmp(text, "https://", 8);
+}
+
+/* text is cut into pieces; ret's URL is one of them. */
+static int argument_read(struct otlp_config *c, char *text, struct argument *ret)
+{
+	char *at = text, *next;
+	int err = 0;
+
+	for (bool first = true; !err && at; first = false, at = next) {
+		next = strchr(at, ',');
+		if (next)
+			*next++ = '\0';
+		if (first && (!*at || otlp_config_is_url(at)))
+			ret->url = *at ? at : NULL;
+		else if (first && !strchr(at, '=')) {
+			log_error(
+				"--export otlp: the address begins with http:// or https://; " WRONG);
+			err = -EINVAL;
+		} else
+			err = argument_key(c, ret, at);
+	}
+	return err;
+}
+
+/* ---- the environment ------------------------------------------------------------------------- */
+
+/* OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_}WHAT: the signal's own goes first. An empty one is none. */
+static const char *otlp_config_setting(enum otlp_signal signal, const char *what, bool *ret_own)
+{
+	static const char *const part[OTLP_SIGNALS] = {
+		[OTLP_TRACES] = "TRACES_", [OTLP_METRICS] = "METRICS_"};
+	const char *value;
+	char name[64];
+
+	snprintf(name, sizeof(name), "OTEL_EXPORTER_OTLP_%s%s", part[signal], what);
+	value = getenv(name);
+	*ret_own = value && *value;
+	if (*ret_own)
+		return value;
+	snprintf(name, sizeof(name), "OTEL_EXPORTER_OTLP_%s", what);
+	value = getenv(name);
+	return value && *value ? value : NULL;
+}
+
+/* Percent-encoding undone, blanks around it left out, in a new text. NULL: no memory, or no such
+ * text. */
+static char *otlp_config_decoded(const char *text, size_t len)
+{
+	char *out, *to;
+
+	while (len && (*text == ' ' || *text == '\t')) {
+		text++;
+		len--;
+	}
+	while (len && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+		len--;
+	out = to = len < VALUE_MAX ? malloc(len + 1) : NULL;
+	for (size_t i = 0; out && i < len; i++) {
+		char hex[3] = "";
+
+		if (text[i] == '%' && i + 2 < len && isxdigit((unsigned char)text[i + 1]) &&
+		    isxdigit((unsigned char)text[i + 2])) {
+			memcpy(hex, text + i + 1, 2);
+			*to++ = (char)strtoul(hex, NULL, 16);
+			i += 2;
+		} else {
+			*to++ = text[i];
+		}
+		if (!to[-1]) {
+			free(out);
+			return NULL;
+		}
+	}
+	if (out)
+		*to = '\0';
+	return out;
+}
+
+/* "key=value,key=value": 0; -EINVAL: a part is no such pair; put() takes both texts. */
+static int otlp_config_each_pair(const char *text, int (*put)(void *ctx, char *key, char *value),
+				 void *ctx)
+{
+	for (size_t len; *text; text += len + (text[len] == ',')) {
+		const char *equal;
+		char *key, *value;
+		int err;
+
+		len = strcspn(text, ",");
+		if (strspn(text, " \t") >= len)
+			continue;
+		equal = memchr(text, '=', len);
+		if (!equal || equal == text)
+			return -EINVAL;
+		key = otlp_config_decoded(text, (size_t)(equal - text));
+		value = otlp_config_decoded(equal + 1, len - (size_t)(equal + 1 - text));
+		err = key && value && *key ? put(ctx, key, value) : -EINVAL;
+		if (err) {
+			free(key);
+			free(value);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* ---- where to -------------------------------------------------------------------------------- */
+
+/* RFC 9110: a token, and a text without control characters. */
+static bool otlp_config_is_header(const char *name, const char *value)
+{
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && !strchr("!#$%&'*+-.^_`|~", *name))
+			return false;
+	for (; *value; value++)
+		if ((unsigned char)*value < ' ' || *value == 0x7f)
+			return false;
+	return true;
+}
+
+static int otlp_config_put_header(void *ctx, char *name, char *value)
+{
+	struct otlp_way *w = ctx;
+	struct buffer line = {0};
+	int n = 0;
+
+	while (w->headers[n])
+		n++;
+	if (n >= OTLP_HEADERS + 1 || !otlp_config_is_header(name, value))
+		return -EINVAL;
+	buffer_printf(&line, "%s: %s", name, value);
+	if (line.failed) {
+		buffer_free(&line);
+		return -ENOMEM;
+	}
+	w->headers[n] = line.data;
+	free(name);
+	free(value);
+	return 0;
+}
+
+static int headers_read(struct otlp_way *w, enum otlp_signal signal)
+{
+	bool own;
+	const char *text = otlp_config_setting(signal, "HEADERS", &own);
+	int err;
+
+	w->headers[0] = strdup("Content-Type: application/json");
+	if (!w->headers[0])
+		return -ENOMEM;
+	err = text ? otlp_config_each_pair(text, otlp_config_put_header, w) : 0;
+	if (err == -EINVAL)
+		log_error(
+			"OTEL_EXPORTER_OTLP_HEADERS: name=value[,name=value...], %d at most, values percent-encoded: it holds something else",
+			OTLP_HEADERS);
+	return err;
+}
+
+static bool url_fits(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	if (!otlp_config_is_url(url) || !host)
+		return false;
+	host += 3;
+	for (const char *c = url; *c; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f)
+			return false;
+	return *host && !strchr("/:", *host) && !strpbrk(host, "?#@") && strlen(url) < VALUE_MAX;
+}
+
+/* The address of one signal as it is, or all signals' with its path behind. */
+static int url_read(struct otlp_way *w, enum otlp_signal signal, const struct argument *a)
+{
+	bool own = false;
+	const char *base = a->url ? a->url : otlp_config_setting(signal, "ENDPOINT", &own);
+	struct buffer url = {0};
+	size_t len;
+
+	base = base ? base : OTLP_ENDPOINT;
+	if (!url_fits(base)) {
+		log_error(
+			"%s: the address for %s is no http://HOST[:PORT][/PATH] or https://..., without user and query (headers say who one is)",
+			a->url ? "--export otlp" : "OTEL_EXPORTER_OTLP_ENDPOINT",
+			otlp_signal_name[signal]);
+		return -EINVAL;
+	}
+	for (len = strlen(base); !own && base[len - 1] == '/'; len--)
+		;
+	buffer_add(&url, base, len);
+	if (!own)
+		buffer_printf(&url, "/v1/%s", otlp_signal_name[signal]);
+	w->url = url.data;
+	return url.failed ? -ENOMEM : 0;
+}
+
+static int way_read(struct otlp_way *w, enum otlp_signal signal, const struct argument *a)
+{
+	const char *timeout, *form;
+	bool own;
+	int err = url_read(w, signal, a);
+
+	if (!err)
+		err = headers_read(w, signal);
+	if (err)
+		return err;
+	w->timeout_ms = TIMEOUT_MS;
+	timeout = otlp_config_setting(signal, "TIMEOUT", &own);
+	if (timeout && !otlp_config_number(timeout, TIMEOUT_MAX_MS, "", &w->timeout_ms)) {
+		log_warn("OTEL_EXPORTER_OTLP_TIMEOUT is left out: milliseconds, 1 to %d",
+			 TIMEOUT_MAX_MS);
+		w->timeout_ms = TIMEOUT_MS;
+	}
+	form = otlp_config_setting(signal, "COMPRESSION", &own);
+	w->gzip = a->gzip || (form && !strcmp(form, "gzip"));
+	if (form && strcmp(form, "gzip") != 0 && strcmp(form, "none") != 0)
+		log_warn("OTEL_EXPORTER_OTLP_COMPRESSION is left out: gzip or none");
+	for (int n = 1; w->headers[n]; n++)
+		if (!strncmp(w->url, "http://", 7) && !web_is_loopback(w->url)) {
+			log_warn(
+				"--export otlp: the headers of OTEL_EXPORTER_OTLP_HEADERS go to %.*s in the clear; https:// hides them",
+				(int)web_told(w->url), w->url);
+			break;
+		}
+	return 0;
+}
+
+/* A variable that all exporters of a machine share: the other forms are other exporters' affair. */
+static void form_look(void)
+{
+	const char *form = NULL;
+	bool own;
+
+	for (int i = 0; i < OTLP_SIGNALS; i++) {
+		form = otlp_config_setting((enum otlp_signal)i, "PROTOCOL", &own);
+		if (form && strcmp(form, "http/json") != 0)
+			break;
+		form = NULL;
+	}
+	if (form)
+		log_warn(
+			"--export otlp: OTEL_EXPORTER_OTLP_PROTOCOL asks for %.64s; http/json is sent",
+			form);
+}
+
+/* ---- as whose -------------------------------------------------------------------------------- */
+
+static int otlp_config_put_attribute(void *ctx, char *key, char *value)
+{
+	struct otlp_config *c = ctx;
+	uint32_t i = 0;
+
+	while (i < c->nattributes && strcmp(c->attributes[i].key, key) != 0)
+		i++;
+	if (i == OTLP_ATTRIBUTES)
+		return -EINVAL;
+	free(c->attributes[i].key);
+	free(c->attributes[i].value);
+	c->attributes[i] = (struct otlp_attribute){.key = key, .value = value};
+	c->nattributes += i == c->nattributes;
+	return 0;
+}
+
+static int otlp_config_put_copy(struct otlp_config *c, const char *key, const char *value)
+{
+	char *k = strdup(key), *v = strdup(value);
+	int err = k && v ? otlp_config_put_attribute(c, k, v) : -ENOMEM;
+
+	if (err) {
+		free(k);
+		free(v);
+	}
+	return err;
+}
+
+static void attributes_free(struct otlp_config *c)
+{
+	for (uint32_t i = 0; i < c->nattributes; i++) {
+		free(c->attributes[i].key);
+		free(c->attributes[i].value);
+		c->attributes[i] = (struct otlp_attribute){0};
+	}
+	c->nattributes = 0;
+}
+
+static int own_attributes(struct otlp_config *c)
+{
+	int err = otlp_config_put_copy(c, "service.name", "gp-bpf");
+
+	return err || !*c->host ? err : otlp_config_put_copy(c, "host.name", c->host);
+}
+
+/* OTEL_SERVICE_NAME goes before service.name among the attributes; of attributes that cannot be
+ * read none counts, as the specification (resource/sdk.md) wants it. */
+static int resource_read(struct otlp_config *c)
+{
+	const char *text = getenv("OTEL_RESOURCE_ATTRIBUTES"), *name = getenv("OTEL_SERVICE_NAME"),
+		   *node = getenv("NODE_NAME");
+	int err;
+
+	if (node && *node)
+		snprintf(c->host, sizeof(c->host), "%s", node);
+	else if (gethostname(c->host, sizeof(c->host) - 1))
+		c->host[0] = '\0';
+	err = own_attributes(c);
+	if (!err && text && *text)
+		err = otlp_config_each_pair(text, otlp_config_put_attribute, c);
+	if (err == -EINVAL) {
+		log_warn(
+			"OTEL_RESOURCE_ATTRIBUTES is left out: key=value[,key=value...], %d at most, values percent-encoded",
+			OTLP_ATTRIBUTES - 2);
+		attributes_free(c);
+		err = own_attributes(c);
+	}
+	if (!err && name && *name)
+		err = otlp_config_put_copy(c, "service.name", name);
+	return err;
+}
+
+int otlp_config_check(const char *argument)
+{
+	char *text = strdup(argument ? argument : "");
+	struct otlp_config c = {0};
+	struct argument a = {0};
+	int err = text ? argument_read(&c, text, &a) : -ENOMEM;
+
+	free(text);
+	return err;
+}
+
+int otlp_config_read(struct otlp_config *ret, const char *argument)
+{
+	char *text = strdup(argument ? argument : "");
+	struct argument a = {0};
+	int err = text ? 0 : -ENOMEM;
+
+	*ret = (struct otlp_config){.interval_ns = INTERVAL_S * NS_PER_S, .sample = SAMPLE};
+	if (!err)
+		err = argument_read(ret, text, &a);
+	for (int i = 0; !err && i < OTLP_SIGNALS; i++)
+		err = way_read(&ret->way[i], (enum otlp_signal)i, &a);
+	if (!err)
+		form_look();
+	if (!err)
+		err = resource_read(ret);
+	free(text);
+	return err;
+}
+
+void otlp_config_free(struct otlp_config *c)
+{
+	for (int i = 0; i < OTLP_SIGNALS; i++) {
+		free(c->way[i].url);
+		for (int n = 0; c->way[i].headers[n]; n++)
+			free(c->way[i].headers[n]);
+	}
+	attributes_free(c);
+	*c = (struct otlp_config){0};
+}

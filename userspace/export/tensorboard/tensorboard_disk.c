@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/tensorboard/tensorboard_disk.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "userspace/base/aside.h"
+#include "userspace/base/clock.h"
+#include "userspace/export/tensorboard/tensorboard_folder.h"
+#include "userspace/export/tensorboard/tensorboard_held.h"
+
+#define NS_PER_S   1000000000ll
+#define OPEN_NS	   (5 * NS_PER_S)
+#define CLOSE_NS   NS_PER_S
+#define TURN_MS	   100 /* so late may a cancel be noticed */
+#define TEXT_BYTES (256u << 10)
+
+/* In the process that writes. */
+struct files {
+	int folder;
+	struct tb_held *held; /* NULL: nobody asked */
+	struct file {
+		int fd;	    /* -1: none yet, or the next one is a new one */
+		off_t size; /* whole records */
+	} file[TB_RUNS];
+};
+
+struct tb_disk {
+	struct files files;
+	char *dir;
+	struct aside *aside; /* NULL: files are written here */
+	char *text;	     /* shared with it */
+	bool opened;
+	atomic_bool cancelled;
+};
+
+/* A request: the answering process has the disk. */
+struct ask {
+	struct tb_disk *d;
+	int place;
+	char run[TB_RUN_MAX];
+	const char *data;
+	size_t len;
+	struct tb_scalar scalar;
+	char tag[TB_TAG_MAX];
+};
+_Static_assert(sizeof(struct ask) <= ASIDE_ARG_MAX, "what is asked fits");
+
+struct written {
+	size_t bytes;
+	int err;
+};
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+
+static void tb_disk_file_close(struct file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+/* All of data, or as many whole records as fit. Bytes, whole ones; *ret_err: why not all. */
+static size_t tb_disk_write_records(struct file *f, const char *data, size_t len, int *ret_err)
+{
+	size_t at = 0, whole;
+	uint64_t count;
+	ssize_t n = 0;
+
+	*ret_err = 0;
+	while (at < len) {
+		n = pwrite(f->fd, data + at, len - at, f->size + (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+	}
+	if (at < len)
+		*ret_err = n < 0 ? -errno : -EIO;
+	whole = tb_record_whole(data, at, &count);
+	f->size += (off_t)whole;
+	if (whole < at && ftruncate(f->fd, f->size))
+		tb_disk_file_close(f); /* torn for good: readers stop there */
+	return whole;
+}
+
+static int tb_disk_begin(struct files *all, struct file *f, const char *run)
+{
+	int64_t now_ns = clock_real_ns();
+	struct buffer version = {0};
+	int err;
+
+	f->size = 0;
+	f->fd = tb_file_new(all->folder, run, now_ns / NS_PER_S);
+	if (f->fd < 0) {
+		err = f->fd;
+		f->fd = -1;
+		return err;
+	}
+	tb_record_version(&version, (double)now_ns / NS_PER_S);
+	if (version.failed)
+		err = -ENOMEM;
+	else
+		tb_disk_write_records(f, version.data, version.len, &err);
+	buffer_free(&version);
+	if (err) /* an empty file is no harm, but each try would leave one */
+		tb_disk_file_close(f);
+	return err;
+}
+
+/* Somebody took it away, or wrote into it: what follows would not be read. */
+static bool tb_disk_lost(const struct file *f)
+{
+	struct stat st;
+
+	return f->fd >= 0 && (fstat(f->fd, &st) || !st.st_nlink || st.st_size != f->size);
+}
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static ssize_t tb_disk_open_there(const void *arg, void *ret, size_t cap)
+{
+	struct tb_disk *d = ((const struct ask *)arg)->d;
+
+	(void)ret;
+	(void)cap;
+	if (d->aside)
+		prctl(PR_SET_NAME, "gp-bpf-write");
+	d->files.folder = tb_folder_open(d->dir);
+	return d->files.folder < 0 ? d->files.folder : 0;
+}
+
+/* All of it was cleared away: what it was opened by leads nowhere. */
+static bool folder_lost(const struct files *all)
+{
+	struct stat st;
+
+	return all->folder >= 0 && (fstat(all->folder, &st) || !st.st_nlink);
+}
+
+static void folder_leave(struct files *all)
+{
+	close(all->folder);
+	all->folder = -1;
+	tb_held_free(all->held); /* of those that are gone */
+	all->held = NULL;
+}
+
+static ssize_t disk_write_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *a = arg;
+	struct files *all = &a->d->files;
+	struct file *f = &all->file[a->place];
+	struct written done = {0};
+
+	if (cap < sizeof(done))
+		return -ENOBUFS;
+	if (tb_disk_lost(f))
+		tb_disk_file_close(f);
+	if (f->fd < 0 && folder_lost(all))
+		folder_leave(all);
+	if (all->folder < 0) { /* or who had it before is gone */
+		ssize_t err = tb_disk_open_there(arg, ret, cap);
+
+		if (err < 0)
+			return err;
+	}
+	if (f->fd < 0)
+		done.err = tb_disk_begin(all, f, a->run);
+	if (!done.err)
+		done.bytes = tb_disk_write_records(f, a->data, a->len, &done.err);
+	memcpy(ret, &done, sizeof(done));
+	return sizeof(done);
+}
+
+static ssize_t leave_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *a = arg;
+
+	(void)ret;
+	(void)cap;
+	for (int i = 0; i < TB_RUNS; i++)
+		if (a->place < 0 || a->place == i)
+			tb_disk_file_close(&a->d->files.file[i]);
+	return 0;
+}
+
+static ssize_t held_there(const void *arg, void *ret, size_t cap)
+{
+	const struct ask *a = arg;
+	struct tb_scalar s = a->scalar;
+	struct files *all = &a->d->files;
+
+	(void)ret;
+	(void)cap;
+	s.tag = a->tag;
+	if (all->folder < 0 && tb_disk_open_there(arg, ret, cap))
+		return 0;
+	if (!all->held)
+		all->held = tb_held_new(all->folder);
+	return all->held && tb_held_has(all->held, a->run, &s);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* within_ns 0: until it is cancelled. */
+static ssize_t tb_disk_answer_of(struct tb_disk *d, uint64_t within_ns, const void **ret)
+{
+	uint64_t from_ns = clock_mono_ns();
+	ssize_t n;
+
+	do {
+		n = aside_answer(d->aside, TURN_MS, ret);
+		if (n == -EAGAIN && within_ns && clock_mono_ns() - from_ns > within_ns)
+			tb_disk_cancel(d);
+	} while (n == -EAGAIN && !d->cancelled);
+	if (n != -EAGAIN)
+		return n;
+	aside_drop(d->aside);
+	return -ETIMEDOUT;
+}
+
+static ssize_t tb_disk_call(struct tb_disk *d, aside_fn *fn, struct ask *a, uint64_t within_ns,
+			    struct written *ret)
+{
+	const void *answer = NULL;
+	ssize_t n = -EIO;
+
+	a->d = d;
+	if (!d->aside)
+		return fn(a, ret, sizeof(*ret));
+	if (d->cancelled)
+		return -ETIMEDOUT;
+	for (int tries = 0; tries < 2; tries++) {
+		n = aside_ask(d->aside, fn, a, sizeof(*a));
+		n = n ? n : tb_disk_answer_of(d, within_ns, &answer);
+		if (n != -EIO) /* else who was asked is gone: the next one is */
+			break;
+	}
+	if (n > 0 && answer && fn == disk_write_there)
+		memcpy(ret, answer, sizeof(*ret));
+	return n;
+}
+
+static void tb_disk_name(struct ask *a, const char *run)
+{
+	snprintf(a->run, sizeof(a->run), "%s", run);
+}
+
+int tb_disk_open(struct tb_disk **ret, const char *dir, bool aside)
+{
+	struct tb_disk *d = calloc(1, sizeof(*d));
+	struct written none;
+	struct ask a = {0};
+	int err = -ENOMEM;
+
+	if (!d)
+		return -ENOMEM;
+	d->files.folder = -1;
+	for (int i = 0; i < TB_RUNS; i++)
+		d->files.file[i].fd = -1;
+	d->dir = strdup(dir);
+	if (aside) {
+		d->text = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		d->text = d->text == MAP_FAILED ? NULL : d->text;
+	}
+	if (d->dir && (!aside || d->text))
+		err = aside ? aside_new(&d->aside, sizeof(struct written)) : 0;
+	if (!err)
+		err = (int)tb_disk_call(d, tb_disk_open_there, &a, OPEN_NS, &none);
+	d->opened = !err;
+	if (!err)
+		*ret = d;
+	else
+		tb_disk_close(d);
+	return err;
+}
+
+/* A whole number of records that can go at once. */
+static size_t tb_disk_part_of(const struct tb_disk *d, const char *data, size_t len)
+{
+	uint64_t count;
+
+	return !d->aside || len <= TEXT_BYTES ? len : tb_record_whole(data, TEXT_BYTES, &count);
+}
+
+size_t tb_disk_write(struct tb_disk *d, int place, const char *run, const char *data, size_t len,
+		     int *ret_err)
+{
+	struct ask a = {.place = place};
+	struct written done;
+	size_t at = 0;
+	ssize_t n;
+
+	tb_disk_name(&a, run);
+	for (*ret_err = 0; at < len && !*ret_err; at += done.bytes) {
+		a.data = data + at;
+		a.len = tb_disk_part_of(d, a.data, len - at);
+		if (!a.len) { /* none is that long */
+			*ret_err = -EMSGSIZE;
+			break;
+		}
+		if (d->aside) {
+			memcpy(d->text, a.data, a.len);
+			a.data = d->text;
+		}
+		done = (struct written){0};
+		n = tb_disk_call(d, disk_write_there, &a, 0, &done);
+		*ret_err = n < 0 ? (int)n : done.err;
+	}
+	return at;
+}
+
+void tb_disk_leave(struct tb_disk *d, int place)
+{
+	struct ask a = {.place = place};
+	struct written none;
+
+	tb_disk_call(d, leave_there, &a, 0, &none);
+}
+
+bool tb_disk_held(struct tb_disk *d, const char *run, const struct tb_scalar *s)
+{
+	struct ask a = {.scalar = *s};
+	struct written none;
+
+	tb_disk_name(&a, run);
+	snprintf(a.tag, sizeof(a.tag), "%s", s->tag);
+	return tb_disk_call(d, held_there, &a, 0, &none) == 1;
+}
+
+void tb_disk_cancel(struct tb_disk *d)
+{
+	d->cancelled = true;
+}
+
+bool tb_disk_cancelled(const struct tb_disk *d)
+{
+	return d->cancelled;
+}
+
+void tb_disk_close(struct tb_disk *d)
+{
+	struct ask a = {.place = -1};
+	struct written none;
+
+	if (!d)
+		return;
+	/* On some file systems close waits until the data is written. */
+	if (d->opened)
+		tb_disk_call(d, leave_there, &a, CLOSE_NS, &none);
+	aside_free(d->aside);
+	if (d->text)
+		munmap(d->text, TEXT_BYTES);
+	tb_held_free(d->files.held);
+	if (d->files.folder >= 0)
+		close(d->files.folder);
+	free(d->dir);
+	free(d);
+}

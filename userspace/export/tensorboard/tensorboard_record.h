@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensorboard_record.h - records of a TensorBoard event file. Pure. A record is the length of its
+ * data (64 bit, little endian), the masked CRC-32C of that, the data, and the masked CRC-32C of the
+ * data; the data is an event (tensorboard_event.proto). */
+#ifndef EXPORT_TENSORBOARD_RECORD_H
+#define EXPORT_TENSORBOARD_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/base/buffer.h"
+
+#define TB_FRAME   16  /* bytes around the data */
+#define TB_TAG_MAX 192 /* of a tag, with its end: what is longer is cut */
+
+struct tb_scalar {
+	const char *tag;     /* any bytes: what is no text is written as '?' */
+	const char *display; /* NULL: none */
+	int64_t step;
+	double wall_s; /* since 1970 */
+	double value;
+};
+
+/* CRC-32C (Castagnoli, reflected 0x82f63b78; RFC 3720 B.4 has vectors). */
+uint32_t tb_crc32c(const void *data, size_t len);
+/* As it stands in a file: turned by 15 bits, plus a constant. */
+uint32_t tb_masked(uint32_t crc);
+
+/* One record more in out; a failure is out->failed. */
+void tb_record_version(struct buffer *out, double wall_s); /* the first of every file */
+void tb_record_scalar(struct buffer *out, const struct tb_scalar *s);
+/* Returns the bytes of whole records at the start of len bytes. */
+size_t tb_record_whole(const char *records, size_t len, uint64_t *ret_count);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace for ui.perfetto.dev and chrome://tracing: --export trace:FILE[,size=SIZE]. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/json_text.h"
+#include "userspace/base/log.h"
+#include "userspace/base/plural.h"
+#include "userspace/export/exporter.h"
+#include "userspace/export/trace/trace_private.h"
+
+#define SIZE_USUAL (256ull << 20) /* browsers open a few hundred MiB */
+#define SAVE_NS	   500000000ull	  /* that a save of the state waits for a slow disk */
+
+/* From which part of the bound on only each so-many-th step is drawn; 0: none. */
+static const struct {
+	uint32_t part; /* of 16 */
+	uint32_t every;
+} thinner[] = {{15, 0}, {14, 1000}, {12, 100}, {8, 10}, {0, 1}};
+
+/* Lines are missing here: names of processes may have been among them. */
+static void gap_line(void *ctx, struct buffer *out, uint64_t lines)
+{
+	struct trace *t = ctx;
+	struct trace_track *own = trace_tracks_own(t->tracks);
+
+	(void)out; /* the sink's */
+	trace_tracks_unname(t->tracks);
+	if (own && trace_named(t, own, 0)) {
+		out = trace_begin(t);
+		trace_note_begin(t, out, "lines are missing here: the disk did not take them");
+		json_uint(out, "count", lines);
+		json_uint(out, "seq", t->seq);
+		trace_done(out);
+		trace_end(t, TRACE_RARE);
+	}
+}
+
+/* What there is no room for is told where it begins to be left out, and counted. */
+static void thin_out(struct trace *t)
+{
+	uint32_t i = 0;
+	char text[96];
+
+	while (t->bytes < t->limit / 16 * thinner[i].part)
+		i++;
+	if (thinner[i].every == t->every)
+		return;
+	t->every = thinner[i].every;
+	if (t->every)
+		snprintf(text, sizeof(text),
+			 "from here on 1 step of %u is drawn: the file nears its size", t->every);
+	else
+		snprintf(text, sizeof(text),
+			 "from here on no step is drawn: the file nears its size");
+	trace_note(t, text);
+}
+
+/* ---- the exporter ---------------------------------------------------------------------------- */
+
+/* "FILE,size=64M": the file's name is cut off it. */
+static int trace_parse_size(char *arg, uint64_t *ret)
+{
+	const char *size = sink_setting(arg, "size");
+
+	*ret = SIZE_USUAL;
+	if (!size || !sink_size(size, ret))
+		return 0;
+	log_error("--export trace: size=%s: expected a size from 1M to 1024G", size);
+	return -EINVAL;
+}
+
+static bool trace_is_end(const char *line)
+{
+	size_t len = strlen(line);
+
+	return len >= 2 && line[len - 2] == ']';
+}
+
+/* The number of the last fact in what stays. 0 too where the file holds nothing yet. */
+static int trace_resume(struct trace *t, const char *path)
+{
+	char *tail, *line, *at;
+	int err = sink_tail(path, trace_is_end, &tail, &t->bytes);
+
+	if (err)
+		return err;
+	for (line = tail; (at = strstr(line, "\"seq\":")); line = at + 6)
+		t->last = strtoull(at + 6, NULL, 10);
+	free(tail);
+	return t->bytes ? 0 : -ENOENT;
+}
+
+static int trace_open_file(struct trace *t, const char *path, const struct export_options *opt)
+{
+	int err = opt->resume ? trace_resume(t, path) : -ENOENT;
+
+	t->replay = opt->replay;
+	if (err && err != -ENOENT)
+		return err;
+	t->numbered = !err;
+	t->seq = t->last;
+	if (!opt->replay)
+		err = sink_open_aside(&t->sink, path, t->numbered, gap_line, t);
+	else
+		err = t->numbered ? sink_open_append(&t->sink, path) : sink_open(&t->sink, path);
+	if (err || t->numbered)
+		return err;
+	buffer_add(sink_buffer(t->sink), "[\n", 2);
+	t->bytes = 2;
+	return 0;
+}
+
+static int export_trace_check(const char *arg, const struct export_options *opt)
+{
+	char *path = strdup(arg ? arg : "");
+	uint64_t size;
+	int err = path ? trace_parse_size(path, &size) : -ENOMEM;
+
+	(void)opt;
+	if (!err && !*path) {
+		log_error(
+			"--export trace: no file is named; give trace:FILE (- is standard output)");
+		err = -EINVAL;
+	}
+	free(path);
+	return err;
+}
+
+static int export_trace_open(void **ret_state, const char *arg, const struct export_options *opt)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	char *path = strdup(arg ? arg : "");
+	int err = -ENOMEM;
+
+	if (!t || !path)
+		goto fail;
+	t->every = 1;
+	t->reason = -1;
+	err = trace_parse_size(path, &t->limit);
+	if (err)
+		goto fail;
+	t->tracks = trace_tracks_new();
+	err = t->tracks ? trace_open_file(t, path, opt) : -ENOMEM;
+	if (err)
+		goto fail;
+	t->path = path;
+	*ret_state = t;
+	return 0;
+fail:
+	if (t)
+		trace_tracks_free(t->tracks);
+	free(t);
+	free(path);
+	return err;
+}
+
+static void export_trace_fact(void *state, const struct fact *f)
+{
+	struct trace *t = state;
+
+	if (t->numbered ? f->number <= t->last : f->told)
+		return;
+	t->seq = f->number;
+	t->now_ns = f->mono_ns;
+	thin_out(t);
+	trace_fact(t, f);
+}
+
+static void export_trace_snapshot(void *state, struct snapshot *s)
+{
+	struct trace *t = state;
+
+	sink_flush(t->sink);
+	if (!sink_trouble(t->sink))
+		t->flushed_ns = s->real_ns;
+}
+
+static void export_trace_save(void *state)
+{
+	sink_save(((struct trace *)state)->sink, SAVE_NS);
+}
+
+static void export_trace_archive(void *state, struct archive *a)
+{
+	struct trace *t = state;
+	uint64_t seq = t->seq, now_ns = t->now_ns, bytes;
+
+	archive_number(a, &seq);
+	archive_number(a, &now_ns);
+	if (archive_reads(a) && seq > t->seq) {
+		t->seq = seq;
+		t->now_ns = now_ns;
+	}
+	sink_archive(t->sink, a, !t->numbered);
+	if (!archive_reads(a))
+		return;
+	t->lines = sink_waiting(t->sink, &bytes);
+	t->bytes += bytes;
+}
+
+static void trace_dropped(struct export_view *v, const char *cause, uint64_t count)
+{
+	v->dropped[v->ndropped].cause = cause;
+	v->dropped[v->ndropped++].count = count;
+}
+
+static void export_trace_look(void *state, struct export_view *ret)
+{
+	const struct trace *t = state;
+	uint64_t bytes, waiting = sink_waiting(t->sink, &bytes),
+			not_sent = sink_lost(t->sink) + sink_failed(t->sink) + waiting;
+	const char *trouble = sink_trouble(t->sink);
+
+	*ret = (struct export_view){
+		.name = "trace",
+		.up = !trouble,
+		.sent = t->lines > not_sent ? t->lines - not_sent : 0,
+		.waiting = waiting,
+		.waiting_bytes = bytes,
+		.last_ns = t->flushed_ns,
+	};
+	trace_dropped(ret, "size", t->left_steps + t->left_others);
+	trace_dropped(ret, "tracks", t->untracked);
+	trace_dropped(ret, "reader", sink_lost(t->sink));
+	trace_dropped(ret, "write", sink_failed(t->sink));
+	if (trouble)
+		snprintf(ret->trouble, sizeof(ret->trouble), "trace: %s", trouble);
+	else if (t->left_others)
+		snprintf(ret->trouble, sizeof(ret->trouble),
+			 "trace: the file has reached its size");
+}
+
+static uint64_t export_trace_told(void *state)
+{
+	return ((struct trace *)state)->last;
+}
+
+static void last_line(struct trace *t)
+{
+	static const char *const reasons[] = {"targets_gone", "user", "time", "error", "handover"};
+	struct buffer *b = trace_begin(t);
+
+	trace_note_begin(t, b, "end of the trace");
+	json_string(b, "reason",
+		    t->reason >= 0 && (size_t)t->reason < sizeof(reasons) / sizeof(reasons[0])
+			    ? reasons[t->reason]
+			    : NULL);
+	json_uint(b, "steps", t->steps);
+	json_uint(b, "steps_left_out", t->left_steps);
+	json_uint(b, "others_left_out", t->left_others);
+	json_uint(b, "without_track", t->untracked);
+	trace_done(b);
+	buffer_add(b, "]\n", 2);
+	sink_line(t->sink);
+}
+
+static void export_trace_end(void *state, bool soon)
+{
+	sink_end(((struct trace *)state)->sink, soon);
+}
+
+static int export_trace_close(void *state)
+{
+	struct trace *t = state;
+	uint64_t bytes;
+	char *tail;
+	int err;
+
+	if (t->left_steps || t->left_others)
+		log_warn(
+			"--export trace: %llu step%s and %llu other event%s are not drawn: the file has reached its size, which ,size= sets",
+			(unsigned long long)t->left_steps, plural(t->left_steps),
+			(unsigned long long)t->left_others, plural(t->left_others));
+	last_line(t);
+	err = sink_close(t->sink);
+	if (err && t->replay &&
+	    !sink_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
+		free(tail);
+	free(t->path);
+	trace_tracks_free(t->tracks);
+	free(t);
+	return err;
+}
+
+const struct exporter export_trace = {
+	.name = "trace",
+	.help = "a trace for ui.perfetto.dev and chrome://tracing, to FILE[,size=SIZE]",
+	.spec = {"trace:FILE"},
+	.place = EXPORT_TO_FILE,
+	.setting = {",size="},
+	.check = export_trace_check,
+	.open = export_trace_open,
+	.fact = export_trace_fact,
+	.snapshot = export_trace_snapshot,
+	.save = export_trace_save,
+	.archive = export_trace_archive,
+	.look = export_trace_look,
+	.told = export_trace_told,
+	.end = export_trace_end,
+	.close = export_trace_close,
+};

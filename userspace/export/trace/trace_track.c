@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/export/trace/trace_track.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/hash.h"
+#include "userspace/base/table.h"
+
+#define ORDER_OF_JOB   100000 /* places of a job: its own, then its ranks, then who has none */
+#define ORDER_UNRANKED (ORDER_OF_JOB - 1)
+#define NUMBER_ROOM    0xfffff0u /* numbers are read by people, too */
+#define PROCESSES_MAX  (4 * TRACKS_MAX)
+#define LOOK_NS	       60000000000ull /* between two looks for what can be forgotten */
+#define HASH_JOB       1	      /* what a hash is of, so that two kinds never meet */
+#define HASH_RANK      2
+#define HASH_PROCESS   3
+
+struct trace_tracks {
+	struct table *by_key;  /* of what a track is of */
+	struct table *numbers; /* taken */
+	struct table *process; /* track of a process; not owned */
+	uint32_t jobs;
+	uint64_t looked_ns;
+};
+
+struct trace_tracks *trace_tracks_new(void)
+{
+	struct trace_tracks *ts = calloc(1, sizeof(*ts));
+
+	if (!ts)
+		return NULL;
+	ts->by_key = table_new();
+	ts->numbers = table_new();
+	ts->process = table_new();
+	if (ts->by_key && ts->numbers && ts->process)
+		return ts;
+	trace_tracks_free(ts);
+	return NULL;
+}
+
+void trace_tracks_free(struct trace_tracks *ts)
+{
+	if (!ts)
+		return;
+	if (ts->process)
+		table_free(ts->process, NULL);
+	if (ts->numbers)
+		table_free(ts->numbers, NULL);
+	if (ts->by_key)
+		table_free(ts->by_key, free);
+	free(ts);
+}
+
+static uint64_t track_key_of(uint64_t kind, const char *job, uint64_t a, uint64_t b)
+{
+	uint64_t hash = hash_bytes(hash_word(HASH_START, kind), job, strlen(job));
+
+	return hash_word(hash_word(hash, a), b);
+}
+
+static uint64_t process_key(const struct fact *f)
+{
+	return track_key_of(HASH_PROCESS, "", f->pid, f->start_ns);
+}
+
+/* Those of which nothing was told for so long: who tells again gets the same one, and its names
+ * anew. */
+static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
+{
+	struct trace_track *t;
+	uint64_t key;
+	bool full;
+
+	if (now_ns < ts->looked_ns + LOOK_NS)
+		return;
+	ts->looked_ns = now_ns;
+	/* Where a rank has had many processes those are forgotten too: its track is found again by
+	 * its rank. */
+	full = table_count(ts->process) > PROCESSES_MAX / 2;
+	for (size_t at = 0; (t = table_next(ts->process, &at, &key));)
+		if (full || now_ns >= t->used_ns + TRACK_KEEP_NS)
+			table_take(ts->process, key);
+	for (size_t at = 0; (t = table_next(ts->by_key, &at, &key));) {
+		if (t->number == TRACK_OWN || now_ns < t->used_ns + TRACK_KEEP_NS)
+			continue;
+		table_take(ts->by_key, key);
+		table_take(ts->numbers, t->number);
+		free(t);
+	}
+}
+
+static struct trace_track *track_new(struct trace_tracks *ts, uint64_t key, uint32_t number)
+{
+	struct trace_track *t = table_count(ts->by_key) < TRACKS_MAX ? calloc(1, sizeof(*t)) : NULL;
+
+	if (!t)
+		return NULL;
+	if (!number) {
+		number = TRACK_OWN + 1 + (uint32_t)((key ^ key >> 32) % NUMBER_ROOM);
+		while (table_get(ts->numbers, number))
+			number++;
+	}
+	t->number = number;
+	t->rank = -1;
+	if (table_put(ts->numbers, number, t) || table_put(ts->by_key, key, t)) {
+		table_take(ts->numbers, number);
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+struct trace_track *trace_tracks_own(struct trace_tracks *ts)
+{
+	uint64_t key = track_key_of(0, "", 0, 0);
+	struct trace_track *t = table_get(ts->by_key, key);
+
+	return t ? t : track_new(ts, key, TRACK_OWN);
+}
+
+void trace_tracks_unname(struct trace_tracks *ts)
+{
+	struct trace_track *t;
+
+	for (size_t at = 0; (t = table_next(ts->by_key, &at, NULL));) {
+		t->named = false;
+		memset(t->lane_named, 0, sizeof(t->lane_named));
+	}
+}
+
+/* A job without a name is the one of all processes without a job. */
+static struct trace_track *job_track(struct trace_tracks *ts, const char *job)
+{
+	uint64_t key = track_key_of(HASH_JOB, job, 0, 0);
+	struct trace_track *t = table_get(ts->by_key, key);
+
+	if (t)
+		return t;
+	t = track_new(ts, key, 0);
+	if (!t)
+		return NULL;
+	t->order = ++ts->jobs * ORDER_OF_JOB;
+	snprintf(t->job, sizeof(t->job), "%s", job);
+	return t;
+}
+
+/* A rank has one process at a time; a second process of the same rank gets a track of its own. */
+static struct trace_track *new_process(struct trace_tracks *ts, const struct fact *f,
+				       uint64_t from_ns)
+{
+	bool known = f->rank >= 0 && f->job && *f->job;
+	uint64_t key = known ? track_key_of(HASH_RANK, f->job, (uint64_t)f->rank, 0)
+			     : process_key(f);
+	struct trace_track *t = table_get(ts->by_key, key), *job;
+
+	if (t && t->until_ns > from_ns && t->pid != f->pid) {
+		key = process_key(f);
+		t = table_get(ts->by_key, key);
+	}
+	job = t ? NULL : job_track(ts, f->job ? f->job : "");
+	if (!t && job)
+		t = track_new(ts, key, 0);
+	if (!t || table_count(ts->process) >= PROCESSES_MAX ||
+	    table_put(ts->process, process_key(f), t))
+		return NULL;
+	if (job) {
+		t->order = job->order + 1;
+		t->of = job;
+	}
+	return t;
+}
+
+static struct trace_track *trace_track_find(struct trace_tracks *ts, const struct fact *f, bool job,
+					    uint64_t from_ns)
+{
+	struct trace_track *t;
+	uint32_t first;
+
+	if (job && f->job && *f->job)
+		return job_track(ts, f->job);
+	if (!f->pid)
+		return trace_tracks_own(ts);
+	t = table_get(ts->process, process_key(f));
+	t = t ? t : new_process(ts, f, from_ns);
+	if (!t || (t->named && t->pid == f->pid && t->rank == f->rank &&
+		   !strcmp(t->job, f->job ? f->job : "")))
+		return t;
+	/* The name of the process may be known later than its first event. */
+	first = t->order - t->order % ORDER_OF_JOB;
+	t->order = first + (f->rank >= 0 && f->rank < ORDER_UNRANKED ? 1 + (uint32_t)f->rank
+								     : ORDER_UNRANKED);
+	t->named = false;
+	t->pid = f->pid;
+	t->rank = f->rank;
+	snprintf(t->job, sizeof(t->job), "%s", f->job ? f->job : "");
+	return t;
+}
+
+struct trace_track *trace_tracks_find(struct trace_tracks *ts, const struct fact *f, bool job,
+				      uint64_t from_ns)
+{
+	struct trace_track *t;
+
+	tracks_forget(ts, f->mono_ns);
+	t = trace_track_find(ts, f, job, from_ns);
+	for (struct trace_track *used = t; used; used = used->of)
+		used->used_ns = f->mono_ns;
+	return t;
+}
+
+uint32_t trace_lane(struct trace_track *t, enum track_kind kind, uint32_t loop, uint64_t from_ns,
+		    uint64_t to_ns)
+{
+	uint32_t first = kind, count = kind == TRACK_OTHERS ? 1 : TRACK_LANES;
+
+	if (kind == TRACK_STEPS) {
+		first += loop < STEP_LOOPS ? loop : STEP_LOOPS - 1;
+		count = 1;
+	}
+	for (uint32_t lane = first; lane < first + count; lane++) {
+		if (t->lane_until_ns[lane] > from_ns)
+			continue;
+		t->lane_until_ns[lane] = to_ns;
+		t->until_ns = t->until_ns > to_ns ? t->until_ns : to_ns;
+		return lane;
+	}
+	return 0;
+}
+
+const char *trace_lane_name(char *out, size_t len, uint32_t lane)
+{
+	static const struct {
+		enum track_kind kind;
+		const char *name;
+	} kinds[] = {{TRACK_STEPS, "steps"},
+		     {TRACK_PHASES, "phases"},
+		     {TRACK_BLOCKED, "collectives, waits"},
+		     {TRACK_CHECKPOINTS, "checkpoints"},
+		     {TRACK_EVALUATIONS, "evaluation"},
+		     {TRACK_RANGES, "ranges"},
+		     {TRACK_HEALTH, "health"},
+		     {TRACK_DISRUPTIONS, "disruptions"},
+		     {TRACK_OTHERS, "events"}};
+	uint32_t i = 0;
+
+	while (i + 1 < sizeof(kinds) / sizeof(kinds[0]) && kinds[i + 1].kind <= lane)
+		i++;
+	if (lane == kinds[i].kind)
+		snprintf(out, len, "%s", kinds[i].name);
+	else
+		snprintf(out, len, "%s (%u)", kinds[i].name, lane - kinds[i].kind + 1);
+	return out;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/http/http_auth.h"
+
+#include <crypt.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define AUTH_REST	 4 /* times what a wrong password took */
+#define AUTH_REST_MAX_NS 1000000000ll
+#define AUTH_NICE	 19
+#define AUTH_BLAME_BITS	 12
+#define AUTH_BLAMES	 (1 << AUTH_BLAME_BITS) /* counters: addresses share them */
+#define AUTH_FORGIVE_NS	 60000000000ull
+
+struct http_auth {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below but key and crypt */
+	pthread_cond_t wake;
+	struct http_auth_ask *first;
+	bool stopped, joined;
+	struct {
+		unsigned char digest[HTTP_AUTH_DIGEST];
+		bool is;
+	} known[WEB_USERS];
+	uint32_t wrong[AUTH_BLAMES]; /* passwords, by address; halved as time goes by */
+	uint64_t halved_ns;
+	unsigned char key[HTTP_AUTH_DIGEST]; /* of the digests, and of who shares a counter; of this
+						process */
+	struct crypt_data crypt;	     /* the thread's */
+};
+
+/* bcrypt's own comparison in crypt_r() is none: the result has to be compared, in constant time. */
+static bool password_is(struct crypt_data *data, const struct http_auth_ask *q)
+{
+	const char *made = crypt_r(q->password, q->hash, data);
+
+	return made && strlen(made) == WEB_HASH_LEN &&
+	       !gnutls_memcmp(made, q->hash, WEB_HASH_LEN) && q->user >= 0;
+}
+
+/* ---- whose turn it is ------------------------------------------------------------------------ */
+
+/* Nobody knows whose counter is another one's. */
+static uint32_t *wrong_of(struct http_auth *a, uint64_t address)
+{
+	uint64_t key;
+
+	memcpy(&key, a->key, sizeof(key));
+	return &a->wrong[(address ^ key) * 0x9e3779b97f4a7c15ull >> (64 - AUTH_BLAME_BITS)];
+}
+
+static void wrong_forgive(struct http_auth *a, uint64_t now_ns)
+{
+	if (now_ns - a->halved_ns < AUTH_FORGIVE_NS)
+		return;
+	a->halved_ns = now_ns;
+	for (size_t i = 0; i < AUTH_BLAMES; i++)
+		a->wrong[i] /= 2;
+}
+
+/* Less is earlier: wrong passwords of its address, then how many of that address wait before it. */
+static uint64_t turn_of(struct http_auth *a, const struct http_auth_ask *q)
+{
+	uint64_t before = 0;
+
+	if (q->taken)
+		return 0;
+	for (const struct http_auth_ask *one = a->first; one != q; one = one->next)
+		before += one->address == q->address;
+	return (uint64_t)*wrong_of(a, q->address) * HTTP_AUTH_WAITING + before;
+}
+
+/* Where the one stands whose turn is next, or last; of equals the first, or the last, that came. */
+static struct http_auth_ask **turn_find(struct http_auth *a, bool last)
+{
+	struct http_auth_ask **found = NULL;
+	uint64_t best = 0;
+
+	for (struct http_auth_ask **at = &a->first; *at; at = &(*at)->next) {
+		uint64_t turn = turn_of(a, *at);
+
+		if (!found || (last ? turn >= best : turn < best)) {
+			found = at;
+			best = turn;
+		}
+	}
+	return found;
+}
+
+/* Takes q and all that ask the same out of the queue. */
+static struct http_auth_ask *http_auth_take_same(struct http_auth *a, const struct http_auth_ask *q)
+{
+	struct http_auth_ask **at = &a->first, *same = NULL;
+
+	while (*at) {
+		struct http_auth_ask *one = *at;
+
+		if (memcmp(one->digest, q->digest, sizeof(q->digest)) != 0) {
+			at = &one->next;
+			continue;
+		}
+		*at = one->next;
+		one->next = same;
+		same = one;
+	}
+	return same;
+}
+
+static void answer_all(struct http_auth_ask *q, enum http_auth_answer answer)
+{
+	while (q) {
+		struct http_auth_ask *next = q->next;
+
+		explicit_bzero(q->password, sizeof(q->password));
+		q->answer = answer;
+		q->done(q); /* q may be gone now */
+		q = next;
+	}
+}
+
+/* There is no room for the one whose turn comes last. */
+static void turn_refuse(struct http_auth *a)
+{
+	struct http_auth_ask **at = turn_find(a, true), *q = *at;
+
+	*at = q->next;
+	q->next = NULL;
+	answer_all(q, HTTP_AUTH_BUSY);
+}
+
+static void http_auth_rest(struct http_auth *a, uint64_t took_ns)
+{
+	uint64_t ns = AUTH_REST * took_ns;
+	struct timespec until;
+
+	if (ns > AUTH_REST_MAX_NS)
+		ns = AUTH_REST_MAX_NS;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / 1000000000);
+	until.tv_nsec = (long)(ns % 1000000000);
+	while (!a->stopped && !pthread_cond_timedwait(&a->wake, &a->lock, &until))
+		;
+}
+
+static void *auth_thread(void *arg)
+{
+	struct http_auth *a = arg;
+
+	setpriority(PRIO_PROCESS, (id_t)gettid(), AUTH_NICE);
+	pthread_mutex_lock(&a->lock);
+	while (!a->stopped) {
+		struct http_auth_ask **next = turn_find(a, false), one, *same;
+		uint64_t began;
+		bool right;
+
+		if (!next) {
+			pthread_cond_wait(&a->wake, &a->lock);
+			continue;
+		}
+		(*next)->taken = true;
+		one = **next; /* it itself may be answered by http_auth_stop() */
+		pthread_mutex_unlock(&a->lock);
+		began = clock_mono_ns();
+		right = password_is(&a->crypt, &one);
+		began = clock_mono_ns() - began;
+		explicit_bzero(one.password, sizeof(one.password));
+		pthread_mutex_lock(&a->lock);
+		if (right) {
+			memcpy(a->known[one.user].digest, one.digest, sizeof(one.digest));
+			a->known[one.user].is = true;
+		}
+		same = http_auth_take_same(a, &one);
+		wrong_forgive(a, clock_mono_ns());
+		for (const struct http_auth_ask *q = same; q; q = q->next)
+			*wrong_of(a, q->address) += !right;
+		answer_all(same, right ? HTTP_AUTH_YES : HTTP_AUTH_NO);
+		if (!right)
+			http_auth_rest(a, began);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+int http_auth_open(struct http_auth **ret)
+{
+	struct http_auth *a = calloc(1, sizeof(*a));
+	pthread_condattr_t attr;
+	sigset_t all, before;
+	int err;
+
+	if (!a)
+		return -ENOMEM;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&a->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	err = gnutls_rnd(GNUTLS_RND_KEY, a->key, sizeof(a->key)) ? EIO : 0;
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!err)
+		err = pthread_create(&a->thread, NULL, auth_thread, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err) {
+		log_error("basic auth: its thread does not start: %s", strerror(err));
+		a->joined = true;
+		http_auth_close(a);
+		return -err;
+	}
+	*ret = a;
+	return 0;
+}
+
+/* "Basic dXNlcjpwYXNz" to name (HTTP_AUTH_TEXT bytes) and q->password. False: it is none. */
+static bool header_read(const char *header, struct http_auth_ask *q, char *name)
+{
+	gnutls_datum_t text, plain = {0};
+	char *colon = NULL;
+
+	if (!header || strncasecmp(header, "Basic ", 6) != 0 || strlen(header) >= HTTP_AUTH_TEXT)
+		return false;
+	header += 6 + strspn(header + 6, " ");
+	text = (gnutls_datum_t){(unsigned char *)(uintptr_t)header, (unsigned)strlen(header)};
+	if (gnutls_base64_decode2(&text, &plain))
+		return false;
+	/* A password with a NUL in it would be compared up to there only. */
+	if (plain.size < HTTP_AUTH_TEXT && !memchr(plain.data, '\0', plain.size))
+		colon = memchr(plain.data, ':', plain.size);
+	if (colon) {
+		size_t len = (size_t)(colon - (char *)plain.data);
+
+		memcpy(name, plain.data, len);
+		name[len] = '\0';
+		memcpy(q->password, colon + 1, plain.size - len - 1);
+		q->password[plain.size - len - 1] = '\0';
+	}
+	explicit_bzero(plain.data, plain.size);
+	gnutls_free(plain.data);
+	return colon;
+}
+
+/* Digest of hash, name and password: a new hash of the same user needs a new check. */
+static bool digest_make(const struct http_auth *a, struct http_auth_ask *q, const char *name)
+{
+	unsigned char text[2 * HTTP_AUTH_TEXT + WEB_HASH_LEN + 2];
+	size_t name_len = strlen(name) + 1, password_len = strlen(q->password);
+	int err;
+
+	memcpy(text, q->hash, WEB_HASH_LEN);
+	memcpy(text + WEB_HASH_LEN, name, name_len);
+	memcpy(text + WEB_HASH_LEN + name_len, q->password, password_len);
+	err = gnutls_hmac_fast(GNUTLS_MAC_SHA256, a->key, sizeof(a->key), text,
+			       WEB_HASH_LEN + name_len + password_len, q->digest);
+	explicit_bzero(text, sizeof(text));
+	return !err;
+}
+
+enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c,
+				    const char *header, struct http_auth_ask *q)
+{
+	char name[HTTP_AUTH_TEXT];
+	bool known = false;
+
+	if (!c->users || !header_read(header, q, name))
+		return HTTP_AUTH_NO;
+	q->user = -1;
+	for (size_t i = 0; i < c->users; i++)
+		if (!strcmp(c->user[i].name, name))
+			q->user = (int)i;
+	/* A name that is not there takes as long as one that is. */
+	memcpy(q->hash, c->user[q->user < 0 ? 0 : q->user].hash, sizeof(q->hash));
+	if (!digest_make(a, q, name))
+		return HTTP_AUTH_BUSY;
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < WEB_USERS;
+	     i++) /* a file that was read again may have another order */
+		known |= a->known[i].is &&
+			 !gnutls_memcmp(a->known[i].digest, q->digest, sizeof(q->digest));
+	known &= q->user >= 0;
+	pthread_mutex_unlock(&a->lock);
+	if (known)
+		explicit_bzero(q->password, sizeof(q->password));
+	return known ? HTTP_AUTH_YES : HTTP_AUTH_LATER;
+}
+
+void http_auth_wait(struct http_auth *a, struct http_auth_ask *q)
+{
+	struct http_auth_ask **at = &a->first;
+	int waiting = 0, same = 0;
+
+	q->next = NULL;
+	q->taken = false;
+	pthread_mutex_lock(&a->lock);
+	for (; *at; at = &(*at)->next) {
+		waiting++;
+		same += (*at)->address == q->address;
+	}
+	if (a->stopped || same >= HTTP_AUTH_ADDRESS) {
+		answer_all(q, HTTP_AUTH_BUSY);
+	} else {
+		*at = q;
+		if (waiting >= HTTP_AUTH_WAITING)
+			turn_refuse(a);
+		pthread_cond_signal(&a->wake);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+void http_auth_stop(struct http_auth *a)
+{
+	struct http_auth_ask *left;
+
+	if (!a || a->joined)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stopped = true;
+	left = a->first;
+	a->first = NULL;
+	pthread_cond_signal(&a->wake);
+	answer_all(left, HTTP_AUTH_BUSY);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL); /* one password at most is still being looked at */
+	a->joined = true;
+}
+
+void http_auth_close(struct http_auth *a)
+{
+	if (!a)
+		return;
+	http_auth_stop(a);
+	pthread_cond_destroy(&a->wake);
+	pthread_mutex_destroy(&a->lock);
+	explicit_bzero(a, sizeof(*a));
+	free(a);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/http/http_web.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+
+#define WEB_LOOK_NS 1000000000ull
+#define WEB_FILES   4
+
+/* By which a file that was changed, or replaced behind a link, is told from the one that was
+ * read. */
+struct stamp {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec changed, written;
+};
+
+struct http_web {
+	char *file;
+	struct web_config *config;
+	struct http_tls *tls;
+	struct stamp stamp[WEB_FILES]; /* as they were read, or tried, last */
+	uint64_t looked_ns;
+};
+
+static struct stamp stamp_of(const char *file)
+{
+	struct stamp s;
+	struct stat st;
+
+	memset(&s, 0, sizeof(s)); /* padding is compared too */
+	if (!file || stat(file, &st))
+		return s;
+	s.dev = st.st_dev;
+	s.ino = st.st_ino;
+	s.size = st.st_size;
+	s.changed = st.st_ctim;
+	s.written = st.st_mtim;
+	return s;
+}
+
+static void stamps_of(const struct web_config *c, struct stamp stamp[WEB_FILES])
+{
+	stamp[1] = stamp_of(c->cert.file);
+	stamp[2] = stamp_of(c->key.file);
+	stamp[3] = stamp_of(c->client_ca.file);
+}
+
+static int web_read(struct http_web *w)
+{
+	struct stamp stamp[WEB_FILES];
+	struct web_config *c = NULL;
+	struct http_tls *tls = NULL;
+	int err;
+
+	/* Each before it is read: what is written meanwhile is seen at the next look. */
+	stamp[0] = stamp_of(w->file);
+	err = web_config_read(&c, w->file);
+	if (err)
+		return err;
+	stamps_of(c, stamp);
+	if (w->config && w->config->tls != c->tls) {
+		log_error("%s: TLS %s only with a restart", w->file, c->tls ? "begins" : "ends");
+		err = -EINVAL;
+	}
+	/* A file that is being written is empty for a moment. */
+	if (!err && w->config && w->config->users && !c->users) {
+		log_error("%s: basic auth ends only with a restart", w->file);
+		err = -EINVAL;
+	}
+	if (!err && c->tls)
+		err = http_tls_new(&tls, c, w->file);
+	if (err) {
+		web_config_free(c);
+		return err;
+	}
+	if (c->http2)
+		log_info("%s: http_server_config.http2: HTTP/1.1 is what is served", w->file);
+	web_config_free(w->config);
+	http_tls_unref(w->tls);
+	w->config = c;
+	w->tls = tls;
+	memcpy(w->stamp, stamp, sizeof(stamp));
+	return 0;
+}
+
+int http_web_open(struct http_web **ret, const char *file)
+{
+	struct http_web *w = calloc(1, sizeof(*w));
+	int err = -ENOMEM;
+
+	if (!w)
+		return -ENOMEM;
+	if (!file) {
+		w->config = calloc(1, sizeof(*w->config));
+		err = w->config ? 0 : -ENOMEM;
+	} else {
+		w->file = strdup(file);
+		err = w->file ? web_read(w) : -ENOMEM;
+	}
+	if (err) {
+		http_web_close(w);
+		return err;
+	}
+	w->looked_ns = clock_mono_ns();
+	*ret = w;
+	return 0;
+}
+
+bool http_web_look(struct http_web *w)
+{
+	struct stamp now[WEB_FILES];
+	uint64_t mono_ns = clock_mono_ns();
+
+	if (!w->file || mono_ns - w->looked_ns < WEB_LOOK_NS)
+		return false;
+	w->looked_ns = mono_ns;
+	now[0] = stamp_of(w->file);
+	stamps_of(w->config, now);
+	if (!memcmp(now, w->stamp, sizeof(now)))
+		return false;
+	if (web_read(w)) {
+		log_error("%s: what was read before stays in use", w->file);
+		memcpy(w->stamp, now, sizeof(now));
+		return false;
+	}
+	log_info("%s: read again", w->file);
+	return true;
+}
+
+const struct web_config *http_web_config(const struct http_web *w)
+{
+	return w->config;
+}
+
+struct http_tls *http_web_tls(const struct http_web *w)
+{
+	return w->tls;
+}
+
+void http_web_close(struct http_web *w)
+{
+	if (!w)
+		return;
+	web_config_free(w->config);
+	http_tls_unref(w->tls);
+	free(w->file);
+	free(w);
+}

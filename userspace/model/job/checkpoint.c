@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/job/checkpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A folder is written in one go; what comes this much later is written over it. */
+#define FOLDER_NS 60000000000ull
+
+#define ROOM_MIN  8
+#define ROOM_MORE 64 /* beyond the last CHECKPOINTS_MAX, before the oldest are given up */
+
+#define DEDUCED 0.7 /* as sure as what is matched, when its step is deduced */
+
+struct checkpoints {
+	struct checkpoint *items; /* oldest first */
+	uint32_t count, room;
+	uint64_t number;
+};
+
+const char *const checkpoint_how_name[CHECKPOINT_HOW_COUNT] = {
+#define X(id, name) [id] = #name,
+	CHECKPOINT_HOWS(X)
+#undef X
+};
+
+static const double confidence[CHECKPOINT_HOW_COUNT] = {
+	[CHECKPOINT_BY_inode] = 1,     [CHECKPOINT_BY_path] = 0.95,   [CHECKPOINT_BY_copy] = 0.85,
+	[CHECKPOINT_BY_changed] = 0.6, [CHECKPOINT_BY_size] = 0.6,    [CHECKPOINT_BY_number] = 0.5,
+	[CHECKPOINT_BY_newest] = 0.4,  [CHECKPOINT_BY_nothing] = 0.3,
+};
+
+struct checkpoints *checkpoints_new(void)
+{
+	return calloc(1, sizeof(struct checkpoints));
+}
+
+void checkpoints_free(struct checkpoints *c)
+{
+	if (c)
+		free(c->items);
+	free(c);
+}
+
+static void checkpoint_drop(struct checkpoints *c, uint32_t i)
+{
+	c->count--;
+	memmove(c->items + i, c->items + i + 1, (c->count - i) * sizeof(*c->items));
+}
+
+/* Many at once, as the rest moves up. Caches and logs give way before checkpoints do. */
+static void checkpoints_trim(struct checkpoints *c)
+{
+	uint32_t kept = 0, likely, unlikely = 0;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		unlikely += !c->items[i].likely;
+	unlikely = unlikely < ROOM_MORE ? unlikely : ROOM_MORE;
+	likely = ROOM_MORE - unlikely;
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t *spare = c->items[i].likely ? &likely : &unlikely;
+
+		if (*spare)
+			--*spare;
+		else if (kept++ != i)
+			c->items[kept - 1] = c->items[i];
+	}
+	c->count = kept;
+}
+
+static struct checkpoint *checkpoint_add(struct checkpoints *c)
+{
+	uint32_t room = c->room ? 2 * c->room : ROOM_MIN;
+	struct checkpoint *items;
+
+	if (c->count == CHECKPOINTS_MAX + ROOM_MORE)
+		checkpoints_trim(c);
+	if (c->count == c->room) {
+		items = realloc(c->items, room * sizeof(*items));
+		if (!items)
+			return NULL;
+		c->items = items;
+		c->room = room;
+	}
+	c->items[c->count] = (struct checkpoint){.number = ++c->number};
+	return &c->items[c->count++];
+}
+
+int checkpoints_know(struct checkpoints *c, const struct checkpoint *k)
+{
+	struct checkpoint *own = checkpoint_add(c);
+	uint64_t number;
+
+	if (!own)
+		return -ENOMEM;
+	number = own->number;
+	*own = *k;
+	own->number = number;
+	return 0;
+}
+
+/* FNV-1a, as gp_probe_hash(): of the last part, whatever is added to it until it is whole. */
+static uint32_t name_hash(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return gp_probe_hash(slash ? slash + 1 : path);
+}
+
+static void file_keep(struct checkpoint *k, const struct checkpoint_write *w)
+{
+	struct checkpoint_file f = w->file;
+	uint32_t i = 0, n = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
+
+	f.name = name_hash(w->path);
+	while (i < n && (k->file[i].dev != f.dev || k->file[i].ino != f.ino))
+		i++;
+	if (i < n) { /* the same file, written once more */
+		k->bytes -= k->file[i].bytes < k->bytes ? k->file[i].bytes : k->bytes;
+		k->files--;
+	}
+	k->file[i < CHECKPOINT_FILES ? i : CHECKPOINT_FILES - 1] = f;
+	k->files++;
+	k->bytes += f.bytes;
+}
+
+static void path_set(struct checkpoint *k, const char *path, const struct checkpoint_name *n)
+{
+	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
+	k->format = n->format;
+	if (k->files <= 1 &&
+	    !k->folder) /* what is written to a folder next is called what it was to be */
+		k->file[0].name = name_hash(path);
+	if (!k->numbered && n->numbered) {
+		k->numbered = true;
+		k->named_step = n->step;
+	}
+}
+
+/* Returns the newest one of this path. */
+static struct checkpoint *path_find(struct checkpoints *c, const char *path, size_t len)
+{
+	for (uint32_t i = c->count; i; i--) {
+		struct checkpoint *k = &c->items[i - 1];
+
+		if (checkpoint_path_same(k->path, strlen(k->path), path, len))
+			return k;
+	}
+	return NULL;
+}
+
+static bool name_whole(const struct checkpoint_name *n)
+{
+	return !n->temporary && (n->format != CHECKPOINT_DISTRIBUTED || n->last);
+}
+
+const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct checkpoint_write *w)
+{
+	struct checkpoint_name n = checkpoint_name(w->path);
+	struct checkpoint *k = path_find(c, w->path, n.len);
+
+	/* Written over: what was there is gone. */
+	if (k && (!n.folder || w->begin_ns > k->end_ns + FOLDER_NS)) {
+		checkpoint_drop(c, (uint32_t)(k - c->items));
+		k = NULL;
+	}
+	if (!k) {
+		k = checkpoint_add(c);
+		if (!k)
+			return NULL;
+		k->begin_ns = w->begin_ns;
+		k->pid = w->pid;
+		k->tid = w->tid;
+		k->born_ns = w->born_ns;
+		k->folder = n.folder;
+	}
+	path_set(k, w->path, &n);
+	file_keep(k, w);
+	if (!k->stepped && w->begin_ns <= k->begin_ns)
+		k->step = w->step;
+	k->begin_ns = w->begin_ns < k->begin_ns ? w->begin_ns : k->begin_ns;
+	k->end_ns = w->end_ns > k->end_ns ? w->end_ns : k->end_ns;
+	k->likely |= w->likely || (n.format && !n.data);
+	k->whole |= name_whole(&n);
+	return k;
+}
+
+/* ---- renames --------------------------------------------------------------------------------- */
+
+/* What path becomes when from, which it is or lies in, is called to. false: it does not. */
+static bool path_moved(const char *path, const char *from, const char *to, char *ret, size_t cap)
+{
+	size_t len = strlen(path), from_len = strlen(from), end = len, lead;
+
+	while (from_len > 1 && from[from_len - 1] == '/')
+		from_len--;
+	while (end && !checkpoint_path_same(path, end, from, from_len)) {
+		do
+			end--;
+		while (end && path[end] != '/');
+	}
+	if (!end)
+		return false;
+	/* A relative name keeps the folder that it is relative to, as far as that is known. */
+	lead = *to != '/' && end > from_len ? end - from_len : 0;
+	snprintf(ret, cap, "%.*s%s%s", (int)lead, path, to, path + end);
+	return true;
+}
+
+/* Others of that path are written over. */
+static void path_clear(struct checkpoints *c, uint64_t number)
+{
+	const struct checkpoint *k = NULL;
+	char path[GP_PATH_MAX];
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->items[i].number == number)
+			k = &c->items[i];
+	if (!k)
+		return;
+	memcpy(path, k->path, sizeof(path));
+	for (uint32_t i = c->count; i; i--)
+		if (c->items[i - 1].number != number &&
+		    checkpoint_path_same(c->items[i - 1].path, strlen(c->items[i - 1].path), path,
+					 strlen(path)))
+			checkpoint_drop(c, i - 1);
+}
+
+static const struct checkpoint *number_find(const struct checkpoints *c, uint64_t number)
+{
+	for (uint32_t i = 0; number && i < c->count; i++)
+		if (c->items[i].number == number)
+			return &c->items[i];
+	return NULL;
+}
+
+/* A file inside of a folder: .metadata.tmp to .metadata. */
+static struct checkpoint *inner_renamed(struct checkpoints *c, uint32_t pid, const char *to)
+{
+	struct checkpoint_name n = checkpoint_name(to);
+	struct checkpoint *k = n.last && n.len < strlen(to) ? path_find(c, to, n.len) : NULL;
+
+	return k && k->pid == pid ? k : NULL;
+}
+
+const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
+					     const char *to, uint64_t now_ns)
+{
+	struct checkpoint *k = inner_renamed(c, pid, to);
+	char moved[2 * GP_PATH_MAX];
+	struct checkpoint_name n;
+	uint64_t number = 0;
+
+	if (k) {
+		k->whole = true;
+		k->end_ns = now_ns > k->end_ns ? now_ns : k->end_ns;
+		return k;
+	}
+	for (uint32_t i = c->count; i; i--) {
+		k = &c->items[i - 1];
+		if (k->pid != pid || !path_moved(k->path, from, to, moved, sizeof(moved)))
+			continue;
+		moved[GP_PATH_MAX - 1] = '\0';
+		n = checkpoint_name(moved);
+		n.len = strlen(moved); /* its own path names it already */
+		n.format = n.format ? n.format : k->format;
+		path_set(k, moved, &n);
+		k->likely |= n.format && !n.data;
+		k->whole |= !n.temporary;
+		k->end_ns = now_ns > k->end_ns ? now_ns : k->end_ns;
+		if (!number)
+			number = k->number;
+		if (checkpoint_path_same(to, strlen(to), k->path, strlen(k->path)))
+			break; /* the newest of that name; older ones have lost it */
+	}
+	if (number)
+		path_clear(c, number);
+	return number_find(c, number);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The files of a folder may be several threads', and some of them a burst's before. */
+static bool span_holds(const struct checkpoint_span *s, const struct checkpoint *k)
+{
+	if (k->pid != s->pid || k->begin_ns > s->to_ns)
+		return false;
+	return k->folder ? k->end_ns >= s->from_ns : k->tid == s->tid && k->begin_ns >= s->from_ns;
+}
+
+const struct checkpoint *checkpoints_of(const struct checkpoints *c,
+					const struct checkpoint_span *s)
+{
+	const struct checkpoint *best = NULL;
+
+	for (uint32_t i = c->count; i; i--) {
+		const struct checkpoint *k = &c->items[i - 1];
+
+		if (!k->stepped && span_holds(s, k) && (!best || (k->likely && !best->likely)))
+			best = k;
+	}
+	return best;
+}
+
+void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s, uint64_t step,
+			 bool estimated)
+{
+	for (uint32_t i = c->count; i; i--) {
+		struct checkpoint *k = &c->items[i - 1];
+
+		if (k->stepped || !span_holds(s, k))
+			continue;
+		k->step = step;
+		k->stepped = k->likely = true;
+		k->estimated = estimated;
+	}
+}
+
+bool checkpoints_before(const struct checkpoints *c, const struct checkpoint *k, uint64_t *ret_step)
+{
+	bool wrote = false;
+
+	*ret_step = 0;
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct checkpoint *o = &c->items[i];
+
+		if (o == k || o->begin_ns >= k->begin_ns)
+			continue;
+		wrote |= o->likely && o->pid == k->pid && o->tid == k->tid &&
+			 o->begin_ns >= k->born_ns;
+		if (o->stepped && o->step > *ret_step)
+			*ret_step = o->step;
+	}
+	return wrote;
+}
+
+void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step)
+{
+	for (uint32_t i = c->count; i; i--) {
+		struct checkpoint *k = &c->items[i - 1];
+
+		if (!k->stepped && k->pid == pid && k->begin_ns >= from_ns && k->step < step)
+			k->step = step;
+	}
+}
+
+const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns)
+{
+	const struct checkpoint *best = NULL;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct checkpoint *k = &c->items[i];
+
+		if (k->likely && k->whole && k->end_ns <= by_ns &&
+		    (!best || k->end_ns >= best->end_ns))
+			best = k;
+	}
+	return best;
+}
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+static enum checkpoint_how file_match(const struct checkpoint *k, const struct checkpoint_file *f,
+				      const char *path, size_t path_len, uint32_t name)
+{
+	uint32_t n = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
+	enum checkpoint_how best = CHECKPOINT_HOW_COUNT, how;
+	bool here = checkpoint_path_same(k->path, strlen(k->path), path, path_len);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct checkpoint_file *o = &k->file[i];
+		bool same = o->dev == f->dev && o->ino == f->ino && o->generation == f->generation;
+		bool size = o->bytes == f->bytes, age = o->mtime_ns == f->mtime_ns,
+		     named = o->name == name;
+
+		how = CHECKPOINT_HOW_COUNT;
+		if (same && size && age)
+			how = CHECKPOINT_BY_inode;
+		else if (here && size && age)
+			how = CHECKPOINT_BY_path;
+		else if (named && size && age && f->bytes)
+			how = CHECKPOINT_BY_copy;
+		else if (same)
+			how = CHECKPOINT_BY_changed;
+		else if (here && size)
+			how = CHECKPOINT_BY_size;
+		best = how < best ? how : best;
+	}
+	return best;
+}
+
+static struct checkpoint_match match_of(const struct checkpoint *k, enum checkpoint_how how)
+{
+	return (struct checkpoint_match){
+		how,	   confidence[how] * (k->estimated ? DEDUCED : 1),
+		k->number, k->step,
+		k->pid,	   k->stepped,
+		k->likely, k->estimated,
+	};
+}
+
+bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f,
+		       const char *path, struct checkpoint_match *ret)
+{
+	struct checkpoint_name n = checkpoint_name(path);
+	enum checkpoint_how best = CHECKPOINT_HOW_COUNT;
+	const struct checkpoint *found = NULL;
+
+	for (uint32_t i = c->count; i && best > CHECKPOINT_BY_inode; i--) {
+		enum checkpoint_how how = file_match(&c->items[i - 1], f, path, n.len,
+						     name_hash(path));
+
+		if (how >= best)
+			continue;
+		best = how;
+		found = &c->items[i - 1];
+	}
+	if (!found)
+		return false;
+	*ret = match_of(found, best);
+	return true;
+}
+
+/* ---- resuming -------------------------------------------------------------------------------- */
+
+/* If several were read, the surest counts; among equals the newest. */
+void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
+			    const char *path, const struct checkpoint_name *n)
+{
+	if (!m && n->numbered) {
+		r->numbered = true;
+		r->named_step = n->step;
+		r->unmatched = gp_probe_hash(path);
+	}
+	if (!m)
+		return;
+	r->matched++;
+	if (!r->best.how || m->how < r->best.how ||
+	    (m->how == r->best.how && m->number > r->best.number))
+		r->best = *m;
+}
+
+struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
+					   const struct checkpoints *c, uint64_t began_ns,
+					   uint32_t first)
+{
+	static const struct checkpoint none = {.stepped = true};
+	bool numbered = c && r->numbered && r->unmatched != first;
+
+	if (r->best.how) {
+		struct checkpoint_match m = r->best;
+		const struct checkpoint *now = c ? number_find(c, m.number) : NULL;
+
+		if (now && now->stepped) { /* it may have been reported since */
+			m = match_of(now, m.how);
+		}
+		return m;
+	}
+	for (uint32_t i = numbered ? c->count : 0; i; i--)
+		if (c->items[i - 1].numbered && c->items[i - 1].named_step == r->named_step &&
+		    c->items[i - 1].end_ns <= began_ns)
+			return match_of(&c->items[i - 1], CHECKPOINT_BY_number);
+	return match_of(&none, CHECKPOINT_BY_nothing);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static void match_archive(struct archive *a, struct checkpoint_match *m)
+{
+	archive_below(a, &m->how, CHECKPOINT_HOW_COUNT);
+	archive_number(a, &m->confidence);
+	archive_number(a, &m->number);
+	archive_number(a, &m->step);
+	archive_number(a, &m->pid);
+	archive_number(a, &m->stepped);
+	archive_number(a, &m->likely);
+	archive_number(a, &m->estimated);
+}
+
+void checkpoint_resume_archive(struct archive *a, struct checkpoint_resume *r)
+{
+	match_archive(a, &r->best);
+	archive_number(a, &r->matched);
+	archive_number(a, &r->named_step);
+	archive_number(a, &r->numbered);
+	archive_number(a, &r->unmatched);
+}
+
+static void checkpoint_archive(struct archive *a, struct checkpoint *k)
+{
+	archive_number(a, &k->number);
+	archive_number(a, &k->begin_ns);
+	archive_number(a, &k->end_ns);
+	archive_number(a, &k->bytes);
+	archive_number(a, &k->step);
+	archive_number(a, &k->named_step);
+	archive_number(a, &k->born_ns);
+	archive_number(a, &k->pid);
+	archive_number(a, &k->tid);
+	archive_number(a, &k->files);
+	archive_below(a, &k->format, CHECKPOINT_FORMATS);
+	archive_number(a, &k->numbered);
+	archive_number(a, &k->folder);
+	archive_number(a, &k->likely);
+	archive_number(a, &k->whole);
+	archive_number(a, &k->stepped);
+	archive_number(a, &k->estimated);
+	archive_bytes(a, k->file, sizeof(k->file));
+	archive_text(a, k->path);
+}
+
+void checkpoints_archive(struct archive *a, struct checkpoints **at)
+{
+	struct checkpoints *c = *at = archive_object(a, *at, sizeof(*c));
+	uint32_t n;
+
+	archive_require(a, c);
+	if (!c)
+		return;
+	n = c->count;
+	archive_struct(a, sizeof(struct checkpoint));
+	archive_count(a, &n, CHECKPOINTS_MAX + ROOM_MORE, sizeof(*c->items));
+	if (archive_reads(a)) {
+		c->items = n ? archive_alloc(a, n, sizeof(*c->items)) : NULL;
+		c->count = c->room = c->items ? n : 0;
+	}
+	for (uint32_t i = 0; i < c->count; i++)
+		checkpoint_archive(a, &c->items[i]);
+	archive_number(a, &c->number);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint.h - the checkpoints of one job: what was written after which step, and which one is
+ * read again.
+ *
+ * A checkpoint is a file, or a folder of files. One written under a temporary name is complete once
+ * it is renamed; torch's distributed checkpoint is complete once .metadata exists.
+ *
+ * Pure; memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts
+ * (event_text()) that may have lost their beginning. Times in ns, CLOCK_MONOTONIC, but mtime_ns. */
+#ifndef MODEL_CHECKPOINT_H
+#define MODEL_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+#include "userspace/base/archive.h"
+#include "userspace/model/job/checkpoint_name.h"
+
+#define CHECKPOINTS_MAX	 256 /* of a job */
+#define CHECKPOINT_FILES 8   /* files kept of a folder: the first ones and the last one */
+
+struct checkpoint_file {
+	uint64_t dev, ino;
+	uint64_t bytes, mtime_ns;
+	uint32_t generation;
+	uint32_t name; /* hash of the last part of its path; set by this module */
+};
+
+struct checkpoint {
+	uint64_t number; /* 1, 2, 3... within the job; 0: none */
+	uint64_t begin_ns, end_ns;
+	uint64_t bytes;
+	uint64_t step;	     /* last step that it contains; 0: none, or unknown */
+	uint64_t named_step; /* step in its name, when numbered */
+	uint64_t born_ns;    /* start of the thread that wrote its first file; 0: unknown */
+	uint32_t pid, tid;   /* that thread */
+	uint32_t files;	     /* number ever written */
+	enum checkpoint_format format;
+	bool numbered;
+	bool folder; /* a folder of files */
+	/* Its name or its serializer says that it is a checkpoint; otherwise only a restart that
+	 * reads it makes it one. */
+	bool likely;
+	bool whole;	/* complete, as far as can be known */
+	bool stepped;	/* step is known */
+	bool estimated; /* ... and deduced */
+	struct checkpoint_file file[CHECKPOINT_FILES];
+	char path[GP_PATH_MAX];
+};
+
+struct checkpoints;
+struct checkpoints *checkpoints_new(void); /* NULL: no memory */
+void checkpoints_free(struct checkpoints *c);
+void checkpoints_archive(struct archive *a, struct checkpoints **c);
+
+/* Adds one that is known from another node, as the newest. Returns 0 or -ENOMEM. */
+int checkpoints_know(struct checkpoints *c, const struct checkpoint *k);
+
+/* A file that was written. */
+struct checkpoint_write {
+	struct checkpoint_file file;
+	const char *path;
+	uint64_t begin_ns, end_ns, born_ns;
+	uint32_t pid, tid;
+	uint64_t step; /* last step done when it began, as far as known */
+	bool likely;   /* a serializer wrote it, whatever its name */
+};
+/* Adds a file. Returns the checkpoint that it is part of, valid until the next call; NULL when
+ * there is no memory. */
+const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct checkpoint_write *w);
+/* A process renamed a file or folder. Returns the checkpoint that is complete thereby, or NULL. */
+const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
+					     const char *to, uint64_t now_ns);
+/* Selects what a thread of a process began to write within a time; also folders that threads of the
+ * process wrote. */
+struct checkpoint_span {
+	uint32_t pid, tid;
+	uint64_t from_ns, to_ns;
+};
+/* Returns the newest selected one whose step is not known yet, a likely one rather than another
+ * file; NULL: none. */
+const struct checkpoint *checkpoints_of(const struct checkpoints *c,
+					const struct checkpoint_span *s);
+/* Sets the step that the selected one contains. */
+void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s, uint64_t step,
+			 bool estimated);
+/* Returns true when the thread of k, which existed all the time, wrote a checkpoint before k.
+ * *ret_step: last step in a checkpoint before k by any thread; 0: none known. */
+bool checkpoints_before(const struct checkpoints *c, const struct checkpoint *k,
+			uint64_t *ret_step);
+/* What process pid wrote from from_ns on contains at least that step. The step stays uncertain. */
+void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step);
+/* Returns the newest one that is likely, complete, and ended at by_ns; NULL: none. */
+const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns);
+
+/* How a file that is read was recognised, most certain first. */
+#define CHECKPOINT_HOWS(X)                                                                         \
+	X(0, none)    /* not recognised */                                                         \
+	X(1, inode)   /* device, inode, size and time equal those of a file written */             \
+	X(2, path)    /* same path, size and time */                                               \
+	X(3, copy)    /* same name, size and time: a copy, or moved */                             \
+	X(4, changed) /* same device and inode; written to since */                                \
+	X(5, size)    /* same path and size */                                                     \
+	X(6, number)  /* not recognised, but its name has the step of a known one */               \
+	X(7, newest)  /* read, but files are not watched: the last one is assumed */               \
+	X(8, nothing) /* no checkpoint was read: starts from the beginning */
+
+enum checkpoint_how {
+#define X(id, name) CHECKPOINT_BY_##name = id,
+	CHECKPOINT_HOWS(X)
+#undef X
+		CHECKPOINT_HOW_COUNT
+};
+extern const char *const checkpoint_how_name[CHECKPOINT_HOW_COUNT];
+
+struct checkpoint_match {
+	enum checkpoint_how how;
+	double confidence; /* 0 to 1 */
+	uint64_t number;   /* number of the checkpoint; 0: none */
+	uint64_t step;
+	uint32_t pid; /* process that wrote it */
+	bool stepped; /* step is known */
+	bool likely;
+	bool estimated; /* step is deduced */
+};
+/* Finds the checkpoint that a file read belongs to. Returns false when it belongs to none of the
+ * job; *ret is unchanged then. */
+bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f,
+		       const char *path, struct checkpoint_match *ret);
+
+/* ---- what a process reads before its first step: the checkpoint that it resumes from ---- */
+
+struct checkpoint_resume {
+	struct checkpoint_match best; /* best match among the files read */
+	uint32_t matched;	      /* number of files recognised */
+	uint64_t named_step;	      /* step in the name of the last file not recognised */
+	bool numbered;		      /* named_step is valid */
+	uint32_t unmatched;	      /* hash of the path of that file */
+};
+
+/* Adds a file read. m: NULL when the file was not recognised; n: what its name says. */
+void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
+			    const char *path, const struct checkpoint_name *n);
+/* Returns where a process that began at began_ns resumes: what it read, else an estimate (how >=
+ * CHECKPOINT_BY_number), which must be reported as one. Call it when the first step of the process
+ * is known. c may be NULL. first: the unrecognised file that the first run of the job read before
+ * its first step, which means nothing when it is read again; 0: none. */
+struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
+					   const struct checkpoints *c, uint64_t began_ns,
+					   uint32_t first);
+/* Returns true when the match is an estimate. */
+static inline bool checkpoint_estimated(const struct checkpoint_match *m)
+{
+	return m->how >= CHECKPOINT_BY_number || m->estimated;
+}
+void checkpoint_resume_archive(struct archive *a, struct checkpoint_resume *r);
+
+#endif

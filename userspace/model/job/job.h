@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job.h - jobs: processes that run in parallel or one after the other for one training, their runs,
+ * and what interrupted them.
+ *
+ *   job.c             membership, runs, reports
+ *   job_table.c       the table of jobs, and progress in checkpoints
+ *   job_disruption.c  disruptions: beginning, cause, end
+ *   job_ledger.c      time of the job: ledgers of its reference ranks, and the time between them
+ *   job_window.c      the same for recent time, by the clock
+ *   job_place.c       the collective at which each rank waits when they make no progress
+ *   job_named.c       name, attempts and scheduling as given by the cluster
+ *   job_work.c        steps made, and time of the accelerators
+ *   job_carry.c       history from another node
+ *   job_view.c        its part of a snapshot, its state as bytes
+ *   job_member.h      a rank as its job sees it
+ *   model_env.h       what all jobs and ranks share
+ *
+ * A run ends with its processes; the job continues with the next run. One event that interrupts a
+ * job is one disruption, however many ranks fail: it begins with the first rank that ends other
+ * than by finishing, and is over when the job makes a step again. A job that is not resumed within
+ * JOB_WAIT_NS ended when it failed. When observation ends earlier the job is reported as down,
+ * unless no observed process could resume it.
+ *
+ * Its time is that of one rank at a time, the reference. Pure; call from the model's thread. Times
+ * in ns, CLOCK_MONOTONIC. Bounded: JOBS_MAX jobs, of which those that ended first are forgotten
+ * first; JOB_DISRUPTIONS disruptions of each are kept. */
+#ifndef MODEL_JOB_H
+#define MODEL_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+#include "userspace/base/archive.h"
+#include "userspace/model/job/checkpoint.h"
+#include "userspace/model/job/disruption.h"
+#include "userspace/model/time/ledger.h"
+#include "userspace/model/time/program.h"
+#include "userspace/model/time/window.h"
+
+#define JOBS_MAX	512
+#define JOB_DISRUPTIONS 16 /* last disruptions shown */
+/* Failed runs in a row without progress that are called a crash loop. */
+#define JOB_FUTILE  3
+#define JOB_UID_MAX 40 /* 36 characters in Kubernetes */
+/* A crashed job is over after 10 minutes, as of the crash. */
+#define JOB_WAIT_NS 600000000000ull
+/* Longest time from a signal that requests an end to an end that obeys it: 30 s by default in
+ * Kubernetes and in Slurm (KillWait), a few minutes in some clusters. */
+#define JOB_GRACE_NS 300000000000ull
+
+/* ENDED is the last: loops over all states end there. */
+enum job_state {
+	JOB_RUNNING,
+	JOB_DOWN,  /* interrupted, not resumed yet */
+	JOB_OVER,  /* interrupted, not resumed in time */
+	JOB_ENDED, /* finished */
+};
+extern const char *const job_state_name[];
+/* Returns where a job's history is from: "carried" (another node) or "this_node". */
+const char *job_history(bool carried);
+
+/* Why a process ended. */
+struct job_cause {
+	/* "killed", "crashed", "exit", "oom", "exec", "asked", "unseen"; fault_name of a fault;
+	 * notice_name of an event of its pod or node. */
+	char cause[24];
+	/* Name of the fault, "CUDA_ERROR_ILLEGAL_ADDRESS", "Xid 79"; "": none, or unknown. */
+	char fault[48];
+	int rank; /* rank that failed first; -1: unknown */
+	uint32_t pid;
+	int exit_code; /* -1: ended by a signal, or not seen */
+	int signal;    /* 0: none */
+	/* Pid of the process that sent the signal; 0: none, or unknown. */
+	uint32_t sender;
+	/* Its manager always ends it with this status: it may have finished. */
+	bool managed;
+	char sender_comm[16];
+};
+
+#define JOB_CAUSES 12	 /* causes distinguished */
+struct job_cause_count { /* disruptions with one cause, ever */
+	char cause[24];
+	uint64_t count;
+};
+
+/* Parts of the time until a process of a pod starts: the pod is created, gets a node, gets its
+ * images and what must run before, and its container runs until the process starts. */
+#define SCHEDULE_PARTS(X)                                                                          \
+	X(0, create)                                                                               \
+	X(1, schedule)                                                                             \
+	X(2, image)                                                                                \
+	X(3, start)
+
+enum schedule_part {
+#define X(id, name) SCHEDULE_##name = id,
+	SCHEDULE_PARTS(X)
+#undef X
+		SCHEDULE_COUNT
+};
+extern const char *const schedule_name[SCHEDULE_COUNT];
+struct scheduling {
+	bool known;
+	uint64_t ns[SCHEDULE_COUNT];
+};
+
+struct job_disruption {
+	uint64_t number; /* 1, 2... within its job */
+	struct job_cause why;
+	struct disruption d;
+	uint64_t split_ns[BUCKET_COUNT]; /* d.recovery_ns by bucket */
+	/* Time until the first start of the next run; not part of the buckets. */
+	struct scheduling scheduling;
+	bool over;	/* a step was made after it */
+	bool estimated; /* where the job resumed is not certain */
+	char how[80];	/* how resumed_step and wasted_ns are known; "": not known yet */
+};
+
+#define JOB_FORMERS 3
+struct job_former { /* identity of a job before its name was known */
+	uint64_t key;
+	char name[GP_JOB_MAX], uid[JOB_UID_MAX];
+};
+
+struct job_view {
+	/* Stays the same, over restarts of gp-bpf on one boot too, until the name becomes known. */
+	uint64_t key;
+	/* Identities under which this job was reported before, the newest last; no other job has
+	 * one of them. */
+	struct job_former formers[JOB_FORMERS];
+	uint32_t nformers;
+	char name[GP_JOB_MAX];
+	char uid[JOB_UID_MAX]; /* part of its identity; "": the name alone is */
+	enum gp_job_from from; /* source of the name; none: no name, or given by its processes */
+	int attempt;	       /* attempt of its run, as counted by its scheduler; -1: unknown */
+	/* From the creation of the pod to the first process of the first run; never part of the
+	 * ledger. */
+	struct scheduling scheduling;
+	enum job_state state;
+	uint32_t first_pid;	/* pid of its first rank: its name where it has none */
+	uint32_t runs, members; /* runs ever; ranks that run now */
+	uint32_t reference_pid; /* rank whose ledger counts now; 0: none */
+	int reference_rank;	/* -1: unknown */
+	int world_size;		/* -1: unknown */
+	uint64_t run_start_ns;
+	/* Start of counting, UTC. Read once: stays the same when the clock is set, and over
+	 * restarts of gp-bpf that keep the counts. 0: unknown. */
+	int64_t since_real_ns;
+	struct ledger_view ledger;		 /* over all runs; `disruptions` is set */
+	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
+	uint64_t wasted_gross_ns;		 /* never decreases */
+	uint64_t last_step;			 /* 0: none yet */
+	uint64_t done_steps; /* steps of orderly finished trainings before; they count, too */
+	/* Progress in a complete checkpoint: last step, and goodput up to it. */
+	uint64_t secured_step, secured_ns;
+	uint32_t starts; /* starts of training processes since the last step */
+	/* Failed runs in a row that saved no step beyond those saved before; JOB_FUTILE make a
+	 * crash loop. */
+	uint32_t futile_runs;
+	/* Ranks of the last run seen on this node, and their accelerators; time by bucket of all
+	 * accelerators that ranks ever had, outages included. */
+	uint32_t run_ranks, accelerators;
+	double accelerator_ns[BUCKET_COUNT];
+	struct program_seen work;
+	struct program_view program;
+	struct job_disruption disruptions[JOB_DISRUPTIONS]; /* oldest first */
+	uint32_t ndisruptions;
+	/* Disruptions seen on this node by cause; never decreases. Those of other nodes, or of
+	 * causes beyond JOB_CAUSES, are only in ledger.disruptions. */
+	struct job_cause_count causes[JOB_CAUSES];
+	uint32_t ncauses;
+	/* Disruptions of the ledger not counted for a cause yet: 0, or 1 (the last one). */
+	uint32_t unsettled;
+	/* This node reports the figures of the job: rank 0 of its run is or was here, or no rank is
+	 * known to be a later one. */
+	bool reported_here;
+	/* The history continues that of another node, except windows, accelerator time and
+	 * disruptions before the last one, which only that node has. */
+	bool carried;
+	uint32_t carried_runs; /* runs on other nodes, part of runs */
+};
+
+/* Number of a rank: rank 0, or a later one. */
+enum job_standing { JOB_STANDS_unknown, JOB_STANDS_first, JOB_STANDS_later, JOB_STANDS_COUNT };
+
+struct job_member;
+struct model_env;
+struct job;
+struct jobs {
+	struct job *job[JOBS_MAX];
+	uint32_t count;
+	uint64_t forgotten;
+};
+
+void jobs_free(struct jobs *js);
+/* Takes a tick: ends jobs that were not resumed in time. */
+void jobs_tick(struct model_env *env, uint64_t now_ns);
+/* Makes the causes reported last final. */
+void jobs_settle(struct model_env *env);
+/* All observed processes have ended: no job can be resumed any more. */
+void jobs_stop(struct model_env *env);
+/* Fills *ret without windows, ranks and work. */
+void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
+/* Fills the windows. windows_ns: WINDOWS_MAX lengths, 0: unused. */
+void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v);
+/* Adds a running rank: its ledger, and its number of accelerators. */
+void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators);
+/* Computes work and program figures; call after all ranks were added. */
+void job_view_work(struct job_view *v, const struct program_config *c);
+struct carry;
+/* Returns the key of a job of that name; uid may be "". */
+uint64_t job_name_key(const char *name, const char *uid);
+/* Puts the history from another node, as of now_ns, before what the job does here from now on.
+ * Returns false when it is not new, the job runs here already, or the time in between is unknown.
+ */
+bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns);
+/* Fills *ret for other nodes. Returns false when another node has to report the job: it has no
+ * name, never ran here, or its reference is a rank elsewhere. */
+bool job_carry(const struct model_env *env, const struct job *j, uint64_t now_ns,
+	       struct carry *ret);
+void jobs_archive(struct archive *a, struct jobs *js, const struct away *away);
+/* Returns the name given to the job of a process, training or not; "": none. *ret_uid: its uid. */
+const char *job_called(const struct job_member *m, const char **ret_uid);
+/* Returns the job with this key, NULL when there is none. */
+struct job *jobs_find(const struct jobs *js, uint64_t key);
+/* Saves or restores which job a rank belongs to; call after its ledger was restored. */
+void job_member_archive(struct archive *a, struct job_member *m);
+
+/* Adds a process that trains to its job, from now on as a rank. Returns 0 or -ENOMEM. */
+int job_join(struct job_member *m, uint64_t now_ns);
+/* For a process that does not train yet and whose job has no name: finds out whether it continues a
+ * job left by another process of its process tree. */
+void job_find(struct job_member *m);
+/* The process that the user named for these jobs failed, so its managed ranks failed as well. */
+void job_launcher_failed(const struct job_member *m, uint64_t now_ns);
+/* Returns the name of the job of a process; while it is a rank, the name of that job. */
+const char *job_name_of(const struct job_member *m);
+/* A name became known after the rank had joined. The job takes the name and the new key if it had
+ * no name, or one from a less trusted source, and had this run only; its view lists the former
+ * identity. If there is a job with that key already nothing changes: counts of two jobs are not
+ * merged, and the rank stays in its job. Returns whether the job was renamed. */
+bool job_rename(struct job_member *m, uint64_t key);
+/* Returns how long scheduling the first run of the job took; NULL: unknown. */
+const struct scheduling *job_scheduling(const struct job_member *m);
+/* More is known of the place of a rank: its attempt, how long its pod took. */
+void job_placed(struct job_member *m);
+/* Returns the number of steps of earlier runs that count before the rank's own. Call after its
+ * first step: what it resumes from is known by then. */
+uint64_t job_step_base(struct job_member *m);
+/* The rank made a step, which is in its ledger already. timed: its duration is certain. */
+void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t number,
+	      bool timed);
+/* Returns the goodput of the job so far (ns); 0 when the rank is not its reference. */
+uint64_t job_goodput(const struct job_member *m);
+/* The rank saved a checkpoint of everything up to that step, which is in its ledger already.
+ * goodput_ns: goodput of the job at the end of that step; ignored unless the rank is its reference.
+ * Returns 0 or -ENOMEM. */
+int job_saved(struct job_member *m, uint64_t step, uint64_t goodput_ns);
+/* Returns the start of the first process of the rank's run; 0: it is in no run, or its job has
+ * begun another one. */
+uint64_t job_run_start(const struct job_member *m);
+/* Returns the checkpoints of the rank's job, NULL when there is no job or no memory. make: make the
+ * table if there is none yet. */
+struct checkpoints *job_checkpoints(const struct job_member *m, bool make);
+/* Returns the reference of the job if it is another rank; NULL: none. */
+struct job_member *job_reference(const struct job_member *m);
+/* Returns the progress in checkpoints; false: none. */
+bool job_secured(const struct job_member *m, uint64_t *ret_step, uint64_t *ret_ns);
+/* Returns what compares the steps of the rank with those of others of its run. NULL: it is alone,
+ * or there is no memory. */
+struct straggler *job_straggler(const struct job_member *m);
+#define JOB_PLACES 32 /* ranks of one job */
+struct job_place {    /* where a rank waits that makes no progress */
+	uint32_t pid;
+	int rank; /* -1: unknown */
+	/* Communicators that it uses; identity of the communicator of its last collective. */
+	uint32_t comms, comm;
+	uint64_t count; /* collectives entered in that communicator */
+	bool whole;	/* none of them was missed */
+	char name[48];	/* name of the last one */
+	uint64_t reported_ns;
+};
+/* Takes the place of a waiting rank, every second. */
+void job_place(struct job_member *m, const struct job_place *p);
+/* Writes "ranks 0 and 2 wait in nccl.all_reduce #12; rank 1 has not entered it" to out; "":
+ * unknown. */
+void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, size_t len);
+/* Its rank or its world size has changed. */
+void job_ranked(struct job_member *m);
+/* Returns the number of running ranks of its run on this node. */
+uint32_t job_members(const struct job_member *m);
+/* The rank ended, before it leaves the job. why: it failed; NULL: it finished. clean: it ended in
+ * order, as requested. Returns true when that is a disruption of the job, which was reported. */
+bool job_disrupted(struct job_member *m, uint64_t now_ns, const struct job_cause *why, bool clean);
+/* Replaces the cause by an event of the pod (enum gp_notice_kind), which says more than the signal
+ * or status that followed from it. Returns whether it did. */
+bool job_cause_noticed(struct job_cause *why, unsigned what);
+/* The event was reported after the rank of that pod had ended: it becomes the cause of the
+ * disruption, as long as no step was made since. */
+void job_noticed(const struct job_member *m, uint64_t now_ns, unsigned what);
+/* Call before job_left(). Returns true when the rank was the straggler: the others do not wait for
+ * it any more. */
+bool job_straggler_left(const struct job_member *m);
+/* Removes a rank whose ledger is closed. */
+void job_left(struct job_member *m, uint64_t now_ns);
+/* The ledger of the rank proves to begin earlier, by more_ns. */
+void job_reached_back(struct job_member *m, uint64_t more_ns);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Disruptions of a job: why a rank ended, whether that stopped the job, and the fact of it. */
+#include "userspace/model/job/job_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void job_disruption_fact(struct model_env *env, const struct job *j,
+				const struct job_disruption *disruption, uint64_t now_ns)
+{
+	struct fact f = {
+		.type = FACT_DISRUPTION,
+		.number = ++env->facts,
+		.mono_ns = now_ns,
+		.real_ns = anchors_real(&env->anchors, now_ns),
+		.pid = disruption->why.pid,
+		.rank = disruption->why.rank,
+		.world_size = j->world_size,
+		.job = j->name,
+		.disruption = disruption,
+	};
+
+	if (env->sink)
+		env->sink(env->ctx, &f);
+}
+
+void job_disruption_open(struct job *j, const struct job_member *m, uint64_t now_ns,
+			 const struct job_cause *why)
+{
+	job_disruption_settle(j);
+	j->disrupted = true;
+	j->unreported = true;
+	j->disruption = (struct job_disruption){
+		.why = *why,
+		.d = {.at_ns = now_ns,
+		      .step = j->last_step ? (int64_t)j->last_step : DISRUPTION_NO_STEP,
+		      .resumed_step = DISRUPTION_NO_STEP},
+	};
+	j->disruption.why.pid = m->pid;
+	j->disruption.why.rank = m->process.rank;
+	job_time_sums(j, now_ns, j->disruption_past_ns);
+}
+
+/* Returns true if an event of the pod or node says more than this cause, and may replace it. */
+static bool job_cause_outranked(const struct job_cause *why)
+{
+	static const char *const causes[] = {"asked", "killed", "exit", "crashed"};
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (!strcmp(why->cause, causes[i]))
+			return true;
+	return false;
+}
+
+bool job_cause_noticed(struct job_cause *why, unsigned what)
+{
+	if (!job_cause_outranked(why))
+		return false;
+	snprintf(why->cause, sizeof(why->cause), "%s", notice_name[what]);
+	return true;
+}
+
+/* A pod may be deleted, or its node drained, because the job was disrupted. */
+void job_noticed(const struct job_member *m, uint64_t now_ns, unsigned what)
+{
+	struct job *j = jobs_find(&m->env->jobs, m->job_key);
+	bool ends = what == GP_NOTICE_evicted || what == GP_NOTICE_preempted ||
+		    what == GP_NOTICE_oom;
+
+	if (!j || !j->disrupted || !(j->unreported || j->unsettled) ||
+	    j->disruption.why.pid != m->pid || !ends ||
+	    now_ns - j->disruption.d.at_ns > JOB_GRACE_NS ||
+	    !job_cause_noticed(&j->disruption.why, what))
+		return;
+	if (j->unreported)
+		return;
+	j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
+	job_disruption_settle(j);
+}
+
+static void job_cause_count(struct job *j, const char *cause)
+{
+	uint32_t i = 0;
+
+	while (i < j->ncauses && strcmp(j->causes[i].cause, cause) != 0)
+		i++;
+	if (i == JOB_CAUSES)
+		return;
+	if (i == j->ncauses)
+		snprintf(j->causes[j->ncauses++].cause, sizeof(j->causes[i].cause), "%s", cause);
+	j->causes[i].count++;
+}
+
+/* A count never goes back: it waits until no other cause can come. */
+void job_disruption_settle(struct job *j)
+{
+	if (j->unsettled)
+		job_cause_count(j, j->disruption.why.cause);
+	j->unsettled = false;
+}
+
+void job_disruption_report(struct model_env *env, struct job *j, uint64_t now_ns)
+{
+	j->unreported = false;
+	j->disruption.number = ++j->ndisruptions;
+	j->unsettled = true;
+	if (!job_cause_outranked(&j->disruption.why))
+		job_disruption_settle(j);
+	j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
+	job_disruption_fact(env, j, &j->disruption, now_ns);
+}
+
+/* What the parts leave over is what was not settled when it began or ended. */
+static void job_disruption_split(struct job *j, uint64_t end_ns)
+{
+	struct job_disruption *f = &j->disruption;
+	uint64_t sums_ns[BUCKET_COUNT], left_ns = f->d.recovery_ns;
+
+	job_time_sums(j, end_ns, sums_ns);
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		uint64_t part = sums_ns[b] > j->disruption_past_ns[b]
+					? sums_ns[b] - j->disruption_past_ns[b]
+					: 0;
+
+		f->split_ns[b] = part < left_ns ? part : left_ns;
+		left_ns -= f->split_ns[b];
+	}
+	f->split_ns[BUCKET_OTHER] += left_ns;
+	f->d.down_ns = f->split_ns[BUCKET_RECOVERY];
+}
+
+void job_disruption_close(struct model_env *env, struct job *j, uint64_t start_ns, uint64_t end_ns,
+			  uint64_t step)
+{
+	struct disruption *d = &j->disruption.d;
+
+	d->resumed_ns = start_ns;
+	d->resumed_step = (int64_t)step;
+	d->recovery_ns = job_before(d->at_ns, end_ns) ? end_ns - d->at_ns : 0;
+	job_disruption_split(j, end_ns);
+	job_disruption_settle(j);
+	j->disruption.over = true;
+	j->disrupted = false;
+	j->starts = 0;
+	j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
+	job_disruption_fact(env, j, &j->disruption, end_ns);
+}

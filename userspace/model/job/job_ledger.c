@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_ledger.c - the time of a job: between its runs, and as the ledger of its reference has it. */
+#include "userspace/model/job/job_private.h"
+
+#include <string.h>
+
+/* What lies between the job's runs. */
+static enum bucket job_between(const struct job *j)
+{
+	return j->disrupted ? BUCKET_RECOVERY : BUCKET_OTHER;
+}
+
+/* Time between runs, but for what is left out. */
+static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t away_ns = away_within(j->away, from_ns, to_ns);
+
+	ns[job_between(j)] += to_ns - from_ns - away_ns;
+	ns[BUCKET_EXCLUDED] += away_ns;
+}
+
+/* Where two processes of one job overlap, the later one's boot gives way first and its progress
+ * last; of what is left out the past has as much as they have. */
+static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t away_ns)
+{
+	const enum bucket *first = bucket_gives_way;
+	uint64_t part = away_ns < ns[BUCKET_EXCLUDED] ? away_ns : ns[BUCKET_EXCLUDED];
+
+	ns[BUCKET_EXCLUDED] -= part;
+	skip_ns -= part;
+	for (size_t i = 0; skip_ns && i < BUCKETS_GIVE_WAY; i++) {
+		part = skip_ns < ns[first[i]] ? skip_ns : ns[first[i]];
+		ns[first[i]] -= part;
+		skip_ns -= part;
+	}
+	for (int b = 0; skip_ns && b < BUCKET_COUNT; b++) {
+		if (b == BUCKET_GOODPUT)
+			continue;
+		part = skip_ns < ns[b] ? skip_ns : ns[b];
+		ns[b] -= part;
+		skip_ns -= part;
+	}
+	ns[BUCKET_GOODPUT] -= skip_ns < ns[BUCKET_GOODPUT] ? skip_ns : ns[BUCKET_GOODPUT];
+}
+
+/* A bucket may shrink after its sum was taken (the excess of first steps is moved): what is missing
+ * there is missing from what it was moved to, of which enough is there. */
+static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
+{
+	uint64_t owed_ns = 0, part;
+
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		if (ns[b] >= base_ns[b]) {
+			ns[b] -= base_ns[b];
+			continue;
+		}
+		owed_ns += base_ns[b] - ns[b];
+		ns[b] = 0;
+	}
+	for (int b = 0; owed_ns && b < BUCKET_COUNT; b++) {
+		part = owed_ns < ns[b] ? owed_ns : ns[b];
+		ns[b] -= part;
+		owed_ns -= part;
+	}
+}
+
+/* The job's part of its reference's ledger. Returns how long it is. */
+static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint64_t *ret_ns)
+{
+	uint64_t sum_ns = 0;
+
+	memcpy(ret_ns, v->ns, sizeof(v->ns));
+	job_time_subtract(ret_ns, j->time.base_ns);
+	job_time_skip(ret_ns, j->time.skip_ns,
+		      away_within(j->away, j->time.edge_ns - j->time.skip_ns, j->time.edge_ns));
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		sum_ns += ret_ns[b];
+	return sum_ns;
+}
+
+/* By type, of custom_ns that the job's part has: what it has not is missing from the last ones. */
+static void types_part(const struct job *j, const struct ledger_view *v, uint64_t custom_ns,
+		       uint64_t *ret_ns)
+{
+	uint64_t all_ns[LEDGER_TYPES] = {0};
+
+	for (uint32_t i = 0; i < v->ntypes; i++)
+		all_ns[v->types[i].name < LEDGER_TYPES ? v->types[i].name : LEDGER_REST] +=
+			v->types[i].ns;
+	for (int i = 0; i < LEDGER_TYPES; i++) {
+		uint64_t ns = all_ns[i] - j->time.base_types_ns[i];
+
+		ret_ns[i] = ns < custom_ns ? ns : custom_ns;
+		custom_ns -= ret_ns[i];
+	}
+}
+
+static void types_view(struct ledger_view *v, const uint64_t *past_ns, const uint64_t *ns)
+{
+	v->types[0] = (struct ledger_type){LEDGER_REST, past_ns[0] + ns[0]};
+	for (uint32_t i = 1; i < LEDGER_TYPES; i++) {
+		v->ntypes += !v->ntypes;
+		if (past_ns[i] + ns[i])
+			v->types[v->ntypes++] = (struct ledger_type){i, past_ns[i] + ns[i]};
+	}
+}
+
+/* What came after the reference was made it. */
+static uint64_t job_time_since_base(uint64_t all, uint64_t base)
+{
+	return all > base ? all - base : 0;
+}
+
+/* Clocks of two nodes differ: what the other one saw last cannot be later than what begins here. */
+static void job_time_shift(struct job *j, uint64_t ns)
+{
+	j->time.start_ns -= ns;
+	j->time.edge_ns -= ns;
+	j->disruption.d.at_ns -= ns;
+	if (j->disrupted && !j->unreported)
+		j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
+}
+
+/* It was there before the job's first process, as one that starts the others is: the job began with
+ * it, and until the others came it was starting up. */
+static void job_time_reach_back(struct job *j, uint64_t from_ns)
+{
+	struct job_time *t = &j->time;
+	uint64_t away_ns = away_within(j->away, from_ns, t->start_ns);
+
+	job_window_reach_back(j, from_ns);
+	t->past_ns[BUCKET_PROGRAM_STARTUP] += t->start_ns - from_ns - away_ns;
+	t->past_ns[BUCKET_EXCLUDED] += away_ns;
+	t->start_ns = from_ns;
+}
+
+void job_time_refer(struct job *j, struct job_member *m, bool midway)
+{
+	struct job_time *t = &j->time;
+	struct ledger_view v;
+	uint64_t from_ns;
+
+	ledger_view(m->ledger, &v);
+	memset(t->base_ns, 0, sizeof(t->base_ns));
+	memset(t->base_types_ns, 0, sizeof(t->base_types_ns));
+	t->base_steps = t->base_gross_ns = 0;
+	from_ns = v.start_ns;
+	if (midway) { /* what it did before counted for another one's sake */
+		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
+		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
+		t->base_steps = v.steps;
+		/* Before its first steps are settled it is 0. */
+		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns
+							 : v.ns[BUCKET_GOODPUT];
+		types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
+		from_ns = v.now_ns - v.unsettled_ns;
+	}
+	if (!t->edge_ns)
+		t->start_ns = t->edge_ns = from_ns;
+	if (j->joins && job_before(from_ns, t->edge_ns))
+		job_time_shift(j, t->edge_ns - from_ns);
+	j->joins = false;
+	if (job_before(from_ns, t->start_ns) && j->runs == 1 && !j->carried_runs)
+		job_time_reach_back(j, from_ns);
+	t->skip_ns = job_before(from_ns, t->edge_ns) ? t->edge_ns - from_ns : 0;
+	job_window_refer(j, m, midway, from_ns, job_between(j));
+	if (job_before(t->edge_ns, from_ns)) {
+		job_idle(j, t->past_ns, t->edge_ns, from_ns);
+		t->edge_ns = from_ns;
+	}
+	j->ref = m;
+}
+
+/* The job's time began where the ledger did when that was made its reference. */
+void job_reached_back(struct job_member *m, uint64_t more_ns)
+{
+	if (m->job && m == m->job->ref)
+		m->job->time.base_ns[BUCKET_UNOBSERVED] += more_ns;
+}
+
+void job_time_leave(struct job *j)
+{
+	struct job_time *t = &j->time;
+	uint64_t ns[BUCKET_COUNT], types_ns[LEDGER_TYPES], len_ns;
+	struct ledger_view v;
+
+	ledger_view(j->ref->ledger, &v);
+	len_ns = job_part(j, &v, ns);
+	types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
+	for (int i = 0; i < LEDGER_TYPES; i++)
+		t->past_types_ns[i] += types_ns[i];
+	job_window_leave(j, j->ref, &v, t->edge_ns + len_ns);
+	t->edge_ns += len_ns;
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		t->past_ns[b] += ns[b];
+	t->steps += job_time_since_base(v.steps, t->base_steps);
+	t->gross_ns += job_time_since_base(v.productive_gross_ns, t->base_gross_ns);
+	t->base_steps = t->base_gross_ns = 0;
+	j->ref = NULL;
+}
+
+/* All of its reference's ledger is the job's, as a rule. */
+static bool part_is_all(const struct job_time *t)
+{
+	uint64_t base_ns = 0;
+
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		base_ns |= t->base_ns[b];
+	return !base_ns && !t->skip_ns;
+}
+
+uint64_t job_time_goodput(const struct job *j)
+{
+	const struct job_time *t = &j->time;
+	uint64_t ns[BUCKET_COUNT];
+	struct ledger_view v;
+
+	if (!j->ref)
+		return t->past_ns[BUCKET_GOODPUT];
+	if (part_is_all(t))
+		return t->past_ns[BUCKET_GOODPUT] + ledger_goodput(j->ref->ledger);
+	ledger_view(j->ref->ledger, &v);
+	job_part(j, &v, ns);
+	return t->past_ns[BUCKET_GOODPUT] + ns[BUCKET_GOODPUT];
+}
+
+uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
+{
+	uint64_t *past_ns = j->time.past_ns, lost_ns = 0;
+
+	if (past_ns[BUCKET_GOODPUT] > goodput_ns)
+		lost_ns = past_ns[BUCKET_GOODPUT] - goodput_ns;
+	past_ns[BUCKET_GOODPUT] -= lost_ns;
+	past_ns[BUCKET_WASTED] += lost_ns;
+	if (j->disrupted) { /* of the time before it */
+		j->disruption_past_ns[BUCKET_GOODPUT] -=
+			lost_ns < j->disruption_past_ns[BUCKET_GOODPUT]
+				? lost_ns
+				: j->disruption_past_ns[BUCKET_GOODPUT];
+		j->disruption_past_ns[BUCKET_WASTED] += lost_ns;
+	}
+	j->time.wasted_ns += lost_ns;
+	job_window_waste(j, lost_ns);
+	return lost_ns;
+}
+
+void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret)
+{
+	const struct job_time *t = &j->time;
+	struct ledger_view v = {0};
+	uint64_t ns[BUCKET_COUNT] = {0}, types_ns[LEDGER_TYPES] = {0}, len_ns = 0;
+
+	if (j->ref) {
+		ledger_view(j->ref->ledger, &v);
+		len_ns = job_part(j, &v, ns);
+		types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
+	} else if (job_before(t->edge_ns, now_ns) && j->state != JOB_OVER &&
+		   j->state != JOB_ENDED) {
+		len_ns = now_ns - t->edge_ns;
+		job_idle(j, ns, t->edge_ns, now_ns);
+	}
+	*ret = (struct ledger_view){
+		.start_ns = t->start_ns,
+		.now_ns = t->edge_ns + len_ns,
+		.unsettled_ns = v.unsettled_ns < ns[BUCKET_OTHER] ? v.unsettled_ns
+								  : ns[BUCKET_OTHER],
+		.productive_gross_ns = t->gross_ns +
+				       job_time_since_base(v.productive_gross_ns, t->base_gross_ns),
+		.steps = t->steps + job_time_since_base(v.steps, t->base_steps),
+		.max_step = j->last_step,
+		.late_ns = v.late_ns,
+		.merged = v.merged,
+		.disruptions = j->ndisruptions,
+		.ended = j->state == JOB_OVER || j->state == JOB_ENDED,
+	};
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		ret->ns[b] = t->past_ns[b] + ns[b];
+	types_view(ret, t->past_types_ns, types_ns);
+}
+
+void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns)
+{
+	struct ledger_view v;
+
+	job_time_view(j, now_ns, &v);
+	memcpy(ret_ns, v.ns, sizeof(v.ns));
+	ret_ns[BUCKET_OTHER] -= v.unsettled_ns;
+}

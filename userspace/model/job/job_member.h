@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_member.h - a process as its job sees it: what jobs read and write of a rank. Embedded in
+ * struct rank, which the files of a job do not know.
+ *
+ * The rank owns everything that the pointers point to; its job, which may outlive it, points to a
+ * member only between job_join() and job_left(). Times in ns, CLOCK_MONOTONIC. */
+#ifndef MODEL_JOB_MEMBER_H
+#define MODEL_JOB_MEMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+#include "userspace/model/job/checkpoint.h"
+#include "userspace/model/job/job.h"
+
+struct ledger;
+struct model_env;
+struct window;
+
+struct job_member {
+	/* Kept by the rank. */
+	struct model_env *env;
+	uint32_t pid;
+	/* The shell that started its part of the process tree, and the first process of that part;
+	 * 0: none. */
+	uint32_t shell_pid, branch_pid;
+	struct gp_process process; /* texts escaped; rank and world size as far as known */
+	struct gp_place *place;	   /* texts escaped; NULL: unknown */
+	/* Start of its program where that was seen, else of the process. */
+	uint64_t start_ns;
+	uint64_t observed_ns; /* observed since */
+	/* The start of its program was seen: what the process did before belongs to another rank.
+	 */
+	bool begun;
+	bool accelerated;		 /* called an accelerator runtime */
+	bool collects;			 /* entered a collective other than a send or a receive */
+	uint64_t seen;			 /* bit per signal_kind seen */
+	struct checkpoint_resume resume; /* what it read before its first step */
+	struct ledger *ledger;		 /* NULL: it never showed a marker */
+	struct window *window;		 /* of what the ledger reports */
+
+	/* Kept by its job. job_key: also by the model, while the process is not in a job. */
+	uint64_t job_key;	    /* job it belongs to if it trains */
+	struct job *job;	    /* while it is a rank of it */
+	uint32_t run;		    /* number of the run of that job */
+	uint64_t step_base;	    /* steps of the runs before */
+	enum job_standing standing; /* as counted by its job */
+	/* observed_ns in UTC, by the clock when training began; 0: unknown. */
+	int64_t since_real_ns;
+};
+
+#endif

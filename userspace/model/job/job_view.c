@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_view.c - a job's part of a snapshot, and the state of all jobs as bytes. */
+#include <string.h>
+
+#include "userspace/model/job/job_private.h"
+
+static void disruptions_view(const struct job *j, struct job_view *ret)
+{
+	uint64_t here = j->ndisruptions - j->carried_disruptions,
+		 n = here < JOB_DISRUPTIONS ? here : JOB_DISRUPTIONS;
+
+	for (uint64_t i = 0; i < n; i++)
+		ret->disruptions[i] = j->disruptions[(j->ndisruptions - n + i) % JOB_DISRUPTIONS];
+	if (n && j->disrupted && !j->unreported) /* what has become of it since it was reported */
+		ret->disruptions[n - 1] = j->disruption;
+	ret->ndisruptions = (uint32_t)n;
+	memcpy(ret->causes, j->causes, sizeof(ret->causes));
+	ret->ncauses = j->ncauses;
+	ret->unsettled = j->unsettled;
+}
+
+void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
+{
+	*ret = (struct job_view){
+		.key = j->key,
+		.from = j->from,
+		.attempt = j->attempt,
+		.scheduling = j->scheduling,
+		.state = j->state == JOB_RUNNING && j->disrupted && !j->unreported && !j->ref
+				 ? JOB_DOWN
+				 : j->state,
+		.first_pid = j->first_pid,
+		.runs = j->runs,
+		.members = j->members,
+		.reference_pid = j->ref ? j->ref->pid : 0,
+		.reference_rank = j->ref ? j->ref->process.rank : -1,
+		.world_size = j->world_size,
+		.run_start_ns = j->run_start_ns,
+		.since_real_ns = j->since_real_ns,
+		.wasted_gross_ns = j->time.wasted_ns,
+		.last_step = j->last_step,
+		.done_steps = j->done_steps,
+		.starts = j->starts,
+		.futile_runs = j->futile_runs,
+		.reported_here = job_reported_here(j),
+	};
+	memcpy(ret->formers, j->formers, sizeof(ret->formers));
+	ret->nformers = j->nformers;
+	memcpy(ret->name, j->name, sizeof(ret->name));
+	memcpy(ret->uid, j->uid, sizeof(ret->uid));
+	ret->carried_runs = j->carried_runs;
+	ret->carried = j->carried_runs;
+	if (j->npoints) {
+		ret->secured_step = j->points[(j->npoints - 1) % JOB_POINTS].step;
+		ret->secured_ns = j->points[(j->npoints - 1) % JOB_POINTS].goodput_ns;
+	}
+	job_time_view(j, now_ns, &ret->ledger);
+	if (j->ref)
+		ledger_view_idle(&ret->ledger, j->away, now_ns);
+	job_work_view(j, now_ns, ret);
+	disruptions_view(j, ret);
+}
+
+void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v)
+{
+	job_windows(j, v->ledger.now_ns, windows_ns, v->windows);
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static void disruption_archive(struct archive *a, struct job_disruption *f)
+{
+	archive_number(a, &f->number);
+	archive_text(a, f->why.cause);
+	archive_text(a, f->why.fault);
+	archive_number(a, &f->why.rank);
+	archive_number(a, &f->why.pid);
+	archive_number(a, &f->why.exit_code);
+	archive_number(a, &f->why.signal);
+	archive_number(a, &f->why.sender);
+	archive_number(a, &f->why.managed);
+	archive_text(a, f->why.sender_comm);
+	archive_number(a, &f->d.at_ns);
+	archive_number(a, &f->d.resumed_ns);
+	archive_number(a, &f->d.step);
+	archive_number(a, &f->d.resumed_step);
+	archive_number(a, &f->d.wasted_ns);
+	archive_number(a, &f->d.recovery_ns);
+	archive_number(a, &f->d.down_ns);
+	archive_number(a, &f->d.starts);
+	archive_number(a, &f->d.graceful);
+	archive_numbers(a, f->split_ns);
+	scheduling_archive(a, &f->scheduling);
+	archive_number(a, &f->over);
+	archive_number(a, &f->estimated);
+	archive_text(a, f->how);
+}
+
+static void time_archive(struct archive *a, struct job_time *t)
+{
+	uint64_t sum_ns = 0;
+
+	archive_number(a, &t->start_ns);
+	archive_number(a, &t->edge_ns);
+	archive_numbers(a, t->past_ns);
+	archive_numbers(a, t->base_ns);
+	archive_number(a, &t->skip_ns);
+	archive_number(a, &t->base_steps);
+	archive_number(a, &t->base_gross_ns);
+	archive_number(a, &t->steps);
+	archive_number(a, &t->gross_ns);
+	archive_number(a, &t->wasted_ns);
+	archive_numbers(a, t->past_types_ns);
+	archive_numbers(a, t->base_types_ns);
+	for (int b = 0; b < BUCKET_COUNT; b++) {
+		archive_require(a, t->past_ns[b] <= t->edge_ns - t->start_ns);
+		sum_ns += t->past_ns[b];
+	}
+	archive_require(a,
+			!job_before(t->edge_ns, t->start_ns) && sum_ns == t->edge_ns - t->start_ns);
+}
+
+static void points_archive(struct archive *a, struct job *j)
+{
+	uint32_t n;
+
+	archive_number(a, &j->npoints);
+	n = j->npoints < JOB_POINTS ? j->npoints : JOB_POINTS;
+	if (archive_reads(a) && n) {
+		j->points = archive_alloc(a, n, sizeof(*j->points));
+		j->points_cap = n = j->points ? n : 0;
+		j->npoints = n ? j->npoints : 0;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		archive_number(a, &j->points[i].step);
+		archive_number(a, &j->points[i].goodput_ns);
+		archive_number(a, &j->points[i].away);
+		archive_number(a, &j->points[i].run);
+		archive_require(a, j->points[i].away >= 0);
+	}
+}
+
+static void formers_archive(struct archive *a, struct job *j)
+{
+	archive_count(a, &j->nformers, JOB_FORMERS, sizeof(j->formers[0]));
+	for (uint32_t i = 0; i < j->nformers && !a->error; i++) {
+		archive_number(a, &j->formers[i].key);
+		archive_text(a, j->formers[i].name);
+		archive_text(a, j->formers[i].uid);
+	}
+}
+
+static void job_archive(struct archive *a, struct job **at)
+{
+	struct job *j = *at = archive_object(a, *at, sizeof(*j));
+	bool files;
+
+	archive_require(a, j);
+	if (!j)
+		return;
+	archive_number(a, &j->key);
+	archive_text(a, j->name);
+	archive_text(a, j->uid);
+	formers_archive(a, j);
+	archive_below(a, &j->from, GP_JOB_FROM_COUNT);
+	archive_number(a, &j->attempt);
+	scheduling_archive(a, &j->scheduling);
+	archive_number(a, &j->carried_runs);
+	archive_number(a, &j->carried_disruptions);
+	archive_number(a, &j->joins);
+	archive_numbers(a, j->standing);
+	archive_below(a, &j->state, JOB_ENDED + 1);
+	archive_number(a, &j->first_pid);
+	archive_number(a, &j->tree);
+	archive_number(a, &j->command);
+	archive_number(a, &j->shell_pid);
+	archive_number(a, &j->branch_pid);
+	archive_number(a, &j->together);
+	archive_number(a, &j->runs);
+	archive_number(a, &j->starts);
+	archive_number(a, &j->world_size);
+	archive_number(a, &j->run_start_ns);
+	archive_number(a, &j->since_real_ns);
+	archive_number(a, &j->last_step);
+	archive_number(a, &j->done_steps);
+	archive_number(a, &j->headway_step);
+	archive_number(a, &j->headway_run);
+	archive_number(a, &j->futile_runs);
+	archive_number(a, &j->step_base);
+	archive_number(a, &j->based_run);
+	archive_number(a, &j->first_read);
+	time_archive(a, &j->time);
+	job_work_archive(a, &j->work);
+	files = j->files;
+	archive_number(a, &files);
+	if (files)
+		checkpoints_archive(a, &j->files);
+	straggler_archive(a, &j->straggler);
+	job_places_archive(a, &j->places);
+	window_archive(a, &j->window);
+	window_edge_archive(a, &j->ref_edge);
+	archive_number(a, &j->ref_midway);
+	points_archive(a, j);
+	archive_number(a, &j->failed_ns);
+	archive_number(a, &j->disrupted);
+	archive_number(a, &j->unreported);
+	archive_number(a, &j->unsettled);
+	disruption_archive(a, &j->disruption);
+	archive_numbers(a, j->disruption_past_ns);
+	archive_number(a, &j->ndisruptions);
+	for (uint64_t i = 0; i < JOB_DISRUPTIONS && i < j->ndisruptions; i++)
+		disruption_archive(a, &j->disruptions[i]);
+	archive_count(a, &j->ncauses, JOB_CAUSES, sizeof(j->causes[0]));
+	for (uint32_t i = 0; i < j->ncauses && !a->error; i++) {
+		archive_text(a, j->causes[i].cause);
+		archive_number(a, &j->causes[i].count);
+	}
+	archive_require(a, !j->unsettled || (j->disrupted && !j->unreported));
+	archive_require(a, (!j->disrupted || j->unreported || j->ndisruptions) &&
+				   j->carried_disruptions <= j->ndisruptions);
+}
+
+void jobs_archive(struct archive *a, struct jobs *js, const struct away *away)
+{
+	uint32_t n = js->count;
+
+	archive_count(a, &n, JOBS_MAX, sizeof(struct job));
+	for (uint32_t i = 0; i < n && !a->error; i++) {
+		job_archive(a, &js->job[i]);
+		if (archive_reads(a) && js->job[i])
+			js->job[i]->away = away;
+		js->count = archive_reads(a) && js->job[i] ? i + 1 : js->count;
+	}
+	archive_number(a, &js->forgotten);
+}
+
+void job_member_archive(struct archive *a, struct job_member *m)
+{
+	bool joined = m->job, reference = m->job && m->job->ref == m;
+
+	archive_number(a, &m->job_key);
+	archive_number(a, &m->run);
+	archive_number(a, &m->step_base);
+	archive_below(a, &m->standing, JOB_STANDS_COUNT);
+	archive_number(a, &joined);
+	archive_number(a, &reference);
+	archive_require(a, !reference || joined);
+	if (!archive_reads(a) || !joined)
+		return;
+	m->job = jobs_find(&m->env->jobs, m->job_key);
+	archive_require(a, m->job && m->ledger && !(reference && m->job->ref));
+	if (a->error || !m->job)
+		return;
+	archive_require(a, m->run != m->job->runs || m->job->standing[m->standing]);
+	m->job->members++;
+	if (reference)
+		m->job->ref = m;
+}

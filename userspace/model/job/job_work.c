@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_work.c - steps and accelerator time of a job: made, lost in disruptions, idle in outages. */
+#include "userspace/model/job/job_private.h"
+
+#include <math.h>
+
+static uint32_t accelerators_of(const struct job_member *m)
+{
+	return program_accelerators(&m->env->program, m->accelerated);
+}
+
+static void outage_add(const struct job *j, double *ns, uint64_t to_ns)
+{
+	const struct job_work *w = &j->work;
+	uint64_t away_ns = away_within(j->away, w->left_ns, to_ns);
+
+	ns[BUCKET_RECOVERY] += (double)(to_ns - w->left_ns - away_ns) * w->run_accelerators;
+	ns[BUCKET_EXCLUDED] += (double)away_ns * w->run_accelerators;
+}
+
+/* While a job is down no other job has its accelerators: the outage is theirs too. */
+void job_work_begin(struct job *j, const struct job_member *m)
+{
+	struct job_work *w = &j->work;
+
+	if (j->disrupted && !j->members && m->start_ns > w->left_ns)
+		outage_add(j, w->past_ns, m->start_ns);
+	w->before_accelerators = w->run_accelerators;
+	w->run_ranks = w->run_accelerators = 0;
+}
+
+/* Excluded time is not in the time of a rate, so it is removed from the step, too. */
+void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed)
+{
+	uint64_t ns = end_ns - start_ns, kept_ns = ns - away_within(j->away, start_ns, end_ns);
+	double share = ns ? (double)kept_ns / (double)ns : 1;
+	struct job_work *w = &j->work;
+
+	w->made++;
+	w->away += 1 - share;
+	w->timed_steps += timed ? share : 0;
+	w->timed_ns += timed ? kept_ns : 0;
+}
+
+/* What its reference's progress was, the other ranks' was too: they train together. */
+void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p)
+{
+	struct job_work *w = &j->work;
+	double lost_ns = (double)goodput_ns * w->before_accelerators;
+
+	if (lost_ns > w->past_ns[BUCKET_GOODPUT])
+		lost_ns = w->past_ns[BUCKET_GOODPUT];
+	w->past_ns[BUCKET_GOODPUT] -= lost_ns;
+	w->past_ns[BUCKET_WASTED] += lost_ns;
+	w->lost += steps;
+	w->away = fmin(w->away, p ? p->away : 0); /* of what is lost no share is left over */
+}
+
+void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
+{
+	uint32_t n = accelerators_of(m);
+	struct job_work *w = &j->work;
+	struct ledger_view v;
+
+	ledger_view(m->ledger, &v);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		w->past_ns[b] += (double)v.ns[b] * n;
+	w->left_ns = now_ns;
+	if (m->run == j->runs) {
+		w->run_ranks++;
+		w->run_accelerators += n;
+	} else if (m->run + 1 == j->runs) {
+		w->before_accelerators += n;
+	}
+}
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
+{
+	const struct job_work *w = &j->work;
+
+	ret->run_ranks = w->run_ranks;
+	ret->accelerators = w->run_accelerators;
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		ret->accelerator_ns[b] = w->past_ns[b];
+	if (j->state == JOB_DOWN && now_ns > w->left_ns)
+		outage_add(j, ret->accelerator_ns, now_ns);
+	ret->work = (struct program_seen){
+		.timed_steps = w->timed_steps,
+		.timed_ns = w->timed_ns,
+		.made = w->made,
+		.lost = w->lost,
+		.away = w->away,
+	};
+}
+
+void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators)
+{
+	v->run_ranks++;
+	v->accelerators += accelerators;
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		v->accelerator_ns[b] += (double)l->ns[b] * accelerators;
+}
+
+/* Ranks that are elsewhere are taken to have as many accelerators as each of those here. */
+static double accelerators_everywhere(const struct job_view *v)
+{
+	uint32_t each = v->run_ranks ? v->accelerators / v->run_ranks : 0;
+
+	if (v->world_size <= 0 || (uint32_t)v->world_size <= v->run_ranks)
+		return v->accelerators;
+	return each * v->run_ranks == v->accelerators ? (double)each * v->world_size : 0;
+}
+
+void job_view_work(struct job_view *v, const struct program_config *c)
+{
+	const struct ledger_view *l = &v->ledger;
+
+	v->work.accelerators = accelerators_everywhere(v);
+	v->work.goodput_ns = l->ns[BUCKET_GOODPUT];
+	v->work.observed_ns = ledger_elapsed(l) - l->ns[BUCKET_UNOBSERVED];
+	program_view(c, &v->work, &v->program);
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+void job_work_archive(struct archive *a, struct job_work *w)
+{
+	archive_number(a, &w->made);
+	archive_number(a, &w->lost);
+	archive_number(a, &w->timed_steps);
+	archive_number(a, &w->timed_ns);
+	archive_number(a, &w->away);
+	archive_require(a, w->timed_steps >= 0 && w->timed_steps <= (double)w->made);
+	archive_require(a, w->away >= 0 && w->away <= (double)w->made);
+	archive_numbers(a, w->past_ns);
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		archive_require(a, w->past_ns[b] >= 0);
+	archive_number(a, &w->run_ranks);
+	archive_number(a, &w->run_accelerators);
+	archive_number(a, &w->before_accelerators);
+	archive_number(a, &w->left_ns);
+}

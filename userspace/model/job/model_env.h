@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_env.h - what all jobs and ranks of a model share: settings, clocks, the table of jobs, and
+ * where facts go. Times in ns, CLOCK_MONOTONIC. */
+#ifndef MODEL_MODEL_ENV_H
+#define MODEL_MODEL_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/model/job/fact.h"
+#include "userspace/model/job/job.h"
+#include "userspace/model/job/notice.h"
+#include "userspace/model/signal/model_probe.h"
+#include "userspace/model/step/step.h"
+#include "userspace/model/time/anchor.h"
+#include "userspace/model/time/away.h"
+#include "userspace/model/time/program.h"
+#include "userspace/model/time/range.h"
+#include "userspace/model/time/window.h"
+
+struct model_env {
+	fact_fn *sink; /* may be NULL */
+	void *ctx;
+	const struct model_probes *probes; /* of the model */
+	struct anchors anchors;
+	struct away away; /* excluded time, placed by the latest anchor */
+	struct range_rules ranges;
+	struct step_config step; /* for processes that show their first marker from now on */
+	uint64_t ideal_ns;	 /* set by the user; 0: compute it */
+	uint64_t hang_ns;	 /* limit of silence set by the user; 0: compute it */
+	uint64_t windows_ns[WINDOWS_MAX]; /* set by the user; 0: unused. All 0: window_usual_ns */
+	/* Share of a rank's time, in ppm, that probes other than markers may cost; 0: no limit. */
+	uint64_t budget_ppm;
+	struct program_config program;
+	char job_uid[JOB_UID_MAX]; /* of jobs that have a name */
+	uint64_t ledger_violations;
+	uint64_t facts; /* number of the last fact sent */
+	bool files;	/* files are watched: a file record has arrived */
+	struct jobs jobs;
+	struct notices notices;
+};
+
+/* Returns the lengths of the windows (ns): WINDOWS_MAX, set by the user or the usual ones. */
+static inline const uint64_t *model_env_windows(const struct model_env *env)
+{
+	return env->windows_ns[0] ? env->windows_ns : window_usual_ns;
+}
+
+#endif

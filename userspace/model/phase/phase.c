@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase.c - from signals to spans.
+ *
+ * Evaluation: a loop takes the same number of batches between two signs of training, step after
+ * step; where it takes two more, it did not train on the first ones. One more is an epoch's end:
+ * the loader says that there is no batch; but where something ran without gradients in between, an
+ * evaluation of one batch. */
+#include "userspace/model/phase/phase_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool phase_range_compiles(const char *text)
+{
+	return strstr(text, "(dynamo_timed)");
+}
+
+#define EVAL_MORE  2  /* than usual */
+#define SKIP_SHARE 90 /* per cent of the time spent loading: batches that a resumed job skips */
+#define SERVES	   8  /* batches of a process that never trains */
+
+struct phase_finder *phase_new(span_fn *emit, void *ctx)
+{
+	struct phase_finder *pf = calloc(1, sizeof(*pf));
+
+	if (!pf)
+		return NULL;
+	pf->emit = emit;
+	pf->ctx = ctx;
+	return pf;
+}
+
+void phase_free(struct phase_finder *pf)
+{
+	if (!pf)
+		return;
+	free(pf->marks);
+	free(pf->threads);
+	free(pf->breaks);
+	free(pf);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static struct phase_thread *phase_thread_new(struct phase_finder *pf)
+{
+	uint32_t n = pf->nthreads < PHASE_THREADS ? pf->nthreads + 1 : PHASE_THREADS;
+	struct phase_thread *t = grow_items(pf->threads, &pf->threads_cap, n, PHASE_THREADS,
+					    sizeof(*t));
+
+	if (!t)
+		return NULL;
+	pf->threads = t;
+	if (pf->nthreads < n)
+		return &pf->threads[pf->nthreads++];
+	for (uint32_t i = 1; i < PHASE_THREADS; i++) {
+		if (pf->threads[i].seen_ns < t->seen_ns)
+			t = &pf->threads[i];
+	}
+	phase_burst_close(pf, t, &t->save, !t->save.open);
+	phase_burst_close(pf, t, &t->restore, false);
+	*t = (struct phase_thread){0};
+	return t;
+}
+
+struct phase_thread *phase_thread_of(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t;
+
+	if (!pf->nthreads || pf->threads[pf->last].tid != s->tid) {
+		t = (struct phase_thread *)phase_thread_find(pf, s->tid);
+		t = t ? t : phase_thread_new(pf);
+		if (!t)
+			return NULL;
+		t->tid = s->tid;
+		pf->last = (uint32_t)(t - pf->threads);
+	}
+	t = &pf->threads[pf->last];
+	t->seen_ns = s->ts_ns;
+	return t;
+}
+
+bool phase_trains(const struct phase_finder *pf, uint32_t tid)
+{
+	const struct phase_thread *t = phase_thread_find(pf, tid);
+
+	return !pf->trained || (t && phase_thread_trains(pf, t));
+}
+
+/* ---- marks and breaks ------------------------------------------------------------------------ */
+
+static int marks_grow(struct phase_finder *pf)
+{
+	uint32_t cap = pf->cap ? 2 * pf->cap : PHASE_MARKS_MIN;
+	struct phase_mark *marks = malloc(cap * sizeof(*marks));
+
+	if (!marks)
+		return -ENOMEM;
+	for (uint64_t i = pf->first; pf->cap && i < pf->next; i++)
+		marks[i % cap] = *phase_mark_at(pf, i);
+	free(pf->marks);
+	pf->marks = marks;
+	pf->cap = cap;
+	return 0;
+}
+
+static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
+{
+	if (pf->next - pf->first == pf->cap) {
+		/* One before those is kept, too: it shows that none of them was given up. */
+		bool needed = !pf->cap ||
+			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
+
+		if (needed && pf->cap < PHASE_MARKS && marks_grow(pf))
+			return -ENOMEM;
+		if (pf->next - pf->first == pf->cap)
+			pf->first++;
+	}
+	*phase_mark_at(pf, pf->next++) = (struct phase_mark){s->begin_ns, s->ts_ns, s->tid, kind};
+	pf->seen |= 1u << kind;
+	return 0;
+}
+
+/* A call that blocks, or a compilation: those within it are its time. */
+static int mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
+{
+	uint64_t looked = 0;
+
+	for (uint64_t i = pf->next; i > pf->first && looked < PHASE_INNER; i--, looked++) {
+		struct phase_mark *m = phase_mark_at(pf, i - 1);
+
+		if (m->end_ns <= s->begin_ns)
+			break;
+		if (m->tid != s->tid || m->begin_ns < s->begin_ns || !mark_blocks(m->kind))
+			continue;
+		m->kind = MARK_INNER;
+		if (i == pf->next)
+			pf->next--;
+	}
+	return mark_add(pf, kind, s);
+}
+
+static int phase_feed_copy(struct phase_finder *pf, const struct signal *s)
+{
+	enum mark_kind kind = s->ident == COPY_OUT ? MARK_COPY_OUT : MARK_COPY;
+
+	pf->seen |= 1u << kind;
+	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS ? 0 : mark_blocked(pf, kind, s);
+}
+
+static int phase_feed_collective(struct phase_finder *pf, const struct signal *s)
+{
+	pf->seen |= 1u << MARK_COLLECTIVE;
+	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS ? 0 : mark_blocked(pf, MARK_COLLECTIVE, s);
+}
+
+void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct span s = {.tid = tid, .begin_ns = begin_ns, .end_ns = end_ns};
+
+	phase_break_add(pf, &s, false);
+}
+
+/* ---- batches and evaluations ----------------------------------------------------------------- */
+
+/* Lower median: one evaluation among few gaps must not become the rule. */
+static uint32_t usual_fetches(const struct phase_thread *t)
+{
+	uint32_t a[PHASE_FETCHES] = {0}, n = t->gaps < PHASE_FETCHES ? t->gaps : PHASE_FETCHES;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t j = i;
+
+		for (; j && a[j - 1] > t->usual[i]; j--)
+			a[j] = a[j - 1];
+		a[j] = t->usual[i];
+	}
+	return n ? a[(n - 1) / 2] : 0;
+}
+
+/* One more than usual is an evaluation, too, when something ran without gradients before the last
+ * ones. */
+static bool fetches_many(const struct phase_thread *t)
+{
+	uint32_t usual = usual_fetches(t);
+
+	if (!t->gaps || t->fetches < EVAL_MORE)
+		return false;
+	return t->fetches >= usual + EVAL_MORE ||
+	       (t->quiet && usual && t->quiet + usual <= t->fetches);
+}
+
+static void eval_report(struct phase_finder *pf, const struct phase_thread *t, uint64_t end_ns)
+{
+	struct span s = {
+		.kind = SPAN_EVAL,
+		.tid = t->tid,
+		.begin_ns = t->gap_ns,
+		.end_ns = end_ns,
+		.closed = true,
+		.file = "",
+	};
+
+	if (s.end_ns <= s.begin_ns)
+		return;
+	phase_break_add(pf, &s, true);
+	pf->emit(pf->ctx, &s);
+}
+
+void phase_evaluation(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct phase_thread t = {.tid = tid, .gap_ns = begin_ns};
+
+	eval_report(pf, &t, end_ns);
+}
+
+static uint64_t earlier_ns(uint64_t a_ns, uint64_t b_ns)
+{
+	return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+/* A checkpoint, or a range such as none of its batches had, is done when the evaluation is over. */
+static uint64_t eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
+{
+	uint64_t ns = earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);
+
+	return ns && ns < end_ns ? ns : end_ns;
+}
+
+static void gap_anew(struct phase_thread *t)
+{
+	t->fetches = t->ranged = t->quiet = 0;
+	t->loading_ns = 0;
+	t->after = t->before = (struct phase_after){0};
+}
+
+static void phase_thread_after(struct phase_thread *t, uint64_t *first_ns, uint64_t begin_ns)
+{
+	if (t->fetches && !t->fetching && begin_ns >= t->fetched_ns)
+		*first_ns = earlier_ns(*first_ns, begin_ns);
+}
+
+static void phase_thread_ranged(struct phase_thread *t, uint64_t begin_ns)
+{
+	bool before = t->after.range_ns;
+
+	phase_thread_after(t, &t->after.range_ns, begin_ns);
+	t->ranged += !before && t->after.range_ns;
+}
+
+/* The batches before the first that was trained on are many more than those before the second: an
+ * evaluation before training, or batches that were skipped. */
+static void first_judge(struct phase_finder *pf, const struct phase_thread *t)
+{
+	const struct phase_first *f = &t->first;
+	const struct phase_thread at = {.tid = t->tid, .gap_ns = f->begin_ns};
+	struct span s = {.tid = t->tid, .begin_ns = f->begin_ns, .end_ns = f->end_ns};
+
+	bool one = f->quiet && f->quiet + t->fetches <= f->fetches;
+
+	if ((f->fetches < t->fetches + EVAL_MORE && !one) || f->end_ns <= f->begin_ns)
+		return;
+	if (100 * f->loading_ns >= SKIP_SHARE * (f->end_ns - f->begin_ns))
+		phase_break_add(pf, &s, true);
+	else
+		eval_report(pf, &at, f->end_ns);
+}
+
+/* end_ns: where the batch that is trained on was asked for. */
+static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
+{
+	bool many = fetches_many(t);
+
+	if (!t->gaps && t->fetches >= EVAL_MORE)
+		t->first = (struct phase_first){t->gap_ns, eval_end_ns(t, end_ns),
+						t->loading_ns - t->loaded_ns, t->fetches, t->quiet};
+	else if (t->gaps == 1 && t->first.fetches)
+		first_judge(pf, t);
+	t->usual[t->gaps++ % PHASE_FETCHES] = t->fetches;
+	if (many)
+		eval_report(pf, t, eval_end_ns(t, end_ns));
+	gap_anew(t);
+}
+
+/* A sign of training on this thread: what came before it is over. */
+static void phase_thread_training(struct phase_finder *pf, struct phase_thread *t,
+				  const struct signal *s)
+{
+	phase_save_over(pf, t);
+	phase_works(pf, t, s->ts_ns);
+	if (t->fetches)
+		gap_judge(pf, t, t->fetch_ns);
+}
+
+static void phase_feed_fetch_begin(struct phase_finder *pf, struct phase_thread *t,
+				   const struct signal *s)
+{
+	phase_save_over(pf, t);
+	phase_works(pf, t, s->ts_ns);
+	if (!t->fetches)
+		t->gap_ns = t->updated_ns ? t->updated_ns : s->ts_ns;
+	t->fetching = true;
+	t->fetch_ns = s->ts_ns;
+	t->before = t->after;
+	t->after = (struct phase_after){0};
+}
+
+static int phase_feed_fetch(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	struct span span = {
+		.kind = SPAN_FETCH,
+		.tid = t->tid,
+		.begin_ns = s->begin_ns,
+		.end_ns = s->ts_ns,
+		.closed = true,
+		.file = "",
+	};
+
+	t->fetching = false;
+	t->fetch_ns = s->begin_ns;
+	t->fetched_ns = s->ts_ns;
+	t->fetches++;
+	t->loaded_ns = s->ts_ns - s->begin_ns;
+	t->loading_ns += t->loaded_ns;
+	if (!phase_thread_trains(pf, t))
+		return 0;
+	pf->emit(pf->ctx, &span);
+	return mark_add(pf, MARK_FETCH, s);
+}
+
+/* No training follows: an evaluation after the last step. */
+static void gaps_end(struct phase_finder *pf)
+{
+	for (uint32_t i = 0; i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (!t->fetches || !(t->backward || t->updates))
+			continue;
+		t->before = (struct phase_after){0}; /* the last batch was judged too */
+		if (t->quiet && !fetches_many(t))
+			eval_report(pf, t, t->quiet_ns);
+		gap_judge(pf, t, t->fetched_ns);
+	}
+}
+
+/* The process was not watched for a while. Spans that were open are reported as far as they were
+ * seen; batches are counted anew, because the number trained on meanwhile is not known. */
+static int phase_feed_unwatched(struct phase_finder *pf, const struct signal *s)
+{
+	for (uint32_t i = 0; i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (t->save.active && t->save.open && s->begin_ns > t->save.end_ns)
+			t->save.end_ns = s->begin_ns;
+		if (fetches_many(t))
+			eval_report(pf, t, s->begin_ns);
+		gap_anew(t);
+		t->updated_ns = 0;
+	}
+	return mark_add(pf, MARK_GAP, s);
+}
+
+bool phase_untrained(const struct phase_finder *pf, uint64_t *ret_since_ns)
+{
+	for (uint32_t i = 0; i < pf->nthreads && !pf->trained; i++) {
+		if (pf->threads[i].fetches < SERVES)
+			continue;
+		*ret_since_ns = pf->threads[i].gap_ns;
+		return true;
+	}
+	return false;
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static int phase_feed_thread(struct phase_finder *pf, struct phase_thread *t,
+			     const struct signal *s)
+{
+	switch (s->kind) {
+	case SIGNAL_FETCH_BEGIN:
+		phase_feed_fetch_begin(pf, t, s);
+		return 0;
+	case SIGNAL_FETCH:
+		return phase_feed_fetch(pf, t, s);
+	case SIGNAL_BACKWARD:
+		if (!s->outer)
+			return 0;
+		phase_thread_training(pf, t, s);
+		pf->trained = t->backward = true;
+		t->updated_ns = 0;
+		t->trained_ns = s->ts_ns;
+		return mark_add(pf, MARK_BACKWARD, s);
+	case SIGNAL_UPDATE_BEGIN:
+		phase_thread_training(pf, t, s);
+		return 0;
+	case SIGNAL_UPDATE:
+		if (s->depth)
+			return 0;
+		pf->trained = t->updates = true;
+		t->updated_ns = t->trained_ns = t->idle_ns = s->ts_ns;
+		return mark_add(pf, MARK_UPDATE, s);
+	case SIGNAL_ZERO_GRAD_BEGIN:
+		phase_thread_training(pf, t, s);
+		return 0;
+	case SIGNAL_ZERO_GRAD:
+		return mark_add(pf, MARK_ZERO_GRAD, s);
+	case SIGNAL_GRAD_ON:
+		if (!t->fetches || t->fetching)
+			return 0;
+		t->quiet = t->quiet ? t->quiet : t->fetches;
+		t->quiet_ns = s->ts_ns;
+		return 0;
+	case SIGNAL_SYNC:
+		return mark_blocked(pf, MARK_SYNC, s);
+	case SIGNAL_COLLECTIVE:
+		return phase_feed_collective(pf, s);
+	case SIGNAL_COMPILE:
+		return mark_blocked(pf, MARK_COMPILE, s);
+	case SIGNAL_RANGE:
+		if (phase_range_compiles(s->text))
+			return mark_blocked(pf, MARK_COMPILE, s);
+		phase_thread_ranged(t, s->begin_ns);
+		return 0;
+	case SIGNAL_SAVE_BEGIN:
+	case SIGNAL_SAVE:
+		phase_thread_after(t, &t->after.save_ns,
+				   s->kind == SIGNAL_SAVE ? s->begin_ns : s->ts_ns);
+		phase_feed_save(pf, t, s);
+		return 0;
+	case SIGNAL_RESTORE:
+		phase_feed_restore(pf, t, s);
+		return 0;
+	case SIGNAL_EXECUTE: /* amid a save a program may gather what is saved */
+		if (!t->save.open)
+			phase_save_over(pf, t);
+		phase_run(pf, t, s);
+		return 0;
+	case SIGNAL_SAVE_CALL:
+		phase_feed_save_call(pf, t, s);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int phase_feed_signal(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t;
+
+	switch (s->kind) {
+	case SIGNAL_TICK:
+	case SIGNAL_EXIT:
+		phase_bursts_expire(pf, s->ts_ns, s->kind == SIGNAL_EXIT);
+		if (s->kind == SIGNAL_EXIT)
+			gaps_end(pf);
+		return 0;
+	case SIGNAL_GAP:
+		return phase_feed_unwatched(pf, s);
+	case SIGNAL_LOSS:
+	case SIGNAL_LAUNCH: /* sampled: not when it happened */
+		return 0;
+	case SIGNAL_COPY: /* readers copy what they read to the device: it ends no checkpoint */
+		return phase_feed_copy(pf, s);
+	default:
+		break;
+	}
+	t = phase_thread_of(pf, s);
+	if (!t)
+		return -ENOMEM;
+	if (t->restore.active && s->kind != SIGNAL_RESTORE)
+		phase_restore_end(pf, t, s);
+	return phase_feed_thread(pf, t, s);
+}
+
+int phase_feed(struct phase_finder *pf, const struct signal *s)
+{
+	int err = phase_feed_signal(pf, s);
+
+	err = err ? err : pf->error;
+	pf->error = 0;
+	return err;
+}

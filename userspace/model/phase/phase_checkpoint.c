@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase_checkpoint.c - files of one checkpoint.
+ *
+ * torch.distributed.checkpoint writes one file per tensor, Hugging Face four per checkpoint:
+ * writers less than a second apart on one thread, without a sign of training between them, are one.
+ * A reader has no end marker: what the thread does next ends it, if that is soon. */
+#include <string.h>
+
+#include "userspace/model/phase/phase_private.h"
+
+void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		       bool closed)
+{
+	struct span s = {
+		.kind = b == &t->save ? SPAN_SAVE : SPAN_RESTORE,
+		.tid = t->tid,
+		.begin_ns = b->begin_ns,
+		.end_ns = b->end_ns,
+		.closed = closed,
+		.files = b->seen ? b->seen : b->files,
+		.seen = b->seen,
+		.bytes = b->bytes,
+		.file = b->file,
+	};
+
+	if (!b->active)
+		return;
+	b->active = false;
+	pf->bursts--;
+	if (s.kind == SPAN_RESTORE && pf->files && !b->seen)
+		return;
+	if (!b->files && !b->seen) /* it was called, and wrote nothing */
+		return;
+	/* Where only programs show training, it continued if steps ended meanwhile. */
+	s.async = s.kind == SPAN_SAVE &&
+		  (pf->trained ? !phase_thread_trains(pf, t) : b->ran_ns && b->ran_ns < b->end_ns);
+	if (s.kind == SPAN_SAVE)
+		t->saved_ns = s.end_ns;
+	if (!s.async)
+		phase_break_add(pf, &s, false);
+	/* An evaluation that follows begins here, not at the step before. */
+	if (t->updated_ns && s.end_ns > t->updated_ns)
+		t->updated_ns = s.end_ns;
+	pf->emit(pf->ctx, &s);
+}
+
+/* Called, and without a file yet: it plans, or waits for other ranks. */
+static bool burst_waits(const struct burst *b)
+{
+	return b->active && b->called && !b->files && !b->seen;
+}
+
+void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		 const struct signal *s)
+{
+	if (b->active && !burst_waits(b) && s->begin_ns > b->end_ns &&
+	    s->begin_ns - b->end_ns >= BURST_NS)
+		phase_burst_close(pf, t, b, b == &t->save && !b->open);
+	if (!b->active) {
+		*b = (struct burst){.active = true, .begin_ns = s->begin_ns, .end_ns = s->begin_ns};
+		pf->bursts++;
+	}
+	b->files++;
+	if (!*b->file)
+		strncpy(b->file, s->text, sizeof(b->file) - 1);
+	if (s->ts_ns > b->end_ns)
+		b->end_ns = s->ts_ns;
+}
+
+void phase_save_over(struct phase_finder *pf, struct phase_thread *t)
+{
+	if (t->save.active)
+		phase_burst_close(pf, t, &t->save, !t->save.open);
+}
+
+/* Threads of a pool write for the one that called: its checkpoint. */
+struct phase_thread *phase_save_thread(struct phase_finder *pf, struct phase_thread *t)
+{
+	if (t->save.active || t->backward || t->updates)
+		return t;
+	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++)
+		if (pf->threads[i].save.active && pf->threads[i].save.called)
+			return &pf->threads[i];
+	return t;
+}
+
+void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	t = phase_save_thread(pf, t);
+	if (s->kind == SIGNAL_SAVE_BEGIN) {
+		phase_burst(pf, t, &t->save, s);
+		t->save.open = true;
+		return;
+	}
+	if (!t->save.active)
+		phase_burst(pf, t, &t->save, s);
+	t->save.open = false;
+	t->save.end_ns = s->ts_ns;
+}
+
+static uint32_t ran_hash(uint64_t ran)
+{
+	return (uint32_t)(ran ^ ran >> 32);
+}
+
+/* How long it takes from such a sign of work to the next, as a rule: the median of the last ones
+ * after the same program (0: update). Where there are few of those, or surely is asked for, the
+ * longest of all. 0: not known. */
+static uint64_t usual_ns(const struct phase_thread *t, uint64_t after, bool surely)
+{
+	uint32_t n = t->runs < PHASE_RUNS ? t->runs : PHASE_RUNS, alike = 0;
+	uint64_t sorted[PHASE_RUNS], most_ns = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ns = t->between_ns[i];
+		uint32_t k = alike;
+
+		most_ns = ns > most_ns ? ns : most_ns;
+		if (t->between[i] != ran_hash(after))
+			continue;
+		for (; k && sorted[k - 1] > ns; k--)
+			sorted[k] = sorted[k - 1];
+		sorted[k] = ns;
+		alike++;
+	}
+	if (alike >= PHASE_ALIKE && !surely)
+		return sorted[alike / 2];
+	return n >= 2 * PHASE_ALIKE ? most_ns : 0;
+}
+
+/* Another thread began to write a checkpoint since then. */
+static struct burst *burst_begun(struct phase_finder *pf, const struct phase_thread *t,
+				 uint64_t from_ns)
+{
+	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {
+		struct burst *b = &pf->threads[i].save;
+
+		if (&pf->threads[i] != t && b->active && !b->handed && b->begin_ns > from_ns)
+			return b;
+	}
+	return NULL;
+}
+
+static void between_add(struct phase_thread *t, uint64_t after, uint64_t ns)
+{
+	t->between[t->runs % PHASE_RUNS] = ran_hash(after);
+	t->between_ns[t->runs++ % PHASE_RUNS] = ns;
+}
+
+static void handover_report(struct phase_finder *pf, const struct phase_thread *t,
+			    uint64_t begin_ns, uint64_t end_ns, bool cuts)
+{
+	struct span s = {.kind = SPAN_HANDOVER,
+			 .tid = t->tid,
+			 .begin_ns = begin_ns,
+			 .end_ns = end_ns,
+			 .closed = true,
+			 .file = ""};
+
+	if (end_ns <= begin_ns)
+		return;
+	if (cuts)
+		phase_break_add(pf, &s, true);
+	else
+		pf->handed_ns = end_ns;
+	pf->emit(pf->ctx, &s);
+}
+
+/* A save that is written aside is begun by the thread that trains, which copies the state to the
+ * host: by so much its next program comes later than it usually does; a folder's first file is
+ * opened meanwhile. Whether it waited in the save or in the step is not known: the step stays as
+ * long as it is, and is flagged. */
+void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	uint64_t now_ns = s->begin_ns ? s->begin_ns : s->ts_ns;
+	uint64_t ns = t->run_ns && now_ns > t->run_ns ? now_ns - t->run_ns : 0, usual, begin_ns;
+	struct burst *b = burst_begun(pf, t, t->run_ns);
+
+	if (b) {
+		b->handed = true;
+		usual = usual_ns(t, t->ran, !b->unit);
+		ns = usual && ns > usual ? ns - usual : 0;
+		begin_ns = now_ns - ns < b->begin_ns ? now_ns - ns : b->begin_ns;
+		handover_report(pf, t, begin_ns, begin_ns + ns, false);
+	} else if (ns) {
+		between_add(t, t->ran, ns);
+	}
+	t->run_ns = now_ns > t->run_ns ? now_ns : t->run_ns;
+	t->ran = s->ident;
+}
+
+/* It called what saves aside, and returned before it worked again: by what it usually does first of
+ * all, of which it has done a part before the call. */
+void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_ns)
+{
+	uint64_t idle_ns = t->idle_ns, usual, most_ns;
+
+	t->idle_ns = 0;
+	if (!t->called_ns) {
+		if (idle_ns && now_ns > idle_ns)
+			between_add(t, 0, now_ns - idle_ns);
+		return;
+	}
+	usual = usual_ns(t, 0, false);
+	if (idle_ns && t->called_ns > idle_ns)
+		usual -= t->called_ns - idle_ns < usual ? t->called_ns - idle_ns : usual;
+	most_ns = now_ns > t->called_ns ? now_ns - t->called_ns : 0;
+	handover_report(pf, t, t->called_ns, now_ns - (usual < most_ns ? usual : most_ns), true);
+	t->called_ns = 0;
+}
+
+/* Another thread was given the state, and saves it: the threads that waited for that go on. */
+static void calls_return(struct phase_finder *pf, const struct phase_thread *t, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < pf->nthreads; i++) {
+		struct phase_thread *o = &pf->threads[i];
+
+		if (o == t || !o->called_ns)
+			continue;
+		handover_report(pf, o, o->called_ns, now_ns, true);
+		o->called_ns = o->idle_ns = 0;
+	}
+}
+
+void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	if (s->count) {
+		if (phase_thread_trains(pf, t))
+			t->called_ns = s->ts_ns;
+		return;
+	}
+	calls_return(pf, t, s->ts_ns);
+	if (burst_waits(&t->save)) /* one such function calls another */
+		return;
+	phase_save_over(pf, t);
+	phase_burst(pf, t, &t->save, s);
+	t->save.files = 0;
+	t->save.open = t->save.called = true;
+}
+
+/* Data sets are read with the same reader: what is opened while a batch is fetched is no
+ * checkpoint. */
+void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	if (!t->fetching)
+		phase_burst(pf, t, &t->restore, s);
+}
+
+static bool restore_ended(const struct phase_thread *t)
+{
+	return t->restore.seen && !t->restore.open;
+}
+
+void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
+{
+	uint64_t at_ns = s->begin_ns >= t->restore.end_ns ? s->begin_ns : s->ts_ns;
+	bool soon = !t->restore.open && at_ns - t->restore.end_ns < BURST_NS;
+
+	if (soon && !t->restore.seen) /* where it closed its files is known better */
+		t->restore.end_ns = at_ns;
+	phase_burst_close(pf, t, &t->restore, soon || restore_ended(t));
+}
+
+/* Time passed, or the process ended. */
+void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
+{
+	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (all || (!t->save.open && now_ns - t->save.end_ns >= BURST_NS))
+			phase_burst_close(pf, t, &t->save, !t->save.open);
+		if (all || (!t->restore.open && now_ns - t->restore.end_ns >= BURST_NS))
+			phase_burst_close(pf, t, &t->restore, restore_ended(t));
+	}
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase_file.c - checkpoints by their files, beside what their writers and readers show of
+ * themselves. */
+#include "userspace/model/phase/phase_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* From where a file is opened to where what writes it is called. */
+#define SOON_NS 100000000ull
+
+/* A marker's file is counted by its marker: what is seen of it is a second look at the same. */
+static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+		      const struct signal *s, uint64_t bytes)
+{
+	phase_burst(pf, t, b, s);
+	b->files--;
+	b->seen++;
+	b->bytes += bytes;
+}
+
+static struct burst *burst_of(struct phase_thread *t, bool restore)
+{
+	return restore ? &t->restore : &t->save;
+}
+
+/* Threads of a pool write, or read, the files of one folder: one checkpoint, reported as that of
+ * the first thread. */
+static struct phase_thread *unit_thread(struct phase_finder *pf, struct phase_thread *t,
+					const struct signal *s, bool restore)
+{
+	for (uint32_t i = 0; pf->bursts && s->ident && i < pf->nthreads; i++) {
+		const struct burst *b = burst_of(&pf->threads[i], restore);
+
+		if (b->active && b->unit == s->ident && b->seen &&
+		    s->begin_ns < b->end_ns + BURST_NS)
+			return &pf->threads[i];
+	}
+	/* What it wrote or read before was another folder's. */
+	if (s->ident && burst_of(t, restore)->active && burst_of(t, restore)->unit &&
+	    !burst_of(t, restore)->open)
+		phase_burst_close(pf, t, burst_of(t, restore), true);
+	return restore ? t : phase_save_thread(pf, t);
+}
+
+bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
+{
+	struct phase_thread *t = phase_thread_of(pf, s);
+	struct burst *b;
+
+	if (!t) {
+		pf->error = -ENOMEM;
+		return false;
+	}
+	t = unit_thread(pf, t, s, false);
+	b = &t->save;
+	if (s->begin_ns < t->saved_ns) /* closed late, when its checkpoint had been reported */
+		return true;
+	/* Open while this thread trained: a log, not what was known at one moment. */
+	if (t->trained_ns > s->begin_ns)
+		return false;
+	if (!likely && (!b->active || s->begin_ns > b->end_ns + BURST_NS ||
+			s->begin_ns + SOON_NS <
+				b->begin_ns)) /* open for long: a log, closed by chance meanwhile */
+		return false;
+	burst_see(pf, t, b, s, s->count);
+	if (s->begin_ns < b->begin_ns)
+		b->begin_ns = s->begin_ns;
+	if (!b->unit)
+		b->unit = s->ident;
+	return true;
+}
+
+void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns)
+{
+	for (uint32_t i = 0; pf->bursts && unit && i < pf->nthreads; i++) {
+		struct phase_thread *t = &pf->threads[i];
+
+		if (!t->save.active || t->save.unit != unit || t->save.open)
+			continue;
+		if (ts_ns > t->save.end_ns)
+			t->save.end_ns = ts_ns;
+		phase_burst_close(pf, t, &t->save, true);
+	}
+}
+
+void phase_files(struct phase_finder *pf)
+{
+	pf->files = true;
+}
+
+void phase_opened(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t = phase_thread_of(pf, s);
+	struct burst *b;
+	bool again;
+
+	if (!t)
+		pf->error = -ENOMEM;
+	if (!t || t->fetching)
+		return;
+	t = unit_thread(pf, t, s, true);
+	b = &t->restore;
+	/* safetensors opens its file twice: for the header, and to map it. */
+	again = b->active && b->seen && !strcmp(b->file, s->text);
+	burst_see(pf, t, b, s, again ? 0 : s->count);
+	if (!b->unit)
+		b->unit = s->ident;
+	if (again && b->seen > 1)
+		b->seen--;
+	b->open = true;
+}
+
+void phase_read(struct phase_finder *pf, const struct signal *s)
+{
+	struct phase_thread *t = phase_thread_of(pf, s);
+	struct burst *b;
+
+	if (!t)
+		pf->error = -ENOMEM;
+	t = t ? unit_thread(pf, t, s, true) : NULL;
+	if (!t || !t->restore.active || s->begin_ns < t->restore.begin_ns)
+		return;
+	b = &t->restore;
+	b->open = false;
+	if (s->ts_ns > b->end_ns)
+		b->end_ns = s->ts_ns;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase_step.c - what lies inside a finished step. */
+#include "userspace/model/phase/phase_private.h"
+
+#include <string.h>
+
+/* ---- breaks ---------------------------------------------------------------------------------- */
+
+/* The first backward of the step's loop within (from_ns, to_ns); 0: none. */
+static uint64_t phase_first_backward(const struct phase_finder *pf, const struct step *s,
+				     uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint64_t i = pf->cap ? phase_marks_after(pf, from_ns) : pf->next; i < pf->next; i++) {
+		const struct phase_mark *m = phase_mark_at(pf, i);
+
+		if (m->begin_ns >= to_ns)
+			return 0;
+		if (m->kind == MARK_BACKWARD && phase_mark_counts(pf, m, s))
+			return m->begin_ns;
+	}
+	return 0;
+}
+
+uint64_t phase_worked_ns(const struct phase_finder *pf, const struct step *s)
+{
+	return phase_first_backward(pf, s, s->start_ns, s->end_ns);
+}
+
+static bool break_counts(const struct phase_finder *pf, const struct phase_break *b,
+			 const struct step *s, bool alone)
+{
+	const struct phase_thread *t = phase_thread_find(pf, s->tid);
+
+	return alone || b->tid == s->tid || (t && !t->backward);
+}
+
+static void step_begins(struct step *s, const struct phase_break *b)
+{
+	s->start_ns = b->end_ns;
+	s->flags |= b->estimated ? STEP_estimated : 0;
+}
+
+static void step_ends(struct step *s, const struct phase_break *b)
+{
+	s->end_ns = b->begin_ns;
+	s->flags |= b->estimated ? STEP_estimated : 0;
+}
+
+/* In order of time, those that meet as one: an evaluation may hold a checkpoint. Only what ended by
+ * end_ns; the rest is kept for steps that follow. */
+static uint32_t breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
+			    struct phase_break *ret)
+{
+	uint32_t kept = 0, n = 0, merged = 0;
+
+	for (uint32_t i = 0; i < pf->nbreaks; i++) {
+		struct phase_break b = pf->breaks[i];
+		bool counts = break_counts(pf, &b, s, alone);
+		uint32_t k = n;
+
+		if (!counts || b.end_ns > s->end_ns)
+			pf->breaks[kept++] = b;
+		if (!counts || b.end_ns > s->end_ns || b.end_ns <= s->start_ns)
+			continue;
+		for (; k && ret[k - 1].begin_ns > b.begin_ns; k--)
+			ret[k] = ret[k - 1];
+		ret[k] = b;
+		n++;
+	}
+	pf->nbreaks = kept;
+	for (uint32_t i = 0; i < n; i++) {
+		struct phase_break *last = merged ? &ret[merged - 1] : NULL;
+
+		if (!last || ret[i].begin_ns > last->end_ns) {
+			ret[merged++] = ret[i];
+			continue;
+		}
+		last->end_ns = ret[i].end_ns > last->end_ns ? ret[i].end_ns : last->end_ns;
+		last->estimated |= ret[i].estimated;
+	}
+	return merged;
+}
+
+/* It ends where its successor was queued: its work is the longest of what lies between the breaks,
+ * the later of two. */
+static void cut_execution(const struct phase_break *b, uint32_t n, struct step *s,
+			  uint64_t *resume_ns)
+{
+	uint64_t most_ns = 0, from_ns = s->start_ns;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i <= n; i++) {
+		uint64_t to_ns = i < n ? b[i].begin_ns : s->end_ns;
+		uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
+
+		if (ns > most_ns || (ns == most_ns && i == n)) {
+			most_ns = ns;
+			most = i;
+		}
+		from_ns = i < n ? b[i].end_ns : from_ns;
+	}
+	if (most)
+		step_begins(s, &b[most - 1]);
+	if (most == n)
+		return;
+	*resume_ns = s->end_ns;
+	step_ends(s, &b[most]);
+}
+
+/* The step starts behind what comes before its work, or ends before what comes after it. */
+static void cut_marks(const struct phase_finder *pf, const struct phase_break *b, uint32_t n,
+		      struct step *s, uint64_t *resume_ns)
+{
+	uint64_t end_ns = s->end_ns;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!phase_first_backward(pf, s, s->start_ns, b[i].begin_ns)) {
+			step_begins(s, &b[i]);
+		} else if (s->boundary != BOUNDARY_UPDATE_EXIT &&
+			   !phase_first_backward(pf, s, b[i].end_ns, end_ns)) {
+			step_ends(s, &b[i]);
+			*resume_ns = b[n - 1].end_ns;
+			return;
+		} else if (b[i].estimated) { /* in the middle of its work: its time is no sample */
+			s->flags |= STEP_estimated;
+		}
+	}
+}
+
+static void step_cuts(struct phase_finder *pf, struct step *s, bool alone, uint64_t *resume_ns)
+{
+	struct phase_break breaks[PHASE_BREAKS];
+	uint32_t n;
+
+	n = breaks_take(pf, s, alone, breaks);
+	if (*resume_ns && *resume_ns <= s->end_ns)
+		s->start_ns = *resume_ns;
+	*resume_ns = 0;
+	while (n && breaks[0].end_ns <= s->start_ns)
+		memmove(breaks, breaks + 1, --n * sizeof(*breaks));
+	if (!n)
+		return;
+	if (s->boundary == BOUNDARY_EXECUTE)
+		cut_execution(breaks, n, s, resume_ns);
+	else
+		cut_marks(pf, breaks, n, s, resume_ns);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+static void split_piece(struct phase_split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
+{
+	struct fact_step *out = sp->out;
+
+	if (out->npieces < STEP_PIECES && from_ns >= out->step.start_ns &&
+	    to_ns <= out->step.end_ns)
+		out->piece[out->npieces++] = (struct step_piece){
+			.phase = p, .from_ns = from_ns, .to_ns = to_ns};
+}
+
+static void split_add(struct phase_split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct step *s = &sp->out->step;
+
+	from_ns = from_ns > s->start_ns ? from_ns : s->start_ns;
+	to_ns = to_ns < s->end_ns ? to_ns : s->end_ns;
+	if (to_ns <= from_ns)
+		return;
+	sp->out->phase_ns[p] += to_ns - from_ns - phase_blocked_ns(sp, from_ns, to_ns, NULL);
+	split_piece(sp, p, from_ns, to_ns);
+}
+
+/* Part of a forward pass. */
+static void split_forward(struct phase_split *sp, uint64_t to_ns)
+{
+	if (to_ns > sp->from_ns)
+		sp->forward_ns += to_ns - sp->from_ns -
+				  phase_blocked_ns(sp, sp->from_ns, to_ns, NULL);
+}
+
+static void split_backward_end(struct phase_split *sp, uint64_t ns)
+{
+	if (sp->backward_ns) {
+		split_add(sp, PHASE_BACKWARD, sp->backward_ns, ns);
+		sp->backward = true;
+	}
+	sp->backward_ns = 0;
+}
+
+/* Something else begins: a forward pass goes on behind it. */
+static void split_interrupt(struct phase_split *sp, const struct phase_mark *m)
+{
+	if (!sp->backward_ns)
+		split_forward(sp, m->begin_ns);
+	split_backward_end(sp, m->begin_ns);
+	sp->from_ns = m->end_ns > sp->from_ns ? m->end_ns : sp->from_ns;
+}
+
+/* Only a batch says where a forward pass begins: without a loader, rollouts of an agent or the
+ * making of a batch may come before it. */
+static bool forward_is_known(const struct phase_split *sp)
+{
+	return sp->pf->seen & 1u << MARK_FETCH;
+}
+
+static void split_backward(struct phase_split *sp, const struct phase_mark *m)
+{
+	if (m->begin_ns < sp->updated_ns) /* a closure: its time is the update's */
+		return;
+	if (!sp->backward_ns && m->begin_ns >= sp->from_ns &&
+	    m->begin_ns != sp->out->step.start_ns && forward_is_known(sp)) {
+		split_forward(sp, m->begin_ns);
+		sp->out->phase_ns[PHASE_FORWARD] += sp->forward_ns;
+		if (m->begin_ns > sp->from_ns)
+			split_piece(sp, PHASE_FORWARD, sp->from_ns, m->begin_ns);
+		sp->forward = true;
+	}
+	sp->forward_ns = 0;
+	if (!sp->backward_ns && m->begin_ns < sp->out->step.end_ns)
+		sp->backward_ns = m->begin_ns;
+	sp->worked_ns = sp->worked_ns ? sp->worked_ns : m->begin_ns;
+}
+
+static void split_mark(struct phase_split *sp, const struct phase_mark *m)
+{
+	switch (m->kind) {
+	case MARK_FETCH:
+		split_interrupt(sp, m);
+		sp->forward_ns = 0;
+		split_add(sp, PHASE_DATA, m->begin_ns, m->end_ns);
+		break;
+	case MARK_BACKWARD:
+		split_backward(sp, m);
+		break;
+	case MARK_UPDATE:
+		split_interrupt(sp, m);
+		sp->forward_ns = 0;
+		split_add(sp, PHASE_UPDATE,
+			  m->begin_ns > sp->updated_ns ? m->begin_ns : sp->updated_ns, m->end_ns);
+		sp->updated_ns = m->end_ns;
+		break;
+	case MARK_ZERO_GRAD:
+		split_interrupt(sp, m);
+		split_add(sp, PHASE_ZERO_GRAD, m->begin_ns, m->end_ns);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Some of it was not watched: how long it took is known, what it held and whether it was one is
+ * not. */
+static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
+{
+	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next;
+	     i++) {
+		const struct phase_mark *m = phase_mark_at(pf, i);
+
+		if (m->begin_ns >= s->end_ns)
+			return false;
+		if (m->kind == MARK_GAP)
+			return true;
+	}
+	return false;
+}
+
+/* The marks are in order of end. An update whose closure ran backwards ends after them. */
+static const struct phase_mark *update_around(const struct phase_finder *pf, uint64_t i)
+{
+	const struct phase_mark *m = phase_mark_at(pf, i);
+
+	for (uint64_t k = i + 1; k < pf->next && k < i + 64; k++) {
+		const struct phase_mark *u = phase_mark_at(pf, k);
+
+		if (u->kind == MARK_UPDATE && u->tid == m->tid)
+			return u->begin_ns <= m->begin_ns ? u : NULL;
+	}
+	return NULL;
+}
+
+static void split_end(struct phase_split *sp, const struct phase_finder *pf)
+{
+	static const struct {
+		enum mark_kind mark;
+		enum phase phase;
+	} known[] = {{MARK_FETCH, PHASE_DATA},	    {MARK_UPDATE, PHASE_UPDATE},
+		     {MARK_SYNC, PHASE_SYNC},	    {MARK_COLLECTIVE, PHASE_COLLECTIVE},
+		     {MARK_COPY, PHASE_TRANSFER},   {MARK_COPY_OUT, PHASE_TRANSFER},
+		     {MARK_COMPILE, PHASE_COMPILE}, {MARK_ZERO_GRAD, PHASE_ZERO_GRAD}};
+	struct fact_step *out = sp->out;
+	enum step_boundary b = out->step.boundary;
+
+	/* Where the backward ended is known only if what ends the step comes right after it. */
+	if (b == BOUNDARY_REDUCER || b == BOUNDARY_UPDATE_OP)
+		split_backward_end(sp, out->step.end_ns);
+	if (sp->backward && !sp->backward_ns)
+		out->phases_known |= 1u << PHASE_BACKWARD;
+	else
+		out->phase_ns[PHASE_BACKWARD] = 0;
+	if (sp->forward)
+		out->phases_known |= 1u << PHASE_FORWARD;
+	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
+		if (pf->seen & 1u << known[k].mark)
+			out->phases_known |= 1u << known[k].phase;
+	}
+	phase_split_blocked(sp);
+}
+
+static void step_split(struct phase_finder *pf, struct fact_step *out)
+{
+	const struct step *s = &out->step;
+	struct phase_split sp = {.out = out, .from_ns = s->start_ns, .pf = pf};
+	uint64_t i = phase_marks_after(pf, s->start_ns);
+
+	if (!pf->cap || (i == pf->first && pf->first)) /* some were given up */
+		return;
+	while (i > pf->first && phase_mark_at(pf, i - 1)->end_ns == s->start_ns)
+		i--; /* a backward that ended the step before */
+	for (; i < pf->next; i++) {
+		const struct phase_mark *m = phase_mark_at(pf, i);
+
+		if (m->begin_ns > s->end_ns)
+			break;
+		if (m->end_ns == s->start_ns && m->kind != MARK_BACKWARD)
+			continue;
+		if (!phase_mark_counts(pf, m, s))
+			continue;
+		if (m->kind == MARK_BACKWARD && update_around(pf, i))
+			continue;
+		split_mark(&sp, m);
+	}
+	split_end(&sp, pf);
+}
+
+void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint64_t *resume_ns,
+		struct fact_step *ret)
+{
+	*ret = (struct fact_step){.step = *s};
+	step_cuts(pf, &ret->step, alone, resume_ns);
+	if (pf->handed_ns > ret->step.start_ns && pf->handed_ns <= ret->step.end_ns)
+		ret->step.flags |= STEP_estimated;
+	if (step_unwatched(pf, &ret->step))
+		ret->step.flags |= STEP_tainted;
+	else
+		step_split(pf, ret);
+	if (s->end_ns > pf->stepped_ns)
+		pf->stepped_ns = s->end_ns;
+	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {
+		struct burst *b = &pf->threads[i].save;
+
+		if (b->active && !b->ran_ns && s->end_ns > b->begin_ns)
+			b->ran_ns = s->end_ns;
+	}
+}

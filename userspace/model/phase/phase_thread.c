@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phase_thread.c - the threads of a process as its phases know them, and the time that lies in no
+ * step. */
+#include "userspace/model/phase/phase_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid)
+{
+	for (uint32_t i = 0; i < pf->nthreads; i++) {
+		if (pf->threads[i].tid == tid)
+			return &pf->threads[i];
+	}
+	return NULL;
+}
+
+bool phase_thread_trains(const struct phase_finder *pf, const struct phase_thread *t)
+{
+	return !pf->trained || t->backward || t->updates;
+}
+
+void phase_break_add(struct phase_finder *pf, const struct span *s, bool estimated)
+{
+	struct phase_break *breaks;
+
+	breaks = grow_items(pf->breaks, &pf->breaks_cap,
+			    pf->nbreaks < PHASE_BREAKS ? pf->nbreaks + 1 : PHASE_BREAKS,
+			    PHASE_BREAKS, sizeof(*breaks));
+	if (!breaks) {
+		pf->error = -ENOMEM;
+		return;
+	}
+	pf->breaks = breaks;
+	if (pf->nbreaks == PHASE_BREAKS)
+		memmove(pf->breaks, pf->breaks + 1, --pf->nbreaks * sizeof(*pf->breaks));
+	pf->breaks[pf->nbreaks++] = (struct phase_break){s->begin_ns, s->end_ns, s->tid, estimated};
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank.h - one observed process (a rank), as the model uses it: it takes records, and gives facts
+ * and its part of a snapshot. What it consists of is in rank_private.h.
+ *
+ * Pure; call from the model's thread. Durations in ns, instants CLOCK_MONOTONIC ns. Functions
+ * without a comment on errors cannot fail. */
+#ifndef MODEL_RANK_H
+#define MODEL_RANK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+#include "userspace/base/archive.h"
+#include "userspace/ingest/event.h"
+#include "userspace/model/job/fact.h"
+#include "userspace/model/job/job.h"
+#include "userspace/model/signal/device_code.h"
+#include "userspace/model/signal/monitor.h"
+#include "userspace/model/step/step.h"
+#include "userspace/model/time/change.h"
+#include "userspace/model/time/deviation.h"
+#include "userspace/model/time/ledger.h"
+#include "userspace/model/time/overhead.h"
+#include "userspace/model/time/window.h"
+
+#define SNAPSHOT_RECENT 128 /* last step times of a loop, for the sparkline */
+#define SNAPSHOT_EVENTS 8   /* last events of a rank, for people */
+
+struct loop_view {
+	struct step_state state;
+	struct deviation_view time;
+	struct change_view change;
+	/* Steps of the last minute and the last ten minutes, by the clock. */
+	struct times_view recent_times[RECENT_CLOCKS];
+	uint64_t last_number, last_end_ns;
+	uint64_t recent_ns[SNAPSHOT_RECENT]; /* oldest first */
+	uint32_t recent;
+	uint64_t phase_ns[PHASE_COUNT]; /* sums over all steps */
+	uint32_t phases_known;
+	bool device_known;	   /* host_ns and wait_ns are known */
+	uint64_t host_ns, wait_ns; /* sums over all steps, see struct fact_step */
+	struct share_view ranges;  /* named ranges of the job, sums over all steps */
+	uint64_t flagged[8];	   /* number of steps with each flag bit */
+};
+
+struct event_view {
+	uint64_t mono_ns;
+	char text[120]; /* "checkpoint saved in 41.0 ms: ckpt-500.pt (step 500)" */
+};
+
+struct hang_view {   /* silence of a rank: current, else the last hang */
+	bool hung;   /* the silence is a hang */
+	bool silent; /* longer than usual; the reason is known or being examined */
+	/* Last sign of life; 0: there was no hang, and none is near. */
+	uint64_t onset_ns;
+	uint64_t size_ns;
+	enum gp_why why;
+	char phase[16]; /* "": unknown */
+	char evidence[240];
+	uint64_t count, total_ns; /* of all hangs */
+};
+
+struct straggle_view { /* other ranks wait for this rank, or did */
+	bool now;
+	uint64_t count;				/* how often that began */
+	uint64_t onset_ns, onset_step, size_ns; /* size_ns: wait of the others per step */
+	char phase[16];				/* phase that is slow; "": unknown */
+};
+
+struct rank_view { /* a process that runs (or ran) a training loop, or that the user named */
+	uint32_t pid;
+	uint64_t start_mono_ns; /* start of its program where that was seen, else of the process */
+	uint64_t observed_ns;	/* observed since: counts begin then */
+	int64_t since_real_ns;	/* that instant in UTC, see struct job_view; 0: unknown */
+	int rank, world_size;	/* -1: unknown */
+	char comm[GP_COMM_MAX];
+	char job[GP_JOB_MAX];
+	char command[160];
+	bool placed; /* place is valid */
+	struct gp_place place;
+	uint64_t job_key;      /* key of its job_view; 0, or a job not in the snapshot: none */
+	uint32_t run;	       /* run of that job, counted by this model: 1, 2...; 0: none */
+	bool trainer;	       /* ever showed a marker */
+	uint32_t accelerators; /* 0: unknown */
+	bool alive;
+	int status; /* as from wait(2); valid when not alive */
+	struct ledger_view ledger;
+	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
+	struct loop_view *loops;
+	uint32_t nloops; /* at least 1 for a trainer */
+	struct hang_view hang;
+	struct straggle_view straggle;
+	/* Errors returned by its device and communicators; each return counts. */
+	uint64_t faults[FAULT_COUNT];
+	uint64_t checkpoints, restores, checkpoint_save_ns;
+	/* Progress of its job that is in a complete checkpoint. */
+	bool secured;
+	uint64_t secured_step, secured_ns;
+	/* Checkpoint that it resumed from; how CHECKPOINT_BY_none: none recognised. */
+	struct checkpoint_match resumed;
+	uint64_t hits;		       /* probe hits, including counted ones */
+	struct overhead_view overhead; /* hits times cost of a hit */
+	uint64_t lost;		       /* records known to be lost while this rank ran */
+	struct event_view events[SNAPSHOT_EVENTS];
+	uint32_t nevents;
+	uint64_t ranges_unsent; /* named ranges that were not sent, so they are missing in the
+				   ranges of steps */
+	/* Figures of the job's own monitoring, by name; then the number of its events, of
+	 * incomplete ones, and of values of Stats not kept. */
+	struct monitor_value *monitor;
+	uint32_t nmonitor;
+	uint64_t monitor_events, monitor_truncated, monitor_unkept;
+};
+
+struct job_member;
+struct model_env;
+struct rank;
+
+/* /proc reports the start of a process in ticks of 10 ms (USER_HZ), the kernel side to the
+ * nanosecond. */
+#define RANK_START_TICK_NS 10000000ull
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+/* Makes a rank of process pid, first seen at now_ns. env must outlive it; from_start: observed from
+ * its first instruction. Returns NULL when there is no memory; the caller owns the rank. */
+struct rank *rank_new(struct model_env *env, uint32_t pid, uint64_t now_ns, bool from_start);
+void rank_free(struct rank *r); /* NULL is allowed */
+/* Returns the part that its job sees, which is valid as long as the rank: identity, place in the
+ * process tree, workload location, job. */
+struct job_member *rank_member(struct rank *r);
+/* Sets its place in the process tree, and its workload location if none is known, from the process
+ * that forked it (NULL: unknown). Returns 0 or -ENOMEM: the location is not known then. */
+int rank_born(struct rank *r, const struct rank *parent);
+/* Sets what is known of the process; texts of p need not be escaped. */
+void rank_identify(struct rank *r, const struct gp_process *p);
+/* Takes its workload location as received. Returns 0 or -ENOMEM: nothing has changed then. */
+int rank_place(struct rank *r, const struct gp_place *p);
+/* Takes an exec. *ret: the rank of the process from now on. It is r for a process that was forked
+ * for this program and has shown no marker; else another rank, which the caller owns, and r gets no
+ * further record. NULL: no memory, and nothing has changed. Returns 0 or -ENOMEM: *ret is NULL, or
+ * part of what r reported last is lost. */
+int rank_exec(struct rank *r, const struct event *ev, struct rank **ret);
+/* Ends the rank because its pid belongs to another process now: its exit was not seen. */
+void rank_gone(struct rank *r, uint64_t now_ns);
+/* Ends observation: reports all that is pending. The rank stays alive. */
+void rank_stop(struct rank *r, uint64_t now_ns);
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Takes a record of the process (a hit of a probe, a fork, its exit, an out-of-memory kill, a file,
+ * a blocked call, a fault of a device), or one of the host: a tick, a loss, a gap, a fault of a
+ * device of which the process is not known (pid 0). probe: definition of the record's probe, NULL:
+ * none. hits: probe hits that the record stands for, 0: none. price_ns: cost of a hit. Returns 0 or
+ * -ENOMEM: part of the record is lost. */
+int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
+	      uint64_t price_ns);
+/* Takes a signal sent to it; sender: the rank of the process that sent it, NULL: not followed. */
+void rank_signalled(struct rank *r, const struct event *ev, const struct rank *sender);
+/* Takes over from a process above it in the process tree that it was interrupted (SIGINT). */
+void rank_interrupted(struct rank *r, const struct rank *above);
+/* Another process took its device state away (taken), or gave it back, by a call from from_ns to
+ * now_ns. Ignored for a process that uses no device. */
+void rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken);
+/* Takes a report on a place of a probe (gp_attach), after the model's probes took it. buffers_seen:
+ * since then the probe that sees the host write to buffers is complete. */
+void rank_attached(struct rank *r, const struct event *ev, bool buffers_seen);
+/* Its child pid ended, or proved not to be a worker of a data loader. */
+void rank_worker_gone(struct rank *r, uint32_t pid);
+/* Adds hits whose records were lost, at the mean cost of those that were not. */
+void rank_hits_lost(struct rank *r, uint64_t lost);
+
+/* ---- what is known of it --------------------------------------------------------------------- */
+
+/* Returns true when it ever showed a marker of training. */
+bool rank_trainer(const struct rank *r);
+/* Returns true when it is listed: it trains, is a target of the user, or uses an accelerator. */
+bool rank_shown(const struct rank *r);
+/* Returns its probe hits so far, including counted and lost ones. */
+uint64_t rank_hits(const struct rank *r);
+/* Returns true when it is silent for so long that it should be examined; *ret_tid: the thread that
+ * trained last; *ret_since_ns: last sign of life. */
+bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
+/* Returns the roles (bit 1ull << enum gp_role) by which its steps are found, or may be as long as
+ * that is not known; see model_roles(). */
+uint64_t rank_roles(const struct rank *r, uint64_t now_ns);
+/* Adds an event for people (struct event_view). */
+void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Reports the states of its loops again, if it trains: more is known of its identity. */
+void rank_states_again(struct rank *r, uint64_t now_ns);
+/* Fills *ret, whose loops and monitor the caller frees. figures: also step-time statistics and
+ * windows, which are zero otherwise. Returns 0 or -ENOMEM: *ret is invalid. */
+int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_view *ret);
+
+/* Saves *r, or restores a rank to *r, which the caller owns also after an error; NULL: nothing was
+ * restored. env: as for rank_new(). alive: whether the process must be alive, else the archive
+ * fails. rank_size: size of a rank (bytes), for archive_count(). */
+void rank_archive(struct archive *a, struct rank **r, struct model_env *env, bool alive);
+extern const size_t rank_size;
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_fault.c - errors of a process's device and communicators: reported once each, counted, and
+ * the cause of what ends the process soon after. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/hash.h"
+#include "userspace/model/rank/rank_private.h"
+
+/* From an error to the end that it causes: PyTorch's watchdog looks every 100 ms, then gives its
+ * other threads a minute to leave what they know (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC); Python
+ * unwinds and joins. */
+#define CAUSE_NS 120000000000ull
+
+struct fault_report { /* one error, as it is reported */
+	enum fault_kind kind;
+	int64_t code;
+	const char *name, *origin, *evidence;
+	bool weak;
+};
+
+/* A fault that another brought about is no cause: the first counts, unless it may be none. */
+static void fault_remember(struct rank_fault *f, const struct fault_report *t, uint64_t now_ns)
+{
+	if (f->at_ns && (!f->weak || t->weak))
+		return;
+	f->at_ns = now_ns;
+	f->kind = t->kind;
+	f->weak = t->weak;
+	snprintf(f->name, sizeof(f->name), "%s", t->name);
+}
+
+static bool fault_first(struct rank_fault *f, const struct fault_report *t)
+{
+	uint64_t hash = hash_bytes(hash_word(HASH_START, (uint64_t)t->code), t->name,
+				   strlen(t->name));
+
+	for (uint32_t i = 0; i < f->nreported; i++) {
+		if (f->reported[i] == hash)
+			return false;
+	}
+	if (f->nreported == RANK_FAULTS)
+		return false;
+	f->reported[f->nreported++] = hash;
+	return true;
+}
+
+static void fault_send(struct rank *r, const struct fault_report *t, uint64_t now_ns)
+{
+	const struct fact_health health = {
+		.kind = fault_name[t->kind],
+		.onset_ns = now_ns,
+		.over = true,
+		.why = t->kind == FAULT_communicator ? "collective" : "device",
+		.phase = "",
+		.evidence = t->evidence,
+		.name = t->name,
+		.code = t->code,
+		.origin = t->origin,
+		.step = r->nloops ? r->loops[0]->last_number : 0,
+	};
+	struct fact f = {.type = FACT_HEALTH, .health = &health};
+
+	rank_event(r, now_ns, "%s: %s", fault_name[t->kind], t->name);
+	rank_fact(r, &f, now_ns);
+}
+
+/* A code of the runtime whose probe it is, by the names that are known; NULL: it names no fault. */
+static const struct gp_code *fault_code(const struct rank *r, const struct signal *s)
+{
+	char runtime[sizeof(((struct gp_code *)0)->runtime)];
+	size_t len = s->origin ? strcspn(s->origin, ".") : 0;
+
+	snprintf(runtime, sizeof(runtime), "%.*s", (int)len, s->origin ? s->origin : "");
+	return device_codes_find(&r->member.env->probes->codes, runtime, (int64_t)s->ident);
+}
+
+void rank_fault_signal(struct rank *r, const struct signal *s)
+{
+	char evidence[160], asked[40] = "";
+	const struct gp_code *code = s->ident ? fault_code(r, s) : NULL;
+	const struct fault_report t = {
+		.kind = code			 ? (enum fault_kind)code->kind
+			: s->fault < FAULT_COUNT ? (enum fault_kind)s->fault
+						 : FAULT_device,
+		.code = (int64_t)s->ident,
+		.name = code ? code->name : s->text,
+		.origin = s->origin ? s->origin : "",
+		.evidence = evidence,
+		.weak = !s->ident,
+	};
+
+	if (s->ident && !code)
+		return;
+	fault_remember(&r->fault, &t, s->ts_ns);
+	if (t.weak)
+		return;
+	r->fault.count[t.kind]++;
+	if (!fault_first(&r->fault, &t))
+		return;
+	if (s->count)
+		snprintf(asked, sizeof(asked), "; asked for %" PRIu64 " bytes;", s->count);
+	snprintf(evidence, sizeof(evidence), "%s: %s (%" PRId64 ")%s on thread %u", t.origin,
+		 t.name, t.code, asked, s->tid);
+	fault_send(r, &t, s->ts_ns);
+}
+
+/* NVIDIA's list of Xids: cleanup after another error, a row that was mapped anew, a high rate of
+ * errors that were corrected. */
+static bool xid_weak(int64_t code)
+{
+	return code == 45 || code == 63 || code == 92;
+}
+
+void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
+{
+	const struct gp_fault *f = ev->fault;
+	char text[176], device[40], driver[24], name[48], evidence[320];
+	const struct fault_report t = {
+		.kind = FAULT_device,
+		.code = f->code,
+		.name = name,
+		.origin = "kernel log",
+		.evidence = evidence,
+		.weak = xid_weak(f->code),
+	};
+
+	event_text(text, sizeof(text), f->text, sizeof(f->text));
+	event_text(device, sizeof(device), f->device, sizeof(f->device));
+	event_text(driver, sizeof(driver), f->driver, sizeof(f->driver));
+	if (f->code >= 0)
+		snprintf(name, sizeof(name), "Xid %" PRId64, (int64_t)f->code);
+	else
+		snprintf(name, sizeof(name), "%s", driver);
+	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ",
+		 driver, *device ? " " : "", device, text);
+	if (mine) {
+		if (!t.weak) /* what the runtime returned followed from it */
+			r->fault.at_ns = 0;
+		fault_remember(&r->fault, &t, ev->rec->ts_ns);
+		r->fault.count[t.kind]++;
+	}
+	if (fault_first(&r->fault, &t))
+		fault_send(r, &t, ev->rec->ts_ns);
+}
+
+void rank_fault_step(struct rank *r, uint64_t start_ns)
+{
+	if (r->fault.at_ns && start_ns >= r->fault.at_ns)
+		r->fault.at_ns = 0;
+}
+
+void rank_fault_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
+{
+	const struct rank_fault *f = &r->fault;
+
+	if (!f->at_ns || now_ns - f->at_ns > CAUSE_NS)
+		return;
+	if (strcmp(why->cause, "exit") != 0 && strcmp(why->cause, "crashed") != 0)
+		return;
+	snprintf(why->cause, sizeof(why->cause), "%s", fault_name[f->kind]);
+	snprintf(why->fault, sizeof(why->fault), "%s", f->name);
+}
+
+void rank_fault_archive(struct archive *a, struct rank_fault *f)
+{
+	archive_struct(a, sizeof(*f));
+	archive_numbers(a, f->count);
+	archive_below(a, &f->nreported, RANK_FAULTS + 1);
+	archive_numbers(a, f->reported);
+	archive_number(a, &f->at_ns);
+	archive_below(a, &f->kind, FAULT_COUNT);
+	archive_number(a, &f->weak);
+	archive_text(a, f->name);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_late.c - whether a process that is watched from its start made steps before they could be
+ * seen.
+ *
+ * A library is probed some ten milliseconds after it is mapped, and calls of it before that are not
+ * seen. When it was mapped is not known. But a process that steps as soon as the probes are there
+ * may have stepped before: its first step ended less than LATE_NS after them, or less than two
+ * steps (the one that ran then is not whole, and where steps end by the next one's beginning one
+ * more is gone). Frameworks work for longer than LONGEST_NS between the two, and a process that
+ * runs its program with the probes already there missed nothing.
+ *
+ * Records that are lost later may have been ends of steps, too: where the time from the end of a
+ * step to the end of the next one, between which some were lost, is not that of one step, numbers
+ * may be too low from there on. */
+#include "userspace/model/rank/rank_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LATE_NS	     50000000ull
+#define LONGEST_NS   250000000ull
+#define USUAL_STEPS  8	 /* before it is known what one takes */
+#define UNDERCOUNTED 0.9 /* the most confidence there is in steps of which some may be missing */
+
+void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
+{
+	if (role < RANK_ROLES)
+		r->shown[role] = probe;
+}
+
+/* Returns the probe that ends these steps, by its role. 0: no such probe was hit. */
+static uint32_t late_probe(const struct rank *r, enum step_boundary boundary)
+{
+	static const uint8_t role[BOUNDARY_COUNT] = {
+		[BOUNDARY_UPDATE_EXIT] = GP_ROLE_range_begin,
+		[BOUNDARY_ZERO_GRAD] = GP_ROLE_range_begin,
+		[BOUNDARY_BACKWARD] = GP_ROLE_backward,
+		[BOUNDARY_REDUCER] = GP_ROLE_reducer,
+		[BOUNDARY_UPDATE_OP] = GP_ROLE_update_op,
+		[BOUNDARY_EXECUTE] = GP_ROLE_execute,
+		[BOUNDARY_SYNC] = GP_ROLE_sync,
+		[BOUNDARY_COMPLETION] = GP_ROLE_execute,
+	};
+	uint32_t probe = r->shown[role[boundary]];
+
+	if (boundary == BOUNDARY_UPDATE_OP && !probe)
+		probe = r->shown[GP_ROLE_param_op];
+	if (boundary == BOUNDARY_PROBE)
+		return r->member.env->step.probe;
+	return !probe && role[boundary] == GP_ROLE_execute ? r->shown[GP_ROLE_graph_launch] : probe;
+}
+
+void rank_late_step(struct rank *r, struct rank_loop *lp, const struct step *s)
+{
+	uint32_t probe = late_probe(r, s->boundary);
+	uint64_t gap_ns, step_ns, since_ns;
+
+	if (!lp->steps) {
+		lp->first_ns = s->end_ns;
+		lp->probed_late = false;
+	}
+	if (lp->steps != 1 || !r->from_start || !probe || s->end_ns < lp->first_ns)
+		return;
+	since_ns = model_probe_since(r->member.env->probes, probe, lp->first_ns);
+	if (since_ns <= r->member.start_ns)
+		return;
+	gap_ns = lp->first_ns > since_ns ? lp->first_ns - since_ns : 0;
+	step_ns = s->end_ns - lp->first_ns;
+	lp->probed_late = gap_ns < LATE_NS || (gap_ns < LONGEST_NS && gap_ns < 2 * step_ns);
+}
+
+static bool too_long(const struct rank_loop *lp, uint64_t ns)
+{
+	return lp->steps < USUAL_STEPS || !lp->ideal_ns || ns > lp->ideal_ns + lp->ideal_ns / 2;
+}
+
+/* Something that steps are made of was done: where none is known yet, some may have been lost. */
+static bool steps_begun(const struct rank *r)
+{
+	const uint64_t parts = 1ull << SIGNAL_BACKWARD | 1ull << SIGNAL_REDUCER |
+			       1ull << SIGNAL_UPDATE_BEGIN | 1ull << SIGNAL_UPDATE_OP |
+			       1ull << SIGNAL_ZERO_GRAD_BEGIN;
+
+	return r->member.seen & parts || (r->finder && step_finder_trains(r->finder));
+}
+
+/* The loss is noticed when the ring is read: the steps around it may have been given out by
+ * then. */
+void rank_late_hole(struct rank *r, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		struct rank_loop *lp = r->loops[i];
+
+		lp->hole_ns = lp->steps || (!i && steps_begun(r)) ? now_ns : 0;
+		for (int k = 0; k < RANK_SPANS; k++)
+			lp->undercounted |= lp->span_ns[k] && too_long(lp, lp->span_ns[k]);
+	}
+}
+
+void rank_late_tick(struct rank *r)
+{
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		uint64_t *span_ns = r->loops[i]->span_ns;
+
+		memmove(span_ns + 1, span_ns, (RANK_SPANS - 1) * sizeof(*span_ns));
+		span_ns[0] = 0;
+	}
+}
+
+void rank_late_flag(struct rank_loop *lp, struct step *s)
+{
+	uint64_t ns = lp->steps && s->end_ns > lp->last_end_ns ? s->end_ns - lp->last_end_ns : 0;
+
+	lp->span_ns[0] = ns > lp->span_ns[0] ? ns : lp->span_ns[0];
+	if (lp->hole_ns && s->end_ns >= lp->hole_ns) {
+		lp->undercounted |= too_long(lp, ns);
+		lp->hole_ns = 0;
+	}
+	if (lp->undercounted)
+		s->flags |= STEP_undercounted;
+}
+
+static void reason_add(struct step_state *st, const char *note)
+{
+	size_t len = strlen(st->reason);
+
+	if (len + strlen(note) + 3 <= sizeof(st->reason))
+		snprintf(st->reason + len, sizeof(st->reason) - len, "%s%s", len ? "; " : "", note);
+}
+
+void rank_late_state(const struct rank_loop *lp, struct step_state *st)
+{
+	st->undercounted = lp->undercounted && st->tier != TIER_NONE;
+	if (st->undercounted) {
+		st->confidence = st->confidence < UNDERCOUNTED ? st->confidence : UNDERCOUNTED;
+		reason_add(st, "records were lost: steps may be missing from the numbers");
+	}
+	st->late = lp->probed_late && !st->since_attach && st->tier != TIER_NONE;
+	if (!st->late)
+		return;
+	st->since_attach = true;
+	reason_add(st, "probes came when it may have been at work: steps may be missing");
+}

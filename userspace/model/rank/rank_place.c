@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_place.c - where a process runs, and the name that its scheduler gives its job. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "userspace/model/rank/rank_private.h"
+
+#define TEXT(field) event_text(to->field, sizeof(to->field), from->field, sizeof(from->field))
+
+/* Escapes all texts, because the source of the record is not trusted. */
+static void place_take(struct gp_place *to, const struct gp_place *from)
+{
+	*to = *from;
+	TEXT(job);
+	TEXT(job_uid);
+	TEXT(namespace);
+	TEXT(pod);
+	TEXT(pod_uid);
+	TEXT(container_name);
+	TEXT(container_id);
+	TEXT(node);
+	TEXT(owner);
+	to->job_from = *to->job && to->job_from < GP_JOB_FROM_COUNT ? to->job_from
+								    : GP_JOB_FROM_none;
+	to->later = to->later && to->rank < 0;
+	to->container = to->container < GP_CONTAINER_COUNT ? to->container : GP_CONTAINER_unknown;
+	if (to->job_from == GP_JOB_FROM_none)
+		*to->job = *to->job_uid = '\0';
+}
+
+/* What the process itself says, also to make a communicator, is more exact: a pod may hold
+ * several. */
+void rank_place_apply(struct rank *r)
+{
+	struct gp_process *own = &r->member.process;
+	const struct gp_place *p = r->member.place;
+
+	if (!p || (own->rank >= 0 && !r->place_ranked))
+		return;
+	r->place_ranked = p->rank >=
+			  0; /* or it is not any more: the pod, once known, says otherwise */
+	own->rank = p->rank >= 0 ? p->rank : -1;
+	own->world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size : own->world_size;
+	job_ranked(&r->member);
+}
+
+int rank_place(struct rank *r, const struct gp_place *p)
+{
+	struct gp_place *own = r->member.place ? r->member.place : malloc(sizeof(*own));
+	int attempt = r->member.place && r->placed ? r->member.place->attempt : -1;
+
+	if (!own)
+		return -ENOMEM;
+	place_take(own, p);
+	if (attempt >= 0) /* what is begun now beside it may be counted already */
+		own->attempt = attempt;
+	r->member.place = own;
+	r->placed = true;
+	rank_place_apply(r);
+	return 0;
+}
+
+int rank_place_inherit(struct rank *r, const struct rank *parent)
+{
+	if (r->member.place || !parent || !parent->member.place)
+		return 0;
+	r->member.place = malloc(sizeof(*r->member.place));
+	if (!r->member.place)
+		return -ENOMEM;
+	*r->member.place = *parent->member.place;
+	rank_place_apply(r);
+	return 0;
+}
+
+void rank_place_archive(struct archive *a, struct rank *r)
+{
+	struct gp_place *p = r->member.place = archive_object(a, r->member.place, sizeof(*p));
+
+	archive_number(a, &r->placed);
+	archive_number(a, &r->place_ranked);
+	if (!p)
+		return;
+	archive_below(a, &p->job_from, GP_JOB_FROM_COUNT);
+	archive_below(a, &p->container, GP_CONTAINER_COUNT);
+	archive_number(a, &p->later);
+	archive_number(a, &p->local_attempt);
+	archive_number(a, &p->attempt);
+	archive_number(a, &p->rank);
+	archive_number(a, &p->world_size);
+	archive_number(a, &p->created_ns);
+	archive_number(a, &p->scheduled_ns);
+	archive_number(a, &p->started_ns);
+	archive_text(a, p->job);
+	archive_text(a, p->job_uid);
+	archive_text(a, p->namespace);
+	archive_text(a, p->pod);
+	archive_text(a, p->pod_uid);
+	archive_text(a, p->container_name);
+	archive_text(a, p->container_id);
+	archive_text(a, p->node);
+	archive_text(a, p->owner);
+	archive_require(a, !*p->job == (p->job_from == GP_JOB_FROM_none));
+}

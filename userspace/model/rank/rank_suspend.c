@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_suspend.c - another process took the state of its device away (cuda-checkpoint, CRIU): it
+ * cannot run until it is given back. That is an outage like the one between two runs, though the
+ * process is the same, and nothing of the job's own doing: INFRASTRUCTURE_RECOVERY has it. Its
+ * silence is no hang. */
+#include <errno.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/model/rank/rank_private.h"
+
+static void suspend_book(struct rank *r, uint64_t from_ns, uint64_t to_ns)
+{
+	if (to_ns <= from_ns || !r->member.ledger)
+		return;
+	ledger_advance(r->member.ledger, to_ns);
+	if (ledger_interval(r->member.ledger, BUCKET_RECOVERY, from_ns, to_ns))
+		r->error = -ENOMEM;
+	rank_ledger_checked(r);
+	rank_hang_unsure(r, to_ns);
+}
+
+static void suspend_begin(struct rank *r, uint64_t from_ns, uint64_t now_ns)
+{
+	if (!r->suspended_ns) {
+		r->suspended_ns = r->suspended_booked_ns = from_ns;
+		rank_event(r, now_ns, "its device's state is taken away");
+	}
+	rank_suspend_tick(r, now_ns);
+}
+
+void rank_suspend_tick(struct rank *r, uint64_t now_ns)
+{
+	if (!r->suspended_ns || now_ns <= r->suspended_booked_ns)
+		return;
+	suspend_book(r, r->suspended_booked_ns, now_ns);
+	r->suspended_booked_ns = now_ns;
+}
+
+/* Restored, then unlocked: the second call has nothing left to end but itself. */
+void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns)
+{
+	struct fact_range range = {
+		.name = "suspended",
+		.bucket = BUCKET_RECOVERY,
+		.start_ns = r->suspended_ns,
+		.end_ns = now_ns,
+	};
+	struct fact f = {.type = FACT_RANGE, .range = &range};
+	char took[16];
+
+	if (!r->suspended_ns) {
+		suspend_book(r, from_ns, now_ns);
+		return;
+	}
+	rank_suspend_tick(r, now_ns);
+	r->suspended_ns = 0;
+	rank_event(r, now_ns, "was suspended for %s",
+		   clock_duration(took, sizeof(took), now_ns - range.start_ns));
+	rank_fact(r, &f, now_ns);
+	r->ledger_due = true;
+}
+
+void rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken)
+{
+	if (!r->member.accelerated)
+		return;
+	if (taken)
+		suspend_begin(r, from_ns, now_ns);
+	else
+		rank_resume(r, from_ns, now_ns);
+}

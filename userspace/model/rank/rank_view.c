@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_view.c - a rank's part of a snapshot. */
+#include "userspace/model/rank/rank_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
+{
+	uint64_t n = lp->recent < SNAPSHOT_RECENT ? lp->recent : SNAPSHOT_RECENT;
+
+	*ret = (struct loop_view){
+		.state = lp->state,
+		.last_number = lp->last_number,
+		.last_end_ns = lp->last_end_ns,
+		.recent = (uint32_t)n,
+		.phases_known = lp->phases_known & ~lp->phases_unsent,
+		.device_known = lp->device_known && !lp->device_unsent,
+		.host_ns = lp->host_ns,
+		.wait_ns = lp->wait_ns,
+	};
+	/* The state is a second old at most; these are of now. */
+	ret->state.updates = lp->updates;
+	ret->state.steps = lp->run_step;
+	change_view(lp->change, &ret->change);
+	for (uint64_t i = 0; i < n; i++)
+		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];
+	memcpy(ret->phase_ns, lp->phase_ns, sizeof(ret->phase_ns));
+	memcpy(ret->flagged, lp->flagged, sizeof(ret->flagged));
+}
+
+/* A process without markers has no ledger: nothing is known of its time. */
+static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_view *ret)
+{
+	if (r->member.ledger)
+		ledger_view(r->member.ledger, ret);
+	else
+		*ret = (struct ledger_view){
+			.start_ns = r->member.start_ns,
+			.now_ns = r->member.observed_ns,
+			.ns[BUCKET_UNOBSERVED] = r->member.observed_ns - r->member.start_ns,
+		};
+	ret->disruptions = r->disruptions;
+	if (!ret->ended)
+		ledger_view_idle(ret, &r->member.env->away, now_ns);
+}
+
+/* In order of time: some are noticed only once later ones are listed. */
+static void rank_view_events(const struct rank *r, struct rank_view *ret)
+{
+	uint64_t n = r->nevents < SNAPSHOT_EVENTS ? r->nevents : SNAPSHOT_EVENTS, at;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const struct event_view *e = &r->events[(r->nevents - n + i) % SNAPSHOT_EVENTS];
+
+		for (at = i; at && ret->events[at - 1].mono_ns > e->mono_ns; at--)
+			ret->events[at] = ret->events[at - 1];
+		ret->events[at] = *e;
+	}
+	ret->nevents = (uint32_t)n;
+}
+
+static void rank_view_figures(const struct rank *r, uint64_t now_ns, struct rank_view *v)
+{
+	now_ns = r->alive ? now_ns : r->end_ns;
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		deviation_view(r->loops[i]->time, &v->loops[i].time);
+		recent_view(r->loops[i]->recent_times, now_ns, v->loops[i].recent_times);
+	}
+	rank_windows(r, now_ns, v->windows);
+}
+
+int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_view *ret)
+{
+	const struct job_member *m = &r->member;
+	struct loop_view *loops = NULL;
+
+	if (r->nloops) {
+		loops = calloc(r->nloops, sizeof(*loops));
+		if (!loops)
+			return -ENOMEM;
+	}
+	*ret = (struct rank_view){
+		.pid = m->pid,
+		.start_mono_ns = m->start_ns,
+		.observed_ns = m->observed_ns,
+		.since_real_ns = m->since_real_ns,
+		.rank = m->process.rank,
+		.world_size = m->process.world_size,
+		.job_key = r->trainer ? m->job_key : 0,
+		.run = m->run,
+		.trainer = r->trainer,
+		.alive = r->alive,
+		.status = r->status,
+		.loops = loops,
+		.nloops = r->nloops,
+		.checkpoints = r->checkpoints,
+		.restores = r->restores,
+		.checkpoint_save_ns = r->save_ns,
+		.hits = r->hits,
+		.lost = r->lost,
+		.ranges_unsent = r->ranges_unsent,
+		.accelerators = r->trainer ? program_accelerators(&m->env->program, m->accelerated)
+					   : 0,
+	};
+	memcpy(ret->comm, m->process.comm, sizeof(ret->comm));
+	snprintf(ret->job, sizeof(ret->job), "%s", job_name_of(m));
+	ret->placed = m->place;
+	if (m->place)
+		ret->place = *m->place;
+	memcpy(ret->command, m->process.command, sizeof(ret->command));
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		rank_view_loop(r->loops[i], &loops[i]);
+		if (r->shares)
+			range_shares_view(r->shares, i, &loops[i].ranges);
+	}
+	ret->secured = job_secured(m, &ret->secured_step, &ret->secured_ns);
+	ret->resumed = m->resume.best;
+	ret->straggle = r->straggle;
+	memcpy(ret->faults, r->fault.count, sizeof(ret->faults));
+	overhead_view(&r->overhead, &ret->overhead);
+	rank_view_time(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
+	rank_hang_view(r, now_ns, &ret->hang);
+	rank_view_events(r, ret);
+	if (rank_monitor_view(r, ret)) {
+		free(loops);
+		return -ENOMEM;
+	}
+	if (figures)
+		rank_view_figures(r, now_ns, ret);
+	return 0;
+}

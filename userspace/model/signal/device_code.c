@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/signal/device_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/grow.h"
+#include "userspace/ingest/event.h"
+
+const char *const fault_name[FAULT_COUNT] = {
+#define X(id, name) [FAULT_##id] = #name,
+	FAULT_KINDS(X)
+#undef X
+};
+
+_Static_assert((int)FAULT_device == GP_FAULT_device &&
+		       (int)FAULT_communicator == GP_FAULT_communicator &&
+		       (int)FAULT_memory == GP_FAULT_memory && (int)FAULT_COUNT == GP_FAULT_COUNT,
+	       "kinds of faults are those of the probe files");
+
+int device_codes_add(struct device_codes *cs, const struct gp_code *c)
+{
+	struct gp_code *code, is = *c;
+
+	if (c->kind >= GP_FAULT_COUNT)
+		return 0;
+	event_text(is.runtime, sizeof(is.runtime), c->runtime, sizeof(c->runtime));
+	event_text(is.name, sizeof(is.name), c->name, sizeof(c->name));
+	for (uint32_t i = 0; i < cs->count; i++) {
+		if (cs->code[i].code != is.code || strcmp(cs->code[i].runtime, is.runtime))
+			continue;
+		cs->code[i] = is;
+		return 0;
+	}
+	if (cs->count == DEVICE_CODES)
+		return 0;
+	code = grow_items(cs->code, &cs->cap, cs->count + 1, DEVICE_CODES, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	cs->code = code;
+	cs->code[cs->count++] = is;
+	return 0;
+}
+
+void device_codes_clear(struct device_codes *cs)
+{
+	free(cs->code);
+	*cs = (struct device_codes){0};
+}
+
+const struct gp_code *device_codes_find(const struct device_codes *cs, const char *runtime,
+					int64_t code)
+{
+	for (uint32_t i = 0; i < cs->count; i++)
+		if (cs->code[i].code == code && !strcmp(cs->code[i].runtime, runtime))
+			return &cs->code[i];
+	return NULL;
+}
+
+void device_codes_archive(struct archive *a, struct device_codes *cs)
+{
+	archive_count(a, &cs->count, DEVICE_CODES, sizeof(*cs->code));
+	if (archive_reads(a) && cs->count) {
+		cs->code = archive_alloc(a, cs->count, sizeof(*cs->code));
+		cs->cap = cs->count = cs->code ? cs->count : 0;
+	}
+	for (uint32_t i = 0; i < cs->count; i++) {
+		archive_number(a, &cs->code[i].code);
+		archive_below(a, &cs->code[i].kind, GP_FAULT_COUNT);
+		archive_text(a, cs->code[i].runtime);
+		archive_text(a, cs->code[i].name);
+	}
+}
+
+uint32_t device_type_bytes(const char *runtime, uint64_t type)
+{
+	/* int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, two of 8
+	 * bits */
+	static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+	bool known = !strcmp(runtime, "nccl") || !strcmp(runtime, "rccl");
+
+	return known && type < sizeof(bytes) ? bytes[type] : 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* marker_name.c - what the name of a range or of an operator says of a training step. */
+#include "userspace/model/signal/marker_private.h"
+
+#include <string.h>
+
+static uint32_t name_number(struct marker *m, const char *name)
+{
+	char **names;
+
+	for (uint32_t i = 0; i < m->nnames; i++) {
+		if (!strcmp(m->names[i], name))
+			return i + 1;
+	}
+	if (m->nnames == MARKER_NAMES)
+		return MARKER_NAMES;
+	names = grow_items(m->names, &m->names_cap, m->nnames + 1, MARKER_NAMES, sizeof(char *));
+	if (!names)
+		return MARKER_NAMES;
+	m->names = names;
+	m->names[m->nnames] = strdup(name);
+	return m->names[m->nnames] ? ++m->nnames : MARKER_NAMES;
+}
+
+/* text is "<prefix>CLASS<suffix>", whole, or was cut by the kernel side within CLASS or the suffix:
+ * then text becomes CLASS. A user's range that merely contains such a text is no match. */
+static bool name_class(char *text, const char *prefix, const char *suffix)
+{
+	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
+
+	if (strncmp(text, prefix, before) != 0)
+		return false;
+	if (len > before + after && !strcmp(text + len - after, suffix))
+		len -= after;
+	else if (len < GP_NAME_MAX - 1)
+		return false;
+	memmove(text, text + before, len - before);
+	text[len - before] = '\0';
+	return true;
+}
+
+static bool name_starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Names as torch/optim/optimizer.py, torch/utils/data/dataloader.py, torch/nn/parallel and
+ * torch/distributed/fsdp give them. */
+void marker_classify(struct marker *m, struct range *r)
+{
+	r->class = RANGE_OTHER;
+	if (name_class(r->text, "Optimizer.step#", ".step"))
+		r->class = RANGE_STEP;
+	else if (name_class(r->text, "Optimizer.zero_grad#", ".zero_grad"))
+		r->class = RANGE_ZERO_GRAD;
+	else if (name_starts(r->text, "enumerate(DataLoader)#"))
+		r->class = RANGE_FETCH;
+	else if (!strcmp(r->text, "DistributedDataParallel.forward") ||
+		 !strcmp(r->text, "DataParallel.forward") ||
+		 name_starts(r->text, "FullyShardedDataParallel.") ||
+		 name_starts(r->text, "FSDP::"))
+		r->class = RANGE_FORWARD;
+	r->name = r->class == RANGE_STEP || r->class == RANGE_ZERO_GRAD ? name_number(m, r->text)
+									: 0;
+}
+
+/* Checkpoints are operators in TensorFlow (core/kernels/save_restore_v2_ops.cc): parts are written,
+ * and merged when all are there. The operator's name is no path. */
+uint32_t marker_role(const struct call *c)
+{
+	static const struct {
+		const char *name;
+		enum gp_role role;
+	} operators[] = {
+		{"SaveV2", GP_ROLE_save_begin},
+		{"MergeV2Checkpoints", GP_ROLE_save_end},
+		{"RestoreV2", GP_ROLE_restore},
+	};
+
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+		if (c->probe->role == GP_ROLE_execute && c->ev->rec->kind == GP_KIND_named &&
+		    !strncmp(c->ev->named->name, operators[i].name, sizeof(c->ev->named->name)))
+			return operators[i].role;
+	}
+	return c->probe->role;
+}

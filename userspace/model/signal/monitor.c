@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/signal/monitor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/grow.h"
+
+const char *const monitor_aggregation_name[MONITOR_AGGREGATIONS] = {
+	[MONITOR_VALUE] = "value", [MONITOR_MEAN] = "mean", [MONITOR_COUNT] = "count",
+	[MONITOR_SUM] = "sum",	   [MONITOR_MAX] = "max",   [MONITOR_MIN] = "min",
+};
+
+static const char stat_event[] = "torch.monitor.Stat";
+
+struct monitor *monitor_new(void)
+{
+	return calloc(1, sizeof(struct monitor));
+}
+
+void monitor_free(struct monitor *m)
+{
+	if (!m)
+		return;
+	free(m->open);
+	free(m->values);
+	free(m);
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static struct monitor_value *value_of(struct monitor *m, const char *name, size_t len,
+				      enum monitor_aggregation aggregation, int *err)
+{
+	struct monitor_value *v, *values;
+
+	for (uint32_t i = 0; i < m->nvalues; i++) {
+		v = &m->values[i];
+		if (v->aggregation == aggregation && !strncmp(v->name, name, len) && !v->name[len])
+			return v;
+	}
+	if (m->nvalues == MONITOR_VALUES)
+		return NULL;
+	values = grow_items(m->values, &m->values_cap, m->nvalues + 1, MONITOR_VALUES,
+			    sizeof(*values));
+	if (!values) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	m->values = values;
+	v = &values[m->nvalues++];
+	*v = (struct monitor_value){.aggregation = aggregation};
+	memcpy(v->name, name, len);
+	return v;
+}
+
+static int value_keep(struct monitor *m, const struct monitor_entry *e, uint64_t at_ns)
+{
+	const char *dot = strrchr(e->key, '.');
+	struct monitor_value *v = NULL;
+	int err = 0;
+
+	for (int i = 0; dot && !v && i < MONITOR_AGGREGATIONS; i++)
+		if (!strcmp(dot + 1, monitor_aggregation_name[i]))
+			v = value_of(m, e->key, (size_t)(dot - e->key), (enum monitor_aggregation)i,
+				     &err);
+	if (!v) {
+		m->unkept++;
+		return err;
+	}
+	v->value = e->type == GP_MONITOR_DOUBLE ? monitor_double(e->value)
+						: (double)(int64_t)e->value;
+	v->at_ns = at_ns;
+	return 0;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static int event_over(struct monitor *m, struct monitor_event *ev, struct monitor_event *ret)
+{
+	bool stat = !strcmp(ev->name, stat_event);
+	int err = 0, first = 0;
+
+	ev->truncated |= ev->nentries < ev->count;
+	m->events++;
+	m->truncated += ev->truncated;
+	for (uint32_t i = 0; stat && i < ev->nentries; i++) {
+		if (ev->entry[i].type != GP_MONITOR_TEXT)
+			err = value_keep(m, &ev->entry[i], ev->end_ns);
+		first = first ? first : err;
+	}
+	*ret = *ev;
+	m->nopen--;
+	memmove(ev, ev + 1, (size_t)(&m->open[m->nopen] - ev) * sizeof(*ev));
+	return first;
+}
+
+static struct monitor_event *event_of(const struct monitor *m, uint32_t tid)
+{
+	for (uint32_t i = 0; i < m->nopen; i++)
+		if (m->open[i].tid == tid)
+			return &m->open[i];
+	return NULL;
+}
+
+static struct monitor_event *event_begin(struct monitor *m, const struct event *ev)
+{
+	const struct gp_monitor *rec = ev->monitor;
+	struct monitor_event *e, *open;
+
+	open = grow_items(m->open, &m->open_cap, m->nopen + 1, MONITOR_OPEN, sizeof(*open));
+	if (!open)
+		return NULL;
+	m->open = open;
+	e = &open[m->nopen++];
+	*e = (struct monitor_event){
+		.tid = ev->rec->tid,
+		.begin_ns = ev->rec->ts_ns,
+		.wall_ns = rec->wall_ns,
+		.count = rec->count,
+		.truncated = strnlen(rec->event, sizeof(rec->event)) >= sizeof(rec->event) - 1,
+	};
+	event_text(e->name, sizeof(e->name), rec->event, sizeof(rec->event));
+	return e;
+}
+
+static bool event_goes_on(const struct monitor_event *e, const struct gp_monitor *rec)
+{
+	return rec->index == e->next && rec->count == e->count && rec->wall_ns == e->wall_ns;
+}
+
+static void entry_add(struct monitor_event *e, const struct gp_monitor *rec)
+{
+	struct monitor_entry *entry = &e->entry[e->nentries];
+
+	/* A text that fills its field was longer, as a rule. */
+	e->truncated |= strnlen(rec->key, sizeof(rec->key)) >= sizeof(rec->key) - 1;
+	*entry = (struct monitor_entry){.type = rec->type};
+	event_text(entry->key, sizeof(entry->key), rec->key, sizeof(rec->key));
+	if (rec->type == GP_MONITOR_TEXT) {
+		e->truncated |= strnlen(rec->text, sizeof(rec->text)) >= sizeof(rec->text) - 1;
+		event_text(entry->text, sizeof(entry->text), rec->text, sizeof(rec->text));
+	} else {
+		entry->value = rec->value;
+	}
+	for (uint32_t i = 0; i < e->nentries; i++) {
+		if (!strcmp(e->entry[i].key, entry->key)) {
+			e->truncated = true; /* they differ where they were cut */
+			return;
+		}
+	}
+	e->nentries++;
+}
+
+int monitor_feed(struct monitor *m, const struct event *ev, struct monitor_events *ret)
+{
+	const struct gp_monitor *rec = ev->monitor;
+	struct monitor_event *e = event_of(m, ev->rec->tid);
+	int err = 0;
+
+	ret->count = 0;
+	if (rec->index >= GP_MONITOR_MAX || rec->type > GP_MONITOR_BOOL)
+		return 0;
+	if (e && !event_goes_on(e, rec)) {
+		err = event_over(m, e, &ret->event[ret->count++]);
+		e = NULL;
+	}
+	if (!e && m->nopen == MONITOR_OPEN)
+		err = event_over(m, &m->open[0], &ret->event[ret->count++]);
+	if (!e)
+		e = event_begin(m, ev);
+	if (!e)
+		return -ENOMEM;
+	e->end_ns = ev->rec->ts_ns;
+	e->next = rec->index + 1u;
+	if (rec->type != GP_MONITOR_NONE)
+		entry_add(e, rec);
+	if (rec->type == GP_MONITOR_NONE || e->next == GP_MONITOR_MAX || e->next >= e->count) {
+		int last = event_over(m, e, &ret->event[ret->count++]);
+
+		err = err ? err : last;
+	}
+	return err;
+}
+
+bool monitor_next(struct monitor *m, uint64_t before_ns, struct monitor_event *ret)
+{
+	for (uint32_t i = 0; i < m->nopen; i++) {
+		if (m->open[i].begin_ns >= before_ns)
+			continue;
+		event_over(m, &m->open[i], ret);
+		return true;
+	}
+	if (!m->nopen)
+		m->open = grow_free(m->open, &m->open_cap);
+	return false;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static void event_archive(struct archive *a, struct monitor_event *e)
+{
+	archive_number(a, &e->tid);
+	archive_number(a, &e->begin_ns);
+	archive_number(a, &e->end_ns);
+	archive_number(a, &e->wall_ns);
+	archive_number(a, &e->count);
+	archive_below(a, &e->next, GP_MONITOR_MAX);
+	archive_number(a, &e->truncated);
+	archive_text(a, e->name);
+	archive_below(a, &e->nentries, GP_MONITOR_MAX);
+	archive_require(a, e->nentries <= e->next); /* so that what comes finds room */
+	for (uint32_t i = 0; i < e->nentries; i++) {
+		archive_below(a, &e->entry[i].type, GP_MONITOR_BOOL + 1);
+		archive_require(a, e->entry[i].type != GP_MONITOR_NONE);
+		archive_number(a, &e->entry[i].value);
+		archive_text(a, e->entry[i].key);
+		archive_text(a, e->entry[i].text);
+	}
+}
+
+static void value_archive(struct archive *a, struct monitor_value *v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v->value, sizeof(bits));
+	archive_number(a, &bits); /* no number is a value, too */
+	memcpy(&v->value, &bits, sizeof(bits));
+	archive_text(a, v->name);
+	archive_below(a, &v->aggregation, MONITOR_AGGREGATIONS);
+	archive_number(a, &v->at_ns);
+}
+
+void monitor_archive(struct archive *a, struct monitor **at)
+{
+	struct monitor *m = *at = archive_object(a, *at, sizeof(*m));
+
+	if (!m)
+		return;
+	archive_count(a, &m->nopen, MONITOR_OPEN, sizeof(*m->open));
+	archive_count(a, &m->nvalues, MONITOR_VALUES, sizeof(*m->values));
+	if (archive_reads(a)) {
+		m->open = m->nopen ? archive_alloc(a, m->nopen, sizeof(*m->open)) : NULL;
+		m->values = m->nvalues ? archive_alloc(a, m->nvalues, sizeof(*m->values)) : NULL;
+		m->open_cap = m->nopen = m->open ? m->nopen : 0;
+		m->values_cap = m->nvalues = m->values ? m->nvalues : 0;
+	}
+	for (uint32_t i = 0; i < m->nopen; i++)
+		event_archive(a, &m->open[i]);
+	for (uint32_t i = 0; i < m->nvalues; i++)
+		value_archive(a, &m->values[i]);
+	archive_number(a, &m->events);
+	archive_number(a, &m->truncated);
+	archive_number(a, &m->unkept);
+}

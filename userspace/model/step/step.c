@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step.c - signals in, steps out: which thread did what, and which signals are marks.
+ *
+ * Families of markers, each able to find steps alone (step_elect.c chooses one):
+ *   ranges     A: an optimizer's step range that is not inside another one, grouped by B2
+ *   zero_grad  Z2: zero_grad with a backward since the one before (compiled optimizers show no
+ *              range)
+ *   update_op  operators that only optimizers use, grouped like ranges; the boundary is where the
+ *              first one is entered
+ *   reducer    DDP's end of a synchronised backward
+ *   param_op   operators that optimizers use, and others
+ *   anon       ranges without names (torch 1.13): their order between backwards, step_anon.c
+ *   backward   E: outermost backward passes; micro-batches and steps look alike
+ *   execute    compiled programs: the one that ends a step, step_program.c; all of them where the
+ *              user names them
+ *   sync       blocking waits: where nothing else is seen, cycles of them, which are no steps; all
+ *              of them where the user names them
+ *   probe      hits of one probe that the user names */
+#include "userspace/model/step/step_private.h"
+#include "userspace/model/step/step_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JOIN_NS	 1000000000ull /* after so long nothing joins an update any more */
+#define OUT_KEPT 16	       /* steps whose room is kept when they were taken */
+
+static enum family boundary_family(enum step_boundary b)
+{
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (f != FAMILY_ANON && family_boundary((enum family)f) == b)
+			return (enum family)f;
+	}
+	return FAMILY_NONE;
+}
+
+struct step_finder *step_finder_new(const struct step_config *cfg)
+{
+	struct step_finder *sf = calloc(1, sizeof(*sf));
+
+	if (!sf)
+		return NULL;
+	sf->config = *cfg;
+	sf->elected = boundary_family(cfg->force);
+	sf->fixed = sf->elected != FAMILY_NONE;
+	sf->zero_grad_first = true; /* as torch's own examples do, until seen otherwise */
+	sf->loops[0] = calloc(1, sizeof(*sf->loops[0]));
+	if (sf->loops[0])
+		return sf;
+	step_finder_free(sf);
+	return NULL;
+}
+
+void step_finder_free(struct step_finder *sf)
+{
+	if (!sf)
+		return;
+	for (int f = 0; f < FAMILY_COUNT; f++)
+		tracker_free(sf->trackers[f]);
+	for (uint32_t i = 0; i < STEP_THREADS; i++)
+		anon_free(sf->anon[i]);
+	for (uint32_t i = 0; i < STEP_LOOPS; i++)
+		free(sf->loops[i]);
+	exec_free(sf->exec);
+	free(sf->cycle);
+	free(sf->threads);
+	free(sf->out);
+	free(sf);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* A backward or a fetch on this thread: what listens to it can be joined no more. */
+static void threads_separate(struct step_finder *sf, const struct step_thread *by)
+{
+	static const enum family grouped[] = {FAMILY_RANGES, FAMILY_UPDATE_OP, FAMILY_REDUCER,
+					      FAMILY_PARAM_OP};
+
+	for (size_t k = 0; k < sizeof(grouped) / sizeof(*grouped); k++) {
+		struct tracker *t = sf->trackers[grouped[k]];
+		const struct step_thread *to;
+
+		for (uint32_t i = 0; t && i < t->nlanes; i++) {
+			struct lane *l = t->lanes[i];
+
+			if ((l->open || l->loose) && (to = step_thread_find(sf, l->group.tid)) &&
+			    thread_listens(sf, grouped[k], by, to))
+				lane_close(sf, l, true);
+		}
+	}
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void thread_class(struct step_thread *t, const struct signal *s)
+{
+	if (s->text)
+		strncpy(t->class, s->text, sizeof(t->class) - 1);
+}
+
+static void step_feed_update_begin(struct step_finder *sf, struct step_thread *t,
+				   const struct signal *s)
+{
+	if (s->depth)
+		return;
+	if (!t->update_open)
+		sf->updates_open++;
+	t->update_open = true;
+	t->update_ident = 0;
+	sf->updates_begun++;
+}
+
+static void step_feed_update(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	struct signal with = *s;
+	struct mark m;
+
+	if (s->depth)
+		return;
+	if (t->update_open)
+		sf->updates_open--;
+	t->update_open = false;
+	if (!with.ident)
+		with.ident = t->update_ident;
+	t->amp_update = true;
+	thread_class(t, s);
+	sf->step_class[s->name / 32 % 32] |= 1u << s->name % 32;
+	m = mark_make(sf, FAMILY_RANGES, t, &with);
+	tracker_mark(sf, FAMILY_RANGES, &m);
+}
+
+/* Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it last, and
+ * the start of the next one that calls it first. */
+static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
+				const struct signal *s)
+{
+	uint64_t backwards = 0;
+	struct mark m;
+
+	sf->zero_grad = true;
+	thread_class(t, s);
+	sf->zero_grad_class[s->name / 32 % 32] |= 1u << s->name % 32;
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		if (thread_listens(sf, FAMILY_ZERO_GRAD, &sf->threads[i], t))
+			backwards += sf->threads[i].hits.backward;
+	}
+	if (!sf->zero_grad_known) {
+		sf->zero_grad_known = true;
+		if (t->fetch_seq)
+			sf->zero_grad_first = t->fetch_seq > t->backward_seq;
+		else if (sf->config.from_start)
+			sf->zero_grad_first = !backwards;
+	}
+	if (backwards != t->zero_grad_backwards || (!t->zero_grad_seen && backwards)) {
+		m = mark_make(sf, FAMILY_ZERO_GRAD, t, s);
+		m.apart = true;
+		tracker_mark(sf, FAMILY_ZERO_GRAD, &m);
+	}
+	t->zero_grad_seen = true;
+	t->zero_grad_name = s->name;
+	t->zero_grad_backwards = backwards;
+	t->hits.zero_grad++;
+}
+
+/* Rule E listens to one thread: on a GPU the device thread runs the nested passes of re-entrant
+ * checkpointing, and they look like outer ones. Another one takes over when the first is
+ * silent. */
+static bool backward_elects(struct step_finder *sf, const struct step_thread *t)
+{
+	uint32_t i = (uint32_t)(t - sf->threads) + 1;
+
+	if (!sf->backward_thread)
+		sf->backward_thread = i;
+	if (sf->backward_thread == i)
+		return true;
+	if (silence_ns(sf, sf->threads[sf->backward_thread - 1].backward_ns) < 10 * JOIN_NS)
+		return false;
+	sf->backward_thread = i;
+	return true;
+}
+
+static void step_feed_backward(struct step_finder *sf, struct step_thread *t,
+			       const struct signal *s)
+{
+	struct mark m;
+
+	if (!s->outer)
+		return;
+	if (!sf->backward)
+		sf->first_backward_seq = sf->seq;
+	sf->backward = t->backward = true;
+	sf->strays += sf->stray && !sf->operated && sf->elected == FAMILY_UPDATE_OP;
+	sf->stray = sf->operated = false;
+	threads_separate(sf, t);
+	t->hits.backward++;
+	t->backward_seq = sf->seq;
+	t->amp_backward = true;
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (!t->span_ns[f])
+			t->span_ns[f] = s->ts_ns;
+	}
+	if (backward_elects(sf, t)) {
+		m = mark_make(sf, FAMILY_BACKWARD, t, s);
+		m.apart = true;
+		tracker_mark(sf, FAMILY_BACKWARD, &m);
+	}
+	if (sf->anonymous) {
+		m = mark_make(sf, FAMILY_ANON, t, s);
+		anon_backward(sf, &m);
+	}
+	t->backward_ns = s->ts_ns;
+}
+
+static void step_feed_fetch(struct step_finder *sf, struct step_thread *t)
+{
+	sf->fetched = true;
+	if (t->backward || !sf->backward)
+		threads_separate(sf, t);
+	t->hits.fetch++;
+	t->fetch_seq = sf->seq;
+}
+
+static void step_feed_mark(struct step_finder *sf, enum family f, struct step_thread *t,
+			   const struct signal *s)
+{
+	struct mark m = mark_make(sf, f, t, s);
+
+	m.apart = f == FAMILY_EXECUTE || f == FAMILY_SYNC || f == FAMILY_PROBE;
+	tracker_mark(sf, f, &m);
+}
+
+/* What shows updates here: ranges, unless there are none and operators do. */
+static enum family update_family(const struct step_finder *sf)
+{
+	static const enum family operators[] = {FAMILY_UPDATE_OP, FAMILY_PARAM_OP};
+
+	for (size_t i = 0; !sf->updates_begun && i < sizeof(operators) / sizeof(*operators); i++) {
+		if (sf->trackers[operators[i]])
+			return operators[i];
+	}
+	return FAMILY_RANGES;
+}
+
+static void mark_skipped(struct step_finder *sf, enum family f, struct step_thread *t,
+			 const struct signal *s)
+{
+	struct mark m = mark_make(sf, f, t, s);
+
+	m.skipped = true;
+	tracker_mark(sf, f, &m);
+}
+
+/* The scaler decides once per attempted step, after the optimizer: no update since it last did, but
+ * a backward, is a step whose gradients overflowed. Before the first range an operator that others
+ * use may be of such a step as well: should ranges come, it was. */
+static void step_feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	enum family f = update_family(sf);
+
+	sf->amps++;
+	if (!t->amp_update && t->amp_backward) {
+		sf->skips++;
+		mark_skipped(sf, f, t, s);
+	}
+	if (f == FAMILY_PARAM_OP && sf->elected == FAMILY_NONE && t->amp_backward)
+		mark_skipped(sf, FAMILY_RANGES, t, s);
+	t->amp_update = t->amp_backward = false;
+}
+
+static void step_feed_op(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	enum family f = s->kind == SIGNAL_UPDATE_OP ? FAMILY_UPDATE_OP : FAMILY_PARAM_OP;
+
+	if (t->update_open && !t->update_ident)
+		t->update_ident = s->ident;
+	if (s->kind == SIGNAL_LIST_OP)
+		return;
+	sf->stray |= s->kind == SIGNAL_PARAM_OP;
+	sf->operated |= s->kind == SIGNAL_UPDATE_OP;
+	sf->operated_backwards = sf->trackers[FAMILY_BACKWARD]
+					 ? sf->trackers[FAMILY_BACKWARD]->marks
+					 : 0;
+	anon_operator(sf, (uint32_t)(t - sf->threads), s->ident);
+	step_feed_mark(sf, f, t, s);
+	t->amp_update |= f ==
+			 update_family(sf); /* else it may be of an average of the parameters */
+}
+
+static void lanes_each(struct step_finder *sf, void (*fn)(struct step_finder *, struct lane *))
+{
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++)
+			fn(sf, sf->trackers[f]->lanes[i]);
+	}
+}
+
+static void lane_taint(struct step_finder *sf, struct lane *l)
+{
+	(void)sf;
+	l->taint = true;
+	if (l->open)
+		l->group.flags |= STEP_tainted;
+	if (l->sum_groups)
+		l->sum.flags |= STEP_tainted;
+}
+
+/* The group that is open ended before; the step that runs now is not what it seems. */
+static void lane_gap(struct step_finder *sf, struct lane *l)
+{
+	lane_close(sf, l, false);
+	lane_taint(sf, l);
+	l->unwatched = true;
+}
+
+static void lane_tick(struct step_finder *sf, struct lane *l)
+{
+	if (l->open && sf->now_ns - l->group.end_ns >= JOIN_NS && sf->now_ns > l->group.end_ns)
+		lane_close(sf, l, false);
+	if (l->sum_groups && sf->now_ns > l->sum.end_ns && sf->now_ns - l->sum.end_ns >= JOIN_NS)
+		lane_still(sf, l);
+}
+
+/* A loop that calls zero_grad first has no call after its last step. */
+static void zero_grad_finish(struct step_finder *sf)
+{
+	for (uint32_t i = 0; sf->zero_grad_first && i < sf->nthreads; i++) {
+		struct step_thread *t = &sf->threads[i];
+		struct signal s = {
+			.tid = t->tid, .ts_ns = t->backward_ns, .begin_ns = t->backward_ns};
+		struct mark m;
+
+		s.name = t->zero_grad_name;
+		if (!t->zero_grad_seen || t->hits.backward == t->zero_grad_backwards)
+			continue;
+		m = mark_make(sf, FAMILY_ZERO_GRAD, t, &s);
+		m.apart = true;
+		m.flags |= STEP_imputed;
+		tracker_mark(sf, FAMILY_ZERO_GRAD, &m);
+	}
+}
+
+static void step_feed_exit(struct step_finder *sf)
+{
+	exec_finish(sf);
+	cycle_finish(sf);
+	if (sf->elected != FAMILY_RANGES)
+		zero_grad_finish(sf);
+	anon_finish(sf);
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (sf->trackers[f])
+			tracker_settle(sf, sf->trackers[f]);
+	}
+	step_elect(sf, true);
+	lanes_each(sf, lane_finish);
+	sf->ended = true;
+}
+
+static void thread_first(struct step_finder *sf, struct step_thread *t, uint64_t ts_ns)
+{
+	if (!t->first_ns)
+		t->first_ns = ts_ns;
+	if (!sf->first_ns)
+		sf->first_ns = ts_ns;
+}
+
+static void step_feed_thread(struct step_finder *sf, const struct signal *s)
+{
+	struct step_thread *t = step_thread_of(sf, s->tid);
+
+	if (!t)
+		return;
+	thread_first(sf, t, s->begin_ns);
+	switch (s->kind) {
+	case SIGNAL_UPDATE_BEGIN:
+		step_feed_update_begin(sf, t, s);
+		break;
+	case SIGNAL_UPDATE:
+		step_feed_update(sf, t, s);
+		break;
+	case SIGNAL_ZERO_GRAD_BEGIN:
+		step_feed_zero_grad(sf, t, s);
+		break;
+	case SIGNAL_FETCH_BEGIN:
+		step_feed_fetch(sf, t);
+		break;
+	case SIGNAL_BACKWARD:
+		step_feed_backward(sf, t, s);
+		break;
+	case SIGNAL_REDUCER:
+		t->hits.reducer++;
+		anon_reducer(sf, (uint32_t)(t - sf->threads));
+		step_feed_mark(sf, FAMILY_REDUCER, t, s);
+		break;
+	case SIGNAL_UPDATE_OP:
+	case SIGNAL_LIST_OP:
+	case SIGNAL_PARAM_OP:
+		step_feed_op(sf, t, s);
+		break;
+	case SIGNAL_AMP:
+		step_feed_amp(sf, t, s);
+		break;
+	case SIGNAL_ANON_RANGE:
+		anon_open(sf, (uint32_t)(t - sf->threads), s->ts_ns);
+		break;
+	case SIGNAL_EXECUTE:
+		step_feed_mark(sf, FAMILY_EXECUTE, t, s);
+		break;
+	case SIGNAL_SYNC:
+		step_feed_mark(sf, FAMILY_SYNC, t, s);
+		break;
+	case SIGNAL_PROBE:
+		step_feed_mark(sf, FAMILY_PROBE, t, s);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool signal_matters(const struct step_finder *sf, const struct signal *s)
+{
+	switch (s->kind) {
+	case SIGNAL_UPDATE_BEGIN:
+	case SIGNAL_UPDATE:
+	case SIGNAL_ZERO_GRAD_BEGIN:
+	case SIGNAL_FETCH_BEGIN:
+	case SIGNAL_BACKWARD:
+	case SIGNAL_REDUCER:
+	case SIGNAL_UPDATE_OP:
+	case SIGNAL_PARAM_OP:
+	case SIGNAL_AMP:
+	case SIGNAL_ANON_RANGE:
+		return true;
+	case SIGNAL_LIST_OP:
+		return sf->updates_open > 0;
+	case SIGNAL_EXECUTE:
+		return sf->fixed && sf->elected == FAMILY_EXECUTE;
+	case SIGNAL_SYNC:
+		return sf->fixed && sf->elected == FAMILY_SYNC && !s->tainted;
+	case SIGNAL_PROBE:
+		return sf->elected == FAMILY_PROBE;
+	default:
+		return false;
+	}
+}
+
+static void step_feed_other(struct step_finder *sf, const struct signal *s)
+{
+	switch (s->kind) {
+	case SIGNAL_EXECUTE:
+	case SIGNAL_COMPILE:
+	case SIGNAL_DONE:
+		exec_signal(sf, s);
+		break;
+	case SIGNAL_SYNC:
+		if (!s->tainted)
+			cycle_wait(sf, s);
+		break;
+	case SIGNAL_TICK:
+		exec_tick(sf);
+		lanes_each(sf, lane_tick);
+		break;
+	case SIGNAL_OPTIMIZER:
+		if (sf->backward && !sf->optimizers++)
+			sf->optimizer_after = sf->loops[0] ? sf->loops[0]->number : 0;
+		break;
+	case SIGNAL_LOSS:
+		sf->losses += s->count;
+		lanes_each(sf, lane_taint);
+		break;
+	case SIGNAL_GAP:
+		exec_gap(sf);
+		sf->losses++;
+		sf->watched_ns = sf->now_ns;
+		lanes_each(sf, lane_gap);
+		break;
+	case SIGNAL_EXIT:
+		step_feed_exit(sf);
+		break;
+	default:
+		break;
+	}
+}
+
+int step_finder_feed(struct step_finder *sf, const struct signal *s)
+{
+	if (sf->ended)
+		return 0;
+	sf->error = 0;
+	step_elect_probe(sf, s);
+	sf->seq++;
+	if (s->ts_ns > sf->now_ns)
+		sf->now_ns = s->ts_ns;
+	if (signal_matters(sf, s)) {
+		step_feed_thread(sf, s);
+		step_elect(sf, false);
+	} else {
+		step_feed_other(sf, s);
+	}
+	return sf->error;
+}
+
+int step_finder_next(struct step_finder *sf, struct step *ret)
+{
+	if (sf->out_head == sf->nout) {
+		sf->out_head = sf->nout = 0;
+		if (sf->out_cap > OUT_KEPT)
+			sf->out = grow_free(sf->out, &sf->out_cap);
+		return 0;
+	}
+	*ret = sf->out[sf->out_head++];
+	return 1;
+}
+
+bool step_finder_wants_operators(const struct step_finder *sf)
+{
+	const struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
+
+	for (uint32_t i = 0; t && i < t->nlanes; i++) {
+		const struct unit *u = &t->lanes[i]->unit;
+
+		if (t->lanes[i]->mode != LANE_LEARNING && (u->lead || u->size > 1 || u->ambiguous))
+			return true;
+	}
+	return false;
+}

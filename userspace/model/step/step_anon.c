@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_anon.c - steps of a torch whose ranges carry no name (1.13), found by the order of the
+ * ranges.
+ *
+ * Between two backwards of one thread a plain loop opens ranges for the optimizer's step, zero_grad
+ * and the loader; between two micro-batches only the loader's. So where few ranges are the rule and
+ * two more come now and then, those backwards end a step; where two or more come every time, each
+ * backward does. Where no update shows, each backward does too, but only on the thread that rule E
+ * listens to: others may run the nested passes of the first. */
+#include "userspace/model/step/step_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define OPENS_MAX    7		   /* more are evaluation */
+#define OPENS_UPDATE 2		   /* the optimizer's step and zero_grad */
+#define BASE_SHARE   4		   /* 1 in 4 passes: the rule, not an accident */
+#define SETTLE_PLAIN 8		   /* backwards, when each has an update after it */
+#define SETTLE_STEPS 3		   /* updates, when batches accumulate */
+#define SETTLE_NONE  33		   /* backwards without a sign of an update */
+#define SILENT_NS    1000000000ull /* then another thread has taken over */
+
+void anon_free(struct anon *a)
+{
+	if (a)
+		free(a->passes);
+	free(a);
+}
+
+/* Without DDP's own: its reducer's were left out (anon_reducer), its forward is one. */
+static uint32_t pass_opens(const struct anon *a, const struct anon_pass *p)
+{
+	return a->reduces && p->opens ? p->opens - 1 : p->opens;
+}
+
+static struct mark pass_mark(const struct step_finder *sf, const struct anon *a,
+			     const struct anon_pass *p, bool update)
+{
+	struct mark m = p->mark;
+
+	m.hits = (struct hits){.backward = a->gathered};
+	if (update && p->second_ns)
+		m.end_ns = p->second_ns;
+	m.apart = true;
+	m.seq = sf->seq;
+	m.fetch_seq = m.sep_seq = 0;
+	return m;
+}
+
+static void pass_give(struct step_finder *sf, struct anon *a, const struct anon_pass *p)
+{
+	struct mark m;
+
+	a->gathered++;
+	if (a->accumulates && pass_opens(a, p) < a->base + OPENS_UPDATE)
+		return;
+	a->each = a->gathered == a->last ? a->last : 0;
+	a->last = a->gathered;
+	m = pass_mark(sf, a, p, a->accumulates || a->base >= OPENS_UPDATE);
+	a->gathered = 0;
+	tracker_mark(sf, FAMILY_ANON, &m);
+}
+
+static void anon_count(const struct anon *a, uint32_t *ret_base, uint32_t *ret_low,
+		       uint32_t *ret_high)
+{
+	uint32_t counts[OPENS_MAX + 1] = {0}, base = 0;
+
+	for (uint32_t i = 0; i < a->backlog; i++) {
+		uint32_t opens = pass_opens(a, &a->passes[i]);
+
+		counts[opens < OPENS_MAX ? opens : OPENS_MAX]++;
+	}
+	while (base < OPENS_MAX && counts[base] * BASE_SHARE < a->backlog)
+		base++;
+	*ret_base = base;
+	*ret_low = *ret_high = 0;
+	for (uint32_t i = 0; i <= OPENS_MAX; i++)
+		*(i >= base + OPENS_UPDATE ? ret_high : ret_low) += counts[i];
+}
+
+static bool anon_elected(const struct step_finder *sf, const struct anon *a)
+{
+	return sf->backward_thread == a->thread + 1;
+}
+
+static void anon_settle(struct step_finder *sf, struct anon *a, bool final)
+{
+	uint32_t base, low, high;
+	bool plain, gathers;
+
+	anon_count(a, &base, &low, &high);
+	plain = base >= OPENS_UPDATE && a->backlog >= SETTLE_PLAIN;
+	gathers = base < OPENS_UPDATE && high >= SETTLE_STEPS && low >= SETTLE_STEPS;
+	if (!final && !plain && !gathers && a->backlog < SETTLE_NONE)
+		return;
+	if (base < OPENS_UPDATE && !high && !anon_elected(sf, a)) {
+		a->backlog = 0;
+		return;
+	}
+	a->settled = true;
+	a->base = base;
+	a->accumulates = base < OPENS_UPDATE && high && low;
+	for (uint32_t i = 0; i < a->backlog; i++)
+		pass_give(sf, a, &a->passes[i]);
+	a->backlog = 0;
+	a->passes = grow_free(a->passes, &a->passes_cap);
+}
+
+static void anon_pass(struct step_finder *sf, struct anon *a)
+{
+	struct anon_pass *passes;
+
+	a->running = false;
+	if (a->settled) {
+		pass_give(sf, a, &a->pass);
+		return;
+	}
+	passes = grow_items(a->passes, &a->passes_cap, a->backlog + 1, ANON_PASSES,
+			    sizeof(*passes));
+	if (!passes) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	a->passes = passes;
+	a->passes[a->backlog++] = a->pass;
+	anon_settle(sf, a, a->backlog == ANON_PASSES);
+}
+
+static void anon_run(struct step_finder *sf, struct anon *a, const struct mark *m)
+{
+	if (a->running)
+		anon_pass(sf, a);
+	a->backwards++;
+	a->running = true;
+	a->pass = (struct anon_pass){.mark = *m};
+}
+
+/* Ranges begin to be seen: the backwards before the first one had none between them. */
+static struct anon *anon_start(struct step_finder *sf, uint32_t thread)
+{
+	struct tracker *t = sf->trackers[FAMILY_BACKWARD];
+	struct lane *l = t && t->nlanes ? t->lanes[0] : NULL;
+	struct anon *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		sf->error = -ENOMEM;
+		return NULL;
+	}
+	a->thread = thread;
+	sf->anon[thread] = a;
+	for (uint32_t i = 0; l && anon_elected(sf, a) && i < l->nheld; i++) {
+		const struct group *g = &l->held[i];
+		struct mark m = {.begin_ns = g->begin_ns, .end_ns = g->end_ns, .tid = g->tid};
+
+		m.thread = thread;
+		anon_run(sf, a, &m);
+	}
+	return a;
+}
+
+void anon_backward(struct step_finder *sf, const struct mark *m)
+{
+	struct anon *a = sf->anon[m->thread];
+
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		if (i != m->thread && sf->anon[i] && sf->anon[i]->running &&
+		    silence_ns(sf, sf->threads[i].seen_ns) >= SILENT_NS)
+			anon_pass(sf, sf->anon[i]);
+	}
+	if (!a && sf->backward_thread == m->thread + 1) {
+		a = anon_start(sf, m->thread);
+		if (a && a->running && a->pass.mark.end_ns == m->end_ns)
+			return; /* it was among those */
+	}
+	if (a)
+		anon_run(sf, a, m);
+}
+
+void anon_open(struct step_finder *sf, uint32_t thread, uint64_t ts_ns)
+{
+	struct anon *a = sf->anon[thread];
+
+	sf->anonymous = true;
+	if (!a)
+		a = anon_start(sf, thread);
+	if (!a || !a->running)
+		return;
+	if (++a->pass.opens == OPENS_UPDATE)
+		a->pass.second_ns = ts_ns;
+}
+
+/* The backward was followed by an update of this parameter. */
+void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident)
+{
+	struct anon *a = sf->anon[thread];
+
+	if (a && a->running && !a->pass.mark.ident)
+		a->pass.mark.ident = ident;
+}
+
+/* DDP's reducer opens ranges during the backward, before it says that it is done (on a GPU, from
+ * the device's thread). */
+void anon_reducer(struct step_finder *sf, uint32_t thread)
+{
+	struct anon *a = sf->anon[thread];
+
+	if ((!a || !a->running) && sf->backward_thread)
+		a = sf->anon[sf->backward_thread - 1];
+	if (!a || !a->running)
+		return;
+	a->reduces = true;
+	a->pass.opens = 0;
+	a->pass.second_ns = 0;
+}
+
+/* The last backward of a closure is followed by nothing when the process ends; it is complete when
+ * it had as many as those before. */
+static void anon_rest(struct step_finder *sf, struct anon *a)
+{
+	struct mark m;
+
+	if (!a->accumulates || !a->gathered || a->gathered != a->each)
+		return;
+	m = pass_mark(sf, a, &a->pass, false);
+	m.flags |= STEP_imputed;
+	tracker_mark(sf, FAMILY_ANON, &m);
+}
+
+void anon_finish(struct step_finder *sf)
+{
+	uint32_t low, high;
+
+	for (uint32_t i = 0; i < STEP_THREADS; i++) {
+		struct anon *a = sf->anon[i];
+
+		if (!a)
+			continue;
+		/* The batch that would have followed was not fetched any more. */
+		if (a->running && !a->settled)
+			anon_count(a, &a->base, &low, &high);
+		a->pass.opens += a->base;
+		if (a->running)
+			anon_pass(sf, a);
+		if (!a->settled)
+			anon_settle(sf, a, true);
+		anon_rest(sf, a);
+	}
+}

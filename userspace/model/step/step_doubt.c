@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_doubt.c - where the number of a loop's steps cannot be known from outside: why, and which
+ * --multiply would make it right.
+ *
+ * The user's own choice of marker or --multiply is never doubted. */
+#include "userspace/model/step/step_private.h"
+
+#include <stdio.h>
+
+#define STRAYS		 8 /* at least, and one of so many updates */
+#define STAGE_RETURNS	 2 /* of optimizers that update alone for a while, without batches */
+#define INNER_OPTIMIZERS 4 /* made while the loop runs, at least, ... */
+#define INNER_UPDATES                                                                              \
+	STEP_PERIOD /* ... with fewer updates each: an inner loop, not one training after another  \
+		     */
+
+enum doubt {
+	DOUBT_NONE,
+	DOUBT_INNER,	/* optimizers are made all the time */
+	DOUBT_LIVES,	/* ... by what they update */
+	DOUBT_LEAD,	/* optimizers take turns, one more often */
+	DOUBT_PHASES,	/* each several times in a row */
+	DOUBT_STAGES,	/* ... for long */
+	DOUBT_PERIOD,	/* a period whose batches prove nothing */
+	DOUBT_ORDER,	/* no fixed order */
+	DOUBT_IDENTITY, /* optimizers of one class cannot be distinguished */
+	DOUBT_STRAYS,	/* updates of another kind than those that count */
+	DOUBT_BATCHES,	/* micro-batches look like steps */
+};
+
+/* Backwards of a step, of the last ones on the average. */
+static uint64_t loop_backwards(const struct step_finder *sf, const struct lane *l)
+{
+	const struct loop *lp = sf->loops[l->loop];
+	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+	uint64_t sum = 0, marks = sf->trackers[FAMILY_BACKWARD] ? l->marks : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += lp->recent[i].backward;
+	return n ? sum / n : marks ? sf->trackers[FAMILY_BACKWARD]->marks / marks : 0;
+}
+
+bool lane_inner(const struct step_finder *sf, const struct lane *l)
+{
+	return sf->optimizers >= INNER_OPTIMIZERS && l->tokens / sf->optimizers < INNER_UPDATES;
+}
+
+static enum doubt doubt_unit(const struct unit *u)
+{
+	if (!u->ambiguous)
+		return DOUBT_NONE;
+	if (u->by_class)
+		return DOUBT_LIVES;
+	if (u->lead)
+		return DOUBT_LEAD;
+	if (u->optimizers)
+		return DOUBT_PHASES;
+	return u->period > 1 ? DOUBT_PERIOD : DOUBT_ORDER;
+}
+
+/* Micro-batches are distinguished from steps by an update, or by fewer marks of the family than
+ * backwards. */
+static bool doubt_batches(const struct step_finder *sf, const struct lane *l)
+{
+	switch (l->family) {
+	case FAMILY_BACKWARD:
+		return true;
+	case FAMILY_ANON:
+		return !anon_accumulates(sf);
+	case FAMILY_REDUCER:
+	case FAMILY_PARAM_OP:
+		return loop_backwards(sf, l) < 2;
+	default:
+		return false;
+	}
+}
+
+/* One class, no batches, and nothing shows whose parameters an update is of. */
+static bool doubt_identity(const struct step_finder *sf, const struct lane *l)
+{
+	return l->family == FAMILY_RANGES && l->mode == LANE_LOCKED && l->unit.period == 1 &&
+	       sf->backward && !sf->fetched && !l->unit.pattern[0].ident;
+}
+
+static enum doubt lane_doubt(const struct step_finder *sf, const struct lane *l)
+{
+	enum doubt d;
+
+	if (sf->fixed || sf->config.multiply > 1 || l->family > FAMILY_BACKWARD)
+		return l->unit.ambiguous ? DOUBT_ORDER : DOUBT_NONE;
+	if (lane_inner(sf, l))
+		return DOUBT_INNER;
+	d = doubt_unit(&l->unit);
+	if (d != DOUBT_NONE)
+		return d;
+	if (l->family == FAMILY_UPDATE_OP && sf->strays >= STRAYS &&
+	    STRAYS * sf->strays >= l->tokens)
+		return DOUBT_STRAYS;
+	if (l->returns >= STAGE_RETURNS)
+		return DOUBT_STAGES;
+	if (doubt_batches(sf, l))
+		return DOUBT_BATCHES;
+	return doubt_identity(sf, l) ? DOUBT_IDENTITY : DOUBT_NONE;
+}
+
+bool lane_doubtful(const struct step_finder *sf, const struct lane *l)
+{
+	return lane_doubt(sf, l) != DOUBT_NONE;
+}
+
+static const char *batches_text(enum family f)
+{
+	switch (f) {
+	case FAMILY_REDUCER:
+		return "synchronised backward passes";
+	case FAMILY_PARAM_OP:
+		return "updates of a parameter";
+	default:
+		return "backward passes";
+	}
+}
+
+static void reason_lead(const struct unit *u, char *out, size_t len)
+{
+	if (u->period)
+		snprintf(
+			out, len,
+			"ambiguous: --multiply %u if %u updates make a step; %u optimizers take turns, the %u of one count",
+			u->period, u->period, u->optimizers, u->leads);
+	else
+		snprintf(
+			out, len,
+			"ambiguous: %u optimizers in no fixed order; updates of the one that makes most count as steps",
+			u->optimizers);
+}
+
+static const char *const doubt_text[] = {
+	/* of those that need no number */
+	[DOUBT_LIVES] =
+		"ambiguous: --multiply N if N updates make a step; what they update changes every few, each counts",
+	[DOUBT_STAGES] =
+		"ambiguous: --multiply N if N updates make a step; optimizers take turns, many updates each, all count",
+	[DOUBT_ORDER] =
+		"ambiguous: --multiply N if N updates make a step; they follow no fixed order, each counts",
+	[DOUBT_IDENTITY] =
+		"ambiguous: --multiply N if a step uses N optimizers; those of one class cannot be told apart here",
+	[DOUBT_STRAYS] =
+		"ambiguous: no optimizer ranges; updates are counted by their operators, others (SGD's?) come between them",
+};
+
+bool lane_doubt_reason(const struct step_finder *sf, const struct lane *l, char *out, size_t len)
+{
+	enum doubt d = lane_doubt(sf, l);
+	const struct unit *u = &l->unit;
+	uint64_t each;
+
+	if (d == DOUBT_NONE)
+		return false;
+	switch (d) {
+	case DOUBT_INNER:
+		each = (l->tokens + sf->optimizers / 2) / sf->optimizers;
+		snprintf(
+			out, len,
+			"ambiguous: --multiply %llu, or a multiple, if those make a step; an optimizer is made every %llu updates, each counts",
+			(unsigned long long)each, (unsigned long long)each);
+		break;
+	case DOUBT_LEAD:
+		reason_lead(u, out, len);
+		break;
+	case DOUBT_PHASES:
+		snprintf(
+			out, len,
+			"ambiguous: --multiply %u if one update of each optimizer makes a step, %u if all that repeat do; each counts",
+			u->optimizers, u->period);
+		break;
+	case DOUBT_PERIOD:
+		snprintf(
+			out, len,
+			"ambiguous: --multiply %u if %u updates make a step; they repeat so, %u with a fresh batch, each counts",
+			u->period, u->period, u->fresh);
+		break;
+	case DOUBT_BATCHES:
+		snprintf(
+			out, len,
+			"ambiguous: --multiply N if a step takes N micro-batches; no optimizer ranges, counting %s",
+			batches_text(l->family));
+		break;
+	default:
+		snprintf(out, len, "%s", doubt_text[d]);
+	}
+	return true;
+}

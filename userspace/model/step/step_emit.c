@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_emit.c - numbers and times of finished steps. */
+#include "userspace/model/step/step_private.h"
+
+#include <errno.h>
+
+#include "userspace/base/hash.h"
+#include "userspace/model/step/step_program.h"
+
+static void out_push(struct step_finder *sf, const struct step *s)
+{
+	struct step *out;
+
+	if (sf->out_head && sf->out_head == sf->nout)
+		sf->out_head = sf->nout = 0;
+	out = grow_items(sf->out, &sf->out_cap, sf->nout + 1, UINT32_MAX, sizeof(*out));
+	if (!out) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	sf->out = out;
+	sf->out[sf->nout++] = *s;
+}
+
+static void step_loop_remember(struct loop *lp, const struct step *s, struct hits hits)
+{
+	lp->recent[lp->nrecent % STEP_RECENT] = hits;
+	lp->recent_ns[lp->nrecent % STEP_RECENT] = s->end_ns - s->start_ns;
+	lp->nrecent++;
+	lp->ambiguous += !!(s->flags & STEP_ambiguous);
+	lp->tainted = lp->tainted << 1 | !!(s->flags & STEP_tainted);
+}
+
+/* A search over settings makes an optimizer for each model, whose parameters may lie where the last
+ * one's did. Those that are made every few steps train one model, and of several loops it is not
+ * known whose they are. An identity that is missing is that of the loop's others. */
+static uint64_t step_optimizer(const struct step_finder *sf, const struct lane *l,
+			       const struct token *t)
+{
+	bool counts = sf->nloops <= 1 && !lane_inner(sf, l);
+	uint64_t ident = t->ident ? t->ident : l->unit.pattern[0].ident,
+		 made = counts ? sf->optimizers : 0;
+
+	if (l->unit.by_class)
+		ident = 0;
+	return t->name ^ ident << 32 ^ ident ^ hash_bytes(HASH_START, &made, sizeof(made));
+}
+
+static void step_loop_give(struct step_finder *sf, struct lane *l, const struct group *g,
+			   uint32_t flags)
+{
+	struct loop *lp = sf->loops[l->loop];
+	struct step s = {
+		.loop = l->loop,
+		.start_ns = lp->start_ns,
+		.end_ns = g->end_ns,
+		.micro_batches = (uint32_t)g->hits.backward,
+		.updates = g->updates,
+		.flags = flags,
+		.tier = family_tier(l->family),
+		.boundary = step_boundary_of(sf, l->family),
+		.unit = step_unit(sf),
+		.series = step_series_of(sf, lp, l->family),
+		.tid = g->tid,
+		.optimizer = step_optimizer(sf, l, &g->token),
+	};
+
+	lp->waits = lp->waits << 1 | sf->waited;
+	sf->waited = false;
+
+	if (!g->skipped)
+		lp->number++;
+	s.number = lp->number;
+	lp->start_ns = s.end_ns;
+	step_loop_remember(lp, &s, g->hits);
+	out_push(sf, &s);
+}
+
+void step_emit(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	struct loop *lp = sf->loops[l->loop];
+	uint32_t flags = g->flags;
+	uint64_t start_ns = lp->start_ns;
+
+	/* A family elected late finds in its hands what another one gave out already. */
+	if (lp->nrecent && (l->family == FAMILY_ANON ? g->begin_ns : g->end_ns) <= start_ns)
+		return;
+	if (lane_doubtful(sf, l))
+		flags |= STEP_ambiguous;
+	if (g->skipped) {
+		step_loop_give(sf, l, g, flags | STEP_skipped_update);
+		return;
+	}
+	if (sf->config.multiply <= 1) {
+		step_loop_give(sf, l, g, flags);
+		return;
+	}
+	if (!lp->nmany)
+		lp->many = *g;
+	else {
+		lp->many.end_ns = g->end_ns;
+		lp->many.tid = g->tid;
+		lp->many.updates += g->updates;
+		lp->many.hits = hits_add(lp->many.hits, g->hits);
+		lp->many.flags |= flags;
+	}
+	if (++lp->nmany < sf->config.multiply)
+		return;
+	lp->nmany = 0;
+	step_loop_give(sf, l, &lp->many, lp->many.flags);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_family.c - families of markers: what a mark of each says of a step, and what was seen of it
+ * so far. */
+#include "userspace/model/step/step_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "userspace/model/step/step_program.h"
+
+#define WAIT_STEPS 8  /* before it is said that each step waits for the device */
+#define WAIT_SHARE 90 /* of the last 32, per cent */
+
+enum step_boundary family_boundary(enum family f)
+{
+	static const enum step_boundary boundary[] = {
+		[FAMILY_RANGES] = BOUNDARY_UPDATE_EXIT,	 [FAMILY_ZERO_GRAD] = BOUNDARY_ZERO_GRAD,
+		[FAMILY_UPDATE_OP] = BOUNDARY_UPDATE_OP, [FAMILY_REDUCER] = BOUNDARY_REDUCER,
+		[FAMILY_ANON] = BOUNDARY_BACKWARD,	 [FAMILY_BACKWARD] = BOUNDARY_BACKWARD,
+		[FAMILY_EXECUTE] = BOUNDARY_EXECUTE,	 [FAMILY_SYNC] = BOUNDARY_SYNC,
+		[FAMILY_PROBE] = BOUNDARY_PROBE,	 [FAMILY_PARAM_OP] = BOUNDARY_UPDATE_OP,
+		[FAMILY_NONE] = BOUNDARY_NONE,
+	};
+
+	return boundary[f];
+}
+
+enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f)
+{
+	if (f == FAMILY_EXECUTE && sf->exec && sf->exec->completes)
+		return BOUNDARY_COMPLETION;
+	return family_boundary(f);
+}
+
+enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f)
+{
+	enum step_boundary b = step_boundary_of(sf, f);
+	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
+	uint32_t last = n < 32 ? (1u << n) - 1 : UINT32_MAX;
+
+	if (b == BOUNDARY_COMPLETION || b == BOUNDARY_SYNC)
+		return SERIES_SYNC;
+	if (n >= WAIT_STEPS &&
+	    100u * (uint32_t)__builtin_popcount(lp->waits & last) >= WAIT_SHARE * n)
+		return SERIES_SYNC;
+	return b == BOUNDARY_EXECUTE ? SERIES_RATE : SERIES_HOST;
+}
+
+enum step_tier family_tier(enum family f)
+{
+	if (f == FAMILY_NONE)
+		return TIER_NONE;
+	return f == FAMILY_REDUCER || f < FAMILY_ANON ? TIER_A : TIER_B;
+}
+
+bool family_gives_way(enum family elected)
+{
+	return elected == FAMILY_RANGES || elected == FAMILY_UPDATE_OP;
+}
+
+enum step_unit step_unit(const struct step_finder *sf)
+{
+	if (sf->fixed || (sf->elected != FAMILY_EXECUTE && sf->elected != FAMILY_SYNC))
+		return UNIT_STEP;
+	if (sf->elected == FAMILY_SYNC)
+		return UNIT_CYCLE;
+	return sf->exec ? exec_unit(sf->exec) : UNIT_EXECUTION;
+}
+
+struct tracker *tracker_of(struct step_finder *sf, enum family f)
+{
+	if (!sf->trackers[f])
+		sf->trackers[f] = calloc(1, sizeof(*sf->trackers[f]));
+	if (!sf->trackers[f])
+		sf->error = -ENOMEM;
+	return sf->trackers[f];
+}
+
+bool anon_backwards(const struct step_finder *sf)
+{
+	for (uint32_t i = 0; sf->anonymous && i < sf->nthreads; i++) {
+		if (sf->anon[i] && sf->anon[i]->backwards)
+			return true;
+	}
+	return false;
+}
+
+bool anon_accumulates(const struct step_finder *sf)
+{
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		if (sf->anon[i] && sf->anon[i]->accumulates)
+			return true;
+	}
+	return false;
+}

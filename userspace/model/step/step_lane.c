@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_lane.c - one training loop as one family of markers shows it: rule B2, the lock, and what
+ * makes a step of its groups.
+ *
+ * B2: a mark opens a new group if a backward or a fetch lies between the mark before it and its own
+ * end (a closure runs the backward inside the range); otherwise it joins (several optimizers per
+ * step, an optimizer per parameter inside the backward). A group is closed when nothing can join it
+ * any more. */
+#include "userspace/model/step/step_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
+#define HELD_KEPT  16 /* groups whose room a search leaves behind */
+#define ODD_WINDOW 64 /* tokens within which so many ... */
+#define ODD_LIMIT  4  /* ... misfits mean that there is no fixed order */
+
+struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop)
+{
+	struct lane *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->family = f;
+	l->loop = loop;
+	l->live = sf->elected == f;
+	return l;
+}
+
+void lane_free(struct lane *l)
+{
+	if (!l)
+		return;
+	free(l->ends);
+	free(l->held);
+	free(l->history);
+	free(l);
+}
+
+void lane_forget(struct lane *l)
+{
+	l->nheld = 0;
+	l->open = false;
+}
+
+void lane_spare(struct lane *l)
+{
+	if (!l->nheld && l->held_cap > HELD_KEPT)
+		l->held = grow_free(l->held, &l->held_cap);
+}
+
+/* One of less trust takes over from step ranges alone, whose first mark clears what it holds; but
+ * unnamed ranges are read after the backwards that came before them. */
+bool lane_hopes(const struct step_finder *sf, const struct lane *l)
+{
+	if (sf->fixed)
+		return false;
+	return sf->elected == FAMILY_NONE || family_gives_way(sf->elected) ||
+	       sf->elected >= FAMILY_ANON || l->family < sf->elected;
+}
+
+static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	struct group *held;
+
+	held = grow_items(l->held, &l->held_cap, l->nheld + 1, STEP_HELD, sizeof(*held));
+	if (!held) {
+		sf->error = -ENOMEM;
+		return false;
+	}
+	l->held = held;
+	l->held[l->nheld++] = *g;
+	return true;
+}
+
+/* ---- from groups to steps -------------------------------------------------------------------- */
+
+static void held_drop(struct lane *l, uint32_t n)
+{
+	if (!n)
+		return;
+	l->nheld -= n;
+	memmove(l->held, l->held + n, l->nheld * sizeof(*l->held));
+}
+
+static void group_join(struct group *to, const struct group *g)
+{
+	uint64_t begin_ns = to->updates ? to->begin_ns : g->begin_ns;
+	struct token token = to->updates ? to->token : g->token;
+	struct hits hits = hits_add(to->hits, g->hits);
+	uint32_t updates = to->updates + g->updates, flags = to->flags | g->flags;
+
+	*to = *g;
+	to->begin_ns = begin_ns;
+	to->token = token;
+	to->hits = hits;
+	to->updates = updates;
+	to->flags = flags;
+}
+
+static void sum_emit(struct step_finder *sf, struct lane *l)
+{
+	struct group g = l->sum;
+
+	if (!l->sum_groups)
+		return;
+	l->sum_groups = 0;
+	l->sum = (struct group){0};
+	step_emit(sf, l, &g);
+}
+
+/* A step runs from one update of the optimizer that leads to the next: it is over when that comes,
+ * or nothing for long. Others' updates before the first one make no step of their own. */
+static void lane_place_led(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	if (token_leads(&g->token, &l->unit.pattern[0])) {
+		sum_emit(sf, l);
+	} else if (!l->sum_groups) {
+		group_join(&l->sum, g);
+		return;
+	}
+	group_join(&l->sum, g);
+	if (++l->sum_groups < STEP_PERIOD - 1)
+		return;
+	l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true}; /* it leads no more */
+	sum_emit(sf, l);
+}
+
+/* One group, in its place: known to fit. */
+static void lane_place(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	if (g->skipped) {
+		step_emit(sf, l, g);
+	} else if (l->unit.lead) {
+		lane_place_led(sf, l, g);
+	} else {
+		group_join(&l->sum, g);
+		if (++l->sum_groups >= l->unit.size)
+			sum_emit(sf, l);
+	}
+}
+
+/* A group that belongs to no step of the pattern. */
+static void lane_place_alone(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	sum_emit(sf, l);
+	step_emit(sf, l, g);
+}
+
+static uint32_t held_tokens(const struct lane *l, struct token *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->nheld && n < max; i++) {
+		if (!l->held[i].skipped)
+			out[n++] = l->held[i].token;
+	}
+	return n;
+}
+
+/* An update before the process's first backward only sets up the optimizer's state (checkpoint
+ * loaders do that), unless no backward ever comes (evolution strategies). */
+static void held_drop_setup(struct step_finder *sf, struct lane *l)
+{
+	uint32_t n = 0;
+
+	if (!sf->config.from_start || !sf->backward ||
+	    (l->family > FAMILY_UPDATE_OP && l->family != FAMILY_PARAM_OP))
+		return;
+	while (n < l->nheld && l->held[n].seq < sf->first_backward_seq && !l->held[n].skipped)
+		n++;
+	held_drop(l, n);
+}
+
+/* An optimizer is alone from here on: so were others before, and perhaps this one. */
+static void lane_stage(struct lane *l, const struct token *t)
+{
+	if (!t->ident || t->fetched || token_same_optimizer(t, &l->stages[0]))
+		return;
+	for (uint32_t i = 1; i < STAGES; i++)
+		l->returns += token_same_optimizer(t, &l->stages[i]);
+	memmove(l->stages + 1, l->stages, sizeof(l->stages) - sizeof(l->stages[0]));
+	l->stages[0] = *t;
+}
+
+/* The lock: what is held is given out; u->from and u->first are indices of it. Groups before the
+ * first whole step are what was seen of one at attach; later, after a change of pattern, they add
+ * to no step. */
+static void lane_lock(struct step_finder *sf, struct lane *l, const struct unit *u)
+{
+	bool first_time = l->mode == LANE_LEARNING, attached = first_time && !sf->config.from_start;
+	uint32_t i = 0;
+
+	if (!first_time && (u->size != l->unit.size || u->period != l->unit.period))
+		l->regrouped++;
+	l->unit = *u;
+	l->mode = LANE_LOCKED;
+	if (u->period == 1 && !u->any)
+		lane_stage(l, &u->pattern[0]);
+	for (uint32_t n = 0; n < l->nheld; n++) {
+		const struct group *g = &l->held[n];
+
+		if (g->skipped || i >= u->first) {
+			lane_place(sf, l, g);
+		} else if (i < u->from && !(attached && u->from == 1)) {
+			lane_place_alone(sf, l, g);
+		} else if (attached) {
+			group_join(&l->sum, g);
+			l->sum_groups = 1;
+			if (i + 1 == u->first)
+				sum_emit(sf, l);
+		}
+		i += !g->skipped;
+	}
+	l->nheld = 0;
+	lane_spare(l);
+}
+
+static void lane_input(const struct step_finder *sf, const struct lane *l, struct unit_input *ret)
+{
+	ret->from_start = l->mode == LANE_RELEARNING || sf->config.from_start;
+	ret->fetch_ends = l->family == FAMILY_ZERO_GRAD && sf->zero_grad_first;
+}
+
+static bool lane_odd_often(struct lane *l)
+{
+	memmove(l->odd + 1, l->odd, sizeof(l->odd) - sizeof(l->odd[0]));
+	l->odd[0] = l->tokens;
+	return l->odd[ODD_LIMIT - 1] && l->tokens - l->odd[ODD_LIMIT - 1] <= ODD_WINDOW;
+}
+
+/* While relearning: does the old pattern go on? Then what came between are steps of their own. */
+static bool lane_resume(struct step_finder *sf, struct lane *l, const struct token *t, uint32_t n)
+{
+	uint32_t size = l->unit.size, need = size + 1;
+
+	if (!size || n < need)
+		return false;
+	for (uint32_t i = 0; i < need; i++) {
+		if (!token_equal(&t[n - need + i], &l->unit.pattern[i % size], l->unit.by_class))
+			return false;
+	}
+	l->mode = LANE_LOCKED;
+	for (uint32_t i = 0, k = 0; i < l->nheld; i++) {
+		const struct group *g = &l->held[i];
+
+		if (g->skipped || k >= n - need)
+			lane_place(sf, l, g);
+		else
+			lane_place_alone(sf, l, g);
+		k += !g->skipped;
+	}
+	l->nheld = 0;
+	lane_spare(l);
+	return true;
+}
+
+static void lane_learn(struct step_finder *sf, struct lane *l)
+{
+	struct token t[STEP_TOKENS];
+	struct unit_input in = {.tokens = t};
+	struct unit u;
+	bool joins;
+
+	if (l->mode == LANE_LEARNING)
+		held_drop_setup(sf, l);
+	in.count = held_tokens(l, t, STEP_TOKENS);
+	lane_input(sf, l, &in);
+	joins = l->mode == LANE_RELEARNING && unit_joins(&l->unit, t, in.count);
+	if (l->mode == LANE_RELEARNING && !joins && lane_resume(sf, l, t, in.count))
+		return;
+	in.turns = joins;
+	if (unit_learn(&in, &u)) {
+		if (sf->config.multiply > 1)
+			u = (struct unit){.period = 1, .size = 1, .any = true};
+		lane_lock(sf, l, &u);
+	} else if (joins && in.count >= CLASS_TOKENS && unit_follow(&l->unit, t, in.count, &u)) {
+		lane_lock(sf, l, &u);
+	} else if (l->nheld == STEP_HELD) {
+		unit_guess(&in, &u);
+		lane_lock(sf, l, &u);
+	}
+}
+
+static bool lane_fits(const struct lane *l, const struct group *g)
+{
+	const struct unit *u = &l->unit;
+
+	return g->skipped || u->any || u->lead ||
+	       token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
+}
+
+/* Tokens that follow no order may come to follow one: another stage of the training began. */
+static void lane_look_again(struct step_finder *sf, struct lane *l)
+{
+	struct token t[STEP_TOKENS];
+	struct unit_input in = {.tokens = t, .count = STEP_TOKENS};
+	struct unit u;
+
+	if (!(l->unit.any || l->unit.lead) || sf->config.multiply > 1 || l->tokens < STEP_TOKENS ||
+	    l->tokens % STEP_TOKENS)
+		return;
+	for (uint32_t i = 0; i < STEP_TOKENS; i++)
+		t[i] = l->history[(l->tokens + i) % STEP_TOKENS];
+	in.fetch_ends = l->family == FAMILY_ZERO_GRAD && sf->zero_grad_first;
+	if (!unit_learn_mostly(&in, &u))
+		u = (struct unit){.size = 1, .ambiguous = true};
+	if (u.lead && l->unit.lead && !token_same_optimizer(&u.pattern[0], &l->unit.pattern[0]) &&
+	    unit_follow(&l->unit, t, STEP_TOKENS, &u))
+		return; /* of several that could lead, the one that did so far */
+	u.any = u.size == 1 && !u.lead;
+	if (l->unit.lead && !u.lead)
+		sum_emit(sf, l);
+	if (u.size == 1) {
+		l->unit = u;
+		return;
+	}
+	/* The pattern starts with its first token; until that comes, groups count as before. */
+	l->unit = u;
+	l->mode = LANE_RELEARNING;
+	l->regrouped++;
+}
+
+/* The lane is locked and the token does not fit. */
+static void lane_unfit(struct step_finder *sf, struct lane *l, const struct group *g)
+{
+	sum_emit(sf, l);
+	if (lane_fits(l, g)) { /* the step was cut short; the next one starts */
+		lane_place(sf, l, g);
+	} else if (lane_odd_often(l)) {
+		l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
+		lane_place(sf, l, g);
+	} else {
+		l->mode = LANE_RELEARNING;
+		if (lane_hold(sf, l, g))
+			lane_learn(sf, l);
+	}
+}
+
+static bool lane_history(struct step_finder *sf, struct lane *l, const struct token *t)
+{
+	if (!l->history)
+		l->history = calloc(STEP_TOKENS, sizeof(*l->history));
+	if (!l->history) {
+		sf->error = -ENOMEM;
+		return false;
+	}
+	l->history[l->tokens++ % STEP_TOKENS] = *t;
+	lane_look_again(sf, l);
+	return true;
+}
+
+/* The identity of the newest token: where it is missing, that of the one a period before. */
+static uint64_t lane_ident(const struct lane *l, const struct token *t)
+{
+	const struct token *before;
+
+	if (t->ident || !l->unit.lead || !l->unit.period || l->tokens <= l->unit.period)
+		return t->ident;
+	before = &l->history[(l->tokens - 1 - l->unit.period) % STEP_TOKENS];
+	return token_equal(t, before, false) ? before->ident : 0;
+}
+
+static void lane_push(struct step_finder *sf, struct lane *l, struct group *g)
+{
+	if (l->live && !g->skipped && !lane_history(sf, l, &g->token))
+		return;
+	if (l->live && l->mode == LANE_LOCKED) {
+		if (!g->skipped)
+			g->token.ident = lane_ident(l, &g->token);
+		if (lane_fits(l, g))
+			lane_place(sf, l, g);
+		else
+			lane_unfit(sf, l, g);
+		return;
+	}
+	if (!l->live && !lane_hopes(sf, l))
+		return;
+	if (l->nheld == STEP_HELD)
+		held_drop(l, STEP_HELD / 2);
+	if (lane_hold(sf, l, g) && l->live)
+		lane_learn(sf, l);
+}
+
+void lane_digest(struct step_finder *sf, struct lane *l)
+{
+	struct group *held = l->held;
+	uint32_t n = l->nheld;
+
+	if (!l->live || !n)
+		return;
+	l->held = NULL;
+	l->nheld = l->held_cap = 0;
+	for (uint32_t i = 0; i < n; i++)
+		lane_push(sf, l, &held[i]);
+	free(held);
+}
+
+/* ---- from marks to groups -------------------------------------------------------------------- */
+
+/* Each mark of the open group was an update of its own. */
+static void lane_split(struct step_finder *sf, struct lane *l)
+{
+	struct group g = l->group, one = g;
+
+	l->open = false;
+	one.updates = 1;
+	for (uint32_t i = 0; i < g.updates && i < STEP_MEMBERS; i++) {
+		one.end_ns = l->ends[i];
+		if (i)
+			one.hits = (struct hits){0};
+		lane_push(sf, l, &one);
+	}
+}
+
+static uint32_t lane_limit(const struct lane *l)
+{
+	return 4 * l->largest > GROUP_MIN ? 4 * l->largest : GROUP_MIN;
+}
+
+void lane_close(struct step_finder *sf, struct lane *l, bool by_backward)
+{
+	struct group g = l->group;
+
+	if (by_backward)
+		l->loose = false;
+	if (!l->open)
+		return;
+	l->open = false;
+	if (by_backward && g.updates > l->largest)
+		l->largest = g.updates;
+	lane_push(sf, l, &g);
+}
+
+static bool lane_remember_end(struct lane *l, uint64_t end_ns)
+{
+	uint64_t *ends;
+	uint32_t cap = l->ends_cap ? 2 * l->ends_cap : 8;
+
+	if (l->group.updates > STEP_MEMBERS)
+		return true;
+	if (l->group.updates > l->ends_cap) {
+		ends = realloc(l->ends, cap * sizeof(*ends));
+		if (!ends)
+			return false;
+		l->ends = ends;
+		l->ends_cap = cap;
+	}
+	l->ends[l->group.updates - 1] = end_ns;
+	return true;
+}
+
+static void group_open(struct lane *l, const struct mark *m, bool fetched)
+{
+	l->group = (struct group){
+		.token = {.ident = m->ident, .name = m->name, .fetched = fetched},
+		.begin_ns = m->begin_ns,
+		.end_ns = m->end_ns,
+		.seq = m->seq,
+		.hits = hits_add(m->hits, l->rest),
+		.updates = !m->skipped,
+		.tid = m->tid,
+		.flags = m->flags | (l->taint ? STEP_tainted : 0),
+		.skipped = m->skipped,
+	};
+	l->rest = (struct hits){0};
+	l->taint = false;
+	l->open = true;
+}
+
+static void group_add(struct lane *l, const struct mark *m)
+{
+	struct group *g = &l->group;
+
+	g->updates++;
+	g->end_ns = m->end_ns;
+	g->tid = m->tid;
+	g->flags |= m->flags;
+	g->hits = hits_add(g->hits, m->hits);
+}
+
+void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
+{
+	bool fetched = m->fetch_seq > l->last_seq;
+	/* Two loops taken for one so far: what a thread did for itself is no part of another's
+	 * update. */
+	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
+	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
+		     l->unwatched;
+
+	if (separate)
+		lane_close(sf, l, true);
+	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped
+				       : !l->any && !*sf->loops[l->loop]->name)
+		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
+		       sizeof(sf->loops[l->loop]->name));
+	/* Its batch may have been fetched unseen. */
+	if (l->unwatched && l->mode == LANE_LOCKED)
+		fetched |= l->unit.pattern[l->sum_groups].fetched;
+	l->unwatched = false;
+	l->any = true;
+	l->last_seq = m->seq;
+	l->last_tid = m->tid;
+	l->marks += !m->skipped;
+	if (opens) {
+		lane_close(sf, l, false);
+		group_open(l, m, fetched);
+	} else if (l->open) {
+		group_add(l, m);
+	} else { /* its group was given out a while ago: no new step */
+		l->rest = hits_add(l->rest, m->hits);
+		return;
+	}
+	if (!m->skipped && !lane_remember_end(l, m->end_ns))
+		sf->error = -ENOMEM;
+	if (m->apart || m->skipped)
+		lane_close(sf, l, false);
+	else if (l->group.updates >= STEP_MEMBERS ||
+		 (l->mode == LANE_LOCKED && l->group.updates > lane_limit(l))) {
+		l->loose = true;
+		lane_split(sf, l);
+	}
+}
+
+/* Nothing joins a step any more whose end would be the next one's beginning. */
+void lane_still(struct step_finder *sf, struct lane *l)
+{
+	if (l->live && l->unit.lead && l->sum_groups)
+		sum_emit(sf, l);
+}
+
+/* The process ended: what is held is read as well as it can be. */
+void lane_finish(struct step_finder *sf, struct lane *l)
+{
+	struct token t[STEP_TOKENS];
+	struct unit_input in = {.tokens = t};
+	struct unit u;
+
+	if (l->open && l->group.updates > lane_limit(l))
+		lane_split(sf, l);
+	lane_close(sf, l, false);
+	if (!l->live)
+		return;
+	if (l->mode == LANE_RELEARNING) {
+		for (uint32_t i = 0; i < l->nheld; i++)
+			lane_place_alone(sf, l, &l->held[i]);
+		l->nheld = 0;
+		l->mode = LANE_LOCKED;
+	}
+	held_drop_setup(sf, l);
+	in.count = held_tokens(l, t, STEP_TOKENS);
+	if (l->mode == LANE_LOCKED || !l->nheld) {
+		lane_still(sf, l);
+		return;
+	}
+	lane_input(sf, l, &in);
+	unit_guess(&in, &u);
+	if (sf->config.multiply > 1)
+		u = (struct unit){.period = 1, .size = 1, .any = true};
+	lane_lock(sf, l, &u);
+	lane_still(sf, l);
+}

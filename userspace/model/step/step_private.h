@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_private.h - shared by the step_*.c files; step.h is for all others.
+ *
+ *   signals -> threads (step.c) -> marks, one stream for each family of markers
+ *           -> lanes (step_stream.c): one for each training loop, separated by overlap in time
+ *           -> groups (step_lane.c): marks that make one update of the parameters (rule B2)
+ *           -> steps: as many groups as the author's iteration has (rules I and F, step_unit.c) */
+#ifndef MODEL_STEP_PRIVATE_H
+#define MODEL_STEP_PRIVATE_H
+
+#include "userspace/base/grow.h"
+#include "userspace/model/step/step.h"
+
+#define STEP_THREADS 64	  /* followed at once; the one idle longest is replaced */
+#define STEP_HELD    256  /* groups held before the lock */
+#define STEP_QUEUE   1024 /* marks held until the loop of a thread is known */
+#define STEP_MEMBERS 1024 /* marks of one group that can still be regrouped */
+#define STEP_RECENT  64	  /* last steps used for ratios and the median */
+#define STEP_PERIOD  32	  /* longest period of updates searched for */
+#define STEP_TOKENS  80	  /* tokens examined before giving up: two periods and some */
+#define STAGES	     4
+/* Number of tokens of two optimizers after which it is known whether they alternate in no fixed
+ * order. */
+#define CLASS_TOKENS 17
+
+/* Kinds of markers. Each can find steps alone; step.c describes them. The order is how far they are
+ * trusted, most first: step_elect.c prefers the first one that is ready. family_tier() and others
+ * compare places: families before ANON, and REDUCER, are tier A; families from EXECUTE on know no
+ * backward pass. Saved states hold the numbers: a change needs a new FORMAT in model_save.c. */
+enum family {
+	FAMILY_RANGES,
+	FAMILY_ZERO_GRAD,
+	FAMILY_UPDATE_OP,
+	FAMILY_ANON,
+	FAMILY_REDUCER,
+	FAMILY_PARAM_OP,
+	FAMILY_BACKWARD,
+	FAMILY_EXECUTE,
+	FAMILY_SYNC,
+	FAMILY_PROBE,
+	FAMILY_COUNT,
+};
+#define FAMILY_NONE FAMILY_COUNT
+_Static_assert(FAMILY_UPDATE_OP < FAMILY_ANON && FAMILY_ANON < FAMILY_REDUCER,
+	       "named updates are trusted more than ranges without names: family_tier()");
+_Static_assert(FAMILY_BACKWARD < FAMILY_EXECUTE, "families with backward passes come first");
+
+struct exec;
+
+/* Counts of markers. */
+struct hits {
+	uint64_t backward, fetch, zero_grad, reducer;
+};
+
+struct step_thread {
+	uint32_t tid;
+	bool backward; /* ever ran a backward pass */
+	uint32_t owns; /* bit per family: marks of it came from this thread */
+	uint64_t seen_seq, seen_ns;
+	uint64_t backward_seq, fetch_seq; /* sequence numbers of the last ones; 0: never */
+	uint64_t backward_ns;
+	uint64_t first_ns; /* first sign of training */
+	bool update_open;
+	uint64_t update_ident;
+	bool amp_backward, amp_update; /* since the last decision of the gradient scaler */
+	uint64_t zero_grad_backwards;  /* number of backward passes at the last zero_grad */
+	bool zero_grad_seen;
+	uint32_t zero_grad_name;
+	char class[40]; /* class of the optimizer used last */
+	struct hits hits;
+	struct hits base[FAMILY_COUNT]; /* counts at the last mark */
+	uint64_t span_ns[FAMILY_COUNT]; /* first backward since the last mark; 0: none */
+};
+
+/* One hit of a marker that may end a step. */
+struct mark {
+	uint64_t begin_ns, end_ns;
+	uint64_t span_ns; /* first backward since the last mark of its thread; 0: none */
+	uint64_t seq;
+	uint64_t backward_seq; /* last backward of its own thread */
+	uint64_t sep_seq;      /* last backward or fetch on the threads that it listens to */
+	uint64_t fetch_seq;    /* last fetch on these threads */
+	struct hits hits;      /* counts on these threads since the last mark */
+	uint64_t ident;
+	uint32_t name, tid, flags;
+	uint32_t thread; /* index in threads */
+	bool apart;	 /* nothing may join it */
+	bool skipped;	 /* the gradient scaler skipped the update */
+};
+
+/* One update, as used to find the period: its optimizer, and whether a batch was fetched since the
+ * update before. */
+struct token {
+	uint64_t ident;
+	uint32_t name;
+	bool fetched;
+};
+
+struct unit {		     /* how many groups make one step of the author's loop */
+	uint32_t period;     /* 0: no period found */
+	uint32_t size;	     /* groups per step */
+	uint32_t from;	     /* index of the first token that fits */
+	uint32_t first;	     /* index of the first token that starts a step */
+	uint32_t fresh;	     /* groups of one period that got a fresh batch */
+	uint32_t optimizers; /* in one period, or of those that alternate; 0: not counted */
+	bool ambiguous;
+	bool any;      /* tokens need not match: every group is a step */
+	bool by_class; /* identities are ignored, classes compared */
+	/* Each group of the optimizer in pattern[0] starts a step; other groups join, in any order.
+	 */
+	bool lead;
+	uint32_t leads;			   /* number of such groups in one period; 0: none */
+	struct token pattern[STEP_PERIOD]; /* tokens of one period, from the start of a step */
+};
+
+struct unit_input {
+	const struct token *tokens;
+	uint32_t count;
+	bool from_start; /* tokens[0] starts a step; else what came before is unknown */
+	/* Updates of another optimizer came in between: some equal tokens do not prove a plain loop
+	 * yet. */
+	bool turns;
+	bool fetch_ends; /* the mark after a fetch ends a step instead of starting one */
+};
+
+/* Finds the period of the tokens. Returns true when *ret is settled. */
+bool unit_learn(const struct unit_input *in, struct unit *ret);
+/* Finds a period that most of many tokens fit. Returns true when there is one. */
+bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
+/* Returns true when the update t, of a second optimizer and without a batch, may be the start of
+ * two optimizers alternating: as long as few tokens were seen, or the first optimizer's came again.
+ */
+bool unit_joins(const struct unit *u, const struct token *t, uint32_t count);
+/* Returns true when they do alternate and the first one leads; *ret is the unit then. */
+bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, struct unit *ret);
+/* Guesses the unit from what there is; always settles. */
+void unit_guess(const struct unit_input *in, struct unit *ret);
+/* Compares tokens; an unknown identity equals any. by_class: ignore identities. */
+bool token_equal(const struct token *a, const struct token *b, bool by_class);
+bool token_same_optimizer(const struct token *a, const struct token *b);
+/* Returns true for an update of the leading optimizer. An update of an unknown optimizer is most
+ * likely of the one that makes most of them. */
+bool token_leads(const struct token *t, const struct token *leader);
+
+struct group { /* marks that make one update */
+	struct token token;
+	uint64_t begin_ns, end_ns, seq;
+	struct hits hits;
+	uint32_t updates, tid, flags;
+	bool skipped;
+};
+
+enum lane_mode { LANE_LEARNING, LANE_LOCKED, LANE_RELEARNING };
+
+/* One training loop as seen in one family of markers. */
+struct lane {
+	enum family family;
+	uint32_t loop;
+	bool live; /* its family was elected: it may give out steps */
+	bool any;  /* a mark was seen */
+	bool open;
+	bool loose;	  /* for now, updates without a backward between them count one by one */
+	bool taint;	  /* the next group is tainted */
+	bool unwatched;	  /* the next group comes after a gap in observation */
+	uint32_t largest; /* size of the largest group closed by a backward */
+	uint64_t last_seq;
+	uint32_t last_tid;
+	struct group group;
+	uint64_t *ends; /* end times of the marks of the open group */
+	uint32_t ends_cap;
+	struct group *held; /* at most STEP_HELD */
+	uint32_t nheld, held_cap;
+	enum lane_mode mode;
+	struct unit unit;
+	struct group sum; /* groups of the step in progress */
+	uint32_t sum_groups;
+	/* The last STEP_TOKENS tokens of a live lane, as a ring. */
+	struct token *history;
+	uint64_t tokens; /* ever */
+	uint64_t odd[4]; /* when tokens last did not fit, latest first */
+	uint32_t regrouped;
+	/* Optimizers that were alone for a while, without batches; latest first. */
+	struct token stages[STAGES];
+	uint32_t returns; /* one of them came back */
+	struct hits rest; /* hits of groups that were dropped or joined late */
+	uint64_t marks;
+};
+
+struct loop { /* state of a loop that survives a change of family */
+	bool used;
+	uint64_t start_ns; /* start of the step in progress: end of the one before, or first sign of
+			      training */
+	uint64_t number;
+	struct group many; /* with multiply: parts so far of the step in progress */
+	uint32_t nmany;
+	struct hits recent[STEP_RECENT];
+	uint64_t recent_ns[STEP_RECENT];
+	uint64_t nrecent;	    /* ever */
+	uint64_t ambiguous;	    /* steps ever given out with the flag ambiguous */
+	uint32_t tainted;	    /* bit per step, the latest lowest */
+	uint32_t waits;		    /* the same: the host waited for the device */
+	char name[40];		    /* class of the marker's optimizer */
+	struct step_state reported; /* last state given out */
+};
+
+struct tracker { /* the marks of one family, by loop */
+	struct lane *lanes[STEP_LOOPS];
+	uint32_t nlanes;
+	uint8_t lane_of[STEP_THREADS]; /* lane + 1; 0: unknown */
+	struct mark *queue;	       /* at most STEP_QUEUE */
+	uint32_t nqueue, queue_cap;
+	/* Sequence number of the first lane's last mark by a thread with its own backward passes.
+	 */
+	uint64_t first_lane_seq;
+	uint32_t first_lane_thread;
+	uint32_t changes, overlaps; /* between threads of the first lane, recently */
+	uint64_t marks, last_seq;
+	uint64_t since_better; /* marks since a more trusted family made one */
+};
+
+/* State for runtimes whose ranges have no names (step_anon.c). */
+/* Backward passes observed before their meaning is settled. */
+#define ANON_PASSES 64
+
+struct anon_pass { /* a backward and what followed it on its thread */
+	struct mark mark;
+	/* Start of the second range: an optimizer called first had ended by then; 0: none. */
+	uint64_t second_ns;
+	uint32_t opens;
+};
+
+struct anon { /* state of one thread */
+	uint32_t thread;
+	uint64_t backwards;
+	bool running, settled, accumulates;
+	bool reduces;  /* DDP: its forward is a range, too */
+	uint32_t base; /* ranges between two micro-batches */
+	uint32_t gathered, backlog;
+	/* Backward passes of the last step, if the step before had the same number; else 0. */
+	uint32_t each;
+	uint32_t last;			/* backward passes of the last step */
+	struct anon_pass pass, *passes; /* at most ANON_PASSES, until it is settled */
+	uint32_t passes_cap;
+};
+
+/* Blocking waits that make a cycle, in a process that shows nothing else. */
+#define CYCLE_WAITS 16
+
+struct cycle {	    /* the last waits */
+	uint64_t n; /* ever */
+	uint64_t first_ns;
+	char probe[48]; /* probe that saw most of them, by majority vote; "": unknown */
+	uint64_t votes;
+	struct {
+		uint64_t begin_ns, end_ns, ident;
+		uint32_t tid;
+	} wait[CYCLE_WAITS];
+};
+
+struct step_finder {
+	struct step_config config;
+	uint64_t seq;
+	uint64_t now_ns, first_ns;
+	uint64_t watched_ns;			  /* observed without a gap since then; 0: always */
+	bool ended, backward, fetched, zero_grad; /* ever seen */
+	uint64_t first_backward_seq;
+	uint64_t updates_begun, updates_open, amps, skips, losses;
+	uint64_t operated_backwards; /* number of backward passes at the last operator */
+	uint64_t strays; /* backward passes followed by a param_op only, while update_op counts */
+	bool stray, operated; /* seen since the last backward: a param_op, an update_op */
+	uint64_t optimizers;  /* optimizers made since the first backward */
+	/* Steps after which the first of these was made; only where a single one was reported. */
+	uint64_t optimizer_after;
+	uint32_t zero_grad_class[32], step_class[32]; /* bit sets of classes seen */
+	bool zero_grad_first;			      /* it is called before the backward pass */
+	bool zero_grad_known;
+	enum family elected;
+	bool fixed;  /* chosen by the user */
+	bool waited; /* the host waited for the device since the last step */
+	struct {     /* of the layer of runtimes that counts */
+		uint32_t layer;
+		uint64_t compiled, cached;
+	} programs;
+	struct exec *exec;   /* NULL: no compiled program ran, or a better family counts */
+	struct cycle *cycle; /* NULL: no wait was seen, or a better family counts */
+	struct tracker *trackers[FAMILY_COUNT];
+	struct anon *anon[STEP_THREADS];
+	bool anonymous; /* a range without a name was seen */
+	/* At most STEP_THREADS; pointers are invalid after one is added. */
+	struct step_thread *threads;
+	uint32_t nthreads, threads_cap;
+	uint32_t backward_thread; /* index + 1 of the thread that rule E listens to */
+	/* The first one, and all that any tracker has a lane of. */
+	struct loop *loops[STEP_LOOPS];
+	uint32_t nloops;
+	struct step *out;
+	uint32_t nout, out_cap, out_head;
+	int error;
+};
+
+/* step_family.c: properties of families */
+enum step_boundary family_boundary(enum family f);
+enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f);
+enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f);
+enum step_tier family_tier(enum family f);
+/* Returns true when a less trusted family takes over once the elected one is silent for long. */
+bool family_gives_way(enum family elected);
+enum step_unit step_unit(const struct step_finder *sf);
+/* Returns the tracker of a family, made when missing; NULL when there is no memory. */
+struct tracker *tracker_of(struct step_finder *sf, enum family f);
+bool anon_backwards(const struct step_finder *sf);
+bool anon_accumulates(const struct step_finder *sf);
+
+/* step_cycle.c */
+/* Takes SIGNAL_SYNC. */
+void cycle_wait(struct step_finder *sf, const struct signal *s);
+/* No more signals come. */
+void cycle_finish(struct step_finder *sf);
+
+/* step_thread.c */
+const struct step_thread *step_thread_find(const struct step_finder *sf, uint32_t tid);
+/* Returns the thread, added when new; the one idle longest is replaced. NULL when there is no
+ * memory (sf->error). Valid until the next call. */
+struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid);
+/* Makes a mark of this family by thread t, and resets what t has counted for it. */
+struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t,
+		      const struct signal *s);
+
+/* step_stream.c */
+void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m);
+void tracker_settle(struct step_finder *sf, struct tracker *t);
+void tracker_free(struct tracker *t);
+/* Returns the number of loops. */
+uint32_t tracker_loops(const struct step_finder *sf);
+/* Returns true when thread t listens to thread `to`: what `to` did counts for marks of t. */
+bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
+		    const struct step_thread *t);
+
+/* step_lane.c */
+struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop);
+void lane_free(struct lane *l);
+void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m);
+/* Closes the open group: nothing can join it any more. */
+void lane_close(struct step_finder *sf, struct lane *l, bool by_backward);
+/* Gives out what is held, as far as it is settled. */
+void lane_digest(struct step_finder *sf, struct lane *l);
+void lane_finish(struct step_finder *sf, struct lane *l);
+/* Nothing came for long. */
+void lane_still(struct step_finder *sf, struct lane *l);
+/* Drops what is held. */
+void lane_forget(struct lane *l);
+/* Returns true when the family of the lane may still be elected and then continue from what the
+ * lane holds. */
+bool lane_hopes(const struct step_finder *sf, const struct lane *l);
+/* Frees memory of a search when nothing is held. */
+void lane_spare(struct lane *l);
+
+/* step_doubt.c: cases in which the number of steps cannot be known */
+/* Returns true when an inner loop makes optimizers. */
+bool lane_inner(const struct step_finder *sf, const struct lane *l);
+bool lane_doubtful(const struct step_finder *sf, const struct lane *l);
+/* Writes the reason, and the --multiply that would be right, to out. Returns false when there is no
+ * doubt. */
+bool lane_doubt_reason(const struct step_finder *sf, const struct lane *l, char *out, size_t len);
+
+/* step_emit.c */
+/* Numbers a finished group and gives out its step. */
+void step_emit(struct step_finder *sf, struct lane *l, const struct group *g);
+
+/* step_elect.c */
+void step_elect(struct step_finder *sf, bool final);
+/* Elects the probe named by the user when it is hit and nothing else ends steps so far. */
+void step_elect_probe(struct step_finder *sf, const struct signal *s);
+/* Makes this family the elected one. */
+void step_take(struct step_finder *sf, enum family f);
+
+/* step_save.c, step_save_lane.c */
+void hits_archive(struct archive *a, struct hits *h);
+void group_archive(struct archive *a, struct group *g);
+void lane_archive(struct archive *a, const struct step_finder *sf, struct lane **l, enum family f,
+		  uint32_t loop);
+
+/* step_anon.c */
+void anon_free(struct anon *a);
+void anon_backward(struct step_finder *sf, const struct mark *m);
+void anon_open(struct step_finder *sf, uint32_t thread, uint64_t ts_ns);
+void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident);
+void anon_reducer(struct step_finder *sf, uint32_t thread);
+void anon_finish(struct step_finder *sf);
+
+/* Returns how long nothing came since ns, during observation. */
+static inline uint64_t silence_ns(const struct step_finder *sf, uint64_t ns)
+{
+	uint64_t since_ns = ns > sf->watched_ns ? ns : sf->watched_ns;
+
+	return sf->now_ns > since_ns ? sf->now_ns - since_ns : 0;
+}
+
+static inline struct hits hits_add(struct hits a, struct hits b)
+{
+	return (struct hits){a.backward + b.backward, a.fetch + b.fetch, a.zero_grad + b.zero_grad,
+			     a.reducer + b.reducer};
+}
+
+static inline struct hits hits_sub(struct hits a, struct hits b)
+{
+	return (struct hits){a.backward - b.backward, a.fetch - b.fetch, a.zero_grad - b.zero_grad,
+			     a.reducer - b.reducer};
+}
+
+#endif

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_program.c - steps of a process that runs compiled programs.
+ *
+ * Some programs that run are the framework's own (JAX: "jit__threefry_split", "jit_add"), some ran
+ * before training, some evaluate, log or save. The others repeat in a cycle: one program, or
+ * several (the gradient, then the update; a GAN's two), of which some may run several times in each
+ * (micro-batches). The step is, of those that run once in a cycle, the one whose name says so (of
+ * several the last one), else the one with the most code, else with the most arguments. It counts
+ * from its first run on.
+ *
+ * A program keeps its place when it is compiled again under its name; another one takes it when it
+ * runs again and again and the first does not: the numbers go on. One that ran once where the first
+ * step should be, and has the same name but for a number, was the first step (torch_xla).
+ *
+ * Training it is where a program computes a gradient (its own operations say so) and a state is
+ * updated: its first output is the next run's first input, or that is another array than before.
+ * Where its operations cannot be read a name that says so, or that flow, is enough. Otherwise
+ * executions are counted, and nothing is called training. What lies in a program is not seen: one
+ * run may be several steps, or part of one.
+ *
+ * A step ends where its program was done on the device, if that is reported, else where the call
+ * returned (or was made, where only that is seen). */
+#include "userspace/model/step/step_program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEAF_NS	      10000000000ull
+#define TAKES_OVER    8	 /* runs without one of the program that counts */
+#define TAKES_UNKNOWN 64 /* ... when nothing is known of either */
+#define SAME_GAPS     3
+
+static void forget_held(struct exec *e, uint32_t from)
+{
+	e->nheld -= from;
+	memmove(e->held, e->held + from, e->nheld * sizeof(*e->held));
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static bool program_kept(const struct exec *e, uint32_t i)
+{
+	return e->locked && (i == e->elected || i == e->micro || e->program[i].member);
+}
+
+static uint32_t program_reuse(struct exec *e)
+{
+	uint32_t idle = NO_PROGRAM, kept = 0;
+
+	for (uint32_t i = 0; i < e->nprograms; i++) {
+		if (!program_kept(e, i) &&
+		    (idle == NO_PROGRAM || e->program[i].seen < e->program[idle].seen))
+			idle = i;
+	}
+	for (uint32_t i = 0; idle != NO_PROGRAM && i < e->nheld; i++) {
+		if (e->held[i].program != idle)
+			e->held[kept++] = e->held[i];
+	}
+	e->nheld = idle == NO_PROGRAM ? e->nheld : kept;
+	if (e->block.program == idle)
+		e->block = (struct exec_block){0};
+	return idle;
+}
+
+/* As far as is known of it alone. */
+static void program_trains(struct exec *e, const struct exec_program *p)
+{
+	bool doubted = p->content == CONTENT_GRADIENT && !program_says_train(p->name) &&
+		       !exec_moves(p);
+
+	e->trains |= p->runs && p->class == PROGRAM_STEP && !doubted && !exec_content_comes(e, p);
+}
+
+static void program_named(struct exec *e, struct exec_program *p, const char *name)
+{
+	size_t len = strnlen(name, sizeof(p->name) - 1);
+
+	if (!len || (!strncmp(p->name, name, len) && !p->name[len]))
+		return;
+	memcpy(p->name, name, len);
+	p->name[len] = '\0';
+	p->class = program_judge(p->name, p->content);
+	program_trains(e, p);
+}
+
+static void program_content_is(struct exec *e, struct exec_program *p, uint32_t content)
+{
+	if (!content || p->content == content)
+		return;
+	p->content = content;
+	p->class = program_judge(p->name, content);
+	program_trains(e, p);
+}
+
+static uint32_t program_of(struct step_finder *sf, struct exec *e, uint64_t ident)
+{
+	uint32_t i = e->program ? exec_program_find(e, ident) : NO_PROGRAM;
+	struct exec_program *program;
+
+	if (i == NO_PROGRAM && (!e->program || e->nprograms < EXEC_PROGRAMS)) {
+		program = grow_items(e->program, &e->programs_cap, e->nprograms + 1, EXEC_PROGRAMS,
+				     sizeof(*program));
+		if (!program) {
+			sf->error = -ENOMEM;
+			return NO_PROGRAM;
+		}
+		e->program = program;
+		i = e->nprograms++;
+		e->program[i] = (struct exec_program){.ident = ident};
+	} else if (i == NO_PROGRAM) {
+		i = program_reuse(e);
+		if (i == NO_PROGRAM)
+			return i;
+		e->program[i] = (struct exec_program){.ident = ident};
+	}
+	e->program[i].seen = ++e->seq;
+	return i;
+}
+
+/* ---- the lock -------------------------------------------------------------------------------- */
+
+/* Content first: a program without a gradient trains nothing, whatever it is called, but for one
+ * whose name leaves no doubt (its author wrote the derivatives out). One with a gradient trains
+ * where a state is fed back, or its first input changes: the weights, or data that it is given
+ * first, which cannot be distinguished. By its name alone one trains whose content is not known. */
+static void exec_evidence(struct exec *e, const struct exec_pick *p)
+{
+	bool gradient = false, moves = false, hinted = false;
+
+	e->by_name = e->by_feed = e->by_content = false;
+	for (uint32_t i = 0; i < e->nprograms; i++) {
+		const struct exec_program *q = &e->program[i];
+		bool named = q->class == PROGRAM_STEP || q->class == PROGRAM_PART;
+		bool sure = named && program_says_train(q->name);
+
+		if (!p->member[i] && i != p->micro && i != p->program)
+			continue;
+		e->by_name |= named && (q->content == CONTENT_UNKNOWN || sure);
+		e->by_feed |= q->class == PROGRAM_OTHER && q->content != CONTENT_NONE &&
+			      exec_fed(q);
+		if (q->content != CONTENT_GRADIENT || (!named && q->class != PROGRAM_OTHER))
+			continue;
+		gradient = true;
+		moves |= sure || exec_fed(q) || exec_moves(q);
+		hinted |= q->class == PROGRAM_STEP || exec_fed(q);
+	}
+	e->by_content = gradient && moves;
+	e->by_moves = e->by_content && !hinted;
+}
+
+/* It ran once, right before the first step, and is called like it. */
+static bool first_graph(const struct exec *e, uint32_t program)
+{
+	const struct exec_program *p = &e->program[program];
+
+	return program != e->elected && p->runs == 1 &&
+	       program_akin(p->name, e->program[e->elected].name) &&
+	       strcmp(p->name, e->program[e->elected].name) != 0;
+}
+
+static void exec_elect(struct exec *e, const struct exec_pick *p)
+{
+	e->elected = p->program;
+	e->elected_at = e->steps;
+	e->blocks = 0;
+	e->blocks_at = e->steps;
+	e->micro = p->micro;
+	e->usual = p->usual;
+	for (uint32_t i = 0; i < e->nprograms; i++) {
+		e->program[i].member = p->member[i];
+		e->program[i].at_step = e->steps;
+		e->program[i].gap = e->program[i].same = 0;
+	}
+	e->block = (struct exec_block){0};
+	e->nmicro = 0;
+}
+
+/* Places all runs that are held; those before the first run of the cycle were the start. */
+static void place_held(struct step_finder *sf, struct exec *e)
+{
+	uint32_t n = e->nheld, first = 0;
+	struct exec_run *held = e->held;
+
+	while (first < n && held[first].program != e->elected &&
+	       !e->program[held[first].program].member && held[first].program != e->micro &&
+	       !first_graph(e, held[first].program))
+		first++;
+	e->held = NULL;
+	e->nheld = e->held_cap = 0;
+	if (!e->steps && first < n)
+		e->first_ns = held[first].begin_ns;
+	for (uint32_t i = first; i < n; i++) {
+		bool graph = !e->steps && first_graph(e, held[i].program);
+
+		held[i].program = graph ? e->elected : held[i].program;
+		exec_place(sf, e, &held[i]);
+	}
+	free(held);
+}
+
+static void exec_reset(struct step_finder *sf, struct exec *e)
+{
+	struct loop *lp = sf->loops[0];
+
+	exec_flush(sf, e, true);
+	lp->number = lp->nrecent = lp->nmany = 0;
+	lp->tainted = 0;
+	e->steps = e->last_ns = e->nspans = 0;
+}
+
+static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_pick *p)
+{
+	enum step_unit before = exec_unit(e);
+	bool again = e->locked;
+
+	exec_evidence(e, p);
+	if (again && before != exec_unit(e))
+		exec_reset(sf, e);
+	else if (again)
+		e->switched = e->replaced = true;
+	e->locked = true;
+	exec_elect(e, p);
+	e->completes = e->dones && !e->deaf;
+	if (sf->elected != FAMILY_EXECUTE)
+		step_take(sf, FAMILY_EXECUTE);
+	place_held(sf, e);
+	if (again) /* what ran between those was not held */
+		e->blocks_at = e->steps;
+}
+
+/* ---- others, after the lock ------------------------------------------------------------------ */
+
+/* It never trained so far, or the program that did runs no more. */
+static bool other_replaces(const struct exec *e, const struct exec_pick *p)
+{
+	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
+
+	if (p->eval || p->program == e->elected)
+		return false;
+	if (program_akin(o->name, was->name))
+		return exec_alike_replaces(e, p);
+	if (o->class == PROGRAM_STEP)
+		return true;
+	if (exec_unit(e) == UNIT_STEP && was->class == PROGRAM_STEP)
+		return false;
+	if (o->inputs && was->inputs)
+		return o->inputs == was->inputs || (exec_unit(e) != UNIT_STEP && exec_fed(o));
+	return p->count >= TAKES_UNKNOWN;
+}
+
+/* final: the process ended. */
+static void later_look(struct step_finder *sf, struct exec *e, bool final)
+{
+	struct exec_pick p;
+
+	if (e->nheld < TAKES_OVER || (e->nheld % TAKES_OVER && !final))
+		return;
+	if (exec_pick(e, false, &p) && (final || !exec_flow_comes(e, &p)) && other_replaces(e, &p))
+		exec_lock(sf, e, &p);
+}
+
+/* It comes every so many steps, each time: those were parts of its cycle. */
+static bool later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+{
+	struct exec_program *p = &e->program[r->program];
+	struct exec_pick pick = {.program = r->program, .micro = e->elected};
+	bool anew = exec_unit(e) == UNIT_EXECUTION;
+
+	if (p->gap < 2 || p->gap > EXEC_MICRO || p->same < SAME_GAPS - 1 ||
+	    e->micro != NO_PROGRAM || !exec_ends(p, &e->program[e->elected]))
+		return false;
+	exec_flush(sf, e, true);
+	pick.usual = (uint32_t)p->gap;
+	exec_evidence(e, &pick);
+	anew = anew && exec_unit(e) == UNIT_STEP;
+	if (anew)
+		exec_reset(sf, e);
+	else
+		e->nheld = 0;
+	e->switched = true;
+	exec_elect(e, &pick);
+	if (anew)
+		exec_place_since(sf, e, r);
+	e->blocks_at = e->steps;
+	return true;
+}
+
+/* More is known of the programs that count. */
+static void evidence_again(struct step_finder *sf, struct exec *e)
+{
+	struct exec_pick p = {.program = e->elected, .micro = e->micro};
+	enum step_unit before = exec_unit(e);
+
+	for (uint32_t i = 0; i < e->nprograms; i++)
+		p.member[i] = e->program[i].member;
+	exec_evidence(e, &p);
+	if (before != exec_unit(e))
+		exec_reset(sf, e);
+}
+
+static void held_add(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+{
+	uint32_t most = e->locked ? EXEC_LATER : EXEC_HELD;
+	struct exec_run *held;
+
+	if (e->nheld >= most)
+		forget_held(e, e->nheld / 2);
+	held = grow_items(e->held, &e->held_cap, e->nheld + 1, EXEC_HELD, sizeof(*held));
+	if (!held) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	e->held = held;
+	e->held[e->nheld++] = *r;
+}
+
+static void run_locked(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+{
+	exec_place(sf, e, r);
+	if (r->program == e->elected) {
+		if (exec_unit(e) == UNIT_EXECUTION &&
+		    e->program[r->program].content == CONTENT_GRADIENT)
+			evidence_again(sf, e);
+		if (exec_unit(e) == UNIT_STEP)
+			e->nheld = 0;
+		if (!e->nheld && e->held_cap)
+			e->held = grow_free(e->held, &e->held_cap);
+		return;
+	}
+	if (e->program[r->program].member || r->program == e->micro || later_ends(sf, e, r))
+		return;
+	held_add(sf, e, r);
+	later_look(sf, e, false);
+}
+
+/* Looking costs; where it is not settled soon it is looked for now and then. */
+static bool look_due(const struct exec *e)
+{
+	return e->nheld <= 64 || e->nheld % 16 == 0;
+}
+
+static void run_learning(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+{
+	struct exec_pick p;
+
+	held_add(sf, e, r);
+	if (look_due(e) && exec_pick(e, false, &p) && !exec_flow_comes(e, &p))
+		exec_lock(sf, e, &p);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static struct exec *exec_of(struct step_finder *sf)
+{
+	if (sf->exec)
+		return sf->exec;
+	sf->exec = calloc(1, sizeof(*sf->exec));
+	if (!sf->exec)
+		sf->error = -ENOMEM;
+	else
+		sf->exec->elected = sf->exec->micro = NO_PROGRAM;
+	return sf->exec;
+}
+
+/* Drops the runs that a layer above reported before this one was seen. */
+static void exec_layer(struct exec *e, uint32_t layer)
+{
+	uint32_t kept = 0;
+
+	if (layer <= e->layer)
+		return;
+	for (uint32_t i = 0; i < e->nheld; i++) {
+		if (e->program[e->held[i].program].layer >= layer)
+			e->held[kept++] = e->held[i];
+	}
+	e->nheld = kept;
+	e->layer = layer;
+}
+
+static void exec_run(struct step_finder *sf, const struct signal *s)
+{
+	struct exec *e = exec_of(sf);
+	struct exec_run r = {
+		.begin_ns = s->begin_ns, .end_ns = s->ts_ns, .number = s->number, .tid = s->tid};
+	struct exec_program *p;
+
+	if (!e)
+		return;
+	exec_layer(e, s->layer);
+	r.program = program_of(sf, e, s->ident);
+	if (r.program == NO_PROGRAM)
+		return;
+	p = &e->program[r.program];
+	p->layer = s->layer;
+	p->inputs = s->inputs ? s->inputs : p->inputs;
+	p->size = s->size ? s->size : p->size;
+	p->cached = s->cached;
+	exec_pace(e, r.program, s->begin_ns);
+	p->first_ns = p->runs ? p->first_ns : s->begin_ns;
+	p->moved += s->changes;
+	p->readable = s->readable;
+	p->runs++;
+	program_content_is(e, p, s->content);
+	program_named(e, p, s->text);
+	program_trains(e, p);
+	exec_flow(e, p, s);
+	if (p->class == PROGRAM_INTERNAL)
+		return;
+	if (e->locked)
+		run_locked(sf, e, &r);
+	else
+		run_learning(sf, e, &r);
+}
+
+/* A program was compiled, or its name was read. It may have run before; count: its number until
+ * then. */
+static void exec_compiled(struct step_finder *sf, const struct signal *s)
+{
+	struct exec *e = sf->exec;
+	uint32_t i = e && s->ident ? exec_program_find(e, s->ident) : NO_PROGRAM;
+	uint32_t was = e && s->count ? exec_program_find(e, s->count) : NO_PROGRAM;
+	bool late = false;
+
+	if (i == NO_PROGRAM)
+		return;
+	program_content_is(e, &e->program[i], s->content);
+	program_named(e, &e->program[i], s->text);
+	if (s->size > e->program[i].size)
+		e->program[i].size = s->size;
+	e->program[i].compiled |= e->program[i].runs && (s->count || s->ts_ns > s->begin_ns);
+	for (uint32_t k = 0; was != NO_PROGRAM && was != i && k < e->nheld; k++) {
+		if (e->held[k].program != was)
+			continue;
+		e->held[k].program = i;
+		late |= e->locked && i == e->elected;
+	}
+	if (late) {
+		e->block = (struct exec_block){0};
+		place_held(sf, e);
+	}
+	if (e->locked && (i == e->elected || i == e->micro || e->program[i].member))
+		evidence_again(sf, e);
+}
+
+static void exec_done(struct step_finder *sf, const struct signal *s)
+{
+	struct exec *e = sf->exec;
+	uint64_t ns = s->begin_ns;
+
+	if (!e || !s->number)
+		return;
+	e->dones++;
+	e->deaf = false;
+	e->completes |= e->locked;
+	if (e->block.number == s->number)
+		e->block.end_ns = ns;
+	for (uint32_t i = e->npending; i; i--) {
+		struct exec_step *p = &e->pending[i - 1];
+
+		if (p->eval.runs && p->eval.number == s->number)
+			p->eval.end_ns = ns;
+		if (p->run.number != s->number)
+			continue;
+		p->run.done_ns = ns;
+		p->run.flags |= s->tainted ? STEP_tainted : 0;
+		exec_flush(sf, e, false);
+		return;
+	}
+	for (uint32_t i = e->nheld; i; i--) {
+		if (e->held[i - 1].number == s->number) {
+			e->held[i - 1].done_ns = ns;
+			return;
+		}
+	}
+}
+
+void exec_tick(struct step_finder *sf)
+{
+	struct exec *e = sf->exec;
+
+	if (!e || !e->npending || e->dones || silence_ns(sf, e->pending[0].run.end_ns) < DEAF_NS)
+		return;
+	e->deaf = true;
+	exec_flush(sf, e, false);
+}
+
+/* Completions may have come meanwhile. */
+void exec_gap(struct step_finder *sf)
+{
+	struct exec *e = sf->exec;
+
+	if (!e)
+		return;
+	exec_flush(sf, e, true);
+	for (uint32_t i = 0; i < e->nheld; i++)
+		e->held[i].flags |= STEP_tainted;
+	e->block = (struct exec_block){0};
+	e->nmicro = 0;
+}
+
+void exec_finish(struct step_finder *sf)
+{
+	struct exec *e = sf->exec;
+	struct exec_pick p;
+
+	if (!e)
+		return;
+	if (!e->locked && (sf->elected == FAMILY_NONE || sf->elected == FAMILY_SYNC) &&
+	    exec_pick(e, true, &p))
+		exec_lock(sf, e, &p);
+	else if (e->locked)
+		later_look(sf, e, true);
+	exec_flush(sf, e, true);
+	if (e->locked && exec_evaluates(e))
+		exec_report_block(e, &e->block, 0, 0);
+}
+
+/* Where the plugin's table shows programs, the layers above show the same ones. */
+static void programs_count(struct step_finder *sf, const struct signal *s)
+{
+	if (s->kind != SIGNAL_COMPILE || !s->made || s->layer < sf->programs.layer)
+		return;
+	if (s->layer > sf->programs.layer)
+		sf->programs.compiled = sf->programs.cached = 0;
+	sf->programs.layer = s->layer;
+	sf->programs.compiled += !s->cached;
+	sf->programs.cached += s->cached;
+}
+
+void exec_signal(struct step_finder *sf, const struct signal *s)
+{
+	programs_count(sf, s);
+	if (sf->fixed || (sf->elected < FAMILY_EXECUTE))
+		return;
+	switch (s->kind) {
+	case SIGNAL_EXECUTE:
+		exec_run(sf, s);
+		break;
+	case SIGNAL_COMPILE:
+		exec_compiled(sf, s);
+		break;
+	default:
+		exec_done(sf, s);
+		break;
+	}
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_program_elect.c - which of the programs that run ends a step: see step_program.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/model/step/step_program.h"
+
+#define RUNS_SINGLE 8  /* of a program that is the whole cycle */
+#define RUNS_PART   65 /* ... that calls itself a part: what it is part of may come yet */
+#define RUNS_CYCLE  3  /* of one whose cycle holds others */
+#define RUNS_PAIR   4
+#define RUNS_LEAST  3
+#define RUNS_WAIT   33
+#define RUNS_ALIKE  64 /* of a program that has the name of the one that counts, at the least */
+#define RUNS_PACE   16 /* ... whose pace is known */
+#define PACE_MOVES  32 /* one run moves it by such a part */
+#define GAPS_LAST   8  /* gaps between runs that are looked at */
+
+struct survey { /* of the runs that are held */
+	uint32_t n[EXEC_PROGRAMS];
+	uint32_t first[EXEC_PROGRAMS];
+	uint64_t time_ns[EXEC_PROGRAMS]; /* from each run to the next one of any program */
+};
+
+static void survey_make(const struct exec *e, struct survey *sv)
+{
+	memset(sv, 0, sizeof(*sv));
+	for (uint32_t i = 0; i < e->nheld; i++) {
+		const struct exec_run *r = &e->held[i];
+		uint64_t next_ns = i + 1 < e->nheld ? e->held[i + 1].begin_ns : r->end_ns;
+
+		if (!sv->n[r->program]++)
+			sv->first[r->program] = i;
+		sv->time_ns[r->program] += next_ns > r->begin_ns ? next_ns - r->begin_ns : 0;
+	}
+}
+
+/* How often `a` ran between two runs of `u`, where that is the same each time but once in the last
+ * few; else 0. *ret_gaps: so many gaps there are. */
+static uint32_t runs_between(const struct exec *e, uint32_t u, uint32_t a, uint32_t *ret_gaps)
+{
+	uint32_t gap[GAPS_LAST], gaps = 0, n = 0, best = 0, most = 0;
+	bool open = false;
+
+	for (uint32_t i = 0; i < e->nheld; i++) {
+		if (e->held[i].program == u) {
+			if (open)
+				gap[gaps++ % GAPS_LAST] = n;
+			open = true;
+			n = 0;
+		}
+		n += e->held[i].program == a;
+	}
+	*ret_gaps = gaps;
+	gaps = gaps < GAPS_LAST ? gaps : GAPS_LAST;
+	for (uint32_t i = 0; i < gaps; i++) {
+		uint32_t same = 0;
+
+		for (uint32_t k = 0; k < gaps; k++)
+			same += gap[k] == gap[i];
+		if (same > most) {
+			most = same;
+			best = gap[i];
+		}
+	}
+	return gaps && most + (gaps >= 4) >= gaps ? best : 0;
+}
+
+bool exec_ends(const struct exec_program *u, const struct exec_program *a)
+{
+	if (u->class != PROGRAM_STEP && u->class != PROGRAM_OTHER)
+		return false;
+	if (a->class == PROGRAM_PART)
+		return true;
+	if ((u->class == PROGRAM_STEP) != (a->class == PROGRAM_STEP))
+		return u->class == PROGRAM_STEP;
+	/* What trains is part of what comes next; what evaluates or logs is not. */
+	if (a->traced >= RUNS_PAIR && u->class == PROGRAM_OTHER)
+		return u->given * 2 >= u->runs;
+	/* An update takes the parameters, their gradients and the optimizer's state. */
+	return u->inputs && a->inputs && (uint64_t)u->inputs * 2 >= a->inputs;
+}
+
+static bool class_elects(enum program_class class, bool eval)
+{
+	if (eval)
+		return class == PROGRAM_EVAL || class == PROGRAM_SERVE;
+	return class == PROGRAM_STEP || class == PROGRAM_PART || class == PROGRAM_OTHER;
+}
+
+static uint32_t pick_base(const struct exec *e, const struct survey *sv, bool eval, uint32_t least)
+{
+	uint32_t best = NO_PROGRAM;
+
+	for (uint32_t i = 0; i < e->nprograms; i++) {
+		const struct exec_program *p = &e->program[i], *b;
+
+		if (sv->n[i] < least || !class_elects(p->class, eval))
+			continue;
+		b = best == NO_PROGRAM ? NULL : &e->program[best];
+		if (!b || (p->class == PROGRAM_STEP) > (b->class == PROGRAM_STEP) ||
+		    ((p->class == PROGRAM_STEP) == (b->class == PROGRAM_STEP) &&
+		     sv->time_ns[i] > sv->time_ns[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* Another program whose cycle holds several runs of the base, or of which the base's cycle does. */
+static void pick_micro(const struct exec *e, const struct survey *sv, struct exec_pick *p)
+{
+	for (uint32_t i = 0; i < e->nprograms; i++) {
+		const struct exec_program *other = &e->program[i], *base = &e->program[p->program];
+		bool above = sv->n[i] < sv->n[p->program];
+		uint32_t gaps, k;
+
+		if (i == p->program || sv->n[i] < RUNS_CYCLE || !class_elects(other->class, false))
+			continue;
+		k = above ? runs_between(e, i, p->program, &gaps)
+			  : runs_between(e, p->program, i, &gaps);
+		if (k < 2 || k > EXEC_MICRO || gaps + 1 < RUNS_CYCLE)
+			continue;
+		if (above && exec_ends(other, base)) {
+			p->micro = p->program;
+			p->program = i;
+			p->usual = k;
+		} else if (!above && p->micro == NO_PROGRAM && exec_ends(base, other)) {
+			p->micro = i;
+			p->usual = k;
+		}
+	}
+}
+
+/* If two programs train (a GAN), the last one ends the step; the first run that is held began a
+ * cycle. */
+static bool member_better(const struct exec *e, const struct survey *sv, uint32_t program,
+			  uint32_t than)
+{
+	const struct exec_program *p = &e->program[program], *q = &e->program[than];
+
+	if ((p->class == PROGRAM_STEP) != (q->class == PROGRAM_STEP))
+		return p->class == PROGRAM_STEP;
+	if (p->class == PROGRAM_STEP ||
+	    (p->content == CONTENT_GRADIENT && q->content == CONTENT_GRADIENT))
+		return sv->first[program] > sv->first[than];
+	if (p->size && q->size && p->size != q->size)
+		return p->size > q->size;
+	return p->inputs > q->inputs;
+}
+
+/* Those that run in each cycle; of those that run once and may end it, the step is the largest. */
+static void pick_members(const struct exec *e, const struct survey *sv, struct exec_pick *p)
+{
+	uint32_t base = p->program, gaps;
+
+	for (uint32_t i = 0; i < e->nprograms; i++) {
+		const struct exec_program *q = &e->program[i];
+		uint32_t k;
+
+		if (i == base || sv->n[i] < RUNS_LEAST || q->class == PROGRAM_EVAL)
+			continue;
+		k = runs_between(e, base, i, &gaps);
+		if (!k || gaps + 1 < RUNS_LEAST)
+			continue;
+		p->member[i] = true;
+		p->members++;
+		if (k == 1 && class_elects(q->class, p->eval) &&
+		    member_better(e, sv, i, p->program))
+			p->program = i;
+	}
+	p->member[p->program] = p->member[base] = true;
+}
+
+/* Another one ran among its runs that may turn out to end a longer cycle. */
+static bool pick_waits(const struct exec *e, const struct survey *sv, const struct exec_pick *p)
+{
+	bool begun = false;
+
+	if (sv->n[p->program] >= RUNS_WAIT)
+		return false;
+	for (uint32_t i = 0; i < e->nheld; i++) {
+		uint32_t other = e->held[i].program;
+
+		begun |= other == p->program;
+		if (begun && !p->member[other] && sv->n[other] < RUNS_CYCLE &&
+		    exec_ends(&e->program[other], &e->program[p->program]))
+			return true;
+	}
+	return false;
+}
+
+static bool pick_ready(const struct exec *e, const struct survey *sv, const struct exec_pick *p,
+		       bool final)
+{
+	uint32_t n = sv->n[p->program];
+
+	if (final)
+		return n >= 2;
+	if (p->micro != NO_PROGRAM)
+		return n >= RUNS_CYCLE;
+	if (e->program[p->program].class == PROGRAM_PART)
+		return n >= RUNS_PART;
+	return n >= RUNS_SINGLE && !pick_waits(e, sv, p);
+}
+
+bool exec_pick(const struct exec *e, bool final, struct exec_pick *ret)
+{
+	struct survey sv;
+	uint32_t least = final ? 1 : RUNS_LEAST;
+
+	*ret = (struct exec_pick){.micro = NO_PROGRAM, .usual = 1};
+	survey_make(e, &sv);
+	ret->program = pick_base(e, &sv, false, least);
+	if (ret->program == NO_PROGRAM) {
+		ret->eval = true;
+		ret->program = pick_base(e, &sv, true, least);
+	}
+	if (ret->program == NO_PROGRAM)
+		return false;
+	if (!ret->eval)
+		pick_micro(e, &sv, ret);
+	pick_members(e, &sv, ret);
+	ret->count = sv.n[ret->program];
+	return pick_ready(e, &sv, ret, final);
+}
+
+void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
+{
+	struct exec_program *p = &e->program[i];
+
+	if (e->begun == i && p->runs && begin_ns > e->begun_ns) {
+		uint64_t ns = begin_ns - e->begun_ns;
+
+		/* The least of a few, which a busy machine disturbs; of many the middle, as after
+		 * one that came late another seems short. */
+		if (p->paced < RUNS_PACE)
+			p->pace_ns = p->pace_ns && p->pace_ns < ns ? p->pace_ns : ns;
+		else if (ns > p->pace_ns)
+			p->pace_ns += p->pace_ns / PACE_MOVES + 1;
+		else if (ns < p->pace_ns)
+			p->pace_ns -= p->pace_ns / PACE_MOVES;
+		p->paced += p->paced < UINT32_MAX;
+	}
+	e->begun = i;
+	e->begun_ns = begin_ns;
+}
+
+/* Keras calls what trains and what evaluates alike: where the other one runs it evaluates, and the
+ * first comes back. Not where a third of that name runs between its own, which are its evaluations;
+ * nor where it has run as long as the first did. */
+bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
+{
+	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
+	bool paced = o->paced >= RUNS_PACE && was->paced >= RUNS_PACE;
+	const char *name = o->name;
+	bool ran = false, left = false;
+
+	/* A training goes back through what an evaluation only goes forward. */
+	if (paced && o->pace_ns * 3 <= was->pace_ns * 2)
+		return false;
+	if (paced && was->pace_ns * 2 <= o->pace_ns)
+		return true;
+	for (uint32_t i = 0; i < e->nheld; i++) {
+		bool own = e->held[i].program == p->program;
+
+		if (own && left)
+			return true;
+		left |= ran && !own && program_akin(e->program[e->held[i].program].name, name);
+		ran |= own;
+	}
+	if (p->count < RUNS_ALIKE)
+		return false;
+	return p->count >= e->steps - e->elected_at || p->count >= EXEC_LATER / 2;
+}
+
+enum step_unit exec_unit(const struct exec *e)
+{
+	return e->by_name || e->by_feed || e->by_content ? UNIT_STEP : UNIT_EXECUTION;
+}
+
+void exec_free(struct exec *e)
+{
+	if (!e)
+		return;
+	free(e->program);
+	free(e->held);
+	free(e->pending);
+	free(e);
+}

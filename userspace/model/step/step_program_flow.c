@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_program_flow.c - the inputs of programs: one whose first output is its next run's first
+ * input updates a state, and so it trains. The probes that show inputs may be given up where they
+ * cost much, once nothing depends on them. */
+#include "userspace/model/step/step_program.h"
+
+#define FED_RUNS    7	 /* before the flow of states is believed, most of those: */
+#define FED_SHARE   4	 /* 3 in 4 */
+#define FED_INPUTS  4	 /* fewer arguments are no weights with a batch */
+#define FLOW_RUNS   64	 /* what a program is fed with is known by then ... */
+#define FLOW_LATELY 256	 /* ... and it is one that still runs: so many runs are looked back */
+#define FLOW_HELD   3072 /* runs for which that is waited for, of EXEC_HELD and EXEC_LATER */
+
+#define CONTENT_NS                                                                                 \
+	300000000ull /* what a program computes is known by then: it is read when it runs first    \
+		      */
+
+bool exec_moves(const struct exec_program *p)
+{
+	return (uint64_t)p->moved * EXEC_MICRO + EXEC_MICRO >= p->runs && p->moved;
+}
+
+bool exec_content_comes(const struct exec *e, const struct exec_program *p)
+{
+	return p->readable && !p->content && e->nheld < FLOW_HELD &&
+	       e->begun_ns - p->first_ns < CONTENT_NS;
+}
+
+bool exec_fed(const struct exec_program *p)
+{
+	return p->traced >= FED_RUNS &&
+	       (uint64_t)p->fed * FED_SHARE >= (uint64_t)p->traced * (FED_SHARE - 1) &&
+	       (p->inputs >= FED_INPUTS || p->content == CONTENT_GRADIENT);
+}
+
+void exec_flow(struct exec *e, struct exec_program *p, const struct signal *s)
+{
+	uint32_t from = s->from ? exec_program_find(e, s->from) : NO_PROGRAM;
+
+	p->unseen |= s->unseen;
+	p->traced += s->traced;
+	p->fed += s->traced && from != NO_PROGRAM && e->program[from].class != PROGRAM_INTERNAL;
+	if (from != NO_PROGRAM)
+		e->program[from].given++;
+}
+
+/* Returns true when records that show whether the program trains are still to come. Probes that
+ * were given up are attached again as soon as they are needed. */
+bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
+{
+	const struct exec_program *o = &e->program[p->program];
+
+	if (exec_content_comes(e, o))
+		return true;
+	return o->unseen && o->class == PROGRAM_OTHER && o->traced < FED_RUNS &&
+	       e->nheld < FLOW_HELD;
+}
+
+/* Only programs that still run count: nothing more comes of those that only ran at the start. */
+static bool exec_wants_flow(const struct exec *e)
+{
+	if (!e->locked)
+		return true;
+	for (uint32_t i = 0; e->program[e->elected].class != PROGRAM_STEP && i < e->nprograms;
+	     i++) {
+		const struct exec_program *p = &e->program[i];
+
+		if (p->class == PROGRAM_OTHER && p->traced < FLOW_RUNS &&
+		    e->seq - p->seen < FLOW_LATELY)
+			return true;
+	}
+	return false;
+}
+
+bool step_finder_wants_flow(const struct step_finder *sf)
+{
+	return sf->exec && !sf->fixed && sf->elected >= FAMILY_EXECUTE && exec_wants_flow(sf->exec);
+}
+
+uint32_t exec_program_find(const struct exec *e, uint64_t ident)
+{
+	for (uint32_t i = 0; i < e->nprograms; i++) {
+		if (e->program[i].ident == ident)
+			return i;
+	}
+	return NO_PROGRAM;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_program_step.c - from runs whose program is known to steps: the time between them, when the
+ * device had completed them, and how steps are described. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/order.h"
+#include "userspace/model/step/step_program.h"
+
+/* An evaluation by programs whose names do not say so: runs of one, or of several ... */
+#define BLOCK_RUNS  3
+#define BLOCK_MIXED 16
+#define BLOCK_RARE                                                                                 \
+	4 /* ... between one of so many steps, at the most; else it is the loop's own              \
+	   */
+#define DEAF_STEPS 32
+#define LOST_DONES 2 /* later completions that came: this one was lost */
+#define SAME_GAPS  3
+/* Confidence if only its name says that a program trains, or if only a changing first input
+ * (weights or data) says that its gradient updates something ... */
+#define WEAK 0.8
+#define CONTENT_ALONE                                                                              \
+	0.9 /* ... or where it computes a gradient, and what that is for is not seen */
+
+/* ---- steps that are given on ----------------------------------------------------------------- */
+
+double exec_doubt(const struct exec *e)
+{
+	if (exec_unit(e) == UNIT_EXECUTION || e->by_feed)
+		return 1;
+	if (!e->by_content || (e->by_moves && !e->by_name))
+		return WEAK;
+	return e->by_name ? 1 : CONTENT_ALONE;
+}
+
+static void span_add(struct exec *e, const struct exec_block *b, uint64_t from_ns, uint64_t to_ns,
+		     bool idle)
+{
+	if (to_ns <= from_ns)
+		return;
+	if (e->nspans == EXEC_SPANS)
+		memmove(e->span, e->span + 1, --e->nspans * sizeof(*e->span));
+	e->span[e->nspans++] = (struct exec_span){from_ns, to_ns, b->tid, idle};
+}
+
+/* When the last run of it ended is not known: it took as long as those before it. */
+static uint64_t block_end(const struct exec_block *b, uint64_t end_ns)
+{
+	uint64_t run_ns = b->runs > 1 ? (b->end_ns - b->begin_ns) / (b->runs - 1) : 0;
+
+	return run_ns && b->end_ns + run_ns < end_ns ? b->end_ns + run_ns : end_ns;
+}
+
+/* end_ns: where the step that follows ends; 0: none does. usual_ns: what a step takes; 0: not
+ * known. */
+void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_ns,
+		       uint64_t usual_ns)
+{
+	uint64_t from_ns = b->begin_ns, to_ns = b->end_ns;
+
+	if (!b->runs || exec_unit(e) != UNIT_STEP || !e->last_ns)
+		return;
+	if (from_ns < e->last_ns || e->completes)
+		from_ns = e->last_ns;
+	if (end_ns && (b->open || to_ns > end_ns))
+		to_ns = block_end(b, end_ns);
+	span_add(e, b, from_ns, to_ns, false);
+	if (end_ns && b->open && usual_ns && to_ns + 2 * usual_ns < end_ns)
+		span_add(e, b, to_ns, end_ns - usual_ns, true);
+}
+
+static uint64_t loop_usual_ns(const struct loop *lp)
+{
+	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+	uint64_t ns[STEP_RECENT];
+
+	memcpy(ns, lp->recent_ns, n * sizeof(*ns));
+	return n ? order_median(ns, n) : 0;
+}
+
+static void step_give(struct step_finder *sf, struct exec *e, const struct exec_step *s)
+{
+	struct step_thread *t = step_thread_of(sf, s->run.tid);
+	struct mark m = {
+		.begin_ns = s->run.begin_ns,
+		.end_ns = s->run.done_ns ? s->run.done_ns : s->run.end_ns,
+		.seq = sf->seq,
+		.hits = {.backward = s->micro},
+		.tid = s->run.tid,
+		.flags = s->run.flags,
+		.apart = true,
+	};
+	struct loop *lp = sf->loops[0];
+
+	if (!t)
+		return;
+	m.thread = (uint32_t)(t - sf->threads);
+	if (!lp->nrecent && !e->last_ns) {
+		lp->used = true;
+		lp->start_ns = e->first_ns;
+	}
+	if (m.end_ns <= e->last_ns) /* a completion that the device reported out of order */
+		m.end_ns = e->last_ns + 1;
+	exec_report_block(e, &s->eval, m.end_ns, loop_usual_ns(lp));
+	e->last_ns = m.end_ns;
+	tracker_mark(sf, FAMILY_EXECUTE, &m);
+}
+
+static bool step_waits(const struct exec *e, uint32_t i)
+{
+	const struct exec_run *r = &e->pending[i].run;
+	uint32_t later = 0;
+
+	if (!r->number || r->done_ns || e->deaf)
+		return false;
+	for (uint32_t k = i + 1; k < e->npending; k++)
+		later += e->pending[k].run.done_ns != 0;
+	return later < LOST_DONES;
+}
+
+/* all: whatever they wait for. */
+void exec_flush(struct step_finder *sf, struct exec *e, bool all)
+{
+	uint32_t n = 0;
+
+	while (n < e->npending && (all || !step_waits(e, n))) {
+		struct exec_step *s = &e->pending[n++];
+
+		if (s->run.number && !s->run.done_ns && e->completes)
+			s->run.flags |= STEP_tainted | STEP_imputed;
+		step_give(sf, e, s);
+	}
+	e->npending -= n;
+	if (n)
+		memmove(e->pending, e->pending + n, e->npending * sizeof(*e->pending));
+	if (!e->npending && e->pending_cap > 16)
+		e->pending = grow_free(e->pending, &e->pending_cap);
+}
+
+static void exec_pending_add(struct step_finder *sf, struct exec *e, const struct exec_step *s)
+{
+	struct exec_step *pending;
+
+	if (!e->dones && e->npending >= DEAF_STEPS)
+		e->deaf = true;
+	if (e->npending == EXEC_PENDING)
+		exec_flush(sf, e, true);
+	pending = grow_items(e->pending, &e->pending_cap, e->npending + 1, EXEC_PENDING,
+			     sizeof(*pending));
+	if (!pending) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	e->pending = pending;
+	e->pending[e->npending++] = *s;
+	exec_flush(sf, e, false);
+}
+
+/* ---- runs, once it is known what they are ---------------------------------------------------- */
+
+/* One program again and again, or two and more of them long enough. */
+static bool block_counts(const struct exec_block *b)
+{
+	return b->runs >= (b->mixed ? BLOCK_MIXED : BLOCK_RUNS) && !b->trains;
+}
+
+bool exec_evaluates(const struct exec *e)
+{
+	const struct exec_block *b = &e->block;
+
+	return b->evals ||
+	       (block_counts(b) && (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
+}
+
+/* Not Keras' validation, which bears the training's name. */
+static bool block_trains(const struct exec *e, const struct exec_program *p)
+{
+	return p->class == PROGRAM_STEP && !program_akin(p->name, e->program[e->elected].name);
+}
+
+static void block_add(struct exec *e, const struct exec_run *r)
+{
+	const struct exec_program *p = &e->program[r->program];
+	struct exec_block *b = &e->block;
+
+	if (p->class == PROGRAM_INTERNAL || p->class == PROGRAM_ASIDE || p->member)
+		return;
+	if (!b->runs)
+		*b = (struct exec_block){
+			.begin_ns = r->begin_ns, .program = r->program, .tid = r->tid};
+	b->mixed |= b->program != r->program;
+	b->trains |= block_trains(e, p);
+	b->runs++;
+	b->evals += p->class == PROGRAM_EVAL;
+	b->number = r->number;
+	b->end_ns = r->done_ns ? r->done_ns : r->end_ns;
+	b->open = b->end_ns == r->begin_ns;
+}
+
+static void place_step(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+{
+	struct exec_program *p = &e->program[r->program];
+	struct exec_step s = {.run = *r, .micro = e->nmicro ? e->nmicro : 1};
+
+	if (exec_evaluates(e))
+		s.eval = e->block;
+	e->blocks += block_counts(&e->block);
+	e->block = (struct exec_block){0};
+	if ((p->compiled && e->steps) || e->replaced)
+		s.run.flags |= STEP_recompiled;
+	p->compiled = e->replaced = false;
+	e->nmicro = 0;
+	e->steps++;
+	exec_pending_add(sf, e, &s);
+}
+
+void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+{
+	struct exec_program *p = &e->program[r->program];
+	uint64_t gap = e->steps - p->at_step;
+
+	if (r->program == e->elected) {
+		place_step(sf, e, r);
+		return;
+	}
+	if (gap) {
+		p->same = gap == p->gap ? p->same + 1 : 0;
+		p->gap = gap;
+	}
+	p->at_step = e->steps;
+	e->nmicro += r->program == e->micro;
+	/* It turned out to run in each cycle. */
+	p->member |= gap == 1 && p->same >= SAME_GAPS && p->class != PROGRAM_EVAL;
+	if (r->program != e->micro)
+		block_add(e, r);
+}
+
+void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+{
+	struct exec_run *held = e->held;
+	uint32_t n = e->nheld;
+
+	e->held = NULL;
+	e->nheld = e->held_cap = 0;
+	for (uint32_t i = 0; i <= n; i++) {
+		const struct exec_run *run = i < n ? &held[i] : r;
+
+		if (run->program != r->program)
+			continue;
+		if (!e->steps)
+			e->first_ns = run->begin_ns;
+		e->nmicro = e->usual;
+		exec_place(sf, e, run);
+	}
+	free(held);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void describe_cycle(const struct exec *e, struct step_state *st)
+{
+	size_t len = 0, cap = sizeof(st->ratios);
+
+	*st->ratios = '\0';
+	for (uint32_t i = 0; i < e->nprograms && len + 1 < cap; i++) {
+		const struct exec_program *p = &e->program[i];
+		bool micro = i == e->micro;
+
+		if (i != e->elected && !micro && !p->member)
+			continue;
+		len += (size_t)snprintf(st->ratios + len, cap - len, "%s%.40s:%u", len ? " " : "",
+					*p->name ? p->name : "program", micro ? e->usual : 1);
+	}
+}
+
+static const char *exec_why(const struct exec *e, const struct exec_program *p)
+{
+	if (e->by_content)
+		return e->by_name || e->by_feed ? ""
+		       : e->by_moves
+			       ? "; it computes a gradient; its first input changes: weights or data"
+			       : "; it computes a gradient";
+	if (e->by_feed)
+		return e->by_name ? "" : "; it is fed with its own output";
+	return p->content == CONTENT_NONE
+		       ? "; only its name says that it trains: it computes no gradient"
+		       : "; only its name says that it trains";
+}
+
+void exec_describe(const struct step_finder *sf, struct step_state *st)
+{
+	const struct exec *e = sf->exec;
+	uint32_t each = sf->config.multiply > 1 ? sf->config.multiply : 1;
+	const struct exec_program *p = &e->program[e->elected];
+	const char *name = *p->name    ? p->name
+			   : p->cached ? "a program from a cache that tells no name"
+				       : "a program without a name";
+	int n = 0;
+
+	snprintf(st->marker, sizeof(st->marker), "%.47s", *p->name ? p->name : "execution");
+	describe_cycle(e, st);
+	if (st->state == STATE_SUSPECT)
+		return;
+	if (exec_unit(e) == UNIT_EXECUTION)
+		n = snprintf(st->reason, sizeof(st->reason), "executions of %.60s: %s: no steps",
+			     name,
+			     p->content == CONTENT_NONE ? "it computes no gradient"
+			     : p->content == CONTENT_GRADIENT
+				     ? "its gradient changes nothing that it is given first"
+				     : "nothing shows that it trains");
+	else
+		n = snprintf(st->reason, sizeof(st->reason),
+			     "executions of %.60s: %u per step%s%s%s", name, each,
+			     strstr(name, "_step_on_") ? "; Keras calls its evaluation alike" : "",
+			     exec_why(e, p), e->switched ? "; another program counted before" : "");
+	if (!e->completes && n > 0 && (size_t)n < sizeof(st->reason))
+		snprintf(st->reason + n, sizeof(st->reason) - (size_t)n,
+			 "; times are of the calls");
+}
+
+/* ---- as the finder asks ---------------------------------------------------------------------- */
+
+int step_finder_evaluation(struct step_finder *sf, uint32_t *ret_tid, uint64_t *ret_begin_ns,
+			   uint64_t *ret_end_ns, bool *ret_idle)
+{
+	struct exec *e = sf->exec;
+
+	if (!e || !e->nspans)
+		return 0;
+	*ret_tid = e->span[0].tid;
+	*ret_begin_ns = e->span[0].begin_ns;
+	*ret_end_ns = e->span[0].end_ns;
+	*ret_idle = e->span[0].idle;
+	memmove(e->span, e->span + 1, --e->nspans * sizeof(*e->span));
+	return 1;
+}
+
+bool step_finder_trains(const struct step_finder *sf)
+{
+	return sf->exec && sf->exec->trains;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_save_lane.c - state of one training loop as bytes. It requires everything that step_lane.c
+ * relies on when it indexes. */
+#include "userspace/model/step/step_private.h"
+
+static void step_token_archive(struct archive *a, struct token *t)
+{
+	archive_number(a, &t->ident);
+	archive_number(a, &t->name);
+	archive_number(a, &t->fetched);
+}
+
+void group_archive(struct archive *a, struct group *g)
+{
+	step_token_archive(a, &g->token);
+	archive_number(a, &g->begin_ns);
+	archive_number(a, &g->end_ns);
+	archive_number(a, &g->seq);
+	hits_archive(a, &g->hits);
+	archive_number(a, &g->updates);
+	archive_number(a, &g->tid);
+	archive_number(a, &g->flags);
+	archive_number(a, &g->skipped);
+}
+
+/* from and first are indices of the tokens that the unit was learnt from; nothing reads them after
+ * the lock. */
+static void step_unit_archive(struct archive *a, struct unit *u)
+{
+	archive_below(a, &u->period, STEP_PERIOD + 1);
+	archive_below(a, &u->size, STEP_PERIOD + 1);
+	archive_number(a, &u->fresh);
+	archive_number(a, &u->ambiguous);
+	archive_number(a, &u->any);
+	archive_number(a, &u->by_class);
+	archive_number(a, &u->lead);
+	archive_number(a, &u->leads);
+	archive_number(a, &u->optimizers);
+	for (uint32_t i = 0; i < (u->lead ? 1 : u->period); i++)
+		step_token_archive(a, &u->pattern[i]);
+}
+
+/* Where the marks of the open group ended: what a split makes groups of. */
+static void step_ends_archive(struct archive *a, struct lane *l)
+{
+	uint32_t n = l->open ? l->group.updates : 0;
+
+	archive_count(a, &n, STEP_MEMBERS, sizeof(*l->ends));
+	if (archive_reads(a)) {
+		archive_require(a, !l->open || n == l->group.updates);
+		for (l->ends_cap = n ? 8 : 0; l->ends_cap < n; l->ends_cap *= 2)
+			;
+		l->ends = n ? archive_alloc(a, l->ends_cap, sizeof(*l->ends)) : NULL;
+		n = l->ends ? n : 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		archive_number(a, &l->ends[i]);
+}
+
+static void step_held_archive(struct archive *a, struct lane *l)
+{
+	archive_count(a, &l->nheld, STEP_HELD, sizeof(*l->held));
+	if (archive_reads(a)) {
+		archive_require(a, !l->nheld || !l->live || l->mode != LANE_LOCKED);
+		l->held = l->nheld ? archive_alloc(a, l->nheld, sizeof(*l->held)) : NULL;
+		l->held_cap = l->nheld = l->held ? l->nheld : 0;
+	}
+	for (uint32_t i = 0; i < l->nheld; i++)
+		group_archive(a, &l->held[i]);
+}
+
+static void step_grouping_archive(struct archive *a, struct lane *l)
+{
+	archive_number(a, &l->any);
+	archive_number(a, &l->open);
+	archive_number(a, &l->loose);
+	archive_number(a, &l->taint);
+	archive_number(a, &l->unwatched);
+	archive_number(a, &l->largest);
+	archive_number(a, &l->last_seq);
+	archive_number(a, &l->last_tid);
+	group_archive(a, &l->group);
+	step_ends_archive(a, l);
+	hits_archive(a, &l->rest);
+	archive_number(a, &l->marks);
+}
+
+void lane_archive(struct archive *a, const struct step_finder *sf, struct lane **at, enum family f,
+		  uint32_t loop)
+{
+	struct lane *l = *at = archive_object(a, *at, sizeof(*l));
+
+	archive_require(a, l);
+	if (!l)
+		return;
+	if (archive_reads(a)) {
+		l->family = f;
+		l->loop = loop;
+		l->live = sf->elected == f;
+	}
+	step_grouping_archive(a, l);
+	archive_below(a, &l->mode, LANE_RELEARNING + 1);
+	step_held_archive(a, l);
+	step_unit_archive(a, &l->unit);
+	archive_require(a, l->unit.size || l->mode == LANE_LEARNING);
+	group_archive(a, &l->sum);
+	archive_below(a, &l->sum_groups, STEP_PERIOD);
+	archive_number(a, &l->tokens);
+	if (archive_reads(a) && l->tokens)
+		l->history = archive_alloc(a, STEP_TOKENS, sizeof(*l->history));
+	for (uint64_t i = 0; l->history && i < STEP_TOKENS && i < l->tokens; i++)
+		step_token_archive(a, &l->history[i]);
+	archive_numbers(a, l->odd);
+	archive_number(a, &l->regrouped);
+	for (uint32_t i = 0; i < STAGES; i++)
+		step_token_archive(a, &l->stages[i]);
+	archive_number(a, &l->returns);
+}
+
+void hits_archive(struct archive *a, struct hits *h)
+{
+	archive_number(a, &h->backward);
+	archive_number(a, &h->fetch);
+	archive_number(a, &h->zero_grad);
+	archive_number(a, &h->reducer);
+}

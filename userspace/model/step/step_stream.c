@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_stream.c - which training loop a mark belongs to.
+ *
+ * Threads that never run a backward (hooks, pools) work for the first loop. One that does may go on
+ * with the first loop (which was started elsewhere, or changes threads from step to step), or run
+ * one of its own beside it. In the first case no thread's mark ever lies between the backward and
+ * the mark of another; in the second it happens sooner or later, whenever the scheduler interrupts
+ * a step. So all marks are held from the thread's first one until that was seen, or threads took
+ * turns so often without it that it cannot be chance, or the others are silent. */
+#include "userspace/model/step/step_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TURNS_SERIAL                                                                               \
+	32 /* turns without an overlap: one loop. A step is cut in 1 of 3 turns, or more */
+#define SILENT_MARKS 8 /* marks of a new thread ... */
+#define SILENT_NS                                                                                  \
+	1000000000ull /* ... after which threads silent for so long are taken to be done */
+#define RARE_MARKS 4
+#define QUEUE_KEPT 8 /* marks whose room is kept when all were routed */
+
+void tracker_free(struct tracker *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->nlanes; i++)
+		lane_free(t->lanes[i]);
+	free(t->queue);
+	free(t);
+}
+
+uint32_t tracker_loops(const struct step_finder *sf)
+{
+	uint32_t n = 1;
+
+	for (int f = 0; f < FAMILY_COUNT; f++)
+		n = sf->trackers[f] && sf->trackers[f]->nlanes > n ? sf->trackers[f]->nlanes : n;
+	return n;
+}
+
+bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
+		    const struct step_thread *t)
+{
+	bool free_ones = false;
+
+	if (t->backward)
+		return to == t;
+	if (!to->backward)
+		return false;
+	for (uint32_t i = 0; i < sf->nthreads; i++)
+		free_ones |= sf->threads[i].backward && !(sf->threads[i].owns & 1u << f);
+	return !free_ones || !(to->owns & 1u << f);
+}
+
+/* Index of the lane, made when it is not there yet; -1: no memory. */
+static int tracker_lane(struct step_finder *sf, struct tracker *t, enum family f, uint32_t n)
+{
+	struct loop *lp;
+
+	if (n < t->nlanes)
+		return (int)n;
+	if (!sf->loops[n])
+		sf->loops[n] = calloc(1, sizeof(*sf->loops[n]));
+	lp = sf->loops[n];
+	t->lanes[n] = lp ? lane_new(sf, f, n) : NULL;
+	if (!t->lanes[n]) {
+		sf->error = -ENOMEM;
+		return -1;
+	}
+	t->nlanes++;
+	if (!lp->used) {
+		lp->used = true;
+		lp->start_ns = sf->first_ns;
+	}
+	return (int)n;
+}
+
+static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f, uint32_t thread,
+			bool own)
+{
+	uint32_t n = !own ? 0 : t->nlanes < STEP_LOOPS ? t->nlanes : STEP_LOOPS - 1;
+	bool fresh = n >= t->nlanes;
+	int lane = tracker_lane(sf, t, f, n);
+
+	if (lane < 0)
+		return;
+	t->lane_of[thread] = (uint8_t)(lane + 1);
+	if (own && fresh && !sf->loops[n]->nrecent)
+		sf->loops[n]->start_ns = sf->threads[thread].first_ns;
+	if (sf->elected == f && sf->nloops < t->nlanes)
+		sf->nloops = t->nlanes;
+}
+
+/* A mark of another thread lies between this one and its backward. A lost record may look the
+ * same. */
+static bool mark_overlaps(const struct mark *m, uint64_t other_seq)
+{
+	return m->span_ns && m->backward_seq < other_seq;
+}
+
+static uint32_t overlaps_needed(const struct step_finder *sf)
+{
+	return sf->losses ? 2 : 1;
+}
+
+/* A thread of the first loop, with backwards of its own. */
+static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
+{
+	return t->lane_of[thread] == 1 && sf->threads[thread].backward;
+}
+
+/* A merged thread that comes to overlap gets a loop of its own from here on. */
+static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f,
+			  const struct mark *m)
+{
+	bool other = t->first_lane_seq && t->first_lane_thread != m->thread;
+
+	if (!tracker_first(sf, t, m->thread))
+		return;
+	t->changes += other;
+	t->overlaps += other && mark_overlaps(m, t->first_lane_seq);
+	if (t->overlaps >= overlaps_needed(sf)) {
+		tracker_map(sf, t, f, m->thread, true);
+		t->changes = t->overlaps = 0;
+		return;
+	}
+	if (t->changes >= TURNS_SERIAL)
+		t->changes = t->overlaps = 0;
+	t->first_lane_seq = m->seq;
+	t->first_lane_thread = m->thread;
+}
+
+static void tracker_route(struct step_finder *sf, struct tracker *t, enum family f,
+			  const struct mark *m)
+{
+	if (!m->skipped)
+		tracker_watch(sf, t, f, m);
+	if (t->lane_of[m->thread])
+		lane_mark(sf, t->lanes[t->lane_of[m->thread] - 1], m);
+}
+
+struct turns { /* between a new thread and those of the first loop */
+	uint32_t marks;
+	uint32_t changes, overlaps;
+};
+
+static void queue_turns(const struct step_finder *sf, const struct tracker *t, uint32_t thread,
+			struct turns *ret)
+{
+	uint64_t before_seq = t->first_lane_seq;
+	uint32_t before = t->first_lane_thread;
+
+	*ret = (struct turns){0};
+	for (uint32_t i = 0; i < t->nqueue; i++) {
+		const struct mark *m = &t->queue[i];
+		bool change = before_seq && before != m->thread &&
+			      (before == thread || m->thread == thread);
+
+		if (m->skipped || (m->thread != thread && !tracker_first(sf, t, m->thread)))
+			continue;
+		ret->marks += m->thread == thread;
+		ret->changes += change;
+		ret->overlaps += change && mark_overlaps(m, before_seq);
+		before = m->thread;
+		before_seq = m->seq;
+	}
+}
+
+/* All threads of the first loop did nothing for long. */
+static bool tracker_silent(const struct step_finder *sf, const struct tracker *t)
+{
+	for (uint32_t i = 0; i < sf->nthreads; i++) {
+		if (tracker_first(sf, t, i) && silence_ns(sf, sf->threads[i].seen_ns) < SILENT_NS)
+			return false;
+	}
+	return true;
+}
+
+static void queue_flush(struct step_finder *sf, struct tracker *t, enum family f)
+{
+	uint32_t i, n = t->nqueue;
+
+	for (i = 0; i < n && t->lane_of[t->queue[i].thread]; i++)
+		tracker_route(sf, t, f, &t->queue[i]);
+	t->nqueue -= i;
+	memmove(t->queue, t->queue + i, t->nqueue * sizeof(*t->queue));
+}
+
+/* Decides on the thread of the oldest queued mark; force: now. */
+static void queue_decide(struct step_finder *sf, struct tracker *t, enum family f, bool force)
+{
+	struct turns turns;
+	bool overlap;
+
+	while (t->nqueue) {
+		queue_turns(sf, t, t->queue[0].thread, &turns);
+		overlap = turns.overlaps >= overlaps_needed(sf);
+		if (!force && !overlap && turns.changes < TURNS_SERIAL &&
+		    !(turns.marks >= SILENT_MARKS && tracker_silent(sf, t)))
+			return;
+		tracker_map(sf, t, f, t->queue[0].thread, overlap);
+		queue_flush(sf, t, f);
+		if (sf->error)
+			return;
+	}
+}
+
+static void queue_push(struct step_finder *sf, struct tracker *t, enum family f,
+		       const struct mark *m)
+{
+	struct mark *queue;
+
+	queue = grow_items(t->queue, &t->queue_cap, t->nqueue + 1, STEP_QUEUE, sizeof(*queue));
+	if (!queue) {
+		sf->error = -ENOMEM;
+		return;
+	}
+	t->queue = queue;
+	t->queue[t->nqueue++] = *m;
+	queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
+	if (!t->nqueue && t->queue_cap > QUEUE_KEPT)
+		t->queue = grow_free(t->queue, &t->queue_cap);
+}
+
+void tracker_settle(struct step_finder *sf, struct tracker *t)
+{
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		if (sf->trackers[f] == t)
+			queue_decide(sf, t, (enum family)f, true);
+	}
+}
+
+void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
+{
+	struct tracker *t = tracker_of(sf, f);
+	struct step_thread *th = &sf->threads[m->thread];
+
+	if (!t)
+		return;
+	if (!m->skipped) {
+		t->marks++;
+		t->last_seq = m->seq;
+		t->since_better++;
+		/* Ranges take over from what counts now only when they come as often. */
+		if (sf->elected == f && f != FAMILY_RANGES && sf->trackers[FAMILY_RANGES] &&
+		    t->since_better > RARE_MARKS)
+			sf->trackers[FAMILY_RANGES]->since_better = 0;
+	}
+	if (!t->lane_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_BACKWARD))
+		tracker_map(sf, t, f, m->thread, false);
+	if (sf->error) /* held, it would wait for others of its thread */
+		return;
+	if (t->lane_of[m->thread] && !t->nqueue) {
+		tracker_route(sf, t, f, m);
+		return;
+	}
+	queue_push(sf, t, f, m);
+}

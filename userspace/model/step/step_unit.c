@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_unit.c - rules I and F: how many updates make the author's step.
+ *
+ * Each update is a token: optimizer class, identity of its parameters, was a batch fetched since
+ * the update before. A plain loop repeats one token. A GAN that trains both networks on one batch
+ * repeats (D, fresh), (G, not): its author counts one step. The smallest period is that of the
+ * loop's body. It is the author's step when every optimizer occurs once in it, or when it gets
+ * exactly one batch.
+ *
+ * Otherwise authors differ. Where optimizers take turns, one more often than the others (a critic
+ * at each step, an actor at every second), the steps are most likely that one's: it leads, and the
+ * others' updates join its steps. Else (two phases of several updates each) every update counts.
+ * Both are flagged. */
+#include "userspace/model/step/step_private.h"
+
+#include <string.h>
+
+/* One token three times is a plain loop. Any other period must be seen twice and start a third
+ * time. */
+#define PLAIN_TOKENS 3
+/* After so many equal ones no period up to STEP_PERIOD can hide before them. */
+#define SUFFIX_TOKENS (STEP_PERIOD + 1)
+/* Share of tokens that must fit when none does exactly, per cent. */
+#define FIT_PERCENT 98
+
+#define LEAD_OPTIMIZERS 16
+#define NOISE_TOKENS	(STEP_PERIOD + 8) /* before identities that never come back are noise */
+#define RUN_CHANGES	4		  /* of the optimizer, at least */
+#define RUN_TOKENS                                                                                 \
+	2 /* updates of one optimizer before the next, at least, of loops that make optimizers */
+
+bool token_same_optimizer(const struct token *a, const struct token *b)
+{
+	return a->name == b->name && a->ident == b->ident;
+}
+
+bool token_leads(const struct token *t, const struct token *leader)
+{
+	return t->name == leader->name && (t->ident == leader->ident || !t->ident);
+}
+
+bool token_equal(const struct token *a, const struct token *b, bool by_class)
+{
+	return a->name == b->name && a->fetched == b->fetched &&
+	       (by_class || a->ident == b->ident || !a->ident || !b->ident);
+}
+
+static uint32_t period_misfits(const struct token *t, uint32_t count, uint32_t period,
+			       bool by_class)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = period; i < count; i++)
+		n += !token_equal(&t[i], &t[i - period], by_class);
+	return n;
+}
+
+/* Smallest period that fits all of t[from..count) and that was seen `times` times and once more
+ * begun. */
+static uint32_t period_exact(const struct unit_input *in, uint32_t from, uint32_t times,
+			     bool by_class)
+{
+	uint32_t n = in->count - from;
+
+	for (uint32_t p = 1; p <= STEP_PERIOD && times * p + 1 <= n; p++) {
+		if (!period_misfits(in->tokens + from, n, p, by_class))
+			return p == 1 && in->turns ? 0 : p;
+	}
+	return 0;
+}
+
+/* Several optimizers, each once. */
+static bool pattern_distinct(const struct token *t, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t k = 0; k < i; k++) {
+			if (t[i].name == t[k].name && t[i].ident == t[k].ident)
+				return false;
+		}
+	}
+	return true;
+}
+
+struct turns { /* of several optimizers */
+	const struct token *who[LEAD_OPTIMIZERS];
+	uint32_t n[LEAD_OPTIMIZERS];
+	uint32_t count, most; /* optimizers; index of the one that updates most often, of equals the
+				 first */
+};
+
+/* Returns true when others of its class have an identity, and this one has none. */
+static bool token_unknown(const struct token *t, uint32_t n, const struct token *of)
+{
+	for (uint32_t i = 0; i < n && !of->ident; i++) {
+		if (t[i].name == of->name && t[i].ident)
+			return true;
+	}
+	return false;
+}
+
+static bool turns_count(const struct token *t, uint32_t n, struct turns *ret)
+{
+	*ret = (struct turns){0};
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = 0;
+
+		if (token_unknown(t, n, &t[i]))
+			continue;
+		while (k < ret->count && !token_same_optimizer(&t[i], ret->who[k]))
+			k++;
+		if (k == LEAD_OPTIMIZERS)
+			return false;
+		if (k == ret->count)
+			ret->who[ret->count++] = &t[i];
+		ret->n[k]++;
+	}
+	for (uint32_t k = 1; k < ret->count; k++)
+		ret->most = ret->n[k] > ret->n[ret->most] ? k : ret->most;
+	return ret->count > 1;
+}
+
+static bool turns_even(const struct turns *turns)
+{
+	uint32_t k = 0;
+
+	while (k < turns->count && turns->n[k] == turns->n[0])
+		k++;
+	return k == turns->count;
+}
+
+/* The optimizer leads: no other one updates twice without another's update between, and only it
+ * gets batches, if any does. */
+static bool turns_led(const struct token *t, uint32_t n, const struct token *leader)
+{
+	uint32_t fresh = 0, leads = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool led = !token_leads(&t[i], leader);
+
+		if (led && (t[i].fetched || (i && token_same_optimizer(&t[i], &t[i - 1]))))
+			return false;
+		fresh += t[i].fetched;
+		leads += !led;
+	}
+	return leads && (!fresh || fresh + 1 >= leads);
+}
+
+/* One of those that update most often leads, and none is seen less than `least` times. With more
+ * than 1 it is no period that is looked at: none that may be there is left to be seen. */
+static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct unit *ret)
+{
+	struct turns turns;
+	uint32_t at;
+
+	if (!turns_count(t, n, &turns))
+		return false;
+	for (uint32_t k = 0; k < turns.count; k++) {
+		if (turns.n[k] < least || n <= 4 * (least - 1) * turns.count)
+			return false;
+	}
+	at = turns.most;
+	while (at < turns.count &&
+	       (turns.n[at] < turns.n[turns.most] || !turns_led(t, n, turns.who[at])))
+		at++;
+	if (at == turns.count)
+		return false;
+	*ret = (struct unit){.size = 1,
+			     .lead = true,
+			     .leads = turns.n[at],
+			     .optimizers = turns.count,
+			     .ambiguous = true,
+			     .pattern = {*turns.who[at]}};
+	return true;
+}
+
+/* Identities that hardly ever come back say nothing. */
+static bool unit_noise(const struct token *t, uint32_t n)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 1; i < n; i++) {
+		bool again = false;
+
+		for (uint32_t k = 0; k < i && !again; k++)
+			again = token_same_optimizer(&t[i], &t[k]) &&
+				!token_same_optimizer(&t[i], &t[i - 1]);
+		known += again;
+	}
+	return 4 * known < n;
+}
+
+bool unit_joins(const struct unit *u, const struct token *t, uint32_t count)
+{
+	bool again = false;
+
+	if (u->period != 1 || u->any || !count || t[0].fetched || !t[0].ident ||
+	    !u->pattern[0].ident || token_same_optimizer(&t[0], &u->pattern[0]))
+		return false;
+	for (uint32_t i = 1; i < count; i++)
+		again |= token_same_optimizer(&t[i], &u->pattern[0]);
+	return again || count < CLASS_TOKENS;
+}
+
+bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, struct unit *ret)
+{
+	struct turns turns;
+
+	if (!turns_count(t, count, &turns) || !turns_led(t, count, &u->pattern[0]))
+		return false;
+	*ret = *u;
+	ret->from = ret->first = 0; /* of these tokens, not of those that it was learnt from */
+	ret->lead = ret->ambiguous = true;
+	ret->optimizers = turns.count > u->optimizers ? turns.count : u->optimizers;
+	if (!u->lead)
+		ret->period = ret->leads = 0;
+	return true;
+}
+
+/* Identities that never come back, or in runs: optimizers that live for some updates each. */
+static bool unit_runs(const struct token *t, uint32_t n)
+{
+	uint32_t changes = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		changes += !token_same_optimizer(&t[i], &t[i - 1]);
+	return changes >= RUN_CHANGES && n >= RUN_TOKENS * (changes + 1);
+}
+
+/* The tokens of the period p at tokens[from]; an identity that is missing there is the last one
+ * that stands at its place in another period. */
+static void period_body(const struct unit_input *in, uint32_t from, uint32_t p, struct token *ret)
+{
+	memcpy(ret, in->tokens + from, p * sizeof(*ret));
+	for (uint32_t i = in->count; i-- > 0;) {
+		struct token *t = &ret[(i + p - from % p) % p];
+
+		if (!t->ident && token_equal(t, &in->tokens[i], false))
+			t->ident = in->tokens[i].ident;
+	}
+}
+
+/* Rule F for the period p of tokens[from...). */
+static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, bool by_class,
+			struct unit *ret)
+{
+	uint32_t fresh = 0, at = 0;
+	struct token t[STEP_PERIOD];
+	struct unit lead;
+
+	period_body(in, from, p, t);
+	for (uint32_t i = 0; i < p; i++) {
+		if (t[i].fetched) {
+			at = in->fetch_ends ? (i + 1) % p : i;
+			fresh++;
+		}
+	}
+	*ret = (struct unit){.period = p,
+			     .size = 1,
+			     .fresh = fresh,
+			     .from = from,
+			     .first = from,
+			     .by_class = by_class};
+	if (p > 1 && (fresh == 1 || pattern_distinct(t, p))) {
+		ret->size = p;
+		if (fresh == 1 && !(in->from_start && !from))
+			ret->first += at;
+	} else if (p > 1 && unit_lead(t, p, 1, &lead)) {
+		*ret = lead;
+		ret->period = p;
+		ret->from = ret->first = from > 1 ? from : 0;
+		return;
+	} else if (p > 1) {
+		struct turns turns;
+
+		ret->ambiguous = ret->any = true;
+		ret->optimizers = turns_count(t, p, &turns) && turns_even(&turns) ? turns.count : 0;
+	}
+	memcpy(ret->pattern, t + (ret->first - from), (from + p - ret->first) * sizeof(*t));
+	memcpy(ret->pattern + (from + p - ret->first), t, (ret->first - from) * sizeof(*t));
+}
+
+bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
+{
+	for (uint32_t p = 1; p <= STEP_PERIOD; p++) {
+		uint32_t pairs = in->count - p;
+
+		if (100 * period_misfits(in->tokens, in->count, p, false) >
+		    (100 - FIT_PERCENT) * pairs)
+			continue;
+		unit_decide(in, in->count - p, p, false, ret);
+		/* The last period is the freshest, but steps start where they started all along. */
+		ret->from = 0;
+		ret->first = ret->size > 1 ? ret->first % p : 0;
+		return true;
+	}
+	return unit_lead(in->tokens, in->count, 2, ret);
+}
+
+bool unit_learn(const struct unit_input *in, struct unit *ret)
+{
+	uint32_t p, n = in->count, skip;
+
+	if (n < PLAIN_TOKENS)
+		return false;
+	/* The first token was seen in part only, or its batch came another way. With one optimizer
+	 * and two fresh batches after it, whatever period may follow counts each update. */
+	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
+	if (!in->turns && !period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
+	    in->tokens[0].name == in->tokens[1].name &&
+	    in->tokens[0].ident == in->tokens[1].ident &&
+	    (in->from_start || !in->tokens[0].fetched || in->tokens[1].fetched)) {
+		unit_decide(in, 1, 1, false, ret);
+		ret->from = ret->first = 0;
+		return true;
+	}
+	p = period_exact(in, 0, 2, false);
+	if (p) {
+		unit_decide(in, 0, p, false, ret);
+		return true;
+	}
+	p = skip ? period_exact(in, 1, 2, false) : 0;
+	if (p) {
+		unit_decide(in, 1, p, false, ret);
+		return true;
+	}
+	if (n >= CLASS_TOKENS && unit_lead(in->tokens + skip, n - skip, 2, ret))
+		return true;
+	if (n >= NOISE_TOKENS && unit_noise(in->tokens, n) &&
+	    !period_misfits(in->tokens, n, 1, true)) {
+		unit_decide(in, 0, 1, true, ret);
+		ret->ambiguous = unit_runs(in->tokens, n);
+		return true;
+	}
+	for (uint32_t from = 1; n > SUFFIX_TOKENS && from <= n - SUFFIX_TOKENS; from++) {
+		p = period_exact(in, from, 2, false);
+		if (p) {
+			unit_decide(in, from, p, false, ret);
+			return true;
+		}
+	}
+	if (n < STEP_TOKENS)
+		return false;
+	if (!unit_learn_mostly(in, ret))
+		*ret = (struct unit){.size = 1, .ambiguous = true, .any = true};
+	return true;
+}
+
+static bool all_one_optimizer(const struct token *t, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		if (t[i].name != t[0].name || t[i].ident != t[0].ident)
+			return false;
+	}
+	return true;
+}
+
+void unit_guess(const struct unit_input *in, struct unit *ret)
+{
+	uint32_t p, n = in->count, fresh = 0;
+
+	*ret = (struct unit){.size = 1, .any = true};
+	if (!n)
+		return;
+	p = n > 1 ? period_exact(in, 0, 1, false) : 0;
+	if (p) {
+		unit_decide(in, 0, p, false, ret);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		fresh += in->tokens[i].fetched;
+	/* One body of a loop over several optimizers was all there was. */
+	if (n <= STEP_PERIOD && !all_one_optimizer(in->tokens, n) &&
+	    ((fresh == 1 && in->tokens[0].fetched) || pattern_distinct(in->tokens, n)))
+		unit_decide(in, 0, n, false, ret);
+	else if (n > 1 && !unit_lead(in->tokens, n, 1, ret))
+		ret->ambiguous = !all_one_optimizer(in->tokens, n);
+}

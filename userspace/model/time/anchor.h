@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* anchor.h - converts CLOCK_MONOTONIC to wall time, by the clock anchors among the events. Pure. */
+#ifndef MODEL_ANCHOR_H
+#define MODEL_ANCHOR_H
+
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+
+#define ANCHORS 16 /* the last anchors; facts are never older than these reach back */
+
+struct anchors {
+	struct {
+		uint64_t mono_ns;
+		int64_t real_ns;
+	} at[ANCHORS];
+	uint64_t count; /* anchors ever added */
+};
+
+/* Adds an anchor: both clocks read at the same instant (UTC ns). */
+void anchors_add(struct anchors *a, uint64_t mono_ns, int64_t real_ns);
+/* Returns the UTC time (ns) of mono_ns, computed from the latest anchor at or before it, or the
+ * oldest one kept. 0: no anchor yet. */
+int64_t anchors_real(const struct anchors *a, uint64_t mono_ns);
+void anchors_archive(struct archive *a, struct anchors *as);
+
+#endif

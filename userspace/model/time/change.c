@@ -1,0 +1,893 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/time/change.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/order.h"
+#include "userspace/model/time/change_lasting.h"
+#include "userspace/model/time/change_sums.h"
+
+#define RING	      56	  /* last samples: those that confirm, and some before the onset */
+#define SAMPLE_NS     50000000ull /* shorter steps are taken together, so many that they make this */
+#define SAMPLE_STEPS  65536
+#define BLOCK	      32
+#define BLOCKS	      32
+#define LEARNT	      (CHANGE_LEARN / BLOCK)
+#define FIRST	      5 /* steps that warm up */
+#define SPREADS_KNOWN 4 /* blocks whose spread means something */
+
+/* The median of 40 steps has a standard error of 1.25 / sqrt(40) = 0.2 of theirs: six of those. */
+#define STEP_SPREADS 1.2
+#define THRESHOLD    8.0 /* of the sum, in half changes */
+#define CLIP	     3.0 /* what one step can add, in half changes: three outliers are no change */
+#define GIVE_UP	     (4 * CHANGE_CONFIRM) /* steps after which a doubt is dropped */
+#define DOUBT_NS     240000000000ull	  /* for so long a doubt may need to be one or the other */
+#define USUAL_AGAIN  0.75 /* of the least change: a change at the brink does not come and go */
+
+#define SCALES		3
+#define MILLION		1000000
+#define SHARE		4096.0 /* a share is at most 16: a stall is no slowdown */
+#define PENDING_SAMPLES 8      /* of a group */
+#define MEAN_DIFFERS	0.02   /* least difference of the ratios of means and of medians */
+
+#define MEDIAN_FIRST_NS                                                                            \
+	2000000000ull /* the medians' onset is the better one where they see it, too */
+
+#define RAW	     160 /* last steps, for the period */
+#define RAW_LOG	     1024.0
+#define PERIOD_MOST  64
+#define PERIOD_LEAST 4	/* gaps of one length that make a period */
+#define PERIOD_AGREE 80 /* of all gaps, per cent */
+/* No samples. Not tainted alone: a step whose start or end is a guess, that stood still, that
+ * compiled. */
+#define NO_SAMPLE (STEP_NO_SAMPLE | STEP_recompiled)
+
+struct past {
+	uint64_t ns, start_ns;
+	uint32_t number;	     /* the low bits of its first step's */
+	uint16_t share[PHASE_COUNT]; /* of ns, in 65535ths */
+};
+
+struct doubt { /* one CUSUM: has it changed in this direction? */
+	double sum;
+	uint64_t since; /* index of the first step of it */
+	bool raised;	/* the sum was over the threshold */
+};
+
+static const uint32_t scale_samples[SCALES] = {8, 32, 128}; /* in a group */
+
+struct pending { /* a slowdown that did not last for long enough yet; number 0: none */
+	uint64_t number, start_ns;
+	uint64_t sum_ns; /* the group in progress */
+	uint32_t count, groups;
+	uint16_t mean[SUMS_GROUPS]; /* of the last groups since, in SHAREs of the usual sample */
+};
+
+struct sample { /* steps that make one; the last one in the making */
+	uint64_t steps, ns, start_ns, number;
+	uint64_t phase_ns[PHASE_COUNT];
+};
+
+struct change {
+	uint64_t samples, skipped;
+	uint64_t number;   /* of the last step */
+	uint64_t together; /* steps of a sample; 0 and 1: one */
+	struct sample making;
+	struct past ring[RING]; /* a sample's step: its mean, its first one's number and start */
+	uint64_t raw;		/* steps ever */
+	uint16_t raw_log[RAW];	/* RAW_LOG times the logarithm, to the base 2, of ns */
+	struct scale scale[SCALES];
+	struct pending pending;
+	struct lasting lasting;
+	uint64_t found; /* what reported the slowdown that lasts: 0: medians, else 1 + the scale */
+	uint64_t median_ns[BLOCKS];
+	uint32_t spread[BLOCKS];    /* in millionths of median_ns */
+	uint16_t mean[SUMS_GROUPS]; /* of the last blocks, in SHAREs of it */
+	uint64_t blocks;	    /* ever, since it was last learnt anew */
+	uint64_t block_at;	    /* index of the first step of the block in the making */
+	uint64_t usual_ns;	    /* 0: not known */
+	uint64_t older_ns; /* usual before it became faster; forgotten when the new one is well
+			      known */
+	double least;	   /* change that is reported, as a share of usual_ns */
+	uint64_t part_ns[CHANGE_PARTS];
+	uint32_t parts_known;
+	uint32_t micro_batches; /* of the usual step */
+	uint64_t optimizer;
+	uint32_t others; /* steps in a row of other work */
+	struct doubt up, down;
+	struct change_view reported;
+};
+
+struct change *change_new(void)
+{
+	struct change *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->reported.blame = -1;
+	return c;
+}
+
+void change_free(struct change *c)
+{
+	free(c);
+}
+
+const char *change_part_name(int part)
+{
+	return part < 0 ? "" : part < PHASE_COUNT ? phase_name[part] : "else";
+}
+
+const char *change_period_text(char *out, size_t len, const struct change_view *v)
+{
+	static const char *const ending[] = {"th", "st", "nd", "rd"};
+	uint32_t p = v->period, last = p % 10 < 4 && p % 100 / 10 != 1 ? p % 10 : 0;
+
+	*out = '\0';
+	if (p)
+		snprintf(out, len, "every %u%s step is long", p, ending[last]);
+	return out;
+}
+
+/* ---- the last steps -------------------------------------------------------------------------- */
+
+static const struct past *past_at(const struct change *c, uint64_t index)
+{
+	return &c->ring[index % RING];
+}
+
+static uint64_t past_number(const struct change *c, uint64_t index)
+{
+	return c->number - (uint32_t)(c->number - past_at(c, index)->number);
+}
+
+/* true: a sample is complete. */
+static bool change_sample_add(struct change *c, const struct fact_step *fs)
+{
+	uint64_t ns = fs->step.end_ns - fs->step.start_ns;
+	struct sample *m = &c->making;
+	struct past *p;
+
+	c->raw_log[c->raw++ % RAW] = (uint16_t)(RAW_LOG * log2((double)ns));
+	c->number = fs->step.number;
+	c->parts_known |= fs->phases_known;
+	if (!m->steps)
+		*m = (struct sample){.start_ns = fs->step.start_ns, .number = fs->step.number};
+	m->steps++;
+	m->ns += ns;
+	for (int i = 0; i < PHASE_COUNT; i++)
+		m->phase_ns[i] += fs->phase_ns[i] < ns ? fs->phase_ns[i] : ns;
+	if (m->steps < c->together && m->ns < 64 * SAMPLE_NS)
+		return false;
+	p = &c->ring[c->samples++ % RING];
+	*p = (struct past){
+		.ns = m->ns / m->steps, .start_ns = m->start_ns, .number = (uint32_t)m->number};
+	for (int i = 0; i < PHASE_COUNT; i++)
+		p->share[i] = m->ns ? (uint16_t)(65535.0 * (double)m->phase_ns[i] / (double)m->ns)
+				    : 0;
+	*m = (struct sample){0};
+	return true;
+}
+
+static uint32_t change_times(const struct change *c, uint64_t from, uint64_t to, uint64_t *out)
+{
+	uint32_t n = 0;
+
+	for (uint64_t i = from; i < to; i++)
+		out[n++] = past_at(c, i)->ns;
+	return n;
+}
+
+static uint64_t mean_of(const uint64_t *a, uint32_t n)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += (double)a[i];
+	return (uint64_t)(sum / n);
+}
+
+/* Median of the last steps, of the two in the middle the one that is nearer to no change. */
+static uint64_t recent_median(const struct change *c, bool slower)
+{
+	uint64_t a[CHANGE_CONFIRM];
+
+	change_times(c, c->samples - CHANGE_CONFIRM, c->samples, a);
+	return order_nth(a, CHANGE_CONFIRM, CHANGE_CONFIRM / 2 - slower);
+}
+
+static uint64_t part_of(const struct past *p, int part)
+{
+	double known = 0;
+
+	if (part < PHASE_COUNT)
+		return (uint64_t)((double)p->share[part] / 65535.0 * (double)p->ns);
+	for (int i = 0; i < PHASE_COUNT; i++)
+		known += p->share[i] / 65535.0;
+	return known < 1 ? (uint64_t)((1 - known) * (double)p->ns) : 0;
+}
+
+static uint64_t part_median(const struct change *c, int part, uint64_t from, uint64_t to)
+{
+	uint64_t a[RING];
+	uint32_t n = 0;
+
+	for (uint64_t i = from; i < to; i++)
+		a[n++] = part_of(past_at(c, i), part);
+	return order_median(a, n);
+}
+
+static uint64_t part_mean(const struct change *c, int part, uint64_t from, uint64_t to)
+{
+	double sum = 0;
+
+	for (uint64_t i = from; i < to; i++)
+		sum += (double)part_of(past_at(c, i), part);
+	return to > from ? (uint64_t)(sum / (double)(to - from)) : 0;
+}
+
+/* ---- the usual step -------------------------------------------------------------------------- */
+
+static double change_larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t share_ns(double share, uint64_t whole_ns)
+{
+	double ns = share * (double)whole_ns;
+
+	return ns < (double)CHANGE_LONGEST_NS ? (uint64_t)llround(ns) : CHANGE_LONGEST_NS;
+}
+
+static void learn_usual(struct change *c)
+{
+	uint32_t n = c->blocks < BLOCKS ? (uint32_t)c->blocks : BLOCKS;
+	double scale, step_spread, block_spread;
+	uint64_t a[BLOCKS];
+
+	if (n < LEARNT)
+		return;
+	memcpy(a, c->median_ns, n * sizeof(*a));
+	c->usual_ns = order_median(a, n);
+	block_spread = n < SPREADS_KNOWN ? 0 : (double)order_spread(a, n, c->usual_ns);
+	for (uint32_t i = 0; i < n; i++)
+		a[i] = share_ns((double)c->spread[i] / MILLION, c->median_ns[i]);
+	step_spread = (double)order_median(a, n);
+	scale = MAD_SCALE * (1 + DOUBTED_BLOCKS / n) / (c->usual_ns ? (double)c->usual_ns : 1);
+	c->least = change_larger(CHANGE_MIN, change_larger(STEP_SPREADS * step_spread * scale,
+							   BLOCK_SPREADS * block_spread * scale));
+	if (c->blocks >= BLOCKS)
+		c->older_ns = 0;
+}
+
+static void doubts_drop(struct change *c)
+{
+	c->up = c->down = (struct doubt){.since = c->samples};
+	c->pending.number = 0;
+	c->block_at = c->samples;
+}
+
+static void forget_usual(struct change *c)
+{
+	c->samples = c->blocks = c->usual_ns = c->older_ns = c->making.steps = c->raw = 0;
+	memset(c->part_ns, 0, sizeof(c->part_ns));
+	memset(c->scale, 0, sizeof(c->scale));
+}
+
+/* So many steps are taken together that a sample is neither shorter than needed nor a matter of one
+ * slice of the scheduler. */
+static bool resize_sample(struct change *c)
+{
+	uint64_t ns = c->median_ns[0] ? c->median_ns[0] : 1, now = c->together ? c->together : 1;
+	uint64_t wanted = SAMPLE_NS / ns < SAMPLE_STEPS ? SAMPLE_NS / ns : SAMPLE_STEPS;
+
+	if (wanted < 2 * now)
+		return false;
+	forget_usual(c);
+	doubts_drop(c);
+	c->together = wanted;
+	return true;
+}
+
+static uint32_t change_millionths(uint64_t part, uint64_t whole)
+{
+	double share = whole ? MILLION * (double)part / (double)whole : 0;
+
+	return share < UINT32_MAX ? (uint32_t)lround(share) : UINT32_MAX;
+}
+
+static uint16_t share_of(uint64_t part, uint64_t whole)
+{
+	double share = whole ? SHARE * (double)part / (double)whole : 0;
+
+	return share < UINT16_MAX ? (uint16_t)lround(share) : UINT16_MAX;
+}
+
+/* The last BLOCK samples are healthy ones. */
+static void learn_block(struct change *c)
+{
+	uint64_t a[BLOCK], mean_ns, med, weight = c->blocks < 7 ? c->blocks + 1 : 8;
+	uint32_t at = (uint32_t)(c->blocks++ % BLOCKS);
+
+	change_times(c, c->samples - BLOCK, c->samples, a);
+	mean_ns = mean_of(a, BLOCK);
+	c->median_ns[at] = med = order_median(a, BLOCK);
+	c->spread[at] = change_millionths(order_spread(a, BLOCK, med), med);
+	c->mean[(c->blocks - 1) % SUMS_GROUPS] = share_of(mean_ns, med);
+	for (int i = 0; i < CHANGE_PARTS; i++) {
+		int64_t more_ns = (int64_t)part_median(c, i, c->samples - BLOCK, c->samples) -
+				  (int64_t)c->part_ns[i];
+
+		c->part_ns[i] = (uint64_t)((int64_t)c->part_ns[i] + more_ns / (int64_t)weight);
+	}
+	c->block_at = c->samples;
+	if (c->blocks > 1 || !resize_sample(c))
+		learn_usual(c);
+}
+
+/* The last samples are the new usual ones. */
+static void learn_anew(struct change *c)
+{
+	c->blocks = 0;
+	memset(c->scale, 0, sizeof(c->scale));
+	learn_block(c);
+	c->usual_ns = c->blocks ? c->median_ns[0] : 0;
+	doubts_drop(c);
+}
+
+/* ---- doubts ---------------------------------------------------------------------------------- */
+
+/* distance: from the level that is doubted, as a share of the usual step, positive where it would
+ * have changed to; half: of the change that is looked for. */
+static void doubt_add(struct change *c, struct doubt *d, double distance, double half)
+{
+	double more = distance - half;
+
+	if (d->sum <= 0)
+		*d = (struct doubt){.since = c->samples - 1};
+	d->sum += more > CLIP * half ? CLIP * half : more < -CLIP * half ? -CLIP * half : more;
+	if (d->sum > THRESHOLD * half)
+		d->raised = true;
+	if (d->sum <= 0)
+		d->raised = false;
+}
+
+/* Enough steps, and not looked at too often while it stays a doubt. */
+static bool doubt_due(const struct change *c, const struct doubt *d)
+{
+	uint64_t n = c->samples - d->since;
+
+	return d->raised && n >= CHANGE_CONFIRM && (n < 2 * CHANGE_CONFIRM || n % 8 == 0);
+}
+
+/* Both levels known, the most likely step of the change is where the sum of what follows is
+ * largest; no step counts for more than one at its level does, so that outliers do not move it. It
+ * is behind step `number`. */
+static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns,
+			     uint64_t after_ns)
+{
+	double middle = ((double)before_ns + (double)after_ns) / 2;
+	double half = (double)after_ns - middle, sum = 0, best = 0;
+	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, at = c->samples - 1;
+
+	for (uint64_t i = c->samples; i-- > oldest && past_number(c, i) > number;) {
+		double more = ((double)past_at(c, i)->ns - middle) / half;
+
+		sum += more > 1 ? 1 : more < -1 ? -1 : more;
+		if (sum > best) {
+			best = sum;
+			at = i;
+		}
+	}
+	return at;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* Steps from one long step to the next, where most gaps are the same: 4: every 4th step is long. 0:
+ * none. */
+static uint32_t change_period(const struct change *c, uint64_t steps)
+{
+	const struct change_view *v = &c->reported;
+	double limit = RAW_LOG * log2(1.5 * (double)v->after_ns - 0.5 * (double)v->before_ns);
+	uint64_t n = steps < c->raw ? steps : c->raw, last = 0;
+	uint32_t gaps[PERIOD_MOST + 1] = {0}, all = 0, most = 0;
+
+	n = n < RAW ? n : RAW;
+	for (uint64_t i = c->raw - n; i < c->raw; i++) {
+		if (c->raw_log[i % RAW] < limit)
+			continue;
+		if (last) {
+			uint64_t gap = i + 1 - last;
+
+			gaps[gap < PERIOD_MOST ? gap : 0]++;
+			all++;
+		}
+		last = i + 1;
+	}
+	for (uint32_t i = 2; i < PERIOD_MOST; i++)
+		if (gaps[i] > gaps[most] || !most)
+			most = i;
+	return gaps[most] >= PERIOD_LEAST && 100 * gaps[most] >= PERIOD_AGREE * all ? most : 0;
+}
+
+/* ---- what is reported ------------------------------------------------------------------------ */
+
+static void change_blame_by(struct change *c, uint64_t from,
+			    uint64_t (*level)(const struct change *, int, uint64_t, uint64_t))
+{
+	struct change_view *v = &c->reported;
+	int64_t all_ns = (int64_t)v->after_ns - (int64_t)v->before_ns;
+
+	for (int i = 0; i < CHANGE_PARTS; i++) {
+		v->grown_ns[i] = (int64_t)level(c, i, from, c->samples) - (int64_t)c->part_ns[i];
+		if (v->grown_ns[i] > all_ns / 2 &&
+		    (v->blame < 0 || v->grown_ns[i] > v->grown_ns[v->blame]))
+			v->blame = i;
+	}
+}
+
+/* Parts that are usual are known by their medians. */
+static void change_blame(struct change *c, uint64_t from)
+{
+	struct change_view *v = &c->reported;
+
+	v->blame = -1;
+	v->parts_known = c->parts_known;
+	change_blame_by(c, from, part_median);
+	if (v->mean && v->blame < 0)
+		change_blame_by(c, from, part_mean);
+	if (!c->parts_known) /* "else" would be all of it: nothing is known */
+		v->blame = -1;
+}
+
+/* Index of the sample that holds this step, or the oldest one. */
+static uint64_t index_of(const struct change *c, uint64_t number)
+{
+	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, i = c->samples;
+
+	while (i > oldest + 1 && past_number(c, i - 1) > number)
+		i--;
+	return i ? i - 1 : 0;
+}
+
+static void report_slower(struct change *c, const struct onset *o, uint64_t noticed)
+{
+	struct change_view *v = &c->reported;
+
+	*v = (struct change_view){
+		.slow = true,
+		.mean = o->mean,
+		.count = v->count + 1,
+		.onset_step = o->number,
+		.onset_ns = o->start_ns,
+		.noticed_step = noticed,
+		.before_ns = o->before_ns,
+		.after_ns = o->after_ns,
+	};
+	change_blame(c, index_of(c, o->number));
+	v->period = change_period(c, noticed + 1 - o->number);
+	doubts_drop(c);
+	for (int i = 0; i < SCALES; i++)
+		change_sums_restart(&c->scale[i]);
+}
+
+static void report_recovered(struct change *c, uint64_t number, uint64_t start_ns)
+{
+	c->reported.slow = false;
+	c->reported.end_step = number;
+	c->reported.end_ns = start_ns;
+	lasting_spell(&c->lasting, c->reported.onset_ns, start_ns);
+	doubts_drop(c);
+	for (int i = 0; i < SCALES; i++)
+		change_sums_restart(&c->scale[i]);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static enum change_event step_slow(struct change *c, double usual, double distance)
+{
+	struct change_view *v = &c->reported;
+	double level = change_larger((double)v->after_ns / usual - 1, c->least);
+	uint64_t now_ns, at;
+
+	doubt_add(c, &c->down, level - distance, level / 2);
+	if (doubt_due(c, &c->down)) {
+		now_ns = recent_median(c, false);
+		if ((double)now_ns / usual - 1 <= USUAL_AGAIN * c->least) {
+			at = change_index(c, v->onset_step, v->after_ns, now_ns);
+			report_recovered(c, past_number(c, at), past_at(c, at)->start_ns);
+			return CHANGE_RECOVERED;
+		}
+	}
+	if (c->samples % 8 == 0 && !c->down.raised && !v->mean)
+		v->after_ns = recent_median(c, true);
+	return CHANGE_NONE;
+}
+
+static struct level means_before(const struct change *c)
+{
+	uint64_t n = c->blocks < SUMS_GROUPS ? c->blocks : SUMS_GROUPS, a[SUMS_GROUPS];
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t block = c->blocks - 1 - i;
+
+		a[i] = share_ns(c->mean[block % SUMS_GROUPS] / SHARE, c->median_ns[block % BLOCKS]);
+	}
+	return change_sums_level(a, n);
+}
+
+static struct level means_since(const struct change *c)
+{
+	uint64_t a[SUMS_GROUPS];
+
+	for (uint32_t i = 0; i < SUMS_GROUPS; i++)
+		a[i] = share_ns(c->pending.mean[i] / SHARE, c->usual_ns);
+	return change_sums_level(a, c->pending.groups);
+}
+
+/* Takes the means of the healthy blocks and of the groups since the onset, where they say something
+ * else than the medians. Returns false when that is not clear yet. */
+static bool onset_mean(const struct change *c, struct onset *o, uint64_t now_ns)
+{
+	struct level before = means_before(c), after = means_since(c);
+	double ratio = after.mean / before.mean,
+	       medians = (double)o->after_ns / (double)o->before_ns;
+	double error = hypot(after.error, before.error * ratio) / before.mean;
+
+	if (!(ratio >= 1 + CHANGE_MIN) || !(fabs(ratio - medians) >= MEAN_DIFFERS))
+		return true;
+	if (c->together > 1 && error > SUMS_PRECISE && now_ns - o->start_ns < SUMS_PRECISE_NS)
+		return false;
+	if (error > MEAN_DIFFERS)
+		return true;
+	o->before_ns = (uint64_t)before.mean;
+	o->after_ns = (uint64_t)after.mean;
+	o->mean = true;
+	return true;
+}
+
+static void change_pending_add(struct change *c, uint64_t sample_ns)
+{
+	struct pending *p = &c->pending;
+	uint64_t most_ns = CHANGE_LONGEST_NS / PENDING_SAMPLES;
+
+	p->sum_ns += sample_ns < most_ns ? sample_ns : most_ns;
+	if (++p->count < PENDING_SAMPLES)
+		return;
+	p->mean[p->groups++ % SUMS_GROUPS] = share_of(p->sum_ns / p->count, c->usual_ns);
+	p->sum_ns = p->count = 0;
+}
+
+/* It began with the sample of that index. */
+static void change_pending_begin(struct change *c, uint64_t from)
+{
+	c->pending = (struct pending){.number = past_number(c, from),
+				      .start_ns = past_at(c, from)->start_ns};
+	for (uint64_t i = from; i < c->samples; i++)
+		change_pending_add(c, past_at(c, i)->ns);
+}
+
+/* What did not last for long enough. */
+static void change_pending_drop(struct change *c, uint64_t now_ns)
+{
+	if (c->pending.number && now_ns - c->pending.start_ns > LASTING_NS &&
+	    lasting_noisy(&c->lasting, now_ns))
+		lasting_spell(&c->lasting, c->pending.start_ns, now_ns);
+	c->pending.number = 0;
+}
+
+static enum change_event confirm_slower(struct change *c, double usual, const struct step *s)
+{
+	uint64_t now_ns = recent_median(c, true), from, a[RING];
+	struct onset o = {.before_ns = c->usual_ns};
+
+	if ((double)now_ns / usual - 1 < c->least) {
+		if ((double)now_ns / usual - 1 < c->least / 2)
+			change_pending_drop(c, s->end_ns);
+		return CHANGE_NONE;
+	}
+	from = c->pending.number ? index_of(c, c->pending.number)
+				 : change_index(c, 0, c->usual_ns, now_ns);
+	o.after_ns = order_median(a, change_times(c, from, c->samples, a));
+	if ((double)o.after_ns / usual - 1 < c->least)
+		return CHANGE_NONE;
+	/* It was as slow before it became faster, not long ago. */
+	if (c->older_ns && (double)o.after_ns < (double)c->older_ns * (1 + c->least)) {
+		learn_anew(c);
+		return CHANGE_NONE;
+	}
+	if (!c->pending.number)
+		change_pending_begin(c, from);
+	o.number = c->pending.number;
+	o.start_ns = c->pending.start_ns;
+	if (!lasting_without_pause(&c->lasting, &o, s->end_ns) || !onset_mean(c, &o, s->end_ns))
+		return CHANGE_NONE;
+	report_slower(c, &o, s->number);
+	c->found = 0;
+	return CHANGE_SLOWER;
+}
+
+static void confirm_faster(struct change *c, double usual)
+{
+	if (1 - (double)recent_median(c, false) / usual < c->least)
+		return;
+	c->older_ns = c->usual_ns > c->older_ns ? c->usual_ns : c->older_ns;
+	learn_anew(c);
+}
+
+static bool change_pending_lasts(const struct change *c, uint64_t now_ns)
+{
+	return c->pending.number &&
+	       now_ns - c->pending.start_ns >= lasting_needed_ns(&c->lasting, now_ns);
+}
+
+static enum change_event step_usual(struct change *c, double usual, double distance,
+				    const struct step *s)
+{
+	enum change_event event = CHANGE_NONE;
+	uint64_t give_up = GIVE_UP;
+
+	if (c->pending.number)
+		change_pending_add(c, past_at(c, c->samples - 1)->ns);
+	doubt_add(c, &c->up, distance, c->least / 2);
+	doubt_add(c, &c->down, -distance, c->least / 2);
+	if (c->up.sum <= 0)
+		change_pending_drop(c, s->end_ns);
+	if (doubt_due(c, &c->up) || (c->up.raised && change_pending_lasts(c, s->end_ns)))
+		event = confirm_slower(c, usual, s);
+	else if (doubt_due(c, &c->down))
+		confirm_faster(c, usual);
+	/* A change that must last in order to be reported is not dropped before it has lasted that
+	 * long. */
+	if (c->pending.number && s->end_ns - c->pending.start_ns < DOUBT_NS)
+		give_up = UINT64_MAX;
+	if ((c->up.raised && c->samples - c->up.since > give_up) ||
+	    (c->down.raised && c->samples - c->down.since > GIVE_UP))
+		doubts_drop(c);
+	if (c->up.raised ||
+	    c->down.raised) /* the usual step is learnt from steps that are not in doubt */
+		c->block_at = c->samples;
+	return event;
+}
+
+static enum change_event scale_slow(struct change *c, struct scale *sc, uint64_t ns)
+{
+	struct change_view *v = &c->reported;
+
+	if (change_sums_over(sc, ns)) {
+		report_recovered(c, sc->run_number, sc->run_start_ns);
+		return CHANGE_RECOVERED;
+	}
+	if (sc->score <= 0 && sc->run)
+		v->after_ns = (uint64_t)change_sums_level(sc->run_ns, sc->run).mean;
+	return CHANGE_NONE;
+}
+
+static enum change_event scale_usual(struct change *c, int i, const struct step *s)
+{
+	struct scale *sc = &c->scale[i];
+	struct onset o;
+
+	uint64_t lasting = lasting_needed_ns(&c->lasting, s->end_ns) +
+			   (c->pending.number ? MEDIAN_FIRST_NS : 0);
+
+	if (!sc->run || !c->usual_ns || s->end_ns - sc->run_start_ns < lasting)
+		return CHANGE_NONE;
+	if (change_sums_changed(sc, &c->lasting, s->end_ns, &o)) {
+		report_slower(c, &o, s->number);
+		c->found = 1 + (uint64_t)i;
+		return CHANGE_SLOWER;
+	}
+	/* Less than is reported, for long: it is usual. */
+	if (sc->run > 2 * SUMS_GROUPS && s->end_ns - sc->run_start_ns > DOUBT_NS)
+		change_sums_learn_run(sc);
+	return CHANGE_NONE;
+}
+
+/* The last sample, for the sums. */
+static enum change_event sums_sample(struct change *c, const struct step *s)
+{
+	const struct past *p = past_at(c, c->samples - 1);
+	enum change_event event = CHANGE_NONE;
+	uint64_t ns;
+	bool complete;
+
+	lasting_part(&c->lasting, p->start_ns, p->ns, s->end_ns);
+	for (int i = 0; i < SCALES && event == CHANGE_NONE; i++) {
+		struct scale *sc = &c->scale[i];
+
+		if (c->reported.slow && c->found != 1 + (uint64_t)i)
+			continue;
+		complete = change_sums_add(sc, past_number(c, c->samples - 1), p->start_ns, p->ns,
+					   scale_samples[i], &ns);
+		if (complete && !c->reported.slow)
+			change_sums_doubt(sc, &c->lasting, ns, s->end_ns);
+		if (!c->reported.slow)
+			event = scale_usual(c, i, s);
+		else if (complete)
+			event = scale_slow(c, sc, ns);
+	}
+	return event;
+}
+
+/* More or fewer micro-batches make another step, and so does another optimizer (a search over
+ * settings trains one model after another): one odd step (the end of an epoch) is passed over, many
+ * are learnt anew. */
+static bool same_work(struct change *c, const struct step *s)
+{
+	if (!c->raw || (s->micro_batches == c->micro_batches && s->optimizer == c->optimizer)) {
+		c->micro_batches = s->micro_batches;
+		c->optimizer = s->optimizer;
+		c->others = 0;
+	} else {
+		c->others++;
+	}
+	return !c->others;
+}
+
+static enum change_event learn_other_work(struct change *c, const struct step *s)
+{
+	bool slow = c->reported.slow;
+
+	if (c->others < BLOCK)
+		return CHANGE_NONE;
+	c->reported.other_optimizer = s->optimizer != c->optimizer;
+	c->micro_batches = s->micro_batches;
+	c->optimizer = s->optimizer;
+	c->others = 0;
+	forget_usual(c);
+	c->together = 0;
+	doubts_drop(c);
+	if (!slow)
+		return CHANGE_NONE;
+	c->reported.slow = false;
+	c->reported.incomparable = true;
+	c->reported.end_step = s->number;
+	c->reported.end_ns = s->start_ns;
+	return CHANGE_RECOVERED;
+}
+
+enum change_event change_step(struct change *c, const struct fact_step *fs)
+{
+	enum change_event event = CHANGE_NONE;
+	double usual, distance;
+
+	if (fs->step.flags & NO_SAMPLE || fs->step.end_ns <= fs->step.start_ns ||
+	    fs->step.end_ns - fs->step.start_ns > CHANGE_LONGEST_NS)
+		return CHANGE_NONE;
+	if (c->skipped < FIRST) {
+		c->skipped++;
+		return CHANGE_NONE;
+	}
+	if (!same_work(c, &fs->step))
+		return learn_other_work(c, &fs->step);
+	if (!change_sample_add(c, fs))
+		return CHANGE_NONE;
+	if (c->usual_ns && !(c->reported.slow && c->found)) {
+		usual = (double)c->usual_ns;
+		distance = (double)past_at(c, c->samples - 1)->ns / usual - 1;
+		event = c->reported.slow ? step_slow(c, usual, distance)
+					 : step_usual(c, usual, distance, &fs->step);
+	}
+	if (event == CHANGE_NONE)
+		event = sums_sample(c, &fs->step);
+	if (c->reported.slow)
+		c->block_at = c->samples;
+	else if (c->samples - c->block_at == BLOCK)
+		learn_block(c);
+	return event;
+}
+
+static void doubt_archive(struct archive *a, struct doubt *d, uint64_t samples)
+{
+	archive_number(a, &d->sum);
+	archive_number(a, &d->since);
+	archive_number(a, &d->raised);
+	archive_require(a, d->since <= samples);
+}
+
+static void reported_archive(struct archive *a, struct change_view *v)
+{
+	archive_number(a, &v->slow);
+	archive_number(a, &v->mean);
+	archive_number(a, &v->period);
+	archive_number(a, &v->incomparable);
+	archive_number(a, &v->other_optimizer);
+	archive_number(a, &v->count);
+	archive_number(a, &v->onset_step);
+	archive_number(a, &v->onset_ns);
+	archive_number(a, &v->noticed_step);
+	archive_number(a, &v->before_ns);
+	archive_number(a, &v->after_ns);
+	archive_number(a, &v->end_step);
+	archive_number(a, &v->end_ns);
+	archive_numbers(a, v->grown_ns);
+	archive_number(a, &v->parts_known);
+	archive_number(a, &v->blame);
+	archive_require(a, v->blame >= -1 && v->blame < CHANGE_PARTS);
+	archive_require(a, v->before_ns <= CHANGE_LONGEST_NS && v->after_ns <= CHANGE_LONGEST_NS);
+}
+
+static void sums_archive(struct archive *a, struct change *c)
+{
+	archive_below(a, &c->together, SAMPLE_STEPS + 1);
+	archive_number(a, &c->making.steps);
+	archive_number(a, &c->making.ns);
+	archive_number(a, &c->making.start_ns);
+	archive_number(a, &c->making.number);
+	archive_numbers(a, c->making.phase_ns);
+	archive_require(a, c->making.ns < 64 * SAMPLE_NS);
+	archive_numbers(a, c->raw_log);
+	archive_number(a, &c->raw);
+	for (int i = 0; i < SCALES; i++)
+		change_sums_archive(a, &c->scale[i], scale_samples[i]);
+	archive_number(a, &c->pending.number);
+	archive_number(a, &c->pending.start_ns);
+	archive_numbers(a, c->mean);
+	archive_numbers(a, c->pending.mean);
+	archive_number(a, &c->pending.groups);
+	archive_number(a, &c->pending.sum_ns);
+	archive_below(a, &c->pending.count, PENDING_SAMPLES);
+	lasting_archive(a, &c->lasting);
+	archive_below(a, &c->found, SCALES + 1);
+}
+
+static void ring_archive(struct archive *a, struct change *c)
+{
+	for (uint64_t i = 0; i < RING && i < c->samples; i++) {
+		struct past *p = &c->ring[i];
+
+		archive_number(a, &p->ns);
+		archive_number(a, &p->start_ns);
+		archive_number(a, &p->number);
+		archive_numbers(a, p->share);
+		archive_require(a, p->ns <= CHANGE_LONGEST_NS);
+	}
+}
+
+void change_archive(struct archive *a, struct change **at)
+{
+	struct change *c = *at = archive_object(a, *at, sizeof(*c));
+
+	if (!c)
+		return;
+	archive_number(a, &c->samples);
+	archive_number(a, &c->skipped);
+	archive_number(a, &c->number);
+	ring_archive(a, c);
+	sums_archive(a, c);
+	archive_number(a, &c->blocks);
+	for (uint64_t i = 0; i < BLOCKS && i < c->blocks; i++) {
+		archive_number(a, &c->median_ns[i]);
+		archive_number(a, &c->spread[i]);
+	}
+	archive_number(a, &c->block_at);
+	archive_number(a, &c->usual_ns);
+	archive_number(a, &c->older_ns);
+	archive_number(a, &c->least);
+	for (int i = 0; i < CHANGE_PARTS; i++) {
+		archive_number(a, &c->part_ns[i]);
+		archive_require(a, c->part_ns[i] <= CHANGE_LONGEST_NS);
+	}
+	archive_number(a, &c->parts_known);
+	archive_number(a, &c->micro_batches);
+	archive_number(a, &c->optimizer);
+	archive_number(a, &c->others);
+	doubt_archive(a, &c->up, c->samples);
+	doubt_archive(a, &c->down, c->samples);
+	reported_archive(a, &c->reported);
+	archive_require(a, c->block_at <= c->samples && c->samples - c->block_at < BLOCK);
+	archive_require(a, !c->usual_ns || (c->samples >= CHANGE_LEARN && c->least >= CHANGE_MIN));
+	archive_require(a, !c->reported.slow || c->usual_ns);
+}
+
+void change_view(const struct change *c, struct change_view *ret)
+{
+	*ret = c->reported;
+	ret->usual_ns = c->usual_ns;
+	ret->known = c->usual_ns;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* change.h - detects when the steps of a loop became lastingly slower (fail-slow), and when they
+ * recovered.
+ *
+ * Method: Page's CUSUM (Biometrika 41, 1954) on the clipped distance of a step from the usual step,
+ * confirmed by the median of the last CHANGE_CONFIRM steps. The usual step is the median of the
+ * medians of up to 32 blocks of 32 healthy steps, so it follows a drift and ignores outliers. A
+ * change is at least CHANGE_MIN, 1.2 times the spread of single steps, and 8 times the spread of
+ * the blocks: in a noisy loop only larger changes are reported. tests/bench/change.c measures false
+ * alarms and delay.
+ *
+ *   slower, lasting       reported once; the onset is where the vote of later steps is clearest
+ *   usual again, lasting  reported once
+ *   faster, lasting       becomes the usual step; steps as slow as before are no slowdown
+ *                         for the next 1024 steps
+ *   creeping              not reported: less than the least change in some 1000 steps
+ *
+ * Steps of less than 50 ms are averaged in groups, and the test above takes the mean of a group. A
+ * second test takes sums of 8, 32 and 128 samples, for a loss of time that the median does not show
+ * (every 4th step, a garbage collector, bursts of another program): a CUSUM of the likelihood that
+ * 85 % of the sums are long. Size and step times are then means.
+ *
+ * A slowdown is reported after it lasted 5 s. Within an hour after a short one it has to last 57 s
+ * without a pause. After four short ones or more it has to last so long that less than one false
+ * report an hour is expected, two minutes at most.
+ *
+ * Pure and deterministic; under 10 KiB. Times in ns. */
+#ifndef MODEL_CHANGE_H
+#define MODEL_CHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+#include "userspace/model/time/step_time.h"
+
+#define CHANGE_LEARN   64 /* steps seen before anything is reported */
+#define CHANGE_CONFIRM 40 /* steps that have to agree */
+/* Least change, as a share of the usual step. */
+#define CHANGE_MIN 0.07
+/* The last part is the time of a step that no phase claims. */
+#define CHANGE_PARTS (PHASE_COUNT + 1)
+
+enum change_event { CHANGE_NONE, CHANGE_SLOWER, CHANGE_RECOVERED };
+
+struct change_view {
+	bool known; /* enough steps were seen: usual_ns is valid */
+	bool slow;
+	bool mean;	   /* before_ns and after_ns are means, not medians */
+	uint32_t period;   /* every period-th step is long; 0: no period found */
+	uint64_t usual_ns; /* 0: unknown */
+	uint64_t count;	   /* lasting slowdowns, ever */
+	/* The fields below describe the current lasting slowdown, else the last one; 0 when there
+	 * was none. */
+	uint64_t onset_step, onset_ns; /* first slow step, and when it began */
+	uint64_t noticed_step;
+	/* Median step before the onset, and since (while it lasts: of the last 40 steps). */
+	uint64_t before_ns, after_ns;
+	/* First step that was usual again, and when it began; 0: it still lasts. */
+	uint64_t end_step, end_ns;
+	/* It ended because steps are not comparable any more: from there on they have another
+	 * number of micro-batches. */
+	bool incomparable;
+	bool other_optimizer;		/* ... or update other parameters */
+	int64_t grown_ns[CHANGE_PARTS]; /* growth of each phase, as of the report */
+	uint32_t parts_known; /* bit per phase; the part after the phases is always known */
+	/* The part that holds more than half of the growth; -1: none. */
+	int blame;
+};
+
+struct change;
+struct change *change_new(void); /* NULL: no memory */
+void change_free(struct change *c);
+/* Takes the next step of the loop. Steps that are no sample (STEP_NO_SAMPLE) are ignored. Returns
+ * whether a slowdown or a recovery was detected with this step. */
+enum change_event change_step(struct change *c, const struct fact_step *fs);
+void change_view(const struct change *c, struct change_view *ret);
+/* Writes "every 4th step is long" to out and returns it; "" where there is no period. */
+const char *change_period_text(char *out, size_t len, const struct change_view *v);
+/* Returns the name of a part: "forward", "else"; "" for -1. */
+const char *change_part_name(int part);
+void change_archive(struct archive *a, struct change **c);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deviation.h - step-time statistics, computed online in bounded memory: count, mean, quantiles,
+ * ideal step, deviation, jitter.
+ *
+ * Pure. 10 KiB for the last times and a quarter of a KiB for each power of two that had times, so
+ * 28 KiB at most. Times in ns. */
+#ifndef MODEL_DEVIATION_H
+#define MODEL_DEVIATION_H
+
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+#include "userspace/model/time/recent.h"
+
+#define DEVIATION_COUNTS 2
+/* Sizes of the windows by count: the last 128 steps, and 1024. */
+extern const uint32_t deviation_counts[DEVIATION_COUNTS];
+
+/* Upper bounds (ns) of a histogram of all steps: a step counts in the first bucket whose bound is
+ * not below it, else in the bucket after the last bound. Never change the bounds: stored histograms
+ * are added to new ones. */
+#define DEVIATION_BOUNDS 20
+extern const uint64_t deviation_bound_ns[DEVIATION_BOUNDS];
+
+struct deviation_view {
+	uint64_t count;
+	uint64_t sum_ns;
+	uint64_t bucket[DEVIATION_BOUNDS + 1]; /* steps in each bucket; their sum is count */
+	double mean_ns;
+	uint64_t min_ns, max_ns, last_ns;
+	/* Over all steps; the relative error is at most 1 % beyond the first 1024. */
+	uint64_t p50_ns, p95_ns, p99_ns;
+	/* Mean of the times <= median + 3 MAD (unscaled) among the last 1024; 0 with less than 3
+	 * steps. */
+	uint64_t ideal_ns;
+	uint64_t mad_ns;
+	double deviation_ns;			  /* mean |time - ideal| of the last 128 */
+	double signed_ns;			  /* mean (time - ideal) of the same */
+	struct times_view last[DEVIATION_COUNTS]; /* exact; fewer steps while there are fewer */
+	double jitter;				  /* 1.4826 MAD / median of the last 128, a ratio */
+};
+
+struct deviation;
+/* Returns NULL when there is no memory. */
+struct deviation *deviation_new(void);
+void deviation_free(struct deviation *d);
+/* Sets the ideal step given by the user; 0: use the computed one. */
+void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns);
+/* Adds a step. Returns 0, or -ENOMEM: d is unchanged. */
+int deviation_add(struct deviation *d, uint64_t step_ns);
+/* Computes ideal step and MAD only, which is cheaper than a view. Both 0 with less than 3 steps. */
+void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns);
+/* Computes p99_ns only; 0: no steps. */
+uint64_t deviation_p99(const struct deviation *d);
+void deviation_view(const struct deviation *d, struct deviation_view *ret);
+void deviation_archive(struct archive *a, struct deviation **d);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hang.h - how long a process has to be silent until that is a hang. Pure.
+ *
+ * Silence counts from the last sign of life: a marker of the thread that trains, or work that it
+ * gives to a device. After hang_look_ns() the process is examined; that never happens to a healthy
+ * job. After hang_limit_ns() silence is called a hang, from its first instant on:
+ *
+ *   usual                              5 x p99 of a step, at least 30 s, at most 600 s; or the
+ *                                      limit set by the user
+ *   after a long silence that ended    at least twice the longest one, up to 30 min (an evaluation
+ *   by itself                          that cannot be seen)
+ *   writing the first checkpoint       at least 420 s
+ *   writing another checkpoint         at least 60 s and 5 times the longest one before; from 420 s
+ *                                      on, twice the longest one
+ *   compiling, before the third step   30 min
+ *   running (a long step), or waiting  at least 600 s
+ *   for a child (a compiler)
+ *   stopped                            as soon as it is examined: nothing normal explains it
+ *   waiting for events or a person     never
+ *   (a notebook) */
+#ifndef MODEL_HANG_H
+#define MODEL_HANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+
+extern const char *const hang_why_name[GP_WHY_COUNT]; /* label values: "collective" */
+extern const char *const hang_why_text[GP_WHY_COUNT]; /* text for people: "waits in a collective" */
+
+#define HANG_NEVER UINT64_MAX
+
+struct hang_case {	     /* what the limits depend on */
+	bool stepping;	     /* at least three steps were seen */
+	uint64_t p99_ns;     /* p99 of the step time */
+	uint64_t user_ns;    /* limit set by the user; 0: compute it */
+	uint64_t longest_ns; /* longest silence that ended by itself */
+	bool saving, compiling;
+	uint64_t save_ns; /* longest checkpoint; 0: none yet */
+};
+
+/* Returns the silence (ns) after which the process is examined. */
+uint64_t hang_look_ns(const struct hang_case *c);
+/* Returns the silence (ns) after which it is a hang with this reason; HANG_NEVER: never. */
+uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why);
+
+/* Facts about the process other than the state of its silent thread. */
+struct hang_place {
+	bool fetching;	  /* waits for a batch */
+	bool distributed; /* trains together with other ranks */
+	bool collectives; /* was seen to enqueue collectives */
+	/* The call that has not returned is one of a communication library, not of a device. */
+	bool between;
+};
+
+/* Returns the reason of the silence. why: the state seen in /proc. role: of the call that has not
+ * returned, GP_ROLE_none when there is none. */
+enum gp_why hang_conclude(const struct hang_place *p, enum gp_why why, unsigned role);
+
+#endif

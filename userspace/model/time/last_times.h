@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* last_times.h - the last 1024 step times and their order.
+ *
+ * The order is maintained as times arrive: a snapshot needs a dozen order statistics of each rank
+ * once a second and has to sort nothing. Pure. 10 KiB at most. Times in ns. */
+#ifndef MODEL_LAST_TIMES_H
+#define MODEL_LAST_TIMES_H
+
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+
+#define LAST_TIMES 1024
+
+struct last_times {
+	uint64_t *ns;	 /* time i (counted from the first ever) is at i % LAST_TIMES */
+	uint16_t *order; /* indexes of ns, sorted by time, then by index */
+	uint32_t cap, order_cap;
+};
+
+void last_times_free(struct last_times *l);
+/* Adds a time; count: number of times added before. Returns 0, or -ENOMEM: unchanged. */
+int last_times_add(struct last_times *l, uint64_t count, uint64_t ns);
+/* Writes the newest n of count times to ret (room for LAST_TIMES), ascending. Returns how many
+ * there are. */
+uint32_t last_times_sorted(const struct last_times *l, uint64_t count, uint32_t n, uint64_t *ret);
+/* Saves or restores. Where there is no memory to restore, ns is NULL and the caller has to set its
+ * count to 0. */
+void last_times_archive(struct archive *a, struct last_times *l, uint64_t count);
+
+#endif

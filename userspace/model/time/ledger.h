@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger.h - accounts every nanosecond of one rank's life to exactly one bucket.
+ *
+ * Integer arithmetic: after every call the sum of all buckets equals the elapsed time;
+ * ledger_check() verifies that. Time is settled in order. What lies after the last settled instant
+ * is in OTHER, and `unsettled_ns` is how much of OTHER that is (the running step, or silence). A
+ * hang is shown at once, before the time around it is settled.
+ *
+ * The excess of a step over the ideal has a place: the excess of the first steps (startup) is their
+ * first unclaimed time, that of a slow or torn step its last. When the ideal step becomes known
+ * only later, time is moved there then; progress lost by a restart is moved, too. The sum stays,
+ * and neither `productive_gross_ns` nor `wasted_gross_ns` ever decreases.
+ *
+ * Pure, bounded: at most LEDGER_PENDING intervals are kept after the settled edge; beyond that they
+ * are merged and counted as merged, never dropped from the sum. Times in ns, CLOCK_MONOTONIC. */
+#ifndef MODEL_LEDGER_H
+#define MODEL_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+#include "userspace/model/time/away.h"
+
+/* Buckets. The order is the priority: where intervals overlap, the bucket listed first gets the
+ * time. Only buckets before GOODPUT can be booked with ledger_interval(). EXCLUDED, the last,
+ * precedes all: time that the user excluded. It is not exported as a bucket and not part of the
+ * elapsed time that is exported.
+ *
+ * id; name, as the goodput library calls it, in every export; label for people; word in the lines
+ * that nodes pass to each other (short: all buckets have to fit) and in .case files; uses:
+ *   RANGE   a user range (--range) may be booked to it
+ *   ALWAYS  TensorBoard and Cloud Monitoring get it even when it is 0, as from the library */
+#define LEDGER_BUCKETS(X)                                                                          \
+	X(UNOBSERVED, "UNOBSERVED", "unobserved", "unseen", 0)                                     \
+	X(HANG, "HANG", "hang", "hang", 0)                                                         \
+	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION", "down", "recovery",                 \
+	  BUCKET_USE_ALWAYS)                                                                       \
+	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION", "wasted progress", "wasted",                  \
+	  BUCKET_USE_ALWAYS)                                                                       \
+	X(SLICE_DOWN, "ELASTIC_SLICE_DOWN", "waiting for a lost slice", "slice", BUCKET_USE_RANGE) \
+	X(SCALE_UP, "ELASTIC_SCALE_UP", "waiting for more slices", "scale", BUCKET_USE_RANGE)      \
+	X(REINIT, "ELASTIC_REINITIALIZATION", "elastic reinitialization", "reinit",                \
+	  BUCKET_USE_RANGE)                                                                        \
+	X(CHECKPOINT_SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME", "checkpoint save", "save",         \
+	  BUCKET_USE_RANGE | BUCKET_USE_ALWAYS)                                                    \
+	X(CHECKPOINT_RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME", "checkpoint restore",        \
+	  "restore", BUCKET_USE_RANGE | BUCKET_USE_ALWAYS)                                         \
+	X(CUSTOM, "CUSTOM_BADPUT_EVENTS", "named events", "custom", 0)                             \
+	X(EVAL, "CUSTOM_BADPUT_EVENTS.EVAL", "evaluation", "eval", BUCKET_USE_RANGE)               \
+	X(DATA_LOADING, "DATA_LOADING_SYNC", "data loading", "data",                               \
+	  BUCKET_USE_RANGE | BUCKET_USE_ALWAYS)                                                    \
+	X(ACCELERATOR_INIT, "TPU_INITIALIZATION", "accelerator initialization", "init",            \
+	  BUCKET_USE_RANGE | BUCKET_USE_ALWAYS)                                                    \
+	X(TRAINING_PREP, "TRAINING_PREP", "training preparation", "prep",                          \
+	  BUCKET_USE_RANGE | BUCKET_USE_ALWAYS)                                                    \
+	X(PROGRAM_STARTUP, "PROGRAM_STARTUP", "program startup", "startup",                        \
+	  BUCKET_USE_RANGE | BUCKET_USE_ALWAYS)                                                    \
+	X(GOODPUT, "GOODPUT", "goodput", "goodput", 0)                                             \
+	X(OTHER, "OTHER", "other", "other", BUCKET_USE_ALWAYS)                                     \
+	X(EXCLUDED, "EXCLUDED", "left out", "out", 0)
+
+enum bucket_use { BUCKET_USE_RANGE = 1, BUCKET_USE_ALWAYS = 2 };
+
+enum bucket {
+#define X(id, name, label, word, use) BUCKET_##id,
+	LEDGER_BUCKETS(X)
+#undef X
+		BUCKET_COUNT,
+	/* Number of exported buckets. */
+	BUCKETS_EXPORTED = BUCKET_EXCLUDED,
+};
+_Static_assert(BUCKET_GOODPUT < BUCKET_OTHER, "whatever nothing claims comes last");
+_Static_assert(BUCKET_EXCLUDED == BUCKET_COUNT - 1,
+	       "BUCKETS_EXPORTED counts the buckets before it");
+extern const char *const bucket_name[BUCKET_COUNT];
+extern const char *const bucket_label[BUCKET_COUNT];
+extern const char *const bucket_word[BUCKET_COUNT];
+extern const unsigned char bucket_use[BUCKET_COUNT]; /* enum bucket_use */
+
+/* Where two processes of one job overlap, the time of the later one is removed from these buckets
+ * first, in this order: its start before its progress. */
+#define BUCKETS_GIVE_WAY 5
+extern const enum bucket bucket_gives_way[BUCKETS_GIVE_WAY];
+
+#define LEDGER_TYPES	32 /* types of custom events; the first stands for all others */
+#define LEDGER_REST	0  /* number of the type for all others */
+#define LEDGER_TYPE_MAX 32 /* bytes of the name of a type */
+
+struct ledger_type {
+	uint32_t name; /* number given by the caller, or LEDGER_REST */
+	uint64_t ns;   /* part of BUCKET_CUSTOM; the types add up to it */
+};
+
+struct type_names { /* names of types by number, from 1; "": none */
+	char name[LEDGER_TYPES][LEDGER_TYPE_MAX];
+};
+
+struct ledger_view {
+	uint64_t start_ns, now_ns; /* elapsed = now_ns - start_ns */
+	uint64_t ns[BUCKET_COUNT];
+	uint64_t unsettled_ns; /* part of OTHER that may still be claimed */
+	/* Goodput including lost progress; 0 until the first steps are settled. Never decreases. */
+	uint64_t productive_gross_ns;
+	uint64_t wasted_gross_ns; /* lost progress; never decreases */
+	uint64_t steps, max_step;
+	/* Parts of intervals that came too late: their time was settled already. */
+	uint64_t late_ns;
+	uint64_t merged; /* intervals merged because there were too many */
+	/* Set by the rank; ledger_view() sets 0. */
+	uint64_t disruptions;
+	bool ended;
+	struct ledger_type types[LEDGER_TYPES]; /* in use: ntypes, LEDGER_REST first */
+	uint32_t ntypes;
+};
+
+/* Returns the elapsed time without excluded time: the sum of the exported buckets (ns). */
+static inline uint64_t ledger_elapsed(const struct ledger_view *l)
+{
+	return l->now_ns - l->start_ns - l->ns[BUCKET_EXCLUDED];
+}
+/* Iterates over buckets and types of custom events. Returns the name of part i = 0, 1... (in out
+ * where it has to be composed) and its time; NULL after the last. The times add up to
+ * ledger_elapsed(). */
+#define LEDGER_NAME_MAX 64
+const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
+			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
+
+/* Intervals kept after the settled edge. */
+#define LEDGER_PENDING 1024
+
+/* A span of time that was settled, or moved to another bucket later. */
+struct ledger_span {
+	uint64_t from_ns, to_ns;
+	enum bucket bucket;
+	/* BUCKET_COUNT: the whole span is settled now. Otherwise ns of the time that bucket `was`
+	 * has in the span are moved to `bucket`: the first ns (into PROGRAM_STARTUP) or the last
+	 * ones (into any other). */
+	enum bucket was;
+	uint64_t ns;
+	uint32_t type; /* type of a custom event */
+};
+typedef void (*ledger_trace_fn)(void *ctx, const struct ledger_span *s);
+
+struct ledger;
+/* start_ns: first instant of the rank; observed_ns >= start_ns: since when it is watched
+ * (UNOBSERVED before). Returns NULL when there is no memory. */
+struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
+void ledger_free(struct ledger *l);
+/* Sets the excluded time; *a must outlive l; NULL: none. Also applies to unobserved time, while
+ * nothing else is booked. Not saved. */
+void ledger_away(struct ledger *l, const struct away *a);
+/* Sets the number of pending intervals to more than LEDGER_PENDING, a power of two. Cost grows with
+ * its square. Not saved. */
+void ledger_keep(struct ledger *l, uint32_t pending);
+/* Extends the ledger back to start_ns when the rank proves to be older than known: UNOBSERVED until
+ * then. Returns by how much (ns). */
+uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns);
+
+/* Calls fn for each span that is settled from now on (in a new ledger: from observed_ns on), in
+ * order of time, and for each one that is moved or added by ledger_reach_back(). Clipped to any
+ * window, their sum is what the buckets got in it. Not saved. NULL: no calls, no cost. */
+void ledger_trace(struct ledger *l, ledger_trace_fn fn, void *ctx);
+
+/* Books an interval to a bucket other than GOODPUT. Intervals may overlap and may come before the
+ * steps around them. Parts before the settled edge are ignored and counted in late_ns. Returns 0 or
+ * -ENOMEM. */
+int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns);
+/* Books a custom event of type `name`. If several overlap, the last one to begin gets the time (it
+ * is nested in the others); of those that begin together, the last one booked. LEDGER_TYPES - 1
+ * types are distinguished. Returns 0 or -ENOMEM. */
+int ledger_custom(struct ledger *l, uint32_t name, uint64_t from_ns, uint64_t to_ns);
+/* Books a finished step: settles everything up to its end. Steps of parallel loops may overlap.
+ * torn: records were lost during it; what exceeds ten times the ideal is then UNOBSERVED instead of
+ * OTHER. Returns 0 or -ENOMEM. */
+int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn);
+/* Books count steps of which only the bounds are known; number: of the last one. Returns 0 or
+ * -ENOMEM. */
+int ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
+		 uint64_t count);
+/* Starts another run of the job: all time before at_ns belongs to the run before. Until its first
+ * step the new run is in startup, and its first steps may have startup excess again. */
+void ledger_run(struct ledger *l, uint64_t at_ns);
+/* Moves the last ns of goodput to WASTED: a restart lost that progress. */
+void ledger_disprove(struct ledger *l, uint64_t ns);
+/* Advances the time to now_ns; it never goes back. */
+void ledger_advance(struct ledger *l, uint64_t now_ns);
+/* Call before the end of a rank without any step: its time since from_ns was not startup, but
+ * OTHER. */
+void ledger_untrained(struct ledger *l, uint64_t from_ns);
+void ledger_end(struct ledger *l, uint64_t now_ns);
+/* Sets the ideal step, which may be called again with a better one. The first call settles the
+ * excess of the first steps as PROGRAM_STARTUP; where watching began in the middle of training, it
+ * settles the time before the first sign of training as UNOBSERVED. An ideal known before the first
+ * step applies from there on. */
+void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
+
+void ledger_view(const struct ledger *l, struct ledger_view *ret);
+/* Returns GOODPUT only, which is cheaper than a view. */
+uint64_t ledger_goodput(const struct ledger *l);
+/* Extends a view to now_ns, when nothing happened since: the time added may still be claimed. */
+void ledger_view_idle(struct ledger_view *v, const struct away *a, uint64_t now_ns);
+/* Writes the types seen, LEDGER_REST first, to ret (room for LEDGER_TYPES). Returns their number.
+ */
+uint32_t ledger_types(const struct ledger *l, struct ledger_type *ret);
+/* Returns true while every nanosecond is in exactly one bucket. */
+bool ledger_check(const struct ledger *l);
+/* Saves or restores *l. A ledger whose sum is wrong is refused. */
+void ledger_archive(struct archive *a, struct ledger **l);
+
+#endif

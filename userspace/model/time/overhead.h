@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* overhead.h - what observation costs one process: hits times the cost of an empty hit, in total
+ * and recently. Times in ns. */
+#ifndef MODEL_OVERHEAD_H
+#define MODEL_OVERHEAD_H
+
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+#include "userspace/base/archive.h"
+
+#define OVERHEAD_TICKS 10 /* "recent" covers this many ticks */
+
+struct overhead_sum {
+	uint64_t all_ns;
+	/* Part of all_ns: probes that find steps, which the budget never removes. */
+	uint64_t marker_ns;
+};
+
+struct overhead {
+	struct overhead_sum sum;
+	struct overhead_sum then[OVERHEAD_TICKS]; /* sums at the last ticks */
+	uint64_t ts_ns[OVERHEAD_TICKS];
+	uint64_t ticks; /* ticks ever */
+};
+
+struct overhead_view {
+	struct overhead_sum sum;
+	/* Cost within the last recent_ns. */
+	struct overhead_sum recent;
+	uint64_t recent_ns; /* 0: unknown yet */
+};
+
+/* Adds the cost of hits of a probe of this group (enum gp_group). */
+void overhead_add(struct overhead *o, unsigned group, uint64_t cost_ns);
+/* Estimates the cost of `lost` hits whose records were lost: as much each as the average of the
+ * `hits` that arrived. */
+void overhead_lost(struct overhead *o, uint64_t hits, uint64_t lost);
+void overhead_tick(struct overhead *o, uint64_t now_ns);
+void overhead_view(const struct overhead *o, struct overhead_view *ret);
+void overhead_archive(struct archive *a, struct overhead *o);
+
+#endif

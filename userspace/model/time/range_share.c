@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* range_share.c - each thread has a stack of the ranges that are open; whenever it changes, what
+ * has passed since is a piece of the one that was on top. Pieces do not overlap on a thread, so a
+ * step's share of a name is the sum of its pieces within the step. */
+#include "userspace/model/time/range_share.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/grow.h"
+
+#define THREADS	   16 /* followed at once; the one idle longest gives way */
+#define NAMES	   64 /* kept apart in a process */
+#define NAME_OTHER NAMES
+#define PIECES	   8192 /* kept for steps that are not settled; the oldest give way */
+#define PIECES_MIN 32
+
+struct share_range {
+	uint64_t begin_ns;
+	uint8_t name;
+};
+
+struct share_thread {
+	uint32_t tid;
+	uint64_t seen_ns; /* its stack changed last */
+	struct share_range *open;
+	uint32_t nopen, open_cap; /* GP_RANGE_DEPTH at most */
+};
+
+struct share_piece { /* in order of end_ns */
+	uint64_t begin_ns, end_ns;
+	uint32_t tid;
+	uint8_t name;
+};
+
+struct share_loop {
+	uint32_t loop, nnames;
+	uint64_t end_ns; /* of its last step */
+	uint8_t name[SHARE_NAMES];
+	uint64_t ns[SHARE_PARTS], steps[SHARE_PARTS];
+};
+
+struct range_shares {
+	struct share_thread *threads;
+	uint32_t nthreads, threads_cap;
+	char (*names)[GP_NAME_MAX];
+	uint32_t nnames, names_cap;
+	struct share_loop *loops;
+	uint32_t nloops, loops_cap; /* STEP_LOOPS at most */
+	struct share_piece *pieces; /* ring */
+	uint64_t first, next;
+	uint32_t cap;	  /* 0, or a power of two */
+	uint64_t gone_ns; /* end of the last piece that was given up */
+};
+
+struct range_shares *range_shares_new(void)
+{
+	return calloc(1, sizeof(struct range_shares));
+}
+
+void range_shares_free(struct range_shares *rs)
+{
+	if (!rs)
+		return;
+	for (uint32_t i = 0; i < rs->nthreads; i++)
+		free(rs->threads[i].open);
+	free(rs->threads);
+	free(rs->names);
+	free(rs->loops);
+	free(rs->pieces);
+	free(rs);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static struct share_piece *piece_at(const struct range_shares *rs, uint64_t i)
+{
+	return &rs->pieces[i & (rs->cap - 1)];
+}
+
+static int pieces_grow(struct range_shares *rs)
+{
+	uint32_t cap = rs->cap ? 2 * rs->cap : PIECES_MIN;
+	struct share_piece *pieces = calloc(cap, sizeof(*pieces));
+
+	if (!pieces)
+		return -ENOMEM;
+	for (uint64_t i = rs->first; i < rs->next; i++)
+		pieces[i & (cap - 1)] = *piece_at(rs, i);
+	free(rs->pieces);
+	rs->pieces = pieces;
+	rs->cap = cap;
+	return 0;
+}
+
+/* No step that is to come has the oldest. */
+static bool piece_over(const struct range_shares *rs)
+{
+	if (!rs->nloops || !rs->cap)
+		return false;
+	for (uint32_t i = 0; i < rs->nloops; i++)
+		if (rs->loops[i].end_ns < piece_at(rs, rs->first)->end_ns)
+			return false;
+	return true;
+}
+
+/* What the range on top has had since the stack changed last. */
+static int piece_add(struct range_shares *rs, const struct share_thread *t, uint64_t now_ns)
+{
+	int err = 0;
+
+	if (!t->nopen || now_ns <= t->seen_ns)
+		return 0;
+	if (rs->next - rs->first == rs->cap && rs->cap < PIECES && !piece_over(rs))
+		err = pieces_grow(rs);
+	if (!rs->cap)
+		return err;
+	if (rs->next - rs->first == rs->cap)
+		rs->gone_ns = piece_at(rs, rs->first++)->end_ns;
+	*piece_at(rs, rs->next++) = (struct share_piece){
+		.begin_ns = t->seen_ns,
+		.end_ns = now_ns,
+		.tid = t->tid,
+		.name = t->open[t->nopen - 1].name,
+	};
+	return err;
+}
+
+/* ---- open ranges ----------------------------------------------------------------------------- */
+
+static struct share_thread *share_thread_find(const struct range_shares *rs, uint32_t tid)
+{
+	for (uint32_t i = 0; i < rs->nthreads; i++)
+		if (rs->threads[i].tid == tid)
+			return &rs->threads[i];
+	return NULL;
+}
+
+static struct share_thread *share_thread_of(struct range_shares *rs, uint32_t tid)
+{
+	struct share_thread *t = share_thread_find(rs, tid), *threads;
+
+	if (t)
+		return t;
+	if (rs->nthreads == THREADS) {
+		t = &rs->threads[0];
+		for (uint32_t i = 1; i < THREADS; i++)
+			t = rs->threads[i].seen_ns < t->seen_ns ? &rs->threads[i] : t;
+		t->tid = tid;
+		t->nopen = 0;
+		return t;
+	}
+	threads = grow_items(rs->threads, &rs->threads_cap, rs->nthreads + 1, THREADS,
+			     sizeof(*threads));
+	if (!threads)
+		return NULL;
+	rs->threads = threads;
+	t = &threads[rs->nthreads++];
+	*t = (struct share_thread){.tid = tid};
+	return t;
+}
+
+static uint8_t name_of(struct range_shares *rs, const char *text)
+{
+	char(*names)[GP_NAME_MAX];
+
+	if (!*text || !strcmp(text, SHARE_OTHER))
+		return NAME_OTHER;
+	for (uint32_t i = 0; i < rs->nnames; i++)
+		if (!strcmp(rs->names[i], text))
+			return (uint8_t)i;
+	names = rs->nnames < NAMES ? grow_items(rs->names, &rs->names_cap, rs->nnames + 1, NAMES,
+						sizeof(*names))
+				   : NULL;
+	if (!names)
+		return NAME_OTHER;
+	rs->names = names;
+	snprintf(names[rs->nnames], sizeof(*names), "%s", text);
+	return (uint8_t)rs->nnames++;
+}
+
+static int range_opens(struct range_shares *rs, const struct signal *s)
+{
+	struct share_thread *t = share_thread_of(rs, s->tid);
+	struct share_range *open;
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	err = piece_add(rs, t, s->ts_ns);
+	if (t->nopen == GP_RANGE_DEPTH) /* so deep is nothing real */
+		t->nopen = 0;
+	open = grow_items(t->open, &t->open_cap, t->nopen + 1, GP_RANGE_DEPTH, sizeof(*open));
+	if (!open)
+		return -ENOMEM;
+	t->open = open;
+	open[t->nopen++] = (struct share_range){s->begin_ns, name_of(rs, s->text)};
+	t->seen_ns = s->ts_ns;
+	return err;
+}
+
+static int range_closes(struct range_shares *rs, const struct signal *s)
+{
+	struct share_thread *t = share_thread_find(rs, s->tid);
+	uint32_t at = t ? t->nopen : 0;
+	int err;
+
+	while (at && t->open[at - 1].begin_ns != s->begin_ns)
+		at--;
+	if (!at)
+		return 0;
+	/* Where its end is lost it may have been over at once: no range gets the time since. */
+	err = s->tainted ? 0 : piece_add(rs, t, s->ts_ns);
+	t->nopen = at - 1;
+	t->seen_ns = s->ts_ns;
+	return err;
+}
+
+int range_shares_feed(struct range_shares *rs, const struct signal *s)
+{
+	switch (s->kind) {
+	case SIGNAL_RANGE_BEGIN:
+	case SIGNAL_FORWARD:
+		return range_opens(rs, s);
+	case SIGNAL_RANGE:
+		return range_closes(rs, s);
+	case SIGNAL_GAP:
+		for (uint32_t i = 0; i < rs->nthreads; i++)
+			rs->threads[i].nopen = 0;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static struct share_loop *share_loop_find(const struct range_shares *rs, uint32_t loop)
+{
+	for (uint32_t i = 0; i < rs->nloops; i++)
+		if (rs->loops[i].loop == loop)
+			return &rs->loops[i];
+	return NULL;
+}
+
+static struct share_loop *share_loop_of(struct range_shares *rs, uint32_t loop)
+{
+	struct share_loop *l = share_loop_find(rs, loop), *loops;
+
+	if (l || rs->nloops == STEP_LOOPS)
+		return l;
+	loops = grow_items(rs->loops, &rs->loops_cap, rs->nloops + 1, STEP_LOOPS, sizeof(*loops));
+	if (!loops)
+		return NULL;
+	rs->loops = loops;
+	l = &loops[rs->nloops++];
+	*l = (struct share_loop){.loop = loop};
+	return l;
+}
+
+/* Its place among the loop's parts. */
+static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
+{
+	if (name == NAME_OTHER)
+		return SHARE_NAMES;
+	for (uint32_t i = 0; i < l->nnames; i++)
+		if (l->name[i] == name)
+			return i;
+	if (l->nnames == SHARE_NAMES)
+		return SHARE_NAMES;
+	l->name[l->nnames] = name;
+	return l->nnames++;
+}
+
+/* First piece that ends after ns. */
+static uint64_t pieces_after(const struct range_shares *rs, uint64_t ns)
+{
+	uint64_t low = rs->first, high = rs->next;
+
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (piece_at(rs, mid)->end_ns > ns)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+static void parts_add(struct share_loop *l, uint64_t *ns, const struct step *s, uint8_t name,
+		      uint64_t from_ns, uint64_t to_ns)
+{
+	from_ns = from_ns > s->start_ns ? from_ns : s->start_ns;
+	to_ns = to_ns < s->end_ns ? to_ns : s->end_ns;
+	if (to_ns > from_ns)
+		ns[share_loop_part(l, name)] += to_ns - from_ns;
+}
+
+/* steps NULL: of one. */
+static void parts_view(const struct range_shares *rs, const struct share_loop *l,
+		       const uint64_t *ns, const uint64_t *steps, struct share_view *ret)
+{
+	ret->nparts = 0;
+	for (uint32_t i = 0; i < SHARE_PARTS; i++) {
+		struct share_part *p = &ret->part[ret->nparts];
+
+		if (!ns[i])
+			continue;
+		snprintf(p->name, sizeof(p->name), "%s",
+			 i < SHARE_NAMES ? rs->names[l->name[i]] : SHARE_OTHER);
+		p->ns = ns[i];
+		p->steps = steps ? steps[i] : 1;
+		ret->nparts++;
+	}
+}
+
+bool range_shares_step(struct range_shares *rs, const struct step *s, bool counts,
+		       struct share_view *ret)
+{
+	const struct share_thread *t = share_thread_find(rs, s->tid);
+	struct share_loop *l = share_loop_of(rs, s->loop);
+	uint64_t ns[SHARE_PARTS] = {0}, i = rs->cap ? pieces_after(rs, s->start_ns) : rs->next;
+
+	ret->nparts = 0;
+	if (l && s->end_ns > l->end_ns)
+		l->end_ns = s->end_ns;
+	if (!l || s->flags & STEP_tainted || s->start_ns < rs->gone_ns)
+		return false;
+	for (; i < rs->next; i++) {
+		const struct share_piece *p = piece_at(rs, i);
+
+		if (p->tid == s->tid)
+			parts_add(l, ns, s, p->name, p->begin_ns, p->end_ns);
+	}
+	if (t && t->nopen) /* it is open still, and was at the end of the step */
+		parts_add(l, ns, s, t->open[t->nopen - 1].name, t->seen_ns, UINT64_MAX);
+	for (uint32_t k = 0; counts && k < SHARE_PARTS; k++) {
+		l->ns[k] += ns[k];
+		l->steps[k] += ns[k] > 0;
+	}
+	parts_view(rs, l, ns, NULL, ret);
+	return true;
+}
+
+void range_shares_view(const struct range_shares *rs, uint32_t loop, struct share_view *ret)
+{
+	const struct share_loop *l = share_loop_find(rs, loop);
+
+	ret->nparts = 0;
+	if (l)
+		parts_view(rs, l, l->ns, l->steps, ret);
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static void share_threads_archive(struct archive *a, struct range_shares *rs)
+{
+	archive_count(a, &rs->nthreads, THREADS, sizeof(*rs->threads));
+	if (archive_reads(a) && rs->nthreads) {
+		rs->threads = archive_alloc(a, rs->nthreads, sizeof(*rs->threads));
+		rs->threads_cap = rs->nthreads = rs->threads ? rs->nthreads : 0;
+	}
+	for (uint32_t i = 0; i < rs->nthreads; i++) {
+		struct share_thread *t = &rs->threads[i];
+
+		archive_number(a, &t->tid);
+		archive_number(a, &t->seen_ns);
+		archive_count(a, &t->nopen, GP_RANGE_DEPTH, sizeof(*t->open));
+		if (archive_reads(a) && t->nopen) {
+			t->open = archive_alloc(a, t->nopen, sizeof(*t->open));
+			t->open_cap = t->nopen = t->open ? t->nopen : 0;
+		}
+		for (uint32_t k = 0; k < t->nopen; k++) {
+			archive_number(a, &t->open[k].begin_ns);
+			archive_below(a, &t->open[k].name, NAMES + 1);
+			archive_require(a, t->open[k].name == NAME_OTHER ||
+						   t->open[k].name < rs->nnames);
+		}
+	}
+}
+
+/* The size of the ring is state: a full one of less than PIECES grows. */
+static void share_pieces_archive(struct archive *a, struct range_shares *rs)
+{
+	uint32_t cap = 0, n = (uint32_t)(rs->next - rs->first);
+
+	archive_number(a, &rs->first);
+	archive_number(a, &rs->gone_ns);
+	archive_number(a, &rs->cap);
+	archive_count(a, &n, PIECES, sizeof(*rs->pieces));
+	if (archive_reads(a)) {
+		for (cap = rs->cap ? PIECES_MIN : 0; cap && cap < rs->cap && cap < PIECES; cap *= 2)
+			;
+		archive_require(a, cap == rs->cap && n <= cap && rs->first <= UINT64_MAX / 2);
+		rs->pieces = cap ? archive_alloc(a, cap, sizeof(*rs->pieces)) : NULL;
+		rs->cap = rs->pieces ? cap : 0;
+		rs->next = rs->first + (rs->pieces ? n : 0);
+	}
+	for (uint64_t i = rs->first; i < rs->next; i++) {
+		struct share_piece *p = piece_at(rs, i);
+
+		archive_number(a, &p->begin_ns);
+		archive_number(a, &p->end_ns);
+		archive_number(a, &p->tid);
+		archive_below(a, &p->name, NAMES + 1);
+		archive_require(a, p->name == NAME_OTHER || p->name < rs->nnames);
+	}
+}
+
+static void share_loops_archive(struct archive *a, struct range_shares *rs)
+{
+	archive_count(a, &rs->nloops, STEP_LOOPS, sizeof(*rs->loops));
+	if (archive_reads(a) && rs->nloops) {
+		rs->loops = archive_alloc(a, rs->nloops, sizeof(*rs->loops));
+		rs->loops_cap = rs->nloops = rs->loops ? rs->nloops : 0;
+	}
+	for (uint32_t i = 0; i < rs->nloops; i++) {
+		struct share_loop *l = &rs->loops[i];
+
+		archive_number(a, &l->loop);
+		archive_number(a, &l->end_ns);
+		archive_below(a, &l->nnames, SHARE_NAMES + 1);
+		for (uint32_t k = 0; k < l->nnames; k++) {
+			archive_below(a, &l->name[k], NAMES);
+			archive_require(a, l->name[k] < rs->nnames);
+		}
+		archive_numbers(a, l->ns);
+		archive_numbers(a, l->steps);
+		for (uint32_t k = l->nnames; k < SHARE_NAMES; k++)
+			archive_require(a, !l->ns[k]);
+	}
+}
+
+void range_shares_archive(struct archive *a, struct range_shares **at)
+{
+	struct range_shares *rs = *at = archive_object(a, *at, sizeof(*rs));
+
+	if (!rs)
+		return;
+	archive_count(a, &rs->nnames, NAMES, sizeof(*rs->names));
+	if (archive_reads(a) && rs->nnames) {
+		rs->names = archive_alloc(a, rs->nnames, sizeof(*rs->names));
+		rs->names_cap = rs->nnames = rs->names ? rs->nnames : 0;
+	}
+	for (uint32_t i = 0; i < rs->nnames; i++)
+		archive_text(a, rs->names[i]);
+	share_threads_archive(a, rs);
+	share_pieces_archive(a, rs);
+	share_loops_archive(a, rs);
+}

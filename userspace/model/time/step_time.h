@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_time.h - a finished step and where its time went. Durations in ns, instants CLOCK_MONOTONIC
+ * ns. */
+#ifndef MODEL_STEP_TIME_H
+#define MODEL_STEP_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "userspace/model/time/range_share.h"
+#include "userspace/model/step/step.h"
+
+/* Phases of a step, in display order: host time of the thread that steps. They do not overlap:
+ * blocked time and compilation are subtracted from the pass or update that they lie in. */
+enum phase {
+	PHASE_DATA, /* blocked in the data loader */
+	/* From the batch (or the start) to the first backward; unknown without a loader. */
+	PHASE_FORWARD,
+	PHASE_BACKWARD, /* from the first backward to the update */
+	PHASE_UPDATE,	/* within the optimizer's step ranges */
+	PHASE_ZERO_GRAD,
+	PHASE_SYNC, /* blocked on the device */
+	/* Blocked in calls of collectives. Waiting for a queued collective counts as PHASE_SYNC. */
+	PHASE_COLLECTIVE,
+	PHASE_TRANSFER, /* blocked in copies */
+	PHASE_COMPILE,
+	PHASE_COUNT,
+};
+extern const char *const phase_name[PHASE_COUNT];
+
+#define STEP_PIECES 16
+struct step_piece {
+	enum phase phase;
+	uint64_t from_ns, to_ns;
+};
+
+struct fact_step {
+	struct step step;		/* numbered over all runs of its job */
+	uint64_t run_step;		/* number within the run */
+	uint64_t phase_ns[PHASE_COUNT]; /* 0 and bit unset: unknown */
+	uint32_t phases_known;		/* bit per phase */
+	/* Waiting for the device was seen: host_ns and wait_ns are known. */
+	bool device_known;
+	/* Time neither blocked in the loader, on the device, in collectives or copies, nor
+	 * compiling. */
+	uint64_t host_ns;
+	/* Where data, forward, backward, update and zero_grad lie, as far as known; the first ones
+	 * when there are too many. They include blocked time, so they may be longer than the sums.
+	 * Only the last part of an interrupted forward pass is here. */
+	struct step_piece piece[STEP_PIECES];
+	uint32_t npieces;
+	/* Where it was blocked (sync, collective, transfer, compile): the longest ones, in order of
+	 * time, not overlapping. */
+	struct step_piece blocked[STEP_PIECES];
+	uint32_t nblocked;
+	/* Shares of the job's named ranges; NULL: unknown. */
+	const struct share_view *ranges;
+	/* Time blocked where other ranks may be the reason: sync, collectives, copies to the host.
+	 */
+	uint64_t wait_ns;
+};
+
+#endif

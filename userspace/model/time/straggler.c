@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/time/straggler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/model/time/change.h"
+#include "userspace/base/order.h"
+
+#define SLOTS	    8 /* steps under way: ranks that run in step differ by less */
+#define ALIKE	    4 /* a part of the longest: by how much the ranks' times of one step may differ */
+#define NS_PER_US   1000
+#define US_PER_PART UINT32_MAX
+
+struct slot { /* one step, as far as ranks have reported it; times in us: 71 minutes at most */
+	uint64_t number, start_ns;
+	uint32_t reported; /* bit per rank */
+	uint32_t us[STRAGGLER_RANKS], wait_us[STRAGGLER_RANKS];
+	uint32_t part_us[STRAGGLER_RANKS][CHANGE_PARTS];
+};
+
+struct verdict {
+	uint64_t number, start_ns;
+	int32_t late; /* which rank; -1: none */
+	uint32_t size_us;
+	int64_t more_us[CHANGE_PARTS]; /* than the median of the others */
+};
+
+struct straggler {
+	uint32_t nranks;
+	uint32_t pid[STRAGGLER_RANKS];
+	struct slot slot[SLOTS];
+	struct verdict verdict[STRAGGLER_WINDOW];
+	uint64_t verdicts; /* ever, since ranks came or went */
+	int32_t now;	   /* which rank it is; -1: none */
+	int32_t due;	   /* rank to report as straggler; -1: none */
+	int32_t over;	   /* rank to report as one no longer; -1: none */
+	struct straggler_view view;
+};
+
+struct straggler *straggler_new(void)
+{
+	struct straggler *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->now = s->due = s->over = -1;
+	return s;
+}
+
+void straggler_free(struct straggler *s)
+{
+	free(s);
+}
+
+static uint32_t in_us(uint64_t ns)
+{
+	return ns / NS_PER_US < US_PER_PART ? (uint32_t)(ns / NS_PER_US) : US_PER_PART;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+/* The set of compared ranks has changed. */
+static void compare_anew(struct straggler *s)
+{
+	memset(s->slot, 0, sizeof(s->slot));
+	s->verdicts = 0;
+}
+
+/* -1: there are too many. */
+static int straggler_rank_of(struct straggler *s, uint32_t pid)
+{
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		if (s->pid[i] == pid)
+			return (int)i;
+	}
+	if (s->nranks == STRAGGLER_RANKS)
+		return -1;
+	compare_anew(s);
+	s->pid[s->nranks] = pid;
+	return (int)s->nranks++;
+}
+
+static void straggler_forget_rank(int32_t *which, int32_t rank)
+{
+	if (*which == rank)
+		*which = -1;
+	else if (*which > rank)
+		(*which)--;
+}
+
+bool straggler_left(struct straggler *s, uint32_t pid)
+{
+	bool was;
+
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		if (s->pid[i] != pid)
+			continue;
+		was = (s->now == (int)i && s->due != (int)i) || s->over == (int)i;
+		memmove(&s->pid[i], &s->pid[i + 1], (--s->nranks - i) * sizeof(s->pid[0]));
+		straggler_forget_rank(&s->now, (int)i);
+		straggler_forget_rank(&s->due, (int)i);
+		straggler_forget_rank(&s->over, (int)i);
+		compare_anew(s);
+		return was;
+	}
+	return false;
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+/* What a rank did while others waited: its phases but for waiting, and time of the job's own
+ * code. */
+static void slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
+{
+	uint64_t out_ns = fs->wait_ns - fs->phase_ns[PHASE_SYNC] - fs->phase_ns[PHASE_COLLECTIVE];
+	uint64_t rest_ns = fs->host_ns;
+
+	sl->us[rank] = in_us(fs->step.end_ns - fs->step.start_ns);
+	sl->wait_us[rank] = in_us(fs->wait_ns);
+	for (int p = 0; p < PHASE_COUNT; p++) {
+		uint64_t ns = fs->phase_ns[p];
+
+		if (p == PHASE_SYNC || p == PHASE_COLLECTIVE)
+			ns = 0;
+		else if (p == PHASE_TRANSFER)
+			ns -= out_ns < ns ? out_ns : ns;
+		else if (p != PHASE_DATA && p != PHASE_COMPILE)
+			rest_ns -= ns < rest_ns ? ns : rest_ns;
+		sl->part_us[rank][p] = in_us(ns);
+	}
+	sl->part_us[rank][PHASE_COUNT] = in_us(rest_ns);
+	sl->reported |= 1u << rank;
+}
+
+static bool slot_alike(const struct slot *sl, uint32_t n)
+{
+	uint32_t least = UINT32_MAX, most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		least = sl->us[i] < least ? sl->us[i] : least;
+		most = sl->us[i] > most ? sl->us[i] : most;
+	}
+	return most - least <= most / ALIKE;
+}
+
+static uint64_t median_of_others(const struct slot *sl, uint32_t n, uint32_t rank, int part)
+{
+	uint64_t a[STRAGGLER_RANKS];
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (i != rank)
+			a[k++] = part < 0 ? sl->wait_us[i] : sl->part_us[i][part];
+	}
+	return order_median(a, k);
+}
+
+static void slot_judge(struct straggler *s, const struct slot *sl)
+{
+	struct verdict *v = &s->verdict[s->verdicts++ % STRAGGLER_WINDOW];
+	uint32_t least = 0, next = UINT32_MAX;
+
+	*v = (struct verdict){.number = sl->number, .start_ns = sl->start_ns, .late = -1};
+	if (!slot_alike(sl, s->nranks))
+		return;
+	for (uint32_t i = 1; i < s->nranks; i++)
+		least = sl->wait_us[i] < sl->wait_us[least] ? i : least;
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		if (i != least && sl->wait_us[i] < next)
+			next = sl->wait_us[i];
+	}
+	if (next - sl->wait_us[least] <= STRAGGLER_NS / NS_PER_US ||
+	    next - sl->wait_us[least] <= sl->us[least] / STRAGGLER_PART)
+		return;
+	v->late = (int32_t)least;
+	v->size_us = (uint32_t)median_of_others(sl, s->nranks, least, -1) - sl->wait_us[least];
+	for (int p = 0; p < CHANGE_PARTS; p++)
+		v->more_us[p] = (int64_t)sl->part_us[least][p] -
+				(int64_t)median_of_others(sl, s->nranks, least, p);
+}
+
+/* ---- many steps ------------------------------------------------------------------------------ */
+
+static uint32_t times_late(const struct straggler *s, int rank)
+{
+	uint32_t n = 0;
+
+	for (uint64_t i = 0; i < STRAGGLER_WINDOW && i < s->verdicts; i++)
+		n += s->verdict[i].late == rank;
+	return n;
+}
+
+static void sum_up(struct straggler *s, int rank)
+{
+	struct straggler_view *view = &s->view;
+	int64_t more_us[CHANGE_PARTS] = {0}, all_us = 0;
+	uint64_t sizes[STRAGGLER_WINDOW];
+	uint32_t n = 0;
+
+	*view = (struct straggler_view){.of = STRAGGLER_WINDOW, .phase = -1};
+	for (uint64_t i = 0; i < STRAGGLER_WINDOW; i++) {
+		const struct verdict *v = &s->verdict[(s->verdicts + i) % STRAGGLER_WINDOW];
+
+		if (v->late != rank)
+			continue;
+		if (!n) {
+			view->onset_ns = v->start_ns;
+			view->onset_step = v->number;
+		}
+		sizes[n++] = v->size_us;
+		all_us += v->size_us;
+		for (int p = 0; p < CHANGE_PARTS; p++)
+			more_us[p] += v->more_us[p];
+	}
+	view->late = n;
+	view->size_ns = order_median(sizes, n) * NS_PER_US;
+	for (int p = 0; p < CHANGE_PARTS; p++) {
+		if (2 * more_us[p] >= all_us &&
+		    (view->phase < 0 || more_us[p] > more_us[view->phase]))
+			view->phase = p;
+	}
+}
+
+static void straggler_conclude(struct straggler *s)
+{
+	const struct verdict *last = &s->verdict[(s->verdicts - 1) % STRAGGLER_WINDOW];
+
+	if (s->verdicts < STRAGGLER_WINDOW)
+		return;
+	if (s->now >= 0 && times_late(s, s->now) < STRAGGLER_FEW) {
+		s->over = s->due == s->now ? -1 : s->now;
+		s->now = s->due = -1;
+	}
+	if (s->now < 0 && s->over < 0 && last->late >= 0 &&
+	    times_late(s, last->late) >= STRAGGLER_MANY) {
+		s->now = s->due = last->late;
+		sum_up(s, s->now);
+	}
+}
+
+enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t ranks,
+				    const struct fact_step *fs, struct straggler_view *ret)
+{
+	struct slot *sl = &s->slot[fs->step.number % SLOTS];
+	int rank = straggler_rank_of(s, pid);
+
+	if (rank < 0)
+		return STRAGGLER_NONE;
+	if (sl->number < fs->step.number)
+		*sl = (struct slot){.number = fs->step.number, .start_ns = fs->step.start_ns};
+	if (sl->number == fs->step.number && !(sl->reported & 1u << rank)) {
+		slot_fill(sl, rank, fs);
+		if (s->nranks > 1 && s->nranks == ranks &&
+		    sl->reported == (s->nranks < 32 ? (1u << s->nranks) - 1 : UINT32_MAX)) {
+			slot_judge(s, sl);
+			straggler_conclude(s);
+		}
+	}
+	*ret = s->view;
+	if (s->over == rank) {
+		s->over = -1;
+		return STRAGGLER_OVER;
+	}
+	if (s->due != rank)
+		return STRAGGLER_NONE;
+	s->due = -1;
+	return STRAGGLER_FOUND;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static void slot_archive(struct archive *a, struct slot *sl, uint32_t nranks)
+{
+	archive_number(a, &sl->number);
+	archive_number(a, &sl->start_ns);
+	archive_number(a, &sl->reported);
+	for (uint32_t i = 0; i < nranks; i++) {
+		archive_number(a, &sl->us[i]);
+		archive_number(a, &sl->wait_us[i]);
+		archive_numbers(a, sl->part_us[i]);
+	}
+}
+
+static void rank_archive_of(struct archive *a, int32_t *rank, uint32_t nranks)
+{
+	uint32_t n = (uint32_t)(*rank + 1);
+
+	archive_below(a, &n, nranks + 1);
+	*rank = (int32_t)n - 1;
+}
+
+void straggler_archive(struct archive *a, struct straggler **at)
+{
+	struct straggler *s = *at = archive_object(a, *at, sizeof(*s));
+
+	if (!s)
+		return;
+	archive_below(a, &s->nranks, STRAGGLER_RANKS + 1);
+	archive_numbers(a, s->pid);
+	for (int i = 0; i < SLOTS; i++)
+		slot_archive(a, &s->slot[i], s->nranks);
+	archive_number(a, &s->verdicts);
+	for (uint64_t i = 0; i < STRAGGLER_WINDOW && i < s->verdicts; i++) {
+		struct verdict *v = &s->verdict[i];
+
+		archive_number(a, &v->number);
+		archive_number(a, &v->start_ns);
+		rank_archive_of(a, &v->late, s->nranks);
+		archive_number(a, &v->size_us);
+		archive_numbers(a, v->more_us);
+		for (int p = 0; p < CHANGE_PARTS; p++)
+			archive_require(a, v->more_us[p] <= UINT32_MAX &&
+						   v->more_us[p] >= -(int64_t)UINT32_MAX);
+	}
+	rank_archive_of(a, &s->now, s->nranks);
+	rank_archive_of(a, &s->due, s->nranks);
+	rank_archive_of(a, &s->over, s->nranks);
+	archive_number(a, &s->view.onset_ns);
+	archive_number(a, &s->view.onset_step);
+	archive_number(a, &s->view.size_ns);
+	archive_number(a, &s->view.late);
+	archive_number(a, &s->view.of);
+	archive_number(a, &s->view.phase);
+	archive_require(a, s->view.phase >= -1 && s->view.phase < CHANGE_PARTS);
+}

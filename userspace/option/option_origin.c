@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the value of each option is from, and how a message about it names that place. */
+#include <pthread.h>
+#include <string.h>
+
+#include "userspace/base/grow.h"
+#include "userspace/base/log.h"
+#include "userspace/option/option_row.h"
+
+#define VALUE_MAX 96 /* bytes of a value that tell it from others */
+
+struct place { /* of a value in the config file */
+	size_t row;
+	int line;
+	char value[VALUE_MAX];
+};
+
+/* State of the options that were parsed last. The log asks from any thread. */
+static struct {
+	pthread_mutex_t lock;
+	enum option_origin from[OPTION_ROWS];
+	unsigned command;
+	char file[512];
+	struct place *places;
+	uint32_t count, cap;
+} said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum option_origin option_origin(size_t row)
+{
+	return said.from[row];
+}
+
+void option_origin_set(size_t row, enum option_origin from)
+{
+	pthread_mutex_lock(&said.lock);
+	said.from[row] = from;
+	pthread_mutex_unlock(&said.lock);
+}
+
+int option_origin_line(size_t row)
+{
+	for (uint32_t i = 0; i < said.count; i++)
+		if (said.places[i].row == row)
+			return said.places[i].line;
+	return 0;
+}
+
+int option_origin_place(size_t row, const char *file, int line, const char *value)
+{
+	struct place *places;
+
+	pthread_mutex_lock(&said.lock);
+	places = grow_items(said.places, &said.cap, said.count + 1, UINT32_MAX, sizeof(*places));
+	if (places) {
+		said.places = places;
+		places += said.count++;
+		*places = (struct place){.row = row, .line = line};
+		snprintf(places->value, sizeof(places->value), "%s", value);
+		snprintf(said.file, sizeof(said.file), "%s", file);
+	}
+	pthread_mutex_unlock(&said.lock);
+	return places ? 0 : -1;
+}
+
+char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX])
+{
+	snprintf(out, OPTION_VARIABLE_MAX, "GP_BPF_%s", r->name);
+	for (char *p = out; *p; p++)
+		*p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p;
+	return out;
+}
+
+/* The place of the value that a message is about: the one that begins as the text does, and of
+ * these the whole one; else the one that holds the text up to a colon. */
+static const struct place *origin_place_of(size_t row, const char *text)
+{
+	const struct place *best = NULL;
+	char word[VALUE_MAX];
+	size_t most = 0;
+
+	text += strspn(text, ": '");
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, ":"), text);
+	for (uint32_t i = 0; i < said.count; i++) {
+		const struct place *p = &said.places[i];
+		size_t n = 0;
+
+		if (p->row != row)
+			continue;
+		while (p->value[n] && p->value[n] == text[n])
+			n++;
+		n = n || !strstr(p->value, word) ? 2 * n + !p->value[n] : 1;
+		if (best && n <= most)
+			continue;
+		best = p;
+		most = n;
+	}
+	return best;
+}
+
+/* For a message about an option ("--price: 'x' is...") that was not set on the command line. */
+static bool name_place(const char *message, char *out, size_t len)
+{
+	char variable[OPTION_VARIABLE_MAX];
+	const struct place *p;
+	size_t n, row = 0;
+
+	if (strncmp(message, "--", 2) != 0)
+		return false;
+	message += 2;
+	n = strcspn(message, ": ");
+	while (row < OPTION_ROWS &&
+	       (!(option_rows[row].commands & said.command) ||
+		strncmp(option_rows[row].name, message, n) || option_rows[row].name[n]))
+		row++;
+	if (row == OPTION_ROWS)
+		return false;
+	p = said.from[row] == FROM_FILE ? origin_place_of(row, message + n) : NULL;
+	if (p)
+		snprintf(out, len, "%s:%d: %s%s", said.file, p->line, option_rows[row].key,
+			 message + n);
+	else if (said.from[row] == FROM_ENVIRONMENT)
+		snprintf(out, len, "environment %s%s", option_variable(&option_rows[row], variable),
+			 message + n);
+	return p || said.from[row] == FROM_ENVIRONMENT;
+}
+
+static bool option_origin_on_message(const char *message, char *out, size_t len)
+{
+	bool named;
+
+	pthread_mutex_lock(&said.lock);
+	named = name_place(message, out, len);
+	pthread_mutex_unlock(&said.lock);
+	return named;
+}
+
+void option_origin_begin(unsigned command)
+{
+	pthread_mutex_lock(&said.lock);
+	memset(said.from, 0, sizeof(said.from));
+	said.command = command;
+	said.count = 0;
+	pthread_mutex_unlock(&said.lock);
+	log_names(option_origin_on_message);
+}

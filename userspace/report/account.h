@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account.h - what the log of a job answered, for people and for programs. Pure.
+ *
+ * Names come from the log: they are escaped here. */
+#ifndef REPORT_ACCOUNT_H
+#define REPORT_ACCOUNT_H
+
+#include <stdbool.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/ingest/goodput_names.h"
+#include "userspace/account/log/answer.h"
+
+#define ACCOUNT_COLS 80
+
+struct account_view {
+	const struct goodput_answer *answer;
+	const struct goodput_query *query; /* that was answered */
+	const struct goodput_names *names;
+	uint64_t records; /* of this job */
+	int64_t last_us;  /* the latest instant that they tell of */
+};
+
+/* The table and what follows it, at most ACCOUNT_COLS wide. color: ANSI allowed. ascii: nothing
+ * beyond it. */
+void account_text(struct buffer *out, const struct account_view *v, bool color, bool ascii);
+/* One object on one line: `job`, and the keys of the goodput library's vectors that were asked
+ * for. */
+void account_json(struct buffer *out, const struct account_view *v);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/report/account_part.h"
+#include "userspace/base/plural.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define COL_NAME    4
+#define COL_TYPE    6
+#define COL_TIME    46 /* right edge */
+#define COL_SHARE   55 /* right edge */
+#define COL_BAR	    57
+#define CELLS	    22
+#define TYPES_MAX   20 /* custom types that have a line each */
+#define LARGEST_MAX 3
+
+#define LINE_TIME  58 /* right edge */
+#define LINE_SHARE 67
+#define LINE_BAR   69
+#define LINE_CELLS 10
+
+struct row {
+	int id; /* enum goodput_badput; BADPUTS: goodput */
+	double s, pct;
+};
+
+static const struct {
+	const char *label;
+	enum style style;
+} look[BADPUTS + 1] = {
+	[BADPUT_INIT] = {"accelerator initialization", STYLE_MAGENTA},
+	[BADPUT_PREP] = {"training preparation", STYLE_MAGENTA},
+	[BADPUT_STARTUP] = {"program startup", STYLE_MAGENTA},
+	[BADPUT_LOAD_SYNC] = {"data loading", STYLE_YELLOW},
+	[BADPUT_LOAD_ASYNC] = {"data loading, asynchronous", STYLE_DIM},
+	[BADPUT_SAVE] = {"checkpoint save", STYLE_CYAN},
+	[BADPUT_RESTORE] = {"checkpoint restore", STYLE_CYAN},
+	[BADPUT_WASTED] = {"wasted progress", STYLE_RED},
+	[BADPUT_RECOVERY] = {"down", STYLE_RED},
+	[BADPUT_CUSTOM] = {"custom events", STYLE_BLUE},
+	[BADPUT_OTHER] = {"other", STYLE_DIM},
+	[BADPUT_SLICE_DOWN] = {"elastic slice down", STYLE_YELLOW},
+	[BADPUT_SCALE_UP] = {"elastic scale up", STYLE_YELLOW},
+	[BADPUT_REINIT] = {"elastic reinitialization", STYLE_MAGENTA},
+	[BADPUT_HANG] = {"hang", STYLE_RED},
+	[BADPUT_UNOBSERVED] = {"unobserved", STYLE_DIM},
+	[BADPUTS] = {"goodput", STYLE_GREEN},
+};
+
+const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole)
+{
+	double size = fabs(s);
+	const char *sign = s < 0 ? "-" : "";
+	long long whole_s;
+
+	if (!isfinite(s))
+		return "unknown";
+	if (fabs(whole) < 3600 || size < 9.95) {
+		snprintf(out, SPAN_TEXT_MAX, fabs(whole) < 10 ? "%s%.3f s" : "%s%.1f s", sign,
+			 size);
+		return out;
+	}
+	whole_s = llround(size);
+	if (whole_s < 60)
+		snprintf(out, SPAN_TEXT_MAX, "%s%lld s", sign, whole_s);
+	else if (whole_s >= 2 * 86400)
+		snprintf(out, SPAN_TEXT_MAX, "%s%lldd %02lldh %02lldm", sign, whole_s / 86400,
+			 whole_s / 3600 % 24, whole_s / 60 % 60);
+	else if (whole_s < 3600)
+		snprintf(out, SPAN_TEXT_MAX, "%s%lldm %02llds", sign, whole_s / 60, whole_s % 60);
+	else
+		snprintf(out, SPAN_TEXT_MAX, "%s%lldh %02lldm %02llds", sign, whole_s / 3600,
+			 whole_s / 60 % 60, whole_s % 60);
+	return out;
+}
+
+static const char *percent_text(char out[SPAN_TEXT_MAX], double pct)
+{
+	if (!isfinite(pct))
+		return "unknown";
+	if (pct > 0 && pct < 0.05)
+		return "<0.1 %";
+	if (pct < 100 && pct >= 99.95) /* all is a claim: keep it for when it is true */
+		return ">99.9 %";
+	snprintf(out, SPAN_TEXT_MAX, "%.1f %%", pct);
+	return out;
+}
+
+/* Eighths of a cell: a share of one percent still shows. */
+static void part_bar(struct canvas *c, int col, int cells, enum style st, double pct)
+{
+	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	int n = pct > 0 ? (int)(fmin(pct, 100) / 100 * cells * 8 + 0.5) : 0;
+
+	canvas_at(c, col);
+	for (; n >= 8; n -= 8)
+		canvas_put(c, st, "█");
+	canvas_put(c, st, "%s", eighth[n]);
+}
+
+static int row_order(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if ((x->id == BADPUTS) != (y->id == BADPUTS))
+		return x->id == BADPUTS ? -1 : 1;
+	if (x->s != y->s)
+		return x->s > y->s ? -1 : 1;
+	if (x->pct != y->pct)
+		return x->pct > y->pct ? -1 : 1;
+	return x->id - y->id;
+}
+
+/* GOODPUT, and the badputs that are not nothing; what stands beside the sum is not among them. */
+static int part_rows(struct row rows[BADPUTS + 1], const struct goodput_part *p)
+{
+	int n = 0;
+
+	rows[n++] = (struct row){BADPUTS, p->productive_s, p->goodput_pct};
+	for (int i = 0; i < BADPUTS; i++) {
+		double s = p->has_s & 1u << i ? p->badput_s[i] : 0;
+		double pct = p->has_pct & 1u << i ? p->badput_pct[i] : 0;
+
+		if (i != BADPUT_LOAD_ASYNC && (s != 0 || pct != 0))
+			rows[n++] = (struct row){i, s, pct};
+	}
+	qsort(rows, (size_t)n, sizeof(*rows), row_order);
+	return n;
+}
+
+static int custom_order(const void *a, const void *b)
+{
+	const struct goodput_custom *x = *(const struct goodput_custom *const *)a;
+	const struct goodput_custom *y = *(const struct goodput_custom *const *)b;
+
+	if (x->s != y->s)
+		return x->s > y->s ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void part_types(struct canvas *c, const struct goodput_part *p, double whole_s,
+		       const struct goodput_names *names)
+{
+	const struct goodput_custom **by_size;
+	char time[SPAN_TEXT_MAX], share[SPAN_TEXT_MAX];
+	size_t n = p->custom_count;
+
+	by_size = n ? malloc(n * sizeof(const struct goodput_custom *)) : NULL;
+	if (!by_size)
+		return;
+	for (size_t i = 0; i < n; i++)
+		by_size[i] = &p->custom[i];
+	qsort(by_size, n, sizeof(const struct goodput_custom *), custom_order);
+	for (size_t i = 0; i < n && i < TYPES_MAX; i++) {
+		canvas_line(c, 0);
+		canvas_at(c, COL_TYPE);
+		canvas_put(c, STYLE_DIM, "%s", goodput_name(names, by_size[i]->name));
+		canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, by_size[i]->s, whole_s));
+		canvas_right(c, COL_SHARE, STYLE_DIM, percent_text(share, by_size[i]->pct));
+	}
+	if (n > TYPES_MAX) {
+		canvas_line(c, 0);
+		canvas_at(c, COL_TYPE);
+		canvas_put(c, STYLE_DIM, "and %zu more type%s", n - TYPES_MAX,
+			   plural(n - TYPES_MAX));
+	}
+	free(by_size);
+}
+
+static void part_row(struct canvas *c, const struct row *r, double whole_s)
+{
+	char time[SPAN_TEXT_MAX], share[SPAN_TEXT_MAX];
+
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, r->id == BADPUTS ? STYLE_BOLD : STYLE_PLAIN, "%s", look[r->id].label);
+	canvas_right(c, COL_TIME, STYLE_PLAIN, span_text(time, r->s, whole_s));
+	canvas_right(c, COL_SHARE, STYLE_PLAIN, percent_text(share, r->pct));
+	part_bar(c, COL_BAR, CELLS, look[r->id].style, r->pct);
+}
+
+static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
+		     const char *whole)
+{
+	/* Sums of doubles: what the goodput library's own arithmetic cannot tell from nothing. */
+	bool closed = fabs(p->residual_s) < 1e-4 + 1e-9 * fabs(whole_s);
+	char text[SPAN_TEXT_MAX];
+
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, STYLE_BOLD, "sum");
+	canvas_right(c, COL_TIME, STYLE_BOLD,
+		     span_text(text, whole_s - (closed ? 0 : p->residual_s), whole_s));
+	canvas_at(c, COL_TIME + 2);
+	if (closed)
+		canvas_put(c, STYLE_DIM, "= %s", whole);
+	else
+		canvas_put(c, STYLE_YELLOW, "%s is %s", whole, span_text(text, whole_s, whole_s));
+}
+
+void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, const char *whole,
+		const char *title, const struct goodput_names *names)
+{
+	struct row rows[BADPUTS + 1];
+	int n = part_rows(rows, p);
+	double async_s = p->has_s & 1u << BADPUT_LOAD_ASYNC ? p->badput_s[BADPUT_LOAD_ASYNC] : 0;
+	char time[SPAN_TEXT_MAX];
+
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  %s", title);
+	canvas_right(c, COL_TIME, STYLE_DIM, "time");
+	canvas_right(c, COL_SHARE, STYLE_DIM, "share");
+	for (int i = 0; i < n; i++) {
+		part_row(c, &rows[i], whole_s);
+		if (rows[i].id == BADPUT_CUSTOM)
+			part_types(c, p, whole_s, names);
+	}
+	part_sum(c, p, whole_s, whole);
+	if (async_s == 0)
+		return;
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, STYLE_DIM, "%s", look[BADPUT_LOAD_ASYNC].label);
+	canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, async_s, whole_s));
+	canvas_put(c, STYLE_DIM, "  beside the steps: in no sum");
+}
+
+void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
+{
+	char time[SPAN_TEXT_MAX], share[SPAN_TEXT_MAX], largest[96];
+	struct row rows[BADPUTS + 1];
+	int n;
+
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, STYLE_PLAIN, "%s", left);
+	if (p->error && !(p->total_s > 0)) {
+		canvas_right(c, LINE_TIME, STYLE_YELLOW, "no answer");
+		canvas_line(c, 0);
+		canvas_at(c, COL_TYPE);
+		canvas_put(c, STYLE_DIM, "%s: %s", p->error_type, p->error);
+		return;
+	}
+	if (!(p->total_s > 0)) {
+		canvas_right(c, LINE_TIME, STYLE_DIM, "not in it");
+		return;
+	}
+	canvas_right(c, LINE_TIME, STYLE_PLAIN, span_text(time, p->total_s, p->total_s));
+	canvas_right(c, LINE_SHARE, STYLE_PLAIN, percent_text(share, p->goodput_pct));
+	part_bar(c, LINE_BAR, LINE_CELLS, STYLE_GREEN, p->goodput_pct);
+	n = part_rows(rows, p);
+	if (n < 2)
+		return;
+	canvas_line(c, 0);
+	canvas_at(c, COL_TYPE);
+	for (int i = 1; i < n && i <= LARGEST_MAX; i++) {
+		snprintf(largest, sizeof(largest), "%s%s %s", i > 1 ? ", " : "",
+			 look[rows[i].id].label, percent_text(share, rows[i].pct));
+		if (c->col + canvas_width(largest) <= c->cols)
+			canvas_put(c, STYLE_DIM, "%s", largest);
+	}
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_judge.c - by what steps can be found, as the model would: the ladder of markers, in the
+ * order in which it prefers them; tiers as family_tier() has them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "loader/loader.h"
+#include "userspace/ingest/event.h"
+#include "userspace/report/check.h"
+
+const char *check_state_name(const struct check_target *t, const struct check_probe *p)
+{
+	return t->pid || p->a.state != GP_ATTACH_attached ? event_attach_state_name(p->a.state)
+							  : "resolved";
+}
+
+struct rung {
+	enum gp_role role, with; /* both must be there; with none: the first alone */
+	bool anonymous;
+	bool nameless; /* executions of which neither names are told nor what goes from one to
+			  another */
+	enum check_tier tier;
+	const char *text; /* %s: the probe's id */
+};
+
+/* Neuron tells no names of its programs, and a recorded graph has none. */
+static bool judge_nameless(const struct check_probe *p)
+{
+	return p->role == GP_ROLE_graph_launch ||
+	       (p->role == GP_ROLE_execute && !strcmp(p->runtime, "neuron"));
+}
+
+static const struct check_probe *judge_one(const struct check_target *t, enum gp_role role,
+					   const struct rung *r)
+{
+	for (size_t i = 0; i < t->nprobes; i++) {
+		const struct check_probe *p = &t->probes[i];
+
+		if (p->a.state == GP_ATTACH_attached && p->role == role &&
+		    (role != r->role ||
+		     (p->anonymous == r->anonymous && judge_nameless(p) == r->nameless)))
+			return p;
+	}
+	return NULL;
+}
+
+static const struct check_probe *judge_find(const struct check_target *t, size_t n,
+					    enum gp_role role, const struct rung *r)
+{
+	const struct check_probe *p = NULL;
+
+	for (size_t i = 0; i < n && !p; i++)
+		p = judge_one(&t[i], role, r);
+	return p;
+}
+
+#define BY_MARKER "name what ends a step with --marker ID, and steps are exact"
+static const struct rung rungs[] = {
+	{GP_ROLE_range_begin, GP_ROLE_range_end, false, false, CHECK_A,
+	 "steps can be found, tier A (exact): optimizers and loaders announce themselves by name (%s)"},
+	{GP_ROLE_range_begin, GP_ROLE_backward, true, false, CHECK_B,
+	 "steps can be found, tier B: by the order of backward passes and ranges that have no names (%s)"},
+	{GP_ROLE_execute, GP_ROLE_none, false, false, CHECK_B,
+	 "steps can be found, tier B: by the program that is run once a step (%s)"},
+	{GP_ROLE_reducer, GP_ROLE_none, false, false, CHECK_A,
+	 "steps can be found, tier A: by synchronised backward passes (%s)"},
+	{GP_ROLE_backward, GP_ROLE_none, false, false, CHECK_B,
+	 "steps can be found, tier B: a backward pass is taken for a step (%s)"},
+	{GP_ROLE_execute, GP_ROLE_none, false, true, CHECK_CYCLE,
+	 "no step can be told from outside by itself: runs of programs are counted, which have no names (%s); " BY_MARKER},
+	{GP_ROLE_graph_launch, GP_ROLE_none, false, true, CHECK_CYCLE,
+	 "no step can be told from outside by itself: launches of recorded graphs are counted, if there are any, else waits for the device recur as cycles (%s); " BY_MARKER},
+	{GP_ROLE_sync, GP_ROLE_none, false, false, CHECK_CYCLE,
+	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); " BY_MARKER},
+};
+
+/* Programs have their names from where they are compiled; TensorFlow's functions in each run. */
+static void judge_late(const struct check_target *t, size_t n, const struct check_probe *by,
+		       struct check_verdict *ret)
+{
+	size_t len = strlen(ret->text);
+
+	if (n != 1 || !t->pid || by->role != GP_ROLE_execute || !strcmp(by->runtime, "tensorflow"))
+		return;
+	snprintf(
+		ret->text + len, sizeof(ret->text) - len,
+		"; of programs that this process has compiled already no name is known: their executions are counted, and are steps with --marker %s",
+		by->id);
+}
+
+void check_judge(const struct check_target *t, size_t n, struct check_verdict *ret)
+{
+	const struct check_probe *by;
+	size_t known = 0;
+
+	*ret = (struct check_verdict){.by = ""};
+	for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) {
+		const struct rung *r = &rungs[i];
+
+		by = judge_find(t, n, r->role, r);
+		if (!by || (r->with && !judge_find(t, n, r->with, r)))
+			continue;
+		ret->tier = r->tier;
+		ret->by = by->id;
+		/* The texts are ours; the id is of a checked row. */
+		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s",
+			 (int)(strstr(r->text, "%s") - r->text), r->text, by->id,
+			 strstr(r->text, "%s") + 2);
+		judge_late(t, n, by, ret);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		known += t[i].nprobes;
+	snprintf(
+		ret->text, sizeof(ret->text), "%s",
+		known ? "no step can be found: what is resolved here tells of errors, or of how a job starts, not of steps or waits"
+		      : "no step can be found: no library of a known runtime (known: gp-bpf probes)");
+}
+
+/* Names of features that lack, with what that costs or why, as far as they fit. */
+static void host_lacks(struct check_host_verdict *v, const struct check_host *h, bool required)
+{
+	size_t used = strlen(v->text);
+
+	for (int i = 0; i < h->nfeatures && used < sizeof(v->text); i++) {
+		const struct feature *f = &h->features[i];
+
+		/* session is not used. */
+		if (f->have || f->required != required || !strcmp(f->name, "session"))
+			continue;
+		used += (size_t)snprintf(v->text + used, sizeof(v->text) - used, "%s%s (%s)",
+					 v->lacking ? ", " : "", f->name,
+					 !required  ? f->without
+					 : f->off   ? "switched off"
+					 : f->error ? strerror(-f->error)
+						    : "needs another one");
+		v->lacking = true;
+	}
+}
+
+void check_judge_host(const struct check_host *h, struct check_host_verdict *ret)
+{
+	*ret = (struct check_host_verdict){.able = h->nprices};
+	if (!ret->able) {
+		snprintf(ret->text, sizeof(ret->text), "nothing can be watched; missing: ");
+		host_lacks(ret, h, true);
+		if (!ret->lacking)
+			snprintf(ret->text, sizeof(ret->text),
+				 "nothing can be watched: see the error above");
+		return;
+	}
+	snprintf(ret->text, sizeof(ret->text), "processes can be watched, without ");
+	host_lacks(ret, h, false);
+	if (!ret->lacking)
+		snprintf(
+			ret->text, sizeof(ret->text),
+			"processes can be watched; whether steps can be found: gp-bpf check --pid PID");
+}

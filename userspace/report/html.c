@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* html.c - the HTML report: its sections in order. */
+#include "userspace/report/html.h"
+
+#include "userspace/report/html_private.h"
+
+void html_report(struct buffer *out, const struct story *s)
+{
+	buffer_printf(
+		out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+		"<meta charset=\"utf-8\"/>\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+		"<meta name=\"color-scheme\" content=\"light dark\"/>\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n<title>");
+	html_text(out, story_name(s));
+	buffer_printf(
+		out,
+		" - where its time went</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
+		html_style);
+	html_head(out, s);
+	html_waterfall(out, s);
+	html_worth(out, s);
+	html_rates(out, s);
+	html_timeline(out, s);
+	html_steps(out, s);
+	html_histogram(out, s);
+	html_disruptions(out, s);
+	html_checkpoints(out, s);
+	html_runs(out, s);
+	html_ranks(out, s);
+	html_notes(out, s);
+	html_said(out, s);
+	buffer_printf(out, "</main>\n<footer><p>gp-bpf " GP_VERSION
+			   ". Times are UTC.</p></footer>\n</body>\n</html>\n");
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the job got done in a second, and what its accelerators' time went to and costs; absent
+ * where it is not known. */
+#include <stdio.h>
+
+#include "userspace/report/html_private.h"
+#include "userspace/report/report_program.h"
+
+#define NS_PER_HOUR 3600e9
+#define TEXT	    64
+#define LEAST	    0.0001 /* hours or money: what is there is told */
+
+static double accelerator_time(const struct story *s)
+{
+	double all = 0;
+
+	for (int b = 0; b < BUCKETS_EXPORTED; b++)
+		all += s->accelerator_ns[b];
+	return all;
+}
+
+static const char *hours_text(char out[TEXT], double ns)
+{
+	double hours = ns / NS_PER_HOUR;
+
+	if (hours > 0 && hours < LEAST)
+		snprintf(out, TEXT, "<%.4f", LEAST);
+	else
+		snprintf(out, TEXT, "%.*f", hours < 100 ? 4 : 1, hours);
+	return out;
+}
+
+static const char *cost_text(char out[TEXT], const struct program_config *c, double ns)
+{
+	double cost = program_cost(c, ns);
+
+	if (cost > 0 && cost < LEAST)
+		snprintf(out, TEXT, "<%s%.4f", c->currency, LEAST);
+	else
+		snprintf(out, TEXT, "%s%.*f", c->currency, cost < 1 ? 4 : 2, cost);
+	return out;
+}
+
+static const char *share_text(char out[TEXT], double share)
+{
+	if (share > 0 && share < 0.001)
+		snprintf(out, TEXT, "<0.1 %%");
+	else
+		snprintf(out, TEXT, "%.1f %%", 100 * share);
+	return out;
+}
+
+static bool worth_known(const struct story *s)
+{
+	return report_worth_asked(&s->program) && accelerator_time(s) > 0;
+}
+
+static bool rates_known(const struct story *s)
+{
+	const struct program_rate *r = &s->rates.steps;
+
+	return r->samples > 0 || r->tokens > 0 || r->flops > 0;
+}
+
+static void html_worth_card(struct buffer *out, const char *name, const char *value,
+			    const char *more)
+{
+	buffer_printf(out, "<div><dt>%s</dt><dd>", name);
+	html_text(out, value);
+	buffer_printf(out, "</dd><dd>");
+	html_text(out, more);
+	buffer_printf(out, "</dd></div>\n");
+}
+
+void html_worth_cards(struct buffer *out, const struct story *s)
+{
+	const struct program_view *p = &s->rates;
+	char value[TEXT], part[TEXT], more[2 * TEXT];
+
+	if (p->elapsed.mfu > 0) {
+		snprintf(more, sizeof(more), "of observed time; in steps %s",
+			 share_text(part, p->steps.mfu));
+		html_worth_card(out, "MFU", share_text(value, p->elapsed.mfu), more);
+	}
+	if (!worth_known(s))
+		return;
+	if (s->program.price > 0) {
+		snprintf(more, sizeof(more), "%s accelerator-hours",
+			 hours_text(part, accelerator_time(s)));
+		html_worth_card(out, "Cost", cost_text(value, &s->program, accelerator_time(s)),
+				more);
+	} else {
+		html_worth_card(out, "Accelerator-hours", hours_text(value, accelerator_time(s)),
+				"of all ranks here");
+	}
+}
+
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+static void rate_cell(struct buffer *out, bool asked, const char *text)
+{
+	if (!asked)
+		return;
+	buffer_printf(out, "<td class=\"n\">");
+	html_text(out, text);
+	buffer_printf(out, "</td>");
+}
+
+static void html_worth_rate(struct buffer *out, const char *name, const struct program_config *c,
+			    const struct program_rate *r)
+{
+	char text[TEXT], si[32];
+
+	buffer_printf(out, "<tr><td>%s</td>", name);
+	rate_cell(out, c->samples > 0, report_si(si, r->samples));
+	rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
+	rate_cell(out, c->flops > 0, report_si(si, r->flops));
+	rate_cell(out, c->flops > 0, r->mfu > 0 ? share_text(text, r->mfu) : "unknown");
+	buffer_printf(out, "</tr>\n");
+}
+
+/* Which accelerators, and how the goodputs multiply. */
+static void rate_words(struct buffer *out, const struct story *s)
+{
+	const struct program_config *c = &s->program;
+	const struct program_view *p = &s->rates;
+	char text[TEXT], si[32];
+
+	if (!(c->flops > 0))
+		return;
+	buffer_printf(out, "<p class=\"dim small\">Accelerators: ");
+	if (p->accelerators > 0)
+		buffer_printf(out, "%.0f", p->accelerators);
+	else
+		buffer_printf(out, "number unknown");
+	if (*c->accelerator)
+		buffer_printf(out, " ");
+	html_text(out, c->accelerator);
+	if (c->peak_flops > 0)
+		buffer_printf(out, ", peak %sFLOP/s each.", report_si(si, c->peak_flops));
+	else
+		buffer_printf(out, ", peak unknown.");
+	if (p->program > 0) {
+		buffer_printf(out, " Goodput: runtime ");
+		html_text(out, share_text(text, p->runtime));
+		buffer_printf(out, " × program ");
+		html_text(out, share_text(text, p->program));
+		buffer_printf(out, " (MFU of productive time).");
+	}
+	if (p->steps.mfu > 1)
+		buffer_printf(
+			out,
+			" An MFU beyond 100 %% cannot be: the FLOPs of a step, the peak or the number of accelerators are not as said.");
+	buffer_printf(out, "</p>\n");
+}
+
+void html_rates(struct buffer *out, const struct story *s)
+{
+	const struct program_config *c = &s->program;
+
+	if (!rates_known(s))
+		return;
+	html_section(out, "rates", "Done a second");
+	buffer_printf(
+		out,
+		"<p class=\"dim small\">Over the time of the steps, and over all observed time, of the steps that count.</p>\n<div class=\"wide\"><table class=\"tight\">\n<thead><tr><th scope=\"col\"></th>");
+	if (c->samples > 0)
+		buffer_printf(out, "<th scope=\"col\" class=\"n\">samples</th>");
+	if (c->tokens > 0)
+		buffer_printf(out, "<th scope=\"col\" class=\"n\">tokens</th>");
+	if (c->flops > 0)
+		buffer_printf(
+			out,
+			"<th scope=\"col\" class=\"n\">FLOP</th><th scope=\"col\" class=\"n\">MFU</th>");
+	buffer_printf(out, "</tr></thead>\n<tbody>\n");
+	html_worth_rate(out, "in steps", c, &s->rates.steps);
+	html_worth_rate(out, "of observed", c, &s->rates.elapsed);
+	buffer_printf(out, "</tbody></table></div>\n");
+	rate_words(out, s);
+	html_section_end(out);
+}
+
+/* ---- accelerators ---------------------------------------------------------------------------- */
+
+static void worth_row(struct buffer *out, const struct story *s, const char *label,
+		      const char *class, double ns)
+{
+	char text[TEXT];
+
+	buffer_printf(out, "<tr%s><td>%s</td><td class=\"n\">", class, label);
+	html_text(out, hours_text(text, ns));
+	buffer_printf(out, "</td><td class=\"n\">");
+	html_text(out, share_text(text, ns / accelerator_time(s)));
+	buffer_printf(out, "</td>");
+	if (s->program.price > 0) {
+		buffer_printf(out, "<td class=\"n\">");
+		html_text(out, cost_text(text, &s->program, ns));
+		buffer_printf(out, "</td>");
+	}
+	buffer_printf(out, "</tr>\n");
+}
+
+/* The bucket with the most that is not told yet; goodput goes first. BUCKETS_EXPORTED: no more. */
+static int worth_next(const struct story *s, bool told[BUCKETS_EXPORTED])
+{
+	int most = BUCKETS_EXPORTED;
+
+	if (!told[BUCKET_GOODPUT] && s->accelerator_ns[BUCKET_GOODPUT] > 0)
+		most = BUCKET_GOODPUT;
+	for (int b = 0; most != BUCKET_GOODPUT && b < BUCKETS_EXPORTED; b++)
+		if (!told[b] && s->accelerator_ns[b] > 0 &&
+		    (most == BUCKETS_EXPORTED || s->accelerator_ns[b] > s->accelerator_ns[most]))
+			most = b;
+	if (most < BUCKETS_EXPORTED)
+		told[most] = true;
+	return most;
+}
+
+void html_worth(struct buffer *out, const struct story *s)
+{
+	bool told[BUCKETS_EXPORTED] = {0};
+
+	if (!worth_known(s))
+		return;
+	html_section(out, "worth", "Accelerator time");
+	buffer_printf(
+		out,
+		"<p class=\"dim small\">Of all ranks seen here, over all runs, outages included.</p>\n"
+		"<div class=\"wide\"><table class=\"tight\">\n<thead><tr><th scope=\"col\"></th><th "
+		"scope=\"col\" class=\"n\">hours</th><th scope=\"col\" class=\"n\">share</th>");
+	if (s->program.price > 0)
+		buffer_printf(out, "<th scope=\"col\" class=\"n\">cost</th>");
+	buffer_printf(out, "</tr></thead>\n<tbody>\n");
+	for (int b; (b = worth_next(s, told)) < BUCKETS_EXPORTED;)
+		worth_row(out, s, bucket_label[b], "", s->accelerator_ns[b]);
+	worth_row(out, s, "sum", " class=\"sum\"", accelerator_time(s));
+	buffer_printf(out, "</tbody></table></div>\n");
+	html_section_end(out);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_job.h - a job over all its runs: where its time went, and each disruption with what it
+ * cost. */
+#ifndef REPORT_REPORT_JOB_H
+#define REPORT_REPORT_JOB_H
+
+#include <stdbool.h>
+
+#include "userspace/base/buffer.h"
+#include "userspace/model/snapshot.h"
+#include "userspace/text/canvas.h"
+
+/* Is there more to say of it than of its rank: several ranks or runs, or a disruption? */
+bool report_job_matters(const struct snapshot *s, const struct job_view *j);
+/* The job it is a rank of; NULL: none. */
+const struct job_view *report_job_of(const struct snapshot *s, const struct rank_view *r);
+/* Is it of a job that has a part of its own? */
+bool report_job_tells(const struct snapshot *s, const struct rank_view *r);
+void report_job(struct canvas *c, const struct snapshot *s, const struct job_view *j);
+/* "jobs": [...] of the report as JSON: every job. */
+void report_jobs_json(struct buffer *out, const struct snapshot *s);
+/* What makes the rank one of the job. */
+void report_key_json(struct buffer *out, const char *name, uint64_t key);
+
+/* "windows": [...]: the time of a rank or a job in each window. */
+void report_windows_json(struct buffer *out, const struct window_view *windows,
+			 const struct type_names *types);
+
+#endif

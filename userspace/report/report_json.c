@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as one JSON object; names as in the JSON lines. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "userspace/base/json_text.h"
+#include "userspace/ingest/event.h"
+#include "userspace/model/time/hang.h"
+#include "userspace/report/own.h"
+#include "userspace/report/report_job.h"
+#include "userspace/report/report_node.h"
+#include "userspace/report/report.h"
+#include "userspace/text/words.h"
+
+#define RECENT_TOLD 64 /* step times of a loop */
+
+static void number_or_null(struct buffer *out, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_uint(out, key, value);
+	else
+		json_null(out, key);
+}
+
+static void rank_or_null(struct buffer *out, const char *key, int value)
+{
+	number_or_null(out, key, value >= 0, (uint64_t)value);
+}
+
+/* null: no step in it. */
+static void json_times(struct buffer *out, const char *key, const struct times_view *t)
+{
+	if (!t->count) {
+		json_null(out, key);
+		return;
+	}
+	json_open(out, key, '{');
+	json_uint(out, "count", t->count);
+	json_uint(out, "mean_ns", (uint64_t)(t->mean_ns + 0.5));
+	json_uint(out, "p50_ns", t->p50_ns);
+	json_uint(out, "p95_ns", t->p95_ns);
+	json_uint(out, "p99_ns", t->p99_ns);
+	json_close(out, '}');
+}
+
+static void json_time_windows(struct buffer *out, const struct loop_view *l)
+{
+	char name[24];
+
+	json_open(out, "step_time_windows", '{');
+	for (int i = 0; i < DEVIATION_COUNTS; i++) {
+		snprintf(name, sizeof(name), "%u steps", deviation_counts[i]);
+		json_times(out, name, &l->time.last[i]);
+	}
+	for (int i = 0; i < RECENT_CLOCKS; i++)
+		json_times(out, window_name(name, recent_clock_ns[i]), &l->recent_times[i]);
+	json_close(out, '}');
+}
+
+static void json_step_time(struct buffer *out, const struct deviation_view *t)
+{
+	bool ideal = t->ideal_ns;
+
+	if (!t->count) {
+		json_null(out, "step_time");
+		return;
+	}
+	json_open(out, "step_time", '{');
+	json_uint(out, "count", t->count);
+	json_uint(out, "mean_ns", (uint64_t)(t->mean_ns + 0.5));
+	json_uint(out, "min_ns", t->min_ns);
+	json_uint(out, "p50_ns", t->p50_ns);
+	json_uint(out, "p95_ns", t->p95_ns);
+	json_uint(out, "p99_ns", t->p99_ns);
+	json_uint(out, "max_ns", t->max_ns);
+	json_nonzero(out, "ideal_ns", t->ideal_ns);
+	number_or_null(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
+	if (ideal) {
+		json_int(out, "signed_deviation_ns", (int64_t)t->signed_ns);
+		json_real(out, "jitter", t->jitter);
+	} else {
+		json_null(out, "signed_deviation_ns");
+		json_null(out, "jitter");
+	}
+	json_close(out, '}');
+}
+
+static void json_change(struct buffer *out, const struct change_view *c)
+{
+	json_open(out, "slow", '{');
+	json_uint(out, "count", c->count);
+	json_bool(out, "slow", c->slow);
+	json_nonzero(out, "usual_ns", c->usual_ns);
+	number_or_null(out, "onset_step", c->count, c->onset_step);
+	number_or_null(out, "onset_ns", c->count, c->onset_ns);
+	if (c->count && c->before_ns)
+		json_real(out, "ratio", (double)c->after_ns / (double)c->before_ns);
+	else
+		json_null(out, "ratio");
+	json_known(out, "phase", change_part_name(c->count ? c->blame : -1));
+	json_nonzero(out, "period", c->period);
+	json_nonzero(out, "end_step", c->end_step);
+	json_nonzero(out, "end_ns", c->end_ns);
+	json_close(out, '}');
+}
+
+/* The last ones, oldest first. */
+static void json_recent(struct buffer *out, const struct loop_view *l)
+{
+	uint32_t first = l->recent > RECENT_TOLD ? l->recent - RECENT_TOLD : 0;
+
+	json_open(out, "recent_ns", '[');
+	for (uint32_t i = first; i < l->recent; i++)
+		json_uint(out, NULL, l->recent_ns[i]);
+	json_close(out, ']');
+}
+
+static void json_loop(struct buffer *out, const struct loop_view *l)
+{
+	static const char *const flag[] = {
+#define X(bit, name) [bit] = #name,
+		STEP_FLAGS(X)
+#undef X
+	};
+	const struct step_state *st = &l->state;
+
+	json_open(out, NULL, '{');
+	json_uint(out, "loop", st->loop);
+	json_string(out, "state", step_state_name[st->state]);
+	json_known(out, "tier", tier_name[st->tier]);
+	json_known(out, "marker", st->marker);
+	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
+	json_string(out, "unit", st->tier ? unit_name[st->unit] : NULL);
+	json_string(out, "series", st->tier ? series_name[st->series] : NULL);
+	json_known(out, "ratios", st->ratios);
+	json_real(out, "confidence", st->confidence);
+	json_known(out, "reason", st->reason);
+	json_string(out, "numbering",
+		    st->undercounted   ? "undercounted"
+		    : st->since_attach ? "since_attach"
+				       : "process_start");
+	json_uint(out, "steps", st->steps);
+	json_nonzero(out, "last_step", l->last_number);
+	json_nonzero(out, "last_end_ns", l->last_end_ns);
+	json_uint(out, "updates", st->updates);
+	json_nonzero(out, "period", st->period);
+	json_open(out, "flags", '{');
+	for (size_t i = 0; i < sizeof(flag) / sizeof(flag[0]); i++)
+		if (l->flagged[i])
+			json_uint(out, flag[i], l->flagged[i]);
+	json_close(out, '}');
+	json_step_time(out, &l->time);
+	json_recent(out, l);
+	json_time_windows(out, l);
+	json_change(out, &l->change);
+	json_open(out, "phases", '{');
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (l->phases_known & (1u << i))
+			json_uint(out, phase_name[i], l->phase_ns[i]);
+	if (l->device_known)
+		json_uint(out, "host", l->host_ns);
+	json_close(out, '}');
+	number_or_null(out, "wait_ns", l->device_known, l->wait_ns);
+	own_json_ranges(out, l);
+	json_close(out, '}');
+}
+
+static void json_ledger(struct buffer *out, const struct ledger_view *l,
+			const struct type_names *types, bool trainer)
+{
+	uint64_t observed = text_observed_ns(l), ns;
+	char room[LEDGER_NAME_MAX];
+	const char *name;
+
+	json_uint(out, "elapsed_ns", ledger_elapsed(l));
+	json_uint(out, "excluded_ns", l->ns[BUCKET_EXCLUDED]);
+	json_uint(out, "observed_ns", observed);
+	if (trainer && observed)
+		json_real(out, "goodput_ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed);
+	else
+		json_null(out, "goodput_ratio");
+	json_open(out, "buckets", '{');
+	for (uint32_t i = 0; (name = ledger_part(l, types, i, room, &ns)); i++)
+		json_uint(out, name, ns);
+	json_close(out, '}');
+	json_uint(out, "unsettled_ns", l->unsettled_ns);
+	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
+	json_nonzero(out, "max_productive_step", l->max_step);
+	json_uint(out, "late_ns", l->late_ns);
+	json_uint(out, "merged", l->merged);
+	json_uint(out, "disruptions", l->disruptions);
+}
+
+static void json_fate(struct buffer *out, const struct rank_view *r)
+{
+	bool signaled = !r->alive && WIFSIGNALED(r->status);
+
+	json_bool(out, "alive", r->alive);
+	number_or_null(out, "exit_code", !r->alive && !signaled && r->status != -1,
+		       (uint64_t)WEXITSTATUS(r->status));
+	number_or_null(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
+}
+
+static void json_hangs(struct buffer *out, const struct hang_view *h)
+{
+	bool any = h->count || h->silent;
+
+	json_open(out, "hangs", '{');
+	json_uint(out, "count", h->count);
+	json_uint(out, "total_ns", h->total_ns);
+	json_bool(out, "hung", h->hung);
+	json_bool(out, "silent", h->silent);
+	number_or_null(out, "onset_ns", any, h->onset_ns);
+	number_or_null(out, "size", any, h->size_ns);
+	json_string(out, "why", any ? hang_why_name[h->why] : NULL);
+	json_known(out, "phase", h->phase);
+	json_known(out, "evidence", h->evidence);
+	json_close(out, '}');
+}
+
+static void json_health(struct buffer *out, const struct rank_view *r)
+{
+	const struct straggle_view *v = &r->straggle;
+
+	json_open(out, "errors", '{');
+	for (int i = 0; i < FAULT_COUNT; i++)
+		if (r->faults[i])
+			json_uint(out, fault_name[i], r->faults[i]);
+	json_close(out, '}');
+	json_open(out, "straggler", '{');
+	json_bool(out, "now", v->now);
+	json_uint(out, "count", v->count);
+	number_or_null(out, "onset_step", v->count, v->onset_step);
+	number_or_null(out, "size", v->count, v->size_ns);
+	json_known(out, "phase", v->phase);
+	json_close(out, '}');
+}
+
+/* From what a checkpoint that it read says; the job's disruptions say what came of that. */
+static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
+{
+	if (!m->how) {
+		json_null(out, "resumed_from");
+		return;
+	}
+	json_open(out, "resumed_from", '{');
+	number_or_null(out, "step", m->step || m->stepped, m->step);
+	json_string(out, "match", checkpoint_how_name[m->how]);
+	json_real(out, "confidence", m->confidence);
+	json_close(out, '}');
+}
+
+static void json_command(struct buffer *out, const char *text, bool masked)
+{
+	char shown[sizeof(((struct rank_view *)NULL)->command) + 8];
+
+	if (masked)
+		text_program(shown, sizeof(shown), text);
+	json_known(out, "command", masked ? shown : text);
+}
+
+static void json_rank(struct buffer *out, const struct snapshot *s, const struct rank_view *r,
+		      bool masked)
+{
+	int64_t offset = s->real_ns ? (int64_t)((uint64_t)s->real_ns - s->mono_ns) : 0;
+
+	json_open(out, NULL, '{');
+	json_known(out, "job", r->job);
+	report_key_json(out, "job_key", r->job_key);
+	json_known(out, "node", r->placed ? r->place.node : NULL);
+	json_known(out, "pod", r->placed ? r->place.pod : NULL);
+	rank_or_null(out, "rank", r->rank);
+	rank_or_null(out, "world_size", r->world_size);
+	json_uint(out, "pid", r->pid);
+	json_string(out, "comm", r->comm);
+	json_command(out, r->command, masked);
+	json_bool(out, "trainer", r->trainer);
+	json_fate(out, r);
+	json_open(out, "loops", '[');
+	for (uint32_t i = 0; i < r->nloops; i++)
+		json_loop(out, &r->loops[i]);
+	json_close(out, ']');
+	json_ledger(out, &r->ledger, &s->types, r->trainer);
+	report_windows_json(out, r->windows, &s->types);
+	json_uint(out, "checkpoints", r->checkpoints);
+	json_uint(out, "restores", r->restores);
+	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
+	number_or_null(out, "secured_step", r->secured, r->secured_step);
+	number_or_null(out, "secured_ns", r->secured, r->secured_ns);
+	json_resumed(out, &r->resumed);
+	json_hangs(out, &r->hang);
+	own_json_figures(out, r);
+	json_health(out, r);
+	json_nonzero(out, "accelerators", r->accelerators);
+	json_uint(out, "hits", r->hits);
+	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits,
+		       r->overhead.sum.all_ns);
+	number_or_null(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,
+		       r->overhead.sum.marker_ns);
+	json_uint(out, "lost", r->lost);
+	json_open(out, "last_events", '[');
+	for (uint32_t i = 0; i < r->nevents && i < SNAPSHOT_EVENTS; i++) {
+		json_open(out, NULL, '{');
+		json_time(out, "time", offset ? offset + (int64_t)r->events[i].mono_ns : 0);
+		json_uint(out, "mono_ns", r->events[i].mono_ns);
+		json_string(out, "text", r->events[i].text);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+	json_close(out, '}');
+}
+
+/* Writes losses of data, and apart from them losses within bounds or of other records. */
+static void json_losses(struct buffer *out, const struct snapshot *s)
+{
+	for (int data = 1; data >= 0; data--) {
+		json_open(out, data ? "losses" : "noted", '{');
+		for (unsigned i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
+			if (s->lost[i] && event_loss_of_data(i) == data)
+				json_uint(out, event_loss_name(i), s->lost[i]);
+		json_close(out, '}');
+	}
+}
+
+/* The command line that started gp-bpf: CMD of `run` and `record` is a command line, too. */
+static void json_session(struct buffer *out, const char *text, bool masked)
+{
+	const char *command = masked ? strstr(text, " -- ") : NULL;
+	char shown[sizeof(((struct gp_session *)NULL)->command) + 8];
+	size_t len = strlen(text);
+
+	if (command) {
+		len = (size_t)(command + 4 - text);
+		memcpy(shown, text, len);
+		text_program(shown + len, sizeof(shown) - len, text + len);
+	} else {
+		if (masked && (!strncmp(text, "run ", 4) || !strncmp(text, "record ", 7)))
+			len = strcspn(text, " ");
+		snprintf(shown, sizeof(shown), "%.*s%s", (int)len, text, text[len] ? " ..." : "");
+	}
+	json_string(out, "command", shown);
+}
+
+static void report_json_of(struct buffer *out, const struct snapshot *s, bool masked)
+{
+	char room[TEXT_WHY_MAX];
+	const char *why = NULL, *hint = NULL;
+	bool trainer = false;
+
+	for (uint32_t i = 0; i < s->nranks; i++)
+		trainer |= s->ranks[i].trainer;
+	if (!trainer)
+		text_why_nothing(s, room, &why, &hint);
+	json_open(out, NULL, '{');
+	json_string(out, "type", "report");
+	json_time(out, "time", s->real_ns);
+	json_uint(out, "mono_ns", s->mono_ns);
+	json_uint(out, "schema", 1);
+	json_string(out, "version", s->session.version);
+	json_string(out, "kernel", s->session.kernel);
+	json_session(out, s->session.command, masked);
+	if (masked)
+		json_bool(out, "arguments_masked", true);
+	json_open(out, "ranks", '[');
+	for (uint32_t i = 0; i < s->nranks; i++)
+		json_rank(out, s, &s->ranks[i], masked);
+	json_close(out, ']');
+	report_jobs_json(out, s);
+	report_node_json(out, s);
+	json_string(out, "nothing_found", why);
+	json_uint(out, "events", s->events);
+	json_losses(out, s);
+	json_uint(out, "ledger_violations", s->ledger_violations);
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
+}
+
+void report_json(struct buffer *out, const struct snapshot *s)
+{
+	report_json_of(out, s, false);
+}
+
+void report_json_masked(struct buffer *out, const struct snapshot *s)
+{
+	report_json_of(out, s, true);
+}

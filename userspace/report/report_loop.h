@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_loop.h - the part of the report on one loop: what ends its steps, their times, and what is
+ * in them. */
+#ifndef REPORT_REPORT_LOOP_H
+#define REPORT_REPORT_LOOP_H
+
+#include "userspace/model/snapshot.h"
+#include "userspace/text/canvas.h"
+
+#define REPORT_COLS  100
+#define REPORT_LABEL 15 /* column where a fact begins */
+
+/* Columns of what is drawn: those of the terminal, at most REPORT_COLS. */
+int report_cols(const struct canvas *c);
+/* A new line with its name; the fact comes next. */
+void report_field(struct canvas *c, const char *name);
+/* A name and its value, at its place of a table: four to a line, fewer where the terminal is
+ * narrow. */
+void report_figure(struct canvas *c, int slot, const char *name, const char *value);
+void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_view *l);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/report/report_program.h"
+
+#include <stdio.h>
+
+#include "userspace/base/json_text.h"
+#include "userspace/text/words.h"
+
+#define LABEL	   15
+#define COL_SECOND 30 /* right edges */
+#define COL_TOKENS 46
+#define COL_FLOPS  62
+#define COL_MFU	   76
+#define NS_PER_S   1e9
+
+const char *report_si(char out[32], double v)
+{
+	static const char units[] = " kMGTPEZ";
+	const char *unit = units;
+	double limit = 1e4;
+
+	if (!(v > 0)) {
+		snprintf(out, 32, "unknown");
+		return out;
+	}
+	while (v >= limit && unit[1]) {
+		v /= 1e3;
+		unit++;
+		limit = 1e3;
+	}
+	if (*unit == ' ')
+		snprintf(out, 32, "%.4g", v);
+	else
+		snprintf(out, 32, "%.*f %c", v < 10 ? 2 : v < 100 ? 1 : 0, v, *unit);
+	return out;
+}
+
+static const char *program_share_text(char out[32], double v)
+{
+	if (v > 0)
+		snprintf(out, 32, "%.1f %%", 100 * v);
+	else
+		snprintf(out, 32, "unknown");
+	return out;
+}
+
+static void program_rate_row(struct canvas *c, const char *name, const struct program_config *cfg,
+			     const struct program_rate *r)
+{
+	char text[32];
+
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_PLAIN, "    %s", name);
+	if (cfg->samples > 0)
+		canvas_right(c, COL_SECOND, STYLE_PLAIN, report_si(text, r->samples));
+	if (cfg->tokens > 0)
+		canvas_right(c, COL_TOKENS, STYLE_PLAIN, report_si(text, r->tokens));
+	if (cfg->flops > 0) {
+		canvas_right(c, COL_FLOPS, STYLE_PLAIN, report_si(text, r->flops));
+		canvas_right(c, COL_MFU, r->mfu > 1 ? STYLE_RED : STYLE_PLAIN,
+			     program_share_text(text, r->mfu));
+	}
+}
+
+static void program_rates(struct canvas *c, const struct program_config *cfg,
+			  const struct program_view *p)
+{
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  done a second");
+	if (cfg->samples > 0)
+		canvas_right(c, COL_SECOND, STYLE_DIM, "samples");
+	if (cfg->tokens > 0)
+		canvas_right(c, COL_TOKENS, STYLE_DIM, "tokens");
+	if (cfg->flops > 0) {
+		canvas_right(c, COL_FLOPS, STYLE_DIM, "FLOP");
+		canvas_right(c, COL_MFU, STYLE_DIM, "MFU");
+	}
+	program_rate_row(c, "in steps", cfg, &p->steps);
+	program_rate_row(c, "of observed", cfg, &p->elapsed);
+}
+
+static void program_field(struct canvas *c, const char *name)
+{
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  %s", name);
+	canvas_at(c, LABEL);
+}
+
+static void program_accelerators_line(struct canvas *c, const struct program_config *cfg,
+				      const struct job_view *j)
+{
+	char peak[32];
+
+	program_field(c, "accelerators");
+	if (j->program.accelerators > 0)
+		canvas_put(c, STYLE_PLAIN, "%.0f", j->program.accelerators);
+	else
+		canvas_put(c, STYLE_YELLOW,
+			   "unknown: no runtime of one was called; --accelerators says");
+	if (*cfg->accelerator)
+		canvas_put(c, STYLE_PLAIN, " %s", cfg->accelerator);
+	if (cfg->peak_flops > 0)
+		canvas_put(c, STYLE_PLAIN, ", peak %sFLOP/s each",
+			   report_si(peak, cfg->peak_flops));
+	else
+		canvas_put(c, STYLE_YELLOW, ", peak unknown; --accelerator or --peak-tflops says");
+}
+
+/* Of the time since its first pod was made, the share in which the job had its nodes. 0: unknown,
+ * as it is where that of an outage is. */
+static double program_scheduled_share(const struct job_view *j)
+{
+	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;
+
+	if (!j->scheduling.known || j->carried || j->ledger.disruptions != j->ndisruptions)
+		return 0;
+	without_ns = (double)j->scheduling.ns[SCHEDULE_create] +
+		     (double)j->scheduling.ns[SCHEDULE_schedule];
+	for (int i = 0; i < SCHEDULE_COUNT; i++)
+		all_ns += (double)j->scheduling.ns[i];
+	for (uint32_t i = 0; i < j->ndisruptions; i++) {
+		const struct scheduling *s = &j->disruptions[i].scheduling;
+
+		if (!s->known)
+			return 0;
+		without_ns += (double)s->ns[SCHEDULE_create] + (double)s->ns[SCHEDULE_schedule];
+	}
+	return all_ns > 0 ? 1 - without_ns / all_ns : 0;
+}
+
+/* The factors that are known; one alone is no product. */
+static void program_goodputs(struct canvas *c, const struct job_view *j)
+{
+	const struct program_view *p = &j->program;
+	const struct {
+		const char *name;
+		double share;
+	} factors[] = {{"scheduling", program_scheduled_share(j)},
+		       {"runtime", p->runtime},
+		       {"program", p->program}};
+	bool any = false;
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
+		if (!(factors[i].share > 0))
+			continue;
+		if (!any)
+			program_field(c, "goodput");
+		canvas_put(c, STYLE_DIM, "%s%s", any ? " x " : "", factors[i].name);
+		canvas_put(c, STYLE_PLAIN, " %s", program_share_text(text, factors[i].share));
+		any = true;
+	}
+	if (p->program > 0)
+		canvas_put(c, STYLE_DIM, "  (MFU of productive time)");
+	if (p->steps.mfu <= 1)
+		return;
+	program_field(c, "");
+	canvas_put(
+		c, STYLE_RED,
+		"more than the peak: the FLOPs of a step, the peak or the accelerators are not as said");
+}
+
+void report_program(struct canvas *c, const struct snapshot *s, const struct job_view *j)
+{
+	const struct program_config *cfg = &s->program;
+
+	if (!program_known(cfg))
+		return;
+	program_rates(c, cfg, &j->program);
+	if (!(cfg->flops > 0))
+		return;
+	program_accelerators_line(c, cfg, j);
+	program_goodputs(c, j);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+bool report_worth_asked(const struct program_config *cfg)
+{
+	return cfg->accelerators || cfg->price > 0;
+}
+
+static double program_sum_ns(const double *ns)
+{
+	double all = 0;
+
+	for (int b = 0; b < BUCKETS_EXPORTED; b++)
+		all += ns[b];
+	return all;
+}
+
+const struct report_worth *report_worth_of_job(const struct snapshot *s, const struct job_view *j,
+					       struct report_worth *ret)
+{
+	*ret = (struct report_worth){
+		.accelerator_ns = j->accelerator_ns,
+		.running_ns = (double)j->ledger.unsettled_ns * j->accelerators,
+		.config = &s->program,
+	};
+	return report_worth_asked(&s->program) && program_sum_ns(j->accelerator_ns) > 0 ? ret
+											: NULL;
+}
+
+const struct report_worth *report_worth_of_rank(const struct snapshot *s, const struct rank_view *r,
+						double *own_ns, struct report_worth *ret)
+{
+	for (int b = 0; b < BUCKETS_EXPORTED; b++)
+		own_ns[b] = (double)r->ledger.ns[b] * r->accelerators;
+	*ret = (struct report_worth){
+		.accelerator_ns = own_ns,
+		.running_ns = (double)r->ledger.unsettled_ns * r->accelerators,
+		.config = &s->program,
+	};
+	return report_worth_asked(&s->program) && r->accelerators ? ret : NULL;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void report_program_real_or_null(struct buffer *out, const char *key, double v)
+{
+	if (v > 0)
+		json_double(out, key, v);
+	else
+		json_null(out, key);
+}
+
+static void rate_json(struct buffer *out, const char *key, const struct program_rate *r)
+{
+	json_open(out, key, '{');
+	report_program_real_or_null(out, "samples_per_second", r->samples);
+	report_program_real_or_null(out, "tokens_per_second", r->tokens);
+	report_program_real_or_null(out, "flops_per_second", r->flops);
+	report_program_real_or_null(out, "mfu", r->mfu);
+	json_close(out, '}');
+}
+
+static void cost_json(struct buffer *out, const struct program_config *cfg, const double *ns)
+{
+	if (!(program_sum_ns(ns) > 0) || !(cfg->price > 0)) {
+		json_null(out, "cost");
+		return;
+	}
+	json_open(out, "cost", '{');
+	json_known(out, "currency", cfg->currency);
+	json_double(out, "accelerator_hour", cfg->price);
+	json_double(out, "total", program_cost(cfg, program_sum_ns(ns)));
+	json_open(out, "buckets", '{');
+	for (int b = 0; b < BUCKETS_EXPORTED; b++)
+		json_double(out, bucket_name[b], program_cost(cfg, ns[b]));
+	json_close(out, '}');
+	json_close(out, '}');
+}
+
+void report_worth_json(struct buffer *out, const struct program_config *cfg,
+		       const double *accelerator_ns)
+{
+	if (program_sum_ns(accelerator_ns) > 0) {
+		json_open(out, "accelerator_seconds", '{');
+		for (int b = 0; b < BUCKETS_EXPORTED; b++)
+			json_double(out, bucket_name[b], accelerator_ns[b] / NS_PER_S);
+		json_close(out, '}');
+	} else {
+		json_null(out, "accelerator_seconds");
+	}
+	cost_json(out, cfg, accelerator_ns);
+}
+
+void report_program_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
+{
+	const struct program_config *cfg = &s->program;
+	const struct program_view *p = &j->program;
+
+	json_known(out, "perf_tag", cfg->perf_tag);
+	json_known(out, "session_tag", cfg->session_tag);
+	json_known(out, "accelerator", cfg->accelerator);
+	report_program_real_or_null(out, "accelerators", p->accelerators);
+	json_open(out, "program", '{');
+	report_program_real_or_null(out, "flops_per_step", cfg->flops);
+	report_program_real_or_null(out, "samples_per_step", cfg->samples);
+	report_program_real_or_null(out, "tokens_per_step", cfg->tokens);
+	report_program_real_or_null(out, "peak_flops", cfg->peak_flops);
+	rate_json(out, "in_steps", &p->steps);
+	rate_json(out, "of_observed", &p->elapsed);
+	json_close(out, '}');
+	json_open(out, "goodput", '{');
+	report_program_real_or_null(out, "scheduling", program_scheduled_share(j));
+	report_program_real_or_null(out, "runtime", p->runtime);
+	report_program_real_or_null(out, "program", p->program);
+	json_close(out, '}');
+	report_worth_json(out, cfg, j->accelerator_ns);
+}

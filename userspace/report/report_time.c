@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/report/report_time.h"
+
+#include <stdio.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/text/words.h"
+
+#define COL_NAME  4
+#define COL_TIME  44 /* right edge */
+#define COL_SHARE 60 /* right edge */
+#define COL_BAR	  63
+#define BAR_CELLS 32
+/* Column of accelerators, instead of the bar */
+#define COL_HOURS   76 /* right edges */
+#define COL_COST    92
+#define NS_PER_HOUR 3600e9
+
+/* Eighths of a cell: a share of one percent still shows. */
+static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
+{
+	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	int col = canvas_scaled(c, COL_BAR, COL_COST);
+	int cells = c->cols - col < BAR_CELLS ? c->cols - col : BAR_CELLS;
+	int n = whole ? (int)((double)p->ns / (double)whole * cells * 8 + 0.5) : 0;
+
+	canvas_at(c, col);
+	if (n > cells * 8)
+		n = cells * 8;
+	for (; n >= 8; n -= 8)
+		canvas_put(c, part_look[p->id].style, "█");
+	canvas_put(c, part_look[p->id].style, "%s", eighth[n]);
+}
+
+static void report_worth_put(struct canvas *c, const struct report_worth *w, double ns,
+			     enum style style)
+{
+	double hours = ns / NS_PER_HOUR, cost = program_cost(w->config, ns);
+	char text[48];
+
+	snprintf(text, sizeof(text), "%.*f", hours < 100 ? 4 : 1, hours);
+	canvas_right(c, canvas_scaled(c, COL_HOURS, COL_COST), style, text);
+	if (!(w->config->price > 0))
+		return;
+	snprintf(text, sizeof(text), "%s%.*f", w->config->currency, cost < 1 ? 4 : 2, cost);
+	canvas_right(c, canvas_scaled(c, COL_COST, COL_COST), style, text);
+}
+
+/* The cost of custom events is known for all of them together: it is divided by their time. */
+static double worth_of(const struct report_worth *w, const struct part *p, uint64_t custom_ns)
+{
+	int part = p->id;
+
+	if (part == PART_RUNNING)
+		return w->running_ns;
+	if (part == BUCKET_CUSTOM && custom_ns)
+		return w->accelerator_ns[part] * (double)p->ns / (double)custom_ns;
+	return w->accelerator_ns[part] - (part == BUCKET_OTHER ? w->running_ns : 0);
+}
+
+static void time_row(struct canvas *c, const struct part *p, const struct ledger_view *l,
+		     const struct report_worth *w)
+{
+	bool unseen = p->id == BUCKET_UNOBSERVED;
+	uint64_t observed = text_observed_ns(l);
+	char time[WORD_MAX], share[WORD_MAX];
+
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, STYLE_PLAIN, "%s", p->label);
+	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_PLAIN,
+		     clock_duration(time, WORD_MAX, p->ns));
+	/* What was not seen is no share of what was. */
+	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), unseen ? STYLE_DIM : STYLE_PLAIN,
+		     unseen ? "beside it" : text_percent(share, p->ns, observed));
+	if (w)
+		report_worth_put(c, w, worth_of(w, p, l->ns[BUCKET_CUSTOM]), STYLE_PLAIN);
+	else if (!unseen)
+		time_bar(c, p, observed);
+}
+
+/* What the reference rank never did, and another one did. */
+static void other_rows(struct canvas *c, const struct ledger_view *l, const struct report_worth *w)
+{
+	for (int b = 0; b < BUCKETS_EXPORTED; b++)
+		if (!l->ns[b] && w->accelerator_ns[b] > 0)
+			time_row(c, &(struct part){.id = b, .label = bucket_label[b]}, l, w);
+}
+
+static void worth_head(struct canvas *c, const struct report_worth *w)
+{
+	canvas_right(c, canvas_scaled(c, COL_HOURS, COL_COST), STYLE_DIM, "accel.-hours");
+	if (w->config->price > 0)
+		canvas_right(c, canvas_scaled(c, COL_COST, COL_COST), STYLE_DIM, "cost");
+}
+
+void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
+		 const struct report_worth *w)
+{
+	uint64_t elapsed = ledger_elapsed(l), sum = 0;
+	struct part parts[PARTS_MAX];
+	int n = text_parts(parts, l, types);
+	char time[WORD_MAX];
+	double all_ns = 0;
+
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_DIM, "  where the time went");
+	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_DIM, "time");
+	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), STYLE_DIM, "of observed");
+	if (w)
+		worth_head(c, w);
+	for (int i = 0; i < n; i++) {
+		time_row(c, &parts[i], l, w);
+		sum += parts[i].ns;
+	}
+	for (int b = 0; w && b < BUCKETS_EXPORTED; b++)
+		all_ns += w->accelerator_ns[b];
+	if (w)
+		other_rows(c, l, w);
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, STYLE_BOLD, "sum");
+	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_BOLD,
+		     clock_duration(time, WORD_MAX, sum));
+	canvas_at(c, COL_SHARE - 11);
+	if (sum == elapsed)
+		canvas_put(c, STYLE_DIM, "  = elapsed");
+	else
+		canvas_put(c, STYLE_RED, "  elapsed is %s",
+			   clock_duration(time, WORD_MAX, elapsed));
+	if (w)
+		report_worth_put(c, w, all_ns, STYLE_BOLD);
+	if (!l->ns[BUCKET_EXCLUDED])
+		return;
+	canvas_line(c, 0);
+	canvas_at(c, COL_NAME);
+	canvas_put(c, STYLE_YELLOW, "%s", bucket_label[BUCKET_EXCLUDED]);
+	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_YELLOW,
+		     clock_duration(time, WORD_MAX, l->ns[BUCKET_EXCLUDED]));
+	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), STYLE_DIM, "beside it");
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* story.c - what a store knows of a job, put together for a report. */
+#include "userspace/report/story.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORY_NS_MAX  (INT64_MAX / 2)
+#define BUCKET_NS_MAX (INT64_MAX / 256)
+
+struct reading {
+	struct story *story;
+	struct store *store;
+	int64_t run; /* whose ranks are kept */
+	uint32_t most;
+};
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static int story_list_add(struct story_list *l, const void *item, size_t size)
+{
+	char *at = l->at;
+
+	if (!at) {
+		at = calloc(STORY_LIST, size);
+		if (!at)
+			return -ENOMEM;
+		l->at = at;
+	}
+	if (l->count == STORY_LIST) { /* a quarter at a time: cheap, however many there are */
+		memmove(at, at + STORY_LIST / 4 * size, (STORY_LIST - STORY_LIST / 4) * size);
+		l->count -= STORY_LIST / 4;
+		l->earlier += STORY_LIST / 4;
+	}
+	memcpy(at + l->count++ * size, item, size);
+	return 0;
+}
+
+static int64_t story_bounded_ns(int64_t ns)
+{
+	return ns > BUCKET_NS_MAX ? BUCKET_NS_MAX : ns < -BUCKET_NS_MAX ? -BUCKET_NS_MAX : ns;
+}
+
+/* What a file holds may be anything: instants and durations of which two add up. */
+static void story_clamp_ns(int64_t *ns)
+{
+	if (*ns == STORE_NONE)
+		return;
+	if (*ns < 0)
+		*ns = 0;
+	if (*ns > STORY_NS_MAX)
+		*ns = STORY_NS_MAX;
+}
+
+/* ---- what a store tells ---------------------------------------------------------------------- */
+
+static bool story_outside_span(const struct story *s, int64_t from_ns, int64_t to_ns)
+{
+	return to_ns < s->span.from_ns || (s->span.to_ns && from_ns >= s->span.to_ns);
+}
+
+static bool story_is_whole(const struct store_span *span)
+{
+	return !span->from_ns && !span->to_ns;
+}
+
+static int story_take_run(void *ctx, const struct store_run *run)
+{
+	struct reading *r = ctx;
+	struct story_run own = {.run = *run, .totals = run->totals};
+	int err = 0;
+
+	story_clamp_ns(&own.run.start_ns);
+	story_clamp_ns(&own.run.last_ns);
+	story_clamp_ns(&own.run.end_ns);
+	if (story_outside_span(r->story, run->start_ns, run->last_ns))
+		return 0;
+	if (!story_is_whole(&r->story->span) || r->story->exclusions.count)
+		err = store_rank_totals(r->store, run->reference, &r->story->span, true,
+					&own.totals);
+	if (run->ranks >= 2 || r->most < 2) {
+		r->run = run->id;
+		r->most = run->ranks;
+		r->story->attempt = run->attempt;
+	}
+	return err ? err : story_list_add(&r->story->runs, &own, sizeof(own));
+}
+
+static int story_take_rank(void *ctx, const struct store_rank *rank)
+{
+	struct reading *r = ctx;
+	struct story_rank own = {.rank = *rank, .totals = rank->totals};
+	int err = 0;
+
+	story_clamp_ns(&own.rank.start_ns);
+	story_clamp_ns(&own.rank.end_ns);
+	if (r->story->ranks.count == STORY_LIST) { /* by rank: the first ones are those to keep */
+		r->story->ranks.earlier++;
+		return 0;
+	}
+	if (!story_is_whole(&r->story->span) || r->story->exclusions.count)
+		err = store_rank_totals(r->store, rank->id, &r->story->span, true, &own.totals);
+	return err ? err : story_list_add(&r->story->ranks, &own, sizeof(own));
+}
+
+static int story_take_disruption(void *ctx, const struct store_disruption *row)
+{
+	struct story *s = ((struct reading *)ctx)->story;
+	struct store_disruption own = *row, *d = &own;
+	int64_t *const ns[] = {&own.at_ns, &own.resumed_ns, &own.wasted_ns, &own.recovery_ns,
+			       &own.down_ns};
+
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
+		story_clamp_ns(ns[i]);
+	for (int i = BUCKET_COUNT; i < SUMS_SLOTS; i++)
+		d->split.ns[BUCKET_CUSTOM] += story_bounded_ns(d->split.ns[i]);
+	if (d->recovery_ns > 0)
+		s->recovery_ns += (uint64_t)d->recovery_ns;
+	if (d->wasted_ns > 0)
+		s->wasted_ns += (uint64_t)d->wasted_ns;
+	s->unrecovered += d->resumed_ns == STORE_NONE;
+	return story_list_add(&s->disruptions, d, sizeof(*d));
+}
+
+static int story_take_checkpoint(void *ctx, const struct store_checkpoint *row)
+{
+	struct story *s = ((struct reading *)ctx)->story;
+	struct store_checkpoint own = *row, *c = &own;
+
+	story_clamp_ns(&own.start_ns);
+	story_clamp_ns(&own.end_ns);
+	if (c->restore) {
+		s->restores++;
+		s->restores_guessed += c->estimated || c->saved_step == STORE_NONE;
+	} else {
+		s->saves++;
+		s->saves_async += c->async;
+		if (!c->async && c->end_ns > c->start_ns)
+			s->saves_ns += (uint64_t)(c->end_ns - c->start_ns);
+		if (c->closed && c->step != STORE_NONE)
+			s->secured_step = c->step;
+	}
+	return story_list_add(&s->checkpoints, c, sizeof(*c));
+}
+
+/* A slowdown is over when its rank is fast again, which is told by itself. */
+static int story_take_health(void *ctx, const struct store_health *h)
+{
+	struct story_list *l = &((struct reading *)ctx)->story->healths;
+	struct store_health own = *h, *had = l->at;
+
+	for (uint32_t i = l->count; i-- > 0 && !strcmp(h->kind, "recovered");) {
+		if (had[i].rank != h->rank || strcmp(had[i].kind, "fail_slow") != 0)
+			continue;
+		had[i].over = true;
+		break;
+	}
+	story_clamp_ns(&own.onset_ns);
+	story_clamp_ns(&own.at_ns);
+	own.size_ns = own.size_ns < STORY_NS_MAX ? own.size_ns : STORY_NS_MAX;
+	return story_list_add(l, &own, sizeof(own));
+}
+
+static int story_note_add(struct story_list *l, const struct store_note *n)
+{
+	struct store_note own = *n;
+
+	story_clamp_ns(&own.at_ns);
+	story_clamp_ns(&own.to_ns);
+	return story_list_add(l, &own, sizeof(own));
+}
+
+static int story_take_mark(void *ctx, const struct store_note *n)
+{
+	return story_note_add(&((struct reading *)ctx)->story->marks, n);
+}
+
+/* Those that touch a minute of the job's own time. */
+static int story_take_exclusion(void *ctx, const struct store_note *n)
+{
+	struct story *s = ((struct reading *)ctx)->story;
+
+	if (n->at_ns >= s->to_ns - s->to_ns % STORE_MINUTE_NS + STORE_MINUTE_NS ||
+	    n->to_ns <= s->from_ns - s->from_ns % STORE_MINUTE_NS)
+		return 0;
+	return story_note_add(&s->exclusions, n);
+}
+
+/* As in the sums: a minute that an exclusion touches is none; of a longer span that is known only
+ * as a whole all its step times are told. */
+static bool left_out(const struct story *s, int64_t from_ns, int64_t to_ns)
+{
+	bool out = false;
+
+	for (uint32_t i = 0; to_ns - from_ns == STORE_MINUTE_NS && i < s->exclusions.count; i++) {
+		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
+
+		out |= n->at_ns < to_ns && n->to_ns > from_ns;
+	}
+	return out;
+}
+
+static int story_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
+			     const struct store_totals *t)
+{
+	struct story *s = ((struct reading *)ctx)->story;
+
+	if (!left_out(s, from_ns, to_ns))
+		curve_merge(s->curve, from_ns, &t->times);
+	return 0;
+}
+
+/* ---- what comes of it ------------------------------------------------------------------------ */
+
+/* Custom events by type, as far as a ledger tells them apart; together never more than their bucket
+ * has. */
+static void types_make(const struct store *st, const struct sums *from, struct ledger_view *l,
+		       struct type_names *names)
+{
+	uint64_t left_ns = l->ns[BUCKET_CUSTOM];
+	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
+	const char *name;
+
+	l->ntypes = 1; /* the rest */
+	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS && l->ntypes < LEDGER_TYPES; i++) {
+		uint64_t ns = story_bounded_ns(from->ns[i]) > 0
+				      ? (uint64_t)story_bounded_ns(from->ns[i])
+				      : 0;
+
+		ns = ns < left_ns ? ns : left_ns;
+		name = store_bucket(st, i);
+		if (!ns || !name || !*name)
+			continue;
+		if (!strncmp(name, bucket_name[BUCKET_CUSTOM], prefix - 1) &&
+		    name[prefix - 1] == '.')
+			name += prefix;
+		snprintf(names->name[l->ntypes], LEDGER_TYPE_MAX, "%s", name);
+		l->types[l->ntypes] = (struct ledger_type){l->ntypes, ns};
+		l->ntypes++;
+		left_ns -= ns;
+	}
+	l->types[0].ns = left_ns;
+}
+
+/* Buckets that this version has no name for are named events; what was moved out of the span by
+ * what came after it is taken from what may be anything. Elapsed stays the sum. */
+static void ledger_make(const struct sums *from, struct ledger_view *l)
+{
+	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
+
+	for (int i = 0; i < SUMS_SLOTS; i++)
+		ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += story_bounded_ns(from->ns[i]);
+	for (int i = 0; i < BUCKET_COUNT; i++) {
+		if (ns[i] < 0) {
+			owed -= ns[i];
+			ns[i] = 0;
+		}
+	}
+	for (int i = BUCKET_COUNT - 1; i >= 0 && owed; i--) {
+		int64_t less = ns[i] < owed ? ns[i] : owed;
+
+		ns[i] -= less;
+		owed -= less;
+	}
+	for (int i = 0; i < BUCKET_COUNT; i++) {
+		l->ns[i] = (uint64_t)ns[i];
+		l->now_ns += (uint64_t)ns[i];
+	}
+}
+
+static void ledger_count(struct story *s)
+{
+	struct ledger_view *l = &s->ledger;
+
+	l->steps = s->totals.steps;
+	l->max_step = s->job.max_step;
+	l->disruptions = s->disruptions.count + s->disruptions.earlier;
+	if (s->elsewhere && l->disruptions < s->job.disruptions)
+		l->disruptions = s->job.disruptions;
+}
+
+struct weighted {
+	double value;
+	uint64_t count;
+};
+
+static int story_by_value(const void *a, const void *b)
+{
+	double x = ((const struct weighted *)a)->value, y = ((const struct weighted *)b)->value;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t story_ideal_ns(const struct sketch *t)
+{
+	struct weighted middle[SKETCH_CLASSES], away[SKETCH_CLASSES];
+	double median = (double)sketch_quantile(t, 0.5), limit, sum = 0;
+	uint64_t seen = 0, count = 0;
+	uint16_t i = 0;
+
+	if (t->count < 3)
+		return 0;
+	for (i = 0; i < t->used; i++) {
+		double low = sketch_class_ns(t, t->at[i].class),
+		       high = sketch_class_ns(t, t->at[i].class + 1u);
+
+		middle[i] = (struct weighted){(low + high) / 2, t->at[i].count};
+		away[i] = (struct weighted){fabs(middle[i].value - median), t->at[i].count};
+	}
+	qsort(away, t->used, sizeof(away[0]), story_by_value);
+	for (i = 0; i < t->used && seen < (t->count + 1) / 2; i++)
+		seen += away[i].count;
+	/* A class is no narrower than what it may be off by. */
+	limit = median + 3 * fmax(i ? away[i - 1].value : 0, median * sketch_error(t));
+	if (limit >= (double)t->max_ns)
+		return t->sum_ns / t->count;
+	for (i = 0; i < t->used && middle[i].value <= limit; i++) {
+		sum += middle[i].value * (double)middle[i].count;
+		count += middle[i].count;
+	}
+	return count ? (uint64_t)(sum / (double)count) : (uint64_t)median;
+}
+
+static void story_clip_span(struct story *s)
+{
+	s->from_ns = s->job.first_ns;
+	s->to_ns = s->job.last_ns;
+	story_clamp_ns(&s->from_ns);
+	story_clamp_ns(&s->to_ns);
+	if (s->span.from_ns > s->from_ns)
+		s->from_ns = s->span.from_ns;
+	if (s->span.to_ns && s->span.to_ns < s->to_ns)
+		s->to_ns = s->span.to_ns;
+	if (s->to_ns < s->from_ns)
+		s->to_ns = s->from_ns;
+}
+
+static int curve_fill(struct reading *r)
+{
+	struct story *s = r->story;
+	int err = 0;
+
+	if (s->every_step)
+		return 0;
+	s->curve = malloc(sizeof(*s->curve));
+	if (!s->curve)
+		return -ENOMEM;
+	curve_init(s->curve, STORE_MINUTE_NS);
+	for (uint32_t i = 0; !err && i < s->runs.count; i++)
+		err = store_minutes(r->store, STORY_AT(s->runs, struct story_run, i)->run.reference,
+				    &s->span, story_take_minute, r);
+	return err;
+}
+
+static int story_read(struct reading *r)
+{
+	struct story *s = r->story;
+	const struct store_span *span = &s->span;
+	int64_t job = s->job.id;
+	int err = store_exclusions(r->store, span, story_take_exclusion, r);
+
+	err = err ? err : store_job_totals(r->store, job, span, true, &s->totals);
+	err = err ? err : store_runs(r->store, job, story_take_run, r);
+	if (!err && r->run)
+		err = store_ranks(r->store, r->run, story_take_rank, r);
+	err = err ? err : store_disruptions(r->store, job, span, story_take_disruption, r);
+	err = err ? err : store_checkpoints(r->store, job, span, story_take_checkpoint, r);
+	err = err ? err : store_healths(r->store, job, span, story_take_health, r);
+	err = err ? err : store_marks(r->store, job, span, story_take_mark, r);
+	return err ? err : curve_fill(r);
+}
+
+int story_open(struct story **ret, struct store *st, const struct store_job *job,
+	       const struct store_span *span, struct curve *curve)
+{
+	struct story *s = calloc(1, sizeof(*s));
+	struct reading r = {.story = s, .store = st};
+	int err;
+
+	if (!s) {
+		free(curve);
+		return -ENOMEM;
+	}
+	s->job = *job;
+	s->span = *span;
+	s->secured_step = STORE_NONE;
+	s->curve = curve;
+	s->every_step = curve;
+	story_clip_span(s);
+	err = story_read(&r);
+	if (err) {
+		story_close(s);
+		return err;
+	}
+	if (job->carried && story_is_whole(span) && !s->exclusions.count)
+		s->elsewhere = job->runs > s->runs.count ? job->runs - s->runs.count : 0;
+	ledger_make(&s->totals.sums, &s->ledger);
+	ledger_count(s);
+	types_make(st, &s->totals.sums, &s->ledger, &s->types);
+	s->unreadable = store_unreadable(st);
+	s->ideal_ns = story_ideal_ns(&s->totals.times);
+	story_weigh(s);
+	story_say(s);
+	*ret = s;
+	return 0;
+}
+
+int story_windows(struct story *s, struct store *st, const uint64_t *length_ns)
+{
+	struct store_totals *t = calloc(1, sizeof(*t));
+	int err = t ? 0 : -ENOMEM;
+
+	for (int i = 0; !err && i < WINDOWS_MAX && length_ns[i]; i++) {
+		struct story_window *w = &s->windows[s->nwindows++];
+		struct store_span span = {.to_ns = s->span.to_ns};
+
+		*w = (struct story_window){
+			.length_ns = length_ns[i], .from_ns = s->from_ns, .whole = true};
+		if (s->to_ns - s->from_ns > (int64_t)length_ns[i]) {
+			w->from_ns = s->to_ns - (int64_t)length_ns[i];
+			w->from_ns -= w->from_ns % STORE_MINUTE_NS;
+			w->from_ns = w->from_ns > s->from_ns ? w->from_ns : s->from_ns;
+			w->whole = false;
+		}
+		span.from_ns = w->from_ns;
+		*t = (struct store_totals){0};
+		err = store_job_totals(st, s->job.id, w->whole ? &s->span : &span, true, t);
+		ledger_make(&t->sums, &w->ledger);
+		types_make(st, &t->sums, &w->ledger, &w->types);
+		w->steps = t->steps;
+		w->excluded_ns = t->excluded_ns;
+	}
+	free(t);
+	return err;
+}
+
+void story_close(struct story *s)
+{
+	if (!s)
+		return;
+	free(s->runs.at);
+	free(s->ranks.at);
+	free(s->disruptions.at);
+	free(s->checkpoints.at);
+	free(s->healths.at);
+	free(s->marks.at);
+	free(s->exclusions.at);
+	free(s->curve);
+	if (s->compared)
+		store_comparison_free(s->compared);
+	free(s->compared);
+	free(s);
+}

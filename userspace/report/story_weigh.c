@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which slowdowns are worth a line: where much else runs on a machine there are many, of some steps
+ * each. */
+#include <string.h>
+
+#include "userspace/report/story.h"
+
+/* The slowdown that ended there. */
+static struct store_health *story_slowdown_start(const struct story *s, uint32_t end)
+{
+	struct store_health *all = s->healths.at;
+
+	for (uint32_t i = end; i-- > 0;)
+		if (all[i].rank == all[end].rank && !strcmp(all[i].kind, "fail_slow"))
+			return all[i].onset_ns == all[end].onset_ns ? &all[i] : NULL;
+	return NULL;
+}
+
+/* A step of a usual length took size_ns more, all the while. */
+static double cost_ns(const struct story *s, const struct store_health *end)
+{
+	double usual_ns = (double)sketch_quantile(&s->totals.times, 0.5),
+	       more_ns = (double)end->size_ns, lasted_ns = (double)(end->at_ns - end->onset_ns);
+
+	return usual_ns + more_ns > 0 ? lasted_ns * more_ns / (usual_ns + more_ns) : lasted_ns;
+}
+
+void story_weigh(struct story *s)
+{
+	struct store_health *all = s->healths.at;
+
+	for (uint32_t i = 0; i < s->healths.count; i++) {
+		struct store_health *from = strcmp(all[i].kind, "recovered")
+						    ? NULL
+						    : story_slowdown_start(s, i);
+
+		if (!from ||
+		    cost_ns(s, &all[i]) * STORY_MINOR >= (double)ledger_elapsed(&s->ledger))
+			continue;
+		from->minor = all[i].minor = true;
+		s->minor++;
+	}
+}
