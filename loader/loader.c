@@ -3,6 +3,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "loader/ahead.h"
 #include "loader/attach/attach.h"
@@ -100,6 +102,28 @@ static void loader_on_loss(void *ctx, enum gp_loss_cause cause, uint64_t count, 
 	l->on_loss(l->sample_ctx, cause, count, total);
 }
 
+void loader_raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* The processes that read files and names for us. */
+static int helpers_new(struct loader *l, const struct loader_config *cfg)
+{
+	int err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
+
+	if (!err)
+		err = aside_new(&l->aside, MAPPING_ASIDE_BYTES);
+	if (err)
+		log_error("loader: helper processes cannot be started: %s", strerror(-err));
+	return err;
+}
+
 int loader_open(struct loader **ret, const struct loader_config *cfg)
 {
 	struct loader *l = calloc(1, sizeof(*l));
@@ -111,9 +135,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		return -ENOMEM;
 	err = feature_check(cfg->features_off);
 	if (!err)
-		err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
-	if (!err)
-		err = aside_new(&l->aside, MAPPING_ASIDE_BYTES);
+		err = helpers_new(l, cfg);
 	if (!err)
 		err = predecessor_open(&l->pins, cfg, &own, &adopt);
 	if (!err)

@@ -57,6 +57,11 @@ struct feature {
 	bool kernel_has; /* the kernel has it: at most a privilege is missing */
 };
 
+/* Raises the soft limit of open files to the hard one: feature tests, and each library with its
+ * kinds of probes, take descriptors. Call before anything else here; what is started later inherits
+ * it. */
+void loader_raise_descriptors(void);
+
 /* Tests each feature by using it, never by the kernel version. Returns the number of features; the
  * array is static and filled once. Needs no loader. */
 int loader_features(const char *features_off, const struct feature **ret);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,24 +63,12 @@ int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool 
 	return fd < 0 ? -errno : fd;
 }
 
-/* A library takes a descriptor for each kind of probe, and a job may map many. */
-static void descriptors_raise(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int attach_new(struct attach **ret, bool multi, struct pins *pins)
 {
 	struct attach *at = calloc(1, sizeof(*at));
 
 	if (!at)
 		return -ENOMEM;
-	descriptors_raise();
 	at->multi = multi;
 	at->pins = pins;
 	*ret = at;

@@ -31,18 +31,22 @@ WATCHING=("${LOOKING[@]}" 6 7) # SETGID, SETUID
 FILES=(1) # DAC_OVERRIDE
 HOOKS=(5 8) # KILL, SETPCAP
 
-# Every thread of the process is as it is to be, and so are those that it started.
+# Every thread of the process is as it is to be, and so are those that it started. A thread may end before it is read.
 confined() { # pid mask
-	local status
+	local status found seen=0
 	for status in /proc/"$1"/task/*/status; do
-		equal "CapInh=$(mask) CapPrm=$2 CapEff=$2 CapBnd=$2 CapAmb=$(mask) NoNewPrivs=1 Seccomp=2" \
-			"$(awk -F':\t' '/^(Cap|NoNewPrivs|Seccomp:)/ { printf "%s%s=%s", n++ ? " " : "", $1, $2 }' "$status")" "$status"
+		found=$(awk -F':\t' '/^(Cap|NoNewPrivs|Seccomp:)/ { printf "%s%s=%s", n++ ? " " : "", $1, $2 }' "$status" 2>/dev/null) ||
+			[ -e "$status" ] || continue
+		equal "CapInh=$(mask) CapPrm=$2 CapEff=$2 CapBnd=$2 CapAmb=$(mask) NoNewPrivs=1 Seccomp=2" "$found" "$status"
+		seen=$((seen + 1))
 	done
+	[ "$seen" -gt 0 ]
 }
 readers() { # pid: name and permitted capabilities of its children, once each
 	local child
 	cat /proc/"$1"/task/*/children | tr ' ' '\n' | while read -r child; do
-		echo "$(cat "/proc/$child/comm") $(awk '/^(CapPrm|Seccomp_filters)/ { printf "%s ", $2 }' "/proc/$child/status")"
+		[ ! -e "/proc/$child" ] || # it has ended
+			echo "$(cat "/proc/$child/comm") $(awk '/^(CapPrm|Seccomp_filters)/ { printf "%s ", $2 }' "/proc/$child/status")"
 	done | sort -u
 }
 
@@ -187,5 +191,9 @@ has_steps() { [ "$(count_lines step "$T/out")" -ge "$1" ]; }
 	run -3 --separate-stderr bash -c 'ulimit -n 16; exec "$@"' limited "$GP_BPF" --pid $$ --quiet
 	[[ $stderr == "gp-bpf: no more than 16 files may be open here, and watching takes "*"LimitNOFILE= of a service)" ]]
 	run -0 bash -c 'ulimit -n 128; exec "$@"' limited "$GP_BPF" --pid $$ --quiet --for 1ms
-	run -0 bash -c 'ulimit -Sn 16; exec "$@"' limited "$GP_BPF" --pid $$ --quiet --for 1ms
+	# With most of them taken already, by who starts it.
+	run -0 bash -c 'exec 5<&0 6<&0 7<&0 8<&0 9<&0; ulimit -Sn 16; exec "$@"' limited "$GP_BPF" --pid $$ --quiet --for 1ms
+	# CMD has what it would have had.
+	run -0 --separate-stderr bash -c 'ulimit -Sn 17; exec "$@"' limited "$GP_BPF" run --quiet -- sh -c 'ulimit -Sn'
+	equal 17 "$output" "open files of CMD"
 }

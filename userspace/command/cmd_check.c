@@ -97,6 +97,7 @@ static void check_host(struct check *c, const char *off, uint64_t budget_ns)
 	struct loader_config cfg = {.probes = c->table, .features_off = off};
 	int err;
 
+	loader_raise_descriptors();
 	c->host.nfeatures = loader_features(off, &c->host.features);
 	c->host.budget_ns = budget_ns;
 	host_lockdown(c);

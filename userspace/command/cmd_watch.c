@@ -221,6 +221,7 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	struct output *out = NULL;
 	int err = 0, lost;
 
+	loader_raise_descriptors();
 	if (l->node && !l->top)
 		cmd_watch_report_start(o, state_dir);
 	data = o->json || l->node || output_is_data(o) || (l->tape && !strcmp(l->tape, "-"));
@@ -310,7 +311,8 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
 	if (err)
 		return EXIT_RUNTIME;
-	err = sandbox_enter(o); /* CMD is as it was */
+	loader_raise_descriptors(); /* CMD is as it was */
+	err = sandbox_enter(o);
 	if (!err)
 		err = output_open(&out, o, cmd_watch_view_of_run(o, tape), STDERR_FILENO,
 				  o->live ? STDOUT_FILENO : STDERR_FILENO);
